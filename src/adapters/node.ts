@@ -1,0 +1,70 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Outcome } from '../receiver/outcome.ts'
+import type { Receiver } from '../receiver/receiver.ts'
+import type { ReceiverRequest } from '../receiver/request.ts'
+import { readNodeBody } from './node-body.ts'
+
+/** Bytes and milliseconds that a sender gets to finish what it is sending, after it was refused. */
+const DRAIN = { bytes: 1024 * 1024, milliseconds: 5_000 }
+
+/**
+ * The receiver as a listener for `node:http` and `node:https`. It answers every request itself.
+ *
+ * @param receiver what `createReceiver` made
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { createReceiver } from 'geohook'
+ * import { webhook } from 'geohook/node'
+ *
+ * const receiver = createReceiver({ signatureKey: 'parcels2026' }).on('*', console.log)
+ * createServer(webhook(receiver)).listen(3000)
+ * ```
+ */
+export function webhook(
+  receiver: Pick<Receiver, 'receive'>,
+): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  return async function webhook(req, res) {
+    writeOutcome(req, res, await receiver.receive(toReceiverRequest(req)))
+  }
+}
+
+/** A Node request as the receiver's port. */
+export function toReceiverRequest(req: IncomingMessage): ReceiverRequest {
+  return {
+    method: req.method ?? '',
+    url: req.url ?? '',
+    headers: req.headers,
+    read: (options) => readNodeBody(req, options),
+  }
+}
+
+/** Writes the answer, unless the next handler has answered already or nobody is there to read it. */
+export function writeOutcome(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, headers, body, close }: Outcome,
+): void {
+  if (res.headersSent || res.destroyed) return
+  if (close) res.shouldKeepAlive = false
+  if (!req.complete) drain(req)
+  res.writeHead(status, { ...headers, 'content-length': body.length })
+  res.end(body)
+}
+
+/**
+ * A sender that is still sending would not read the answer if the connection were cut, so it may finish, within
+ * bounds. Beyond them the connection ends.
+ */
+function drain(req: IncomingMessage): void {
+  let bytes = 0
+  const timer = setTimeout(() => req.destroy(), DRAIN.milliseconds)
+  timer.unref()
+  req.once('close', () => clearTimeout(timer))
+  req.on('error', () => {})
+  req.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length
+    if (bytes > DRAIN.bytes) req.destroy()
+  })
+  req.resume() // whoever refused the body has paused it
+}

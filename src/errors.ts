@@ -1,0 +1,104 @@
+/** Every code that a {@link WebhookError} can bear. */
+export type ErrorCode =
+  | 'signature_missing'
+  | 'signature_malformed'
+  | 'signature_mismatch'
+  | 'key_unknown'
+  | 'key_unavailable'
+  | 'delivery_stale'
+  | 'delivery_in_progress'
+  | 'handler_failed'
+  | 'inbox_unavailable'
+  | 'receiver_closed'
+  | 'body_too_large'
+  | 'body_timeout'
+  | 'body_aborted'
+  | 'body_already_parsed'
+  | 'content_encoding_unsupported'
+  | 'content_type_unsupported'
+  | 'payload_malformed'
+  | 'payload_invalid'
+  | 'method_not_allowed'
+  | 'handshake_invalid'
+  | 'config_invalid'
+
+/** What every code means: the HTTP status of its answer, and what to do about it, which only the receiver's side reads. */
+const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
+  signature_missing: [
+    401,
+    'Is a signatureKey set on the webhook, and is signatureHeader the name that the sender uses?',
+  ],
+  signature_malformed: [401, 'It is not 32 bytes in hex or base64. explain() shows what it is.'],
+  signature_mismatch: [401, 'No key of this receiver made it over these bytes. explain() finds the cause.'],
+  key_unknown: [401, 'Look at what the signatureKey function returned for this request.'],
+  key_unavailable: [503, 'The signatureKey function failed; see cause.'],
+  delivery_stale: [400, 'Its newest event lies outside maxAge, or has no time. Check both clocks.'],
+  delivery_in_progress: [409, 'Another attempt of it is at work.'],
+  handler_failed: [500, 'See cause. The sender is expected to try again.'],
+  inbox_unavailable: [503, 'The delivery could not be stored; see cause.'],
+  receiver_closed: [503, 'close() was called.'],
+  body_too_large: [413, 'See the option limit.'],
+  body_timeout: [408, 'See the option bodyTimeout.'],
+  body_aborted: [400, 'The connection broke.'],
+  body_already_parsed: [500, 'Mount geohook before whatever reads the body: it needs the raw bytes.'],
+  content_encoding_unsupported: [415, 'Switch compression off at the sender and at proxies.'],
+  content_type_unsupported: [
+    415,
+    'Accepted are application/json and application/x-www-form-urlencoded, in UTF-8.',
+  ],
+  payload_malformed: [400, 'The signature is right, but the body is not what its content type says.'],
+  payload_invalid: [400, 'The payload does not fit the schema; see cause.'],
+  method_not_allowed: [405, 'Deliveries are sent with POST.'],
+  handshake_invalid: [400, 'It carries no token, or one that could pass as a body.'],
+  config_invalid: [500, 'Correct this option.'],
+}
+
+/** What {@link WebhookError} takes beside its code. */
+export interface WebhookErrorOptions {
+  /** What happened here; it is never sent to anyone. Default: the code in words. */
+  message?: string
+  /** What to do about it. Default: the hint of the code. */
+  hint?: string
+  /** The error behind this one. */
+  cause?: unknown
+}
+
+/**
+ * The one error class of geohook. `code` says what happened, `status` is the HTTP status of the answer, `hint`
+ * says what to do about it.
+ *
+ * @example
+ * ```ts
+ * import { createReceiver, WebhookError } from 'geohook'
+ *
+ * try {
+ *   createReceiver({ signatureKey: '' })
+ * } catch (error) {
+ *   if (error instanceof WebhookError) console.log(error.code) // config_invalid
+ * }
+ * ```
+ */
+export class WebhookError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly hint: string
+
+  constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
+    const [status, hint] = CODES[code]
+    super(options.message ?? toTitle(code), 'cause' in options ? { cause: options.cause } : undefined)
+    this.name = 'WebhookError'
+    this.code = code
+    this.status = status
+    this.hint = options.hint ?? hint
+  }
+}
+
+/** The error for an option that cannot be right: thrown at construction, never at a request. */
+export function configInvalid(message: string, hint?: string): WebhookError {
+  return new WebhookError('config_invalid', hint === undefined ? { message } : { message, hint })
+}
+
+/** `body_too_large` in words: Body too large. */
+export function toTitle(code: string): string {
+  return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('_', ' ')
+}

@@ -1,0 +1,83 @@
+import { WebhookError } from '../errors.ts'
+import { splitSignedForm } from '../signature/form-field.ts'
+import { parseForm } from './form.ts'
+import { bodyFormat } from './media-type.ts'
+import { malformed, toText } from './text.ts'
+
+/** Objects and arrays inside one another, at most. */
+export const MAX_DEPTH = 64
+
+/** A `payload` field whose JSON was sent without percent-encoding. */
+const RAW_JSON_FIELD = /^payload=(?=\s*[{[])/
+
+/**
+ * Turns verified bytes into the payload: JSON, plain form fields, or JSON in the form field `payload`.
+ *
+ * @param signatureField the form field that may carry the signature; it is no part of the payload
+ * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
+ */
+export function decodePayload(
+  body: Uint8Array,
+  contentType: string | undefined,
+  signatureField: string,
+): unknown {
+  const format = bodyFormat(contentType)
+  if (!format) throw new WebhookError('content_type_unsupported')
+  const payload = format === 'json' ? parseJson(toText(body)) : decodeForm(body, signatureField)
+  requireSafe(payload, 0)
+  return payload
+}
+
+function decodeForm(body: Uint8Array, signatureField: string): unknown {
+  const signed = splitSignedForm(body, signatureField)
+  const text = signed ? `payload=${toText(signed.signed)}` : toText(body)
+  // JSON that was not percent-encoded may hold `&`, `=`, `+` and `%` of its own: it is taken as it stands.
+  if (RAW_JSON_FIELD.test(text)) {
+    const payload = tryJson(text.slice('payload='.length))
+    if (payload !== undefined) return payload
+  }
+  const fields = parseForm(text)
+  const payload = fields.get('payload')
+  if (!payload) {
+    return Object.fromEntries(
+      [...fields].map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
+    )
+  }
+  if (payload.length > 1) throw malformed('the form has more than one payload field')
+  return parseJson(payload[0] as string)
+}
+
+function parseJson(text: string): unknown {
+  const value = tryJson(text)
+  if (typeof value !== 'object' || value === null)
+    throw malformed('the payload is not a JSON object or array')
+  return value
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The platform's message quotes the body, so it is not passed on.
+    return undefined
+  }
+}
+
+/**
+ * Refuses what is legal JSON and harms whoever merges or walks it: nesting without end, and keys that reach a
+ * prototype (as in `secure-json-parse`). Services send neither.
+ */
+function requireSafe(value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null) return
+  if (depth === MAX_DEPTH) throw malformed(`the payload is nested deeper than ${MAX_DEPTH} levels`)
+  if (Array.isArray(value)) {
+    for (const item of value) requireSafe(item, depth + 1)
+    return
+  }
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(member), 'prototype'))) {
+      throw malformed(`the payload has a forbidden key, ${key}`)
+    }
+    requireSafe(member, depth + 1)
+  }
+}

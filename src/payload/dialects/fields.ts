@@ -1,0 +1,64 @@
+/** Readers that take a value as senders write it, and answer undefined for what it is not. */
+
+export type Fields = Record<string, unknown>
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A text, or a number as text. */
+export function text(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** A whole number, also as text: a form has only text. */
+export function integer(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value
+  return Number.isSafeInteger(number) ? (number as number) : undefined
+}
+
+// Engines read far more than ISO 8601 as a date ("room 12"), and differ in what.
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
+
+/** A time: milliseconds since 1970, or an ISO 8601 text. */
+export function time(value: unknown): Date | undefined {
+  const milliseconds = integer(value)
+  if (milliseconds === undefined && !ISO_TIME.test(text(value) ?? '')) return undefined
+  const date = new Date(milliseconds ?? (value as string))
+  return Number.isNaN(date.getTime()) ? undefined : date
+}
+
+/**
+ * A URL that is percent-encoded wholly (`https%3a%2f%2f…`), in part, or not at all. Only the first is decoded: the
+ * others can be fetched as they are. A `%` that begins no valid sequence stays as it is, as senders do send some.
+ */
+export function url(value: unknown): string | undefined {
+  const written = text(value)
+  if (!written || !/^https?%3a/i.test(written)) return written
+  return written.replace(/(%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run)
+    } catch {
+      return run.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent)
+    }
+  })
+}
+
+/** Names in an array, or comma-separated in a text; what is no name is left out. */
+export function names(value: unknown): string[] {
+  const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : []
+  return list
+    .filter((name) => typeof name === 'string')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}
+
+/** A list that is one already, or JSON in a text, as a plain form field carries it. */
+export function list(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.trimStart().startsWith('[')) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}

@@ -1,0 +1,38 @@
+import { malformed } from './text.ts'
+
+/** Fields in one form, at most. */
+export const MAX_FIELDS = 1000
+
+/**
+ * Parses `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), but strictly: percent-encoding that is not
+ * one, or not of UTF-8, is refused. The keys are in a Map because they come from outside.
+ *
+ * A field whose name begins like JSON is refused too: without this rule, whoever captured a signed JSON body could
+ * send it again as a form (the content type is not signed), and text inside it would become fields.
+ *
+ * @throws {WebhookError} `payload_malformed`
+ */
+export function parseForm(text: string): Map<string, string[]> {
+  const pairs = text.split('&').filter((pair) => pair !== '')
+  if (pairs.length === 0) throw malformed('the form is empty')
+  if (pairs.length > MAX_FIELDS) throw malformed(`the form has more than ${MAX_FIELDS} fields`)
+  const fields = new Map<string, string[]>()
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=')
+    const name = decodeField(equals < 0 ? pair : pair.slice(0, equals))
+    if (/^\s*[{["]/.test(name)) throw malformed('the form has a field whose name begins like JSON')
+    const value = equals < 0 ? '' : decodeField(pair.slice(equals + 1))
+    const values = fields.get(name)
+    if (values) values.push(value)
+    else fields.set(name, [value])
+  }
+  return fields
+}
+
+function decodeField(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw malformed('the form has percent-encoding that is not valid UTF-8')
+  }
+}

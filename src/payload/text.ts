@@ -1,0 +1,17 @@
+import { WebhookError } from '../errors.ts'
+
+/** The error for a verified body that is not what its content type says. */
+export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
+
+/**
+ * Strict UTF-8: a byte that is none is refused, never replaced. One byte order mark is dropped (RFC 8259 section 8.1).
+ *
+ * @throws {WebhookError} `payload_malformed`
+ */
+export function toText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw malformed('the body is not UTF-8')
+  }
+}

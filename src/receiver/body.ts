@@ -1,0 +1,42 @@
+import { WebhookError } from '../errors.ts'
+import type { Config } from './options.ts'
+import { type ReceiverRequest, type RequestHead, readHeader } from './request.ts'
+
+/**
+ * Refuses what need not be read: a body that says it is too large, and one that is compressed, because its bytes
+ * are not the ones that handlers would see, and whether they were signed before or after differs among senders.
+ *
+ * @throws {WebhookError} `content_encoding_unsupported`, `body_too_large`
+ */
+export function requireReadable({ headers }: RequestHead, { limit }: Config): void {
+  const encoding = readHeader(headers, 'content-encoding')
+  if (encoding !== undefined && !/^(identity)?$/i.test(encoding.trim())) {
+    throw new WebhookError('content_encoding_unsupported')
+  }
+  const length = readHeader(headers, 'content-length')
+  if (Number(length) > limit) throw new WebhookError('body_too_large')
+}
+
+/**
+ * Reads the body within `limit` bytes and `bodyTimeout` milliseconds, from the first byte to the last.
+ *
+ * @throws {WebhookError} `body_too_large`, `body_timeout`, `body_aborted`, `body_already_parsed`
+ */
+export async function readBody(
+  request: ReceiverRequest,
+  { limit, bodyTimeout }: Config,
+  onChunk: (chunk: Uint8Array) => void,
+): Promise<Uint8Array> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new WebhookError('body_timeout'))
+      request.cancel?.()
+    }, bodyTimeout)
+  })
+  try {
+    return await Promise.race([request.read({ limit, onChunk }), timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,48 @@
+import { WebhookError } from '../errors.ts'
+import { toBinary, utf8 } from '../signature/bytes.ts'
+import { encodeSignature } from '../signature/encoding.ts'
+import type { Config } from './options.ts'
+import { handshakeAnswer, type Outcome } from './outcome.ts'
+import type { RequestHead } from './request.ts'
+import { findKeys } from './verification.ts'
+
+/**
+ * What a handshake signs. The answer is a signature over a text that anyone may choose, with the key that signs
+ * deliveries: a token that could pass as a body would let a stranger have a forged delivery signed. So a token has
+ * none of the characters that every payload needs, and a body that looks like a token is refused.
+ */
+const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
+
+/** Whether bytes that were signed could have been signed by a handshake. */
+export const looksLikeToken = (body: Uint8Array): boolean => body.length <= 514 && TOKEN.test(toBinary(body))
+
+/**
+ * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (field facts, "Signature").
+ *
+ * @throws {WebhookError} `handshake_invalid`, `key_unknown`, `key_unavailable`
+ */
+export async function answerHandshake(
+  request: RequestHead,
+  config: Config,
+  { parameter, member }: NonNullable<Config['profile']['handshake']>,
+): Promise<Outcome> {
+  const token = readToken(request.url, parameter)
+  if (token === undefined || !TOKEN.test(token)) throw new WebhookError('handshake_invalid')
+  const [newest] = await findKeys(request, config)
+  if (!newest) throw new WebhookError('key_unknown')
+  const hmac = newest.start()
+  hmac.update(utf8(token))
+  return handshakeAnswer({ [member]: encodeSignature(await hmac.digest(), 'base64', 'sha256=') })
+}
+
+/** Not by URLSearchParams, which turns the `+` of a base64 token into a space. */
+function readToken(url: string, parameter: string): string | undefined {
+  const query = url.split('#', 1)[0]?.split('?').slice(1).join('?') ?? ''
+  const pairs = query.split('&').filter((pair) => pair.startsWith(`${parameter}=`))
+  if (pairs.length !== 1) return undefined
+  try {
+    return decodeURIComponent((pairs[0] as string).slice(parameter.length + 1))
+  } catch {
+    return undefined
+  }
+}

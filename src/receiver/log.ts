@@ -1,0 +1,40 @@
+import type { WebhookError } from '../errors.ts'
+import type { Observer } from './observer.ts'
+
+/** Milliseconds between two lines about the same code: strangers must not be able to fill a log. */
+const QUIET = 60_000
+
+/**
+ * Says something to whoever runs the process: as a process warning, which Node, Bun and Deno print to standard error
+ * with its code, or on the console of a worker.
+ */
+export function warn(message: string, code: string): void {
+  const { process } = globalThis as { process?: { emitWarning?: (text: string, options: object) => void } }
+  if (process?.emitWarning) process.emitWarning(message, { type: 'GeohookWarning', code })
+  // biome-ignore lint/suspicious/noConsole: the console is the only log that a worker has.
+  else globalThis.console.warn(`GeohookWarning [${code}]: ${message}`)
+}
+
+/** What a receiver does without an observer: it warns of refusals and failures, at most once a minute for each code. */
+export function createLog(clock: () => number): Observer {
+  const lines = new Map<string, { at: number; more: number }>()
+
+  function log(error: WebhookError): void {
+    const line = lines.get(error.code)
+    if (line && clock() - line.at < QUIET) {
+      line.more++
+      return
+    }
+    lines.set(error.code, { at: clock(), more: 0 })
+    const more = line?.more ? ` (and ${line.more} more of these since the last line)` : ''
+    warn(`${describe(error)}${more} ${error.hint}`, error.code)
+  }
+
+  return { refused: ({ error }) => log(error), failed: ({ error }) => log(error) }
+}
+
+function describe(error: WebhookError): string {
+  const { cause } = error
+  const errors = cause instanceof AggregateError ? cause.errors : cause === undefined ? [] : [cause]
+  return [error.message, ...errors.map(String)].join(': ').replace(/\.?$/, '.')
+}

@@ -1,0 +1,125 @@
+import { configInvalid } from '../errors.ts'
+import { requireEncoding, type SignatureEncoding } from '../signature/encoding.ts'
+import { createKeyring, type Keyring, requireTrimmed, type SignatureKeys } from '../signature/keyring.ts'
+import type { Delivery } from './delivery.ts'
+import { createLog, warn } from './log.ts'
+import { createTell, type Observer, type Tell } from './observer.ts'
+import { type Profile, service } from './profiles.ts'
+import type { DuplicateStore } from './replay.ts'
+import type { RequestHead } from './request.ts'
+import type { StandardSchema } from './schema.ts'
+
+/** Finds the keys for one request; nothing, or an empty list, where the request is for nobody. */
+export type KeyFunction = (
+  request: RequestHead,
+) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>
+
+/** A durable store that takes a delivery over from the request. */
+export interface Inbox {
+  /** Resolves when the delivery would survive a crash; rejects when it would not. */
+  put(delivery: Delivery): Promise<void>
+}
+
+/** What {@link createReceiver} takes. README.md has the same as a table. */
+export interface ReceiverOptions<Payload = unknown> {
+  /** The webhook's `signatureKey`: string, bytes, several (newest first), or a function. Required unless `unsigned` is `'accept'`. */
+  signatureKey?: SignatureKeys | KeyFunction
+  /** The kind of sender. Default {@link service}; options given beside it win. */
+  profile?: Profile
+  /** The header with the signature. Default `'x-service'`; upper and lower case are one. */
+  signatureHeader?: string
+  /** Default `'auto'`. */
+  encoding?: SignatureEncoding
+  /** The largest body, in bytes or as `'512kb'` or `'1mb'` (of 1024). Default `'1mb'`. */
+  limit?: number | string
+  /** Milliseconds within which the whole body must arrive, 1 to 2^31 - 1. Default 10,000. */
+  bodyTimeout?: number
+  /** `'accept'` lets requests without a signature through: only for senders before version 11.2. Default `'reject'`. */
+  unsigned?: 'reject' | 'accept'
+  /** Milliseconds that the newest event may lie in the past or in the future, from 1. Default: not checked. */
+  maxAge?: number
+  /** Remembers deliveries, so that none is done twice. Default: none. */
+  duplicates?: DuplicateStore
+  /** Stores deliveries before they are answered. Default: none, the handlers run before the answer. */
+  inbox?: Inbox
+  /** Types and checks the payload: any Standard Schema. */
+  schema?: StandardSchema<Payload>
+  /** Is told what happens. Default: refusals and failures become process warnings. */
+  observer?: Observer<Payload>
+  /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
+  clock?: () => number
+}
+
+/** The options, checked and ready for use. */
+export interface Config {
+  profile: Profile
+  keys: Keyring | KeyFunction
+  signatureHeader: string
+  encoding: SignatureEncoding
+  limit: number
+  bodyTimeout: number
+  acceptUnsigned: boolean
+  maxAge: number | undefined
+  duplicates: DuplicateStore | undefined
+  inbox: Inbox | undefined
+  schema: StandardSchema | undefined
+  tell: Tell
+  clock: () => number
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readOptions(options: ReceiverOptions): Config {
+  const { profile = service, unsigned = 'reject', clock = Date.now } = options
+  if (unsigned !== 'reject' && unsigned !== 'accept')
+    throw configInvalid("unsigned must be 'reject' or 'accept'")
+  const config: Config = {
+    profile,
+    keys: readKeys(options),
+    signatureHeader: readHeaderName(options.signatureHeader ?? profile.signatureHeader),
+    encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto', ['auto', 'hex', 'base64']),
+    limit: readLimit(options.limit ?? '1mb'),
+    bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
+    acceptUnsigned: unsigned === 'accept',
+    maxAge: options.maxAge === undefined ? undefined : readMilliseconds('maxAge', options.maxAge),
+    duplicates: options.duplicates,
+    inbox: options.inbox,
+    schema: options.schema,
+    tell: createTell((options.observer as Observer | undefined) ?? {}, createLog(clock)),
+    clock,
+  }
+  if (config.acceptUnsigned) {
+    warn("unsigned is 'accept': whoever knows the payload URL can send deliveries.", 'unsigned_accepted')
+  }
+  return config
+}
+
+function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFunction {
+  if (typeof signatureKey === 'function') return signatureKey
+  if (signatureKey === undefined && unsigned === 'accept') return []
+  const keyring = createKeyring(signatureKey as SignatureKeys)
+  requireTrimmed(signatureKey as SignatureKeys)
+  return keyring
+}
+
+function readHeaderName(name: string): string {
+  // The token of RFC 9110 section 5.6.2.
+  if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name.toLowerCase()
+  throw configInvalid('signatureHeader is not the name of a header')
+}
+
+const UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
+
+function readLimit(limit: number | string): number {
+  const [, digits, unit] = /^(\d+) ?(b|kb|mb|gb)$/i.exec(String(limit)) ?? []
+  const bytes =
+    typeof limit === 'number' ? limit : Number(digits) * (UNITS[(unit ?? '').toLowerCase()] ?? Number.NaN)
+  if (!Number.isSafeInteger(bytes) || bytes < 1)
+    throw configInvalid("limit must be a number of bytes, or like '1mb'")
+  return bytes
+}
+
+function readMilliseconds(name: string, value: number): number {
+  // A longer timer would fire at once.
+  if (Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1) return value
+  throw configInvalid(`${name} must be a whole number of milliseconds, from 1 to 2147483647`)
+}

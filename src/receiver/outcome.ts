@@ -1,0 +1,67 @@
+import { toTitle, WebhookError } from '../errors.ts'
+import type { Delivery } from './delivery.ts'
+
+/** What happened to a request in the end, and the HTTP answer. */
+export interface Outcome {
+  kind: 'handled' | 'stored' | 'duplicate' | 'handshake' | 'refused' | 'failed'
+  status: number
+  headers: Record<string, string>
+  /** Text in ASCII. */
+  body: string
+  /** The connection is of no further use: the sender is too slow. */
+  close?: boolean
+  delivery?: Delivery
+  error?: WebhookError
+}
+
+/** Seconds after which a sender may try again. */
+const RETRY_AFTER = 5
+
+const STATUS = { handled: 200, stored: 202, duplicate: 200 } as const
+
+/** The outcome of a delivery that is in good hands. */
+export function done(kind: keyof typeof STATUS, delivery: Delivery): Outcome {
+  return { kind, ...json(STATUS[kind], { status: kind }), delivery }
+}
+
+/** The answer to a handshake. */
+export const handshakeAnswer = (body: Record<string, string>): Outcome => ({
+  kind: 'handshake',
+  ...json(200, body),
+})
+
+/**
+ * The outcome of an error. The sender reads a title, a status and a code (RFC 9457), and for all refusals with 401
+ * the same ones: which check failed is for the receiver's side only.
+ */
+export function failed(error: WebhookError, allow: string, delivery?: Delivery): Outcome {
+  const { code, status } = error
+  const shown = status === 401 ? 'unauthorized' : code
+  const outcome: Outcome = {
+    kind: delivery ? 'failed' : 'refused',
+    ...json(status, { title: toTitle(shown), status, code: shown }),
+    error,
+  }
+  outcome.headers['content-type'] = 'application/problem+json'
+  if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // RFC 9110 section 15.5.2 demands one
+  if (status === 405) outcome.headers.allow = allow
+  if (status === 409 || status === 503) outcome.headers['retry-after'] = String(RETRY_AFTER)
+  if (code === 'body_timeout') outcome.close = true
+  if (delivery) outcome.delivery = delivery
+  return outcome
+}
+
+/** Whatever was thrown, as a WebhookError: `code` names the step that failed. */
+export function toWebhookError(
+  thrown: unknown,
+  code: 'handler_failed' | 'inbox_unavailable' | 'key_unavailable',
+): WebhookError {
+  return thrown instanceof WebhookError ? thrown : new WebhookError(code, { cause: thrown })
+}
+
+function json(
+  status: number,
+  body: Record<string, string | number>,
+): Pick<Outcome, 'status' | 'headers' | 'body'> {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+}

@@ -1,0 +1,143 @@
+import { WebhookError } from '../errors.ts'
+import type { ChangeType } from '../payload/change-types.ts'
+import { parse } from '../payload/parse.ts'
+import { malformed } from '../payload/text.ts'
+import { readBody, requireReadable } from './body.ts'
+import type { Delivery } from './delivery.ts'
+import { createDispatcher, type Handler } from './dispatch.ts'
+import { answerHandshake, looksLikeToken } from './handshake.ts'
+import { type ReceiverOptions, readOptions } from './options.ts'
+import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
+import { once, requireFresh } from './replay.ts'
+import { type ReceiverRequest, readHeader } from './request.ts'
+import { validate } from './schema.ts'
+import { startVerification } from './verification.ts'
+import { type FetchContext, toReceiverRequest, toResponse } from './web.ts'
+
+/** Receives webhooks: verifies, decodes, and hands events to handlers. */
+export interface Receiver<Payload = unknown> {
+  /**
+   * Registers a handler for one change type, several, or all (`'*'`). `'FeaturesEdited'` covers created, updated
+   * and deleted features. Handlers run one after another, in the order of registration.
+   *
+   * @throws {WebhookError} `config_invalid`
+   */
+  on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
+  /** The whole pipeline, for adapters. It never rejects. */
+  receive(request: ReceiverRequest): Promise<Outcome>
+  /** The adapter for everything that speaks `Request` and `Response`: Hono, Next.js, Workers, Deno, Bun. */
+  fetch(request: Request, context?: FetchContext): Promise<Response>
+  /** Refuses what comes from now on (503), and resolves when all that is at work is answered. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a receiver. Mount it with `geohook/express`, `geohook/node`, or as `receiver.fetch`.
+ *
+ * @throws {WebhookError} `config_invalid` for an option that cannot be right
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ *
+ * const receiver = createReceiver({ signatureKey: 'parcels2026' })
+ *   .on('FeaturesCreated', (event) => console.log(event.service.serviceName, event.changesUrl))
+ *   .on('*', (event, delivery) => console.log(delivery.id, event.changeType))
+ * ```
+ */
+export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
+  const config = readOptions(options as ReceiverOptions)
+  const { clock, duplicates, inbox, tell } = config
+  const { handshake } = config.profile
+  const handlers = createDispatcher()
+  const atWork = new Set<Promise<Outcome>>()
+  let closed = false
+
+  async function run(request: ReceiverRequest): Promise<Outcome> {
+    const started = clock()
+    let body: Uint8Array | undefined
+    let delivery: Delivery | undefined
+    try {
+      if (closed) throw new WebhookError('receiver_closed')
+      if (handshake && request.method === 'GET') return await answerHandshake(request, config, handshake)
+      if (request.method !== 'POST') throw new WebhookError('method_not_allowed')
+      requireReadable(request, config)
+      const verification = await startVerification(request, config)
+      body = await readBody(request, config, verification.update)
+      const proof = await verification.end(body)
+      if (handshake && looksLikeToken(body)) throw malformed('the body could be the token of a handshake')
+      const verified = await decode(request, body, proof)
+      if (config.maxAge !== undefined) requireFresh(verified, config.maxAge, clock())
+      delivery = verified
+      tell('accepted', { delivery, request })
+      const outcome = duplicates
+        ? await once(duplicates, verified, () => work(verified, request))
+        : await work(verified, request)
+      const name = outcome.kind === 'duplicate' ? 'duplicate' : 'handled'
+      tell(name, { delivery, request, milliseconds: clock() - started })
+      return outcome
+    } catch (thrown) {
+      const error = toWebhookError(thrown, 'handler_failed')
+      if (delivery && error.code === 'delivery_in_progress') tell('duplicate', { delivery, request })
+      else if (delivery) tell('failed', { delivery, error, request, milliseconds: clock() - started })
+      else tell('refused', body ? { error, request, body } : { error, request })
+      return failed(error, handshake ? 'GET, POST' : 'POST', delivery)
+    }
+  }
+
+  async function decode(
+    { headers }: ReceiverRequest,
+    rawBody: Uint8Array,
+    proof: { id: string; keyIndex?: number },
+  ): Promise<Delivery> {
+    const contentType = readHeader(headers, 'content-type')
+    const parsed = parse(rawBody, contentType, config.signatureHeader)
+    if (config.schema) parsed.payload = await validate(config.schema, parsed.payload)
+    const receivedAt = new Date(clock())
+    return {
+      ...proof,
+      ...parsed,
+      rawBody,
+      contentType: contentType ?? '',
+      headers,
+      receivedAt,
+      profile: config.profile.name,
+    }
+  }
+
+  /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
+  async function work(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
+    if (inbox) {
+      await inbox.put(delivery).catch((cause: unknown) => {
+        throw toWebhookError(cause, 'inbox_unavailable')
+      })
+      return done('stored', delivery)
+    }
+    if (handlers.size === 0 && request.next) await passOn(request.next(delivery))
+    else await handlers.dispatch(delivery)
+    return done('handled', delivery)
+  }
+
+  const receiver: Receiver<Payload> = {
+    on(changeTypes, handler) {
+      handlers.add(changeTypes, handler as Handler)
+      return receiver
+    },
+    async receive(request) {
+      const running = run(request)
+      atWork.add(running)
+      return await running.finally(() => atWork.delete(running))
+    },
+    fetch: async (request, context) =>
+      toResponse(await receiver.receive(toReceiverRequest(request, context))),
+    async close() {
+      closed = true
+      await Promise.all(atWork)
+    },
+  }
+  return receiver
+}
+
+async function passOn(answered: Promise<number>): Promise<void> {
+  const status = await answered
+  if (status >= 400) throw new Error(`the next handler answered ${status}`)
+}

@@ -1,0 +1,53 @@
+import { WebhookError } from '../errors.ts'
+import type { Delivery } from './delivery.ts'
+import { done, type Outcome } from './outcome.ts'
+
+/**
+ * Where it is remembered which deliveries are at work and which are done. A delivery counts as done only after its
+ * handlers have succeeded: until then a retry must be let through.
+ */
+export interface DuplicateStore {
+  /** Takes the delivery for this attempt: `claimed`, or `busy` with another attempt, or `done` already. Atomic. */
+  claim(id: string): Promise<'claimed' | 'busy' | 'done'>
+  done(id: string): Promise<void>
+  release(id: string): Promise<void>
+}
+
+/**
+ * Refuses a delivery whose newest event lies more than `maxAge` milliseconds from now, on either side. The time is
+ * part of the signed body, so a stranger who replays a captured delivery cannot change it.
+ *
+ * @throws {WebhookError} `delivery_stale`, also for a payload without a time
+ */
+export function requireFresh({ events }: Pick<Delivery, 'events'>, maxAge: number, now: number): void {
+  const newest = Math.max(...events.map((event) => event.when?.getTime() ?? Number.NEGATIVE_INFINITY))
+  if (!(Math.abs(now - newest) <= maxAge)) throw new WebhookError('delivery_stale')
+}
+
+/**
+ * Runs the work of a delivery unless it is done already.
+ *
+ * @throws {WebhookError} `delivery_in_progress`, `inbox_unavailable` where the store cannot be asked, and whatever the work throws
+ */
+export async function once(
+  store: DuplicateStore,
+  delivery: Delivery,
+  work: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const claim = await store.claim(delivery.id).catch((cause: unknown) => {
+    throw new WebhookError('inbox_unavailable', { message: 'the store of duplicates failed', cause })
+  })
+  if (claim === 'busy') throw new WebhookError('delivery_in_progress')
+  if (claim === 'done') return done('duplicate', delivery)
+  let outcome: Outcome
+  try {
+    outcome = await work()
+  } catch (error) {
+    // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
+    await store.release(delivery.id).catch(() => {})
+    throw error
+  }
+  // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
+  await store.done(delivery.id).catch(() => {})
+  return outcome
+}

@@ -1,0 +1,45 @@
+import type { Delivery } from './delivery.ts'
+
+/** Header names in lower case; a list where a header came more than once and the platform keeps them apart. */
+export type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** What is known of a request before its body is read. */
+export interface RequestHead {
+  readonly method: string
+  /** Path and query as received, or the whole URL where the platform gives it. */
+  readonly url: string
+  readonly headers: HeaderBag
+  /** Route parameters, where the framework has them. */
+  readonly params?: Readonly<Record<string, string | string[] | undefined>>
+}
+
+/** How {@link ReceiverRequest.read} is to read. */
+export interface ReadOptions {
+  /** Bytes; one more, and the reading ends with `body_too_large`. */
+  limit: number
+  /** Called with each piece as it arrives, in order. */
+  onChunk(chunk: Uint8Array): void
+}
+
+/** The port between the receiver and a framework. An adapter fills it and writes the {@link Outcome}; it decides nothing. */
+export interface ReceiverRequest extends RequestHead {
+  /**
+   * Reads the exact bytes of the body.
+   *
+   * @throws {WebhookError} `body_too_large`, `body_aborted`, `body_already_parsed`
+   */
+  read(options: ReadOptions): Promise<Uint8Array>
+  /** Gives up reading, because it took too long. */
+  cancel?(): void
+  /**
+   * Passes a verified delivery on to whatever the framework runs next, and resolves with the status of that answer.
+   * It is used by a receiver that has neither handlers nor an inbox of its own.
+   */
+  next?(delivery: Delivery): Promise<number>
+}
+
+/** The value of a header. Several values are joined as HTTP does, so that a doubled signature is never half read. */
+export function readHeader(headers: HeaderBag, lowerCaseName: string): string | undefined {
+  const value = headers[lowerCaseName]
+  return typeof value === 'object' ? value.join(', ') : value
+}

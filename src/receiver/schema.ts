@@ -1,0 +1,27 @@
+import { WebhookError } from '../errors.ts'
+
+/** Any schema that follows Standard Schema (standardschema.dev), version 1: zod, valibot, arktype and others. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined
+  }
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] }
+
+/**
+ * Checks a payload, and gives what the schema makes of it.
+ *
+ * @throws {WebhookError} `payload_invalid`, with the schema's issues as its cause
+ */
+export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
+  const result = await schema['~standard'].validate(payload)
+  if (!result.issues) return result.value
+  const message = `the payload does not fit the schema: ${result.issues.map((issue) => issue.message).join('; ')}`
+  throw new WebhookError('payload_invalid', { message, cause: result.issues })
+}

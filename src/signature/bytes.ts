@@ -1,0 +1,61 @@
+import { configInvalid, WebhookError } from '../errors.ts'
+
+/** A body as users hold it. A string means its UTF-8 bytes. */
+export type Body = Uint8Array | ArrayBuffer | string
+
+const encoder = new TextEncoder()
+
+/** The UTF-8 bytes of a text. */
+export const utf8 = (text: string): Uint8Array => encoder.encode(text)
+
+/**
+ * The bytes of a body, without a copy where there are bytes already.
+ *
+ * @throws {WebhookError} `body_already_parsed` for a parsed object: its bytes are gone, and making new ones from it
+ *   would verify something that was never sent.
+ */
+export function toBytes(body: Body): Uint8Array {
+  if (typeof body === 'string') return utf8(body)
+  if (body instanceof Uint8Array) return body
+  // Not `instanceof ArrayBuffer`: one from another realm (a worker, a test runner's vm) is as good.
+  if (Object.prototype.toString.call(body) === '[object ArrayBuffer]') return new Uint8Array(body)
+  if (ArrayBuffer.isView(body)) {
+    const view = body as ArrayBufferView
+    return new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+  }
+  if (body === undefined || body === null) throw configInvalid('body is missing')
+  throw new WebhookError('body_already_parsed', { message: `body is a ${typeof body}, not bytes` })
+}
+
+/** Lower-case hex. */
+export function toHex(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += (byte < 16 ? '0' : '') + byte.toString(16)
+  return text
+}
+
+/** Standard base64 with padding (RFC 4648 section 4). */
+export const toBase64 = (bytes: Uint8Array): string => btoa(toBinary(bytes))
+
+/** One character for each byte, so that bytes can be searched and replaced as text without loss. */
+export function toBinary(bytes: Uint8Array): string {
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return binary
+}
+
+/** The bytes of such a text. */
+export const fromBinary = (binary: string): Uint8Array =>
+  Uint8Array.from(binary, (character) => character.charCodeAt(0))
+
+/** One array of all the chunks; the chunk itself where there is only one. */
+export function concat(chunks: readonly Uint8Array<ArrayBufferLike>[]): Uint8Array<ArrayBuffer> {
+  if (chunks.length === 1) return chunks[0] as Uint8Array<ArrayBuffer>
+  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
+  }
+  return whole
+}

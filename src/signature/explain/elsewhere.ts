@@ -1,0 +1,40 @@
+import { toBinary } from '../bytes.ts'
+import { percentDecode } from '../encoding.ts'
+import { type Case, type Finding, isWriting, mac } from './hypothesis.ts'
+
+/** The right signature, but not in the header where it was looked for. */
+export async function explainElsewhere({
+  body,
+  headers,
+  headerName,
+  keys,
+}: Case): Promise<Finding | undefined> {
+  for (const key of keys) {
+    const digest = await mac(key, body)
+    for (const [name, value] of headers) {
+      if (name !== headerName && isWriting(percentDecode(value), digest)) {
+        return {
+          cause: 'signature_in_other_header',
+          evidence: `The header ${name} holds the right signature.`,
+        }
+      }
+    }
+  }
+  return explainField(body, keys)
+}
+
+/** `payload=<signed bytes>&<any name>=<signature>`, with the signature field at the end. */
+async function explainField(body: Uint8Array, keys: readonly Uint8Array[]): Promise<Finding | undefined> {
+  const end = body.lastIndexOf(0x26) // &
+  const [, name, signature] =
+    /^([^=]{1,100})=(.{1,300})$/s.exec(toBinary(body.subarray(end + 1, end + 402))) ?? []
+  if (end < 0 || !name || !signature) return undefined
+  const from = body.indexOf(0x3d) + 1 // =
+  for (const key of keys) {
+    if (isWriting(percentDecode(signature), await mac(key, body.subarray(from, Math.max(from, end))))) {
+      const evidence = `The form field ${name} holds the right signature of the field before it.`
+      return { cause: 'signature_in_form_field', evidence }
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,19 @@
+/** The port behind `#hmac`: HMAC-SHA256 (RFC 2104, FIPS 180-4) on one platform. */
+export interface HmacKey {
+  /** Begins one HMAC. */
+  start(): Hmac
+}
+
+/** One HMAC in the making: fed with the body as it arrives. */
+export interface Hmac {
+  update(chunk: Uint8Array): void
+  /** The 32 bytes; a promise where the platform has only asynchronous cryptography. */
+  digest(): Uint8Array | Promise<Uint8Array>
+}
+
+/** What a platform module exports. */
+export interface HmacPlatform {
+  importKey(bytes: Uint8Array): HmacKey
+  /** Compares two arrays of equal length in a time that does not depend on what they hold. */
+  equalBytes(a: Uint8Array, b: Uint8Array): boolean
+}
