@@ -26,7 +26,7 @@ export type ErrorCode =
 const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
   signature_missing: [
     401,
-    'Is a signatureKey set on the webhook, and is signatureHeader the name that the sender uses?',
+    'Is a signatureKey set on the webhook? Is signatureHeader the name that the sender uses?',
   ],
   signature_malformed: [401, 'It is not 32 bytes in hex or base64. explain() shows what it is.'],
   signature_mismatch: [401, 'No key of this receiver made it over these bytes. explain() finds the cause.'],
@@ -46,8 +46,8 @@ const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
     415,
     'Accepted are application/json and application/x-www-form-urlencoded, in UTF-8.',
   ],
-  payload_malformed: [400, 'The signature is right, but the body is not what its content type says.'],
-  payload_invalid: [400, 'The payload does not fit the schema; see cause.'],
+  payload_malformed: [400, 'The body is signed, but not what its content type says.'],
+  payload_invalid: [400, 'It does not fit the schema; see cause.'],
   method_not_allowed: [405, 'Deliveries are sent with POST.'],
   handshake_invalid: [400, 'It carries no token, or one that could pass as a body.'],
   config_invalid: [500, 'Correct this option.'],

@@ -1,1 +1,5 @@
-export const x: number = 1
+export { createMockService, type MockEvent, type MockService, type MockServiceOptions } from './app.ts'
+export type { Attempt, SignatureOptions } from './delivery.ts'
+export type { Answer } from './send.ts'
+export type { Service, ServiceSeed } from './services.ts'
+export type { ScheduleInfo, Webhook, WebhookChanges, WebhookSeed } from './webhooks.ts'

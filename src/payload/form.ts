@@ -20,7 +20,7 @@ export function parseForm(text: string): Map<string, string[]> {
   for (const pair of pairs) {
     const equals = pair.indexOf('=')
     const name = decodeField(equals < 0 ? pair : pair.slice(0, equals))
-    if (/^\s*[{["]/.test(name)) throw malformed('the form has a field whose name begins like JSON')
+    if (/^\s*[{["]/.test(name)) throw malformed('the form begins like JSON')
     const value = equals < 0 ? '' : decodeField(pair.slice(equals + 1))
     const values = fields.get(name)
     if (values) values.push(value)
@@ -33,6 +33,6 @@ function decodeField(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw malformed('the form has percent-encoding that is not valid UTF-8')
+    throw malformed('the form has bad percent-encoding')
   }
 }

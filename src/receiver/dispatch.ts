@@ -27,6 +27,8 @@ interface Registration {
   handler: Handler
 }
 
+const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
+
 export function createDispatcher(): Dispatcher {
   // A Map, because change types come from outside: `constructor` is a name like any other.
   const registrations = new Map<string, Registration[]>()
@@ -44,11 +46,9 @@ export function createDispatcher(): Dispatcher {
 
     add(changeTypes, handler) {
       const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
-      if (!Array.isArray(names) || names.length === 0) throw configInvalid('on() needs a change type')
-      if (typeof handler !== 'function') throw configInvalid('on() needs a function as its handler')
-      for (const name of names) {
-        if (typeof name !== 'string' || name === '')
-          throw configInvalid('a change type must be a text, not empty')
+      if (typeof handler !== 'function') throw configInvalid('on() needs a function')
+      if (!Array.isArray(names) || names.length === 0 || !names.every(isName)) {
+        throw configInvalid('on() needs change types: texts, not empty')
       }
       const registration = { order: size++, handler }
       for (const name of names) registrations.set(name, [...(registrations.get(name) ?? []), registration])

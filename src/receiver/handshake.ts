@@ -37,7 +37,7 @@ export async function answerHandshake(
 
 /** Not by URLSearchParams, which turns the `+` of a base64 token into a space. */
 function readToken(url: string, parameter: string): string | undefined {
-  const query = url.split('#', 1)[0]?.split('?').slice(1).join('?') ?? ''
+  const query = /\?([^#]*)/.exec(url)?.[1] ?? ''
   const pairs = query.split('&').filter((pair) => pair.startsWith(`${parameter}=`))
   if (pairs.length !== 1) return undefined
   try {

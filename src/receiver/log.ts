@@ -26,7 +26,7 @@ export function createLog(clock: () => number): Observer {
       return
     }
     lines.set(error.code, { at: clock(), more: 0 })
-    const more = line?.more ? ` (and ${line.more} more of these since the last line)` : ''
+    const more = line?.more ? ` (and ${line.more} more)` : ''
     warn(`${describe(error)}${more} ${error.hint}`, error.code)
   }
 

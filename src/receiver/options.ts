@@ -88,7 +88,7 @@ export function readOptions(options: ReceiverOptions): Config {
     clock,
   }
   if (config.acceptUnsigned) {
-    warn("unsigned is 'accept': whoever knows the payload URL can send deliveries.", 'unsigned_accepted')
+    warn("unsigned is 'accept': anyone who knows the payload URL can send deliveries.", 'unsigned_accepted')
   }
   return config
 }
@@ -113,13 +113,12 @@ function readLimit(limit: number | string): number {
   const [, digits, unit] = /^(\d+) ?(b|kb|mb|gb)$/i.exec(String(limit)) ?? []
   const bytes =
     typeof limit === 'number' ? limit : Number(digits) * (UNITS[(unit ?? '').toLowerCase()] ?? Number.NaN)
-  if (!Number.isSafeInteger(bytes) || bytes < 1)
-    throw configInvalid("limit must be a number of bytes, or like '1mb'")
+  if (!Number.isSafeInteger(bytes) || bytes < 1) throw configInvalid("limit must be bytes, or like '1mb'")
   return bytes
 }
 
 function readMilliseconds(name: string, value: number): number {
   // A longer timer would fire at once.
   if (Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1) return value
-  throw configInvalid(`${name} must be a whole number of milliseconds, from 1 to 2147483647`)
+  throw configInvalid(`${name} must be whole milliseconds, 1 to 2^31 - 1`)
 }

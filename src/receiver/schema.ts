@@ -22,6 +22,6 @@ type SchemaResult<Output> =
 export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
   const result = await schema['~standard'].validate(payload)
   if (!result.issues) return result.value
-  const message = `the payload does not fit the schema: ${result.issues.map((issue) => issue.message).join('; ')}`
+  const message = result.issues.map((issue) => issue.message).join('; ')
   throw new WebhookError('payload_invalid', { message, cause: result.issues })
 }

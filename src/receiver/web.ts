@@ -17,10 +17,9 @@ export function toReceiverRequest(request: Request, context: FetchContext = {}):
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
     if (request.bodyUsed) {
-      throw new WebhookError('body_already_parsed', {
-        message: 'the body of this Request was read before',
-        hint: 'Hand the Request to receiver.fetch first; whoever needs the body as well takes request.clone() before.',
-      })
+      const message =
+        'the body of this Request was read before; hand receiver.fetch the Request or a clone() first'
+      throw new WebhookError('body_already_parsed', { message })
     }
     reader = request.body?.getReader()
     const chunks: Uint8Array[] = []

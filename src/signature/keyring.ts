@@ -36,20 +36,17 @@ export function createKeyring(keys: SignatureKeys): Keyring {
 export function requireTrimmed(keys: SignatureKeys): void {
   for (const key of toKeyList(keys)) {
     if (typeof key === 'string' && key !== key.trim()) {
-      throw configInvalid(
-        'signatureKey has white space around it',
-        'Trim it. A key that really begins or ends with white space can be given as bytes.',
-      )
+      throw configInvalid('signatureKey has white space around it', 'Trim it, or give it as bytes.')
     }
   }
 }
 
 function keyBytes(key: SignatureKey): Uint8Array {
   if (typeof key === 'string') {
-    if (key.trim() === '') throw configInvalid('signatureKey is empty', 'Set it to the key of the webhook.')
+    if (key.trim() === '') throw configInvalid('signatureKey is empty')
     return utf8(key)
   }
   if (!(key instanceof Uint8Array)) throw configInvalid('signatureKey must be a string or bytes')
-  if (key.length === 0) throw configInvalid('signatureKey is empty', 'Set it to the key of the webhook.')
+  if (key.length === 0) throw configInvalid('signatureKey is empty')
   return key
 }

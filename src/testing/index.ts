@@ -1,1 +1,2 @@
-export const x: number = 1
+export { createPayload, type PayloadDetails } from './payloads.ts'
+export { createSigner, type SignedRequest, type Signer, type SignerOptions } from './signer.ts'

@@ -30,18 +30,13 @@ export function time(value: unknown): Date | undefined {
 
 /**
  * A URL that is percent-encoded wholly (`https%3a%2f%2f…`), in part, or not at all. Only the first is decoded: the
- * others can be fetched as they are. A `%` that begins no valid sequence stays as it is, as senders do send some.
+ * others can be fetched as they are. Only ASCII is: the rest belongs percent-encoded in a URL, and a `%` that begins
+ * no valid sequence, as some senders have, does no harm.
  */
 export function url(value: unknown): string | undefined {
   const written = text(value)
   if (!written || !/^https?%3a/i.test(written)) return written
-  return written.replace(/(%[0-9a-f]{2})+/gi, (run) => {
-    try {
-      return decodeURIComponent(run)
-    } catch {
-      return run.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent)
-    }
-  })
+  return written.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent)
 }
 
 /** Names in an array, or comma-separated in a text; what is no name is left out. */

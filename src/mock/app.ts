@@ -1,0 +1,148 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { WebhookError } from '../errors.ts'
+import { type ChangeType, subscriptionsOf } from '../payload/change-types.ts'
+import { type Attempt, createSender, type SignatureOptions } from './delivery.ts'
+import { administration } from './routes/administration.ts'
+import { type Service, type ServiceSeed, servicePath, toService } from './services.ts'
+import { createWebhookStore, type Webhook, type WebhookSeed } from './webhooks.ts'
+
+/** What {@link createMockService} takes. */
+export interface MockServiceOptions {
+  /** Services without webhooks yet; those that `webhooks` name are there anyway. */
+  services?: readonly ServiceSeed[]
+  webhooks?: readonly WebhookSeed[]
+  /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix. */
+  signature?: SignatureOptions
+  /** Hosts beside this machine that deliveries may go to. Default: none. */
+  allowHosts?: readonly string[]
+  /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
+  clock?: () => number
+}
+
+/** Something that happens on a service. */
+export interface MockEvent {
+  serviceName: string
+  /** Needed where a geoprocessing and a feature service share the name. */
+  serviceType?: 'FeatureServer' | 'GPServer'
+  folderName?: string
+  /** What happened, for example `'FeaturesCreated'` or `'esriJobSucceeded'`. */
+  changeType: ChangeType
+  /** Milliseconds since 1970. Default: now. */
+  when?: number
+  jobId?: string
+  taskName?: string
+}
+
+/** A service for tests: it keeps webhooks, answers edit and delete, and really sends deliveries. */
+export interface MockService {
+  /** The administration, to be mounted elsewhere. */
+  readonly app: RequestListener
+  /** The base address, once it listens; empty before. */
+  readonly url: string
+  /** Every attempt so far (the last thousand), oldest first. */
+  readonly deliveries: readonly Attempt[]
+  /**
+   * Listens on 127.0.0.1.
+   *
+   * @param port 0 to 65535; default 0, any free port
+   * @returns the base address
+   */
+  listen(port?: number): Promise<string>
+  /**
+   * Lets something happen: every active webhook that selects it gets a delivery.
+   *
+   * @returns the attempts, when all are answered or have failed
+   * @throws {WebhookError} `config_invalid` where there is no such service
+   */
+  trigger(event: MockEvent): Promise<Attempt[]>
+  /** Copies of all services and webhooks, with their keys. */
+  snapshot(): { services: Service[]; webhooks: Webhook[] }
+  /** Stops listening, when what is under way is done. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a mock of the specification's service.
+ *
+ * @example
+ * ```ts
+ * import { createMockService } from 'geohook/mock'
+ *
+ * const service = createMockService({
+ *   webhooks: [{
+ *     serviceName: 'Parcels', serviceType: 'FeatureServer', name: 'edits',
+ *     hookUrl: 'http://127.0.0.1:3000/hooks/parcels', signatureKey: 'parcels2026',
+ *   }],
+ * })
+ * await service.listen(4000)
+ * await service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
+ * ```
+ */
+export function createMockService(options: MockServiceOptions = {}): MockService {
+  const {
+    services: seeds = [],
+    webhooks: webhookSeeds = [],
+    signature = {},
+    allowHosts = [],
+    clock = Date.now,
+  } = options
+  const services = new Map(
+    [...seeds, ...webhookSeeds].map(toService).map((service) => [servicePath(service), service]),
+  )
+  const webhooks = createWebhookStore(webhookSeeds, clock)
+  const sender = createSender({ signature, allowHosts, clock })
+  const app = express()
+    .disable('x-powered-by')
+    .use(administration([...services.values()], webhooks))
+  let server: Server | undefined
+  let url = ''
+
+  function findService({ serviceName, serviceType, folderName = '' }: MockEvent): Service {
+    const found = [...services.values()].filter(
+      (service) =>
+        service.serviceName === serviceName &&
+        service.folderName === folderName &&
+        (serviceType === undefined || service.serviceType === serviceType),
+    )
+    if (found.length === 1) return found[0] as Service
+    const message =
+      found.length === 0 ? `there is no service ${serviceName}` : `serviceType is needed for ${serviceName}`
+    throw new WebhookError('config_invalid', { message })
+  }
+
+  return {
+    app,
+    get url() {
+      return url
+    },
+    deliveries: sender.attempts,
+    async listen(port = 0) {
+      server = createServer(app).listen(port, '127.0.0.1')
+      await once(server, 'listening')
+      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      return url
+    },
+    async trigger(event) {
+      const service = findService(event)
+      const names = subscriptionsOf(event.changeType)
+      const selected = webhooks
+        .list(service)
+        .filter((webhook) => webhook.active && webhook.changeTypes.some((name) => names.includes(name)))
+      const { changeType, jobId, taskName, when = clock() } = event
+      const details = { when, ...(jobId ? { jobId } : {}), ...(taskName ? { taskName } : {}) }
+      return Promise.all(selected.map((webhook) => sender.deliver(webhook, [changeType], details)))
+    },
+    snapshot: () => ({ services: structuredClone([...services.values()]), webhooks: webhooks.list() }),
+    async close() {
+      if (server?.listening) {
+        server.close()
+        server.closeIdleConnections()
+        await once(server, 'close')
+      }
+      await sender.close()
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import { Agent } from 'undici'
+import { createPayload, type PayloadDetails } from '../testing/payloads.ts'
+import { createSigner, type SignedRequest, type SignerOptions, writeBody } from '../testing/signer.ts'
+import { type Answer, mayReach, send } from './send.ts'
+import type { Webhook } from './webhooks.ts'
+
+/** How the service signs (specification, "Payload signature verification"; what it leaves open is chosen here). */
+export type SignatureOptions = Pick<SignerOptions, 'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn'>
+
+/** One attempt, as it was sent. */
+export interface Attempt {
+  id: string
+  webhookId: string
+  hookUrl: string
+  /** Milliseconds since 1970. */
+  sentAt: number
+  request: SignedRequest
+  /** What the receiver answered; absent where it did not. */
+  answer?: Answer
+  /** Why there is no answer. */
+  error?: string
+}
+
+/** Sends deliveries, and keeps a record of the last thousand. */
+export interface Sender {
+  readonly attempts: readonly Attempt[]
+  deliver(webhook: Webhook, changeTypes: readonly string[], details: PayloadDetails): Promise<Attempt>
+  close(): Promise<void>
+}
+
+/** What {@link createSender} takes. */
+export interface SenderOptions {
+  signature: SignatureOptions
+  allowHosts: readonly string[]
+  clock: () => number
+}
+
+const MAX_RECORDS = 1000
+
+export function createSender({ signature, allowHosts, clock }: SenderOptions): Sender {
+  const agent = new Agent()
+  const attempts: Attempt[] = []
+
+  return {
+    attempts,
+    async deliver(webhook, changeTypes, details) {
+      const { folderName, serviceName, serviceType, name, id, hookUrl } = webhook
+      const payload = createPayload(changeTypes, {
+        ...details,
+        folderName,
+        serviceName,
+        serviceType,
+        name,
+        id,
+      })
+      const request = await write(webhook, payload, signature)
+      const attempt: Attempt = { id: randomUUID(), webhookId: id, hookUrl, sentAt: clock(), request }
+      attempts.push(attempt)
+      if (attempts.length > MAX_RECORDS) attempts.shift()
+      try {
+        if (!mayReach(hookUrl, allowHosts))
+          throw new Error('the host is not on this machine and not in allowHosts')
+        attempt.answer = await send(hookUrl, request, agent)
+      } catch (error) {
+        attempt.error = error instanceof Error ? error.message : String(error)
+      }
+      return attempt
+    },
+    close: () => agent.close(),
+  }
+}
+
+/** A webhook without a key sends no signature. */
+async function write(webhook: Webhook, payload: object, signature: SignatureOptions): Promise<SignedRequest> {
+  const { signatureKey, contentType, payloadFormat } = webhook
+  if (signatureKey)
+    return createSigner({ ...signature, signatureKey, contentType, payloadFormat }).sign(payload)
+  return { method: 'POST', headers: { 'content-type': contentType }, body: writeBody(payload, webhook) }
+}

@@ -1,0 +1,35 @@
+import type { Response } from 'express'
+
+/** An answer that is no success; `status` is the HTTP status and the code in the body (field facts, "Errors"). */
+export class AdminError extends Error {
+  readonly status: number
+  readonly messages: readonly string[]
+
+  constructor(status: number, ...messages: string[]) {
+    super(messages.join('; '))
+    this.name = 'AdminError'
+    this.status = status
+    this.messages = messages
+  }
+}
+
+/** Response formats: `json`, and `pjson` with indents. */
+const INDENTS = new Map([
+  ['json', 0],
+  ['pjson', 2],
+])
+
+/** @throws {AdminError} 400 for a format that is none */
+export function readFormat(f: string | undefined): number {
+  const indent = INDENTS.get(f ?? 'json')
+  if (indent === undefined) throw new AdminError(400, 'f must be json or pjson')
+  return indent
+}
+
+export function answer(res: Response, body: object, indent: number): void {
+  res.type('application/json').send(JSON.stringify(body, null, indent))
+}
+
+export function answerError(res: Response, { status, messages }: AdminError): void {
+  answer(res.status(status), { status: 'error', messages, code: status }, 0)
+}

@@ -1,0 +1,43 @@
+import { type Dispatcher, request } from 'undici'
+import type { SignedRequest } from '../testing/signer.ts'
+
+/** What the receiver answered. */
+export interface Answer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  /** At most 64 KiB of it, as text. */
+  body: string
+}
+
+const TIMEOUT = 10_000
+const MAX_ANSWER = 64 * 1024
+
+/** Sends one attempt, and reads its answer within ten seconds. Redirects are not followed. */
+export async function send(
+  url: string,
+  { headers, body }: SignedRequest,
+  dispatcher: Dispatcher,
+): Promise<Answer> {
+  const signal = AbortSignal.timeout(TIMEOUT)
+  const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
+  return { status: response.statusCode, headers: response.headers, body: await readText(response.body) }
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk.subarray(0, MAX_ANSWER - length))
+    length += chunk.length
+    if (length >= MAX_ANSWER) break
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/** Whether a delivery may go there: to this machine, or to a host that was allowed by name. */
+export function mayReach(url: string, allowHosts: readonly string[]): boolean {
+  const { hostname } = new URL(url)
+  return LOOPBACK.test(hostname) || allowHosts.includes(hostname)
+}
