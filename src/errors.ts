@@ -42,14 +42,11 @@ const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
   body_aborted: [400, 'The connection broke.'],
   body_already_parsed: [500, 'Mount geohook before whatever reads the body: it needs the raw bytes.'],
   content_encoding_unsupported: [415, 'Switch compression off at the sender and at proxies.'],
-  content_type_unsupported: [
-    415,
-    'Accepted are application/json and application/x-www-form-urlencoded, in UTF-8.',
-  ],
+  content_type_unsupported: [415, 'Accepted are application/json and application/x-www-form-urlencoded.'],
   payload_malformed: [400, 'The body is signed, but not what its content type says.'],
   payload_invalid: [400, 'It does not fit the schema; see cause.'],
   method_not_allowed: [405, 'Deliveries are sent with POST.'],
-  handshake_invalid: [400, 'It carries no token, or one that could pass as a body.'],
+  handshake_invalid: [400, 'It has no token, or one that could pass as a body.'],
   config_invalid: [500, 'Correct this option.'],
 }
 

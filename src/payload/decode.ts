@@ -43,14 +43,13 @@ function decodeForm(body: Uint8Array, signatureField: string): unknown {
       [...fields].map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
     )
   }
-  if (payload.length > 1) throw malformed('the form has more than one payload field')
+  if (payload.length > 1) throw malformed('the form has more than one payload')
   return parseJson(payload[0] as string)
 }
 
 function parseJson(text: string): unknown {
   const value = tryJson(text)
-  if (typeof value !== 'object' || value === null)
-    throw malformed('the payload is not a JSON object or array')
+  if (typeof value !== 'object' || value === null) throw malformed('the payload is no JSON object or array')
   return value
 }
 
@@ -69,7 +68,7 @@ function tryJson(text: string): unknown {
  */
 function requireSafe(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return
-  if (depth === MAX_DEPTH) throw malformed(`the payload is nested deeper than ${MAX_DEPTH} levels`)
+  if (depth === MAX_DEPTH) throw malformed(`the payload is deeper than ${MAX_DEPTH} levels`)
   if (Array.isArray(value)) {
     for (const item of value) requireSafe(item, depth + 1)
     return

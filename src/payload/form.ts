@@ -15,7 +15,7 @@ export const MAX_FIELDS = 1000
 export function parseForm(text: string): Map<string, string[]> {
   const pairs = text.split('&').filter((pair) => pair !== '')
   if (pairs.length === 0) throw malformed('the form is empty')
-  if (pairs.length > MAX_FIELDS) throw malformed(`the form has more than ${MAX_FIELDS} fields`)
+  if (pairs.length > MAX_FIELDS) throw malformed(`the form has over ${MAX_FIELDS} fields`)
   const fields = new Map<string, string[]>()
   for (const pair of pairs) {
     const equals = pair.indexOf('=')

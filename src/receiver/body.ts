@@ -1,6 +1,7 @@
 import { WebhookError } from '../errors.ts'
+import { readHeader } from './headers.ts'
 import type { Config } from './options.ts'
-import { type ReceiverRequest, type RequestHead, readHeader } from './request.ts'
+import type { ReceiverRequest, RequestHead } from './request.ts'
 
 /**
  * Refuses what need not be read: a body that says it is too large, and one that is compressed, because its bytes

@@ -1,5 +1,5 @@
 import type { Parsed } from '../payload/event.ts'
-import type { HeaderBag } from './request.ts'
+import type { HeaderBag } from './headers.ts'
 
 /** One verified payload. */
 export interface Delivery<Payload = unknown> extends Parsed<Payload> {

@@ -48,7 +48,7 @@ export function createDispatcher(): Dispatcher {
       const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
       if (typeof handler !== 'function') throw configInvalid('on() needs a function')
       if (!Array.isArray(names) || names.length === 0 || !names.every(isName)) {
-        throw configInvalid('on() needs change types: texts, not empty')
+        throw configInvalid('on() needs change types')
       }
       const registration = { order: size++, handler }
       for (const name of names) registrations.set(name, [...(registrations.get(name) ?? []), registration])

@@ -104,7 +104,7 @@ function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFun
 function readHeaderName(name: string): string {
   // The token of RFC 9110 section 5.6.2.
   if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name.toLowerCase()
-  throw configInvalid('signatureHeader is not the name of a header')
+  throw configInvalid('signatureHeader is no header name')
 }
 
 const UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }

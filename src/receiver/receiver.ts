@@ -6,10 +6,11 @@ import { readBody, requireReadable } from './body.ts'
 import type { Delivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
+import { readHeader } from './headers.ts'
 import { type ReceiverOptions, readOptions } from './options.ts'
 import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
 import { once, requireFresh } from './replay.ts'
-import { type ReceiverRequest, readHeader } from './request.ts'
+import type { ReceiverRequest } from './request.ts'
 import { validate } from './schema.ts'
 import { startVerification } from './verification.ts'
 import { type FetchContext, toReceiverRequest, toResponse } from './web.ts'
@@ -64,7 +65,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       const verification = await startVerification(request, config)
       body = await readBody(request, config, verification.update)
       const proof = await verification.end(body)
-      if (handshake && looksLikeToken(body)) throw malformed('the body could be the token of a handshake')
+      if (handshake && looksLikeToken(body)) throw malformed('the body could be a handshake token')
       const verified = await decode(request, body, proof)
       if (config.maxAge !== undefined) requireFresh(verified, config.maxAge, clock())
       delivery = verified

@@ -35,7 +35,7 @@ export async function once(
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
   const claim = await store.claim(delivery.id).catch((cause: unknown) => {
-    throw new WebhookError('inbox_unavailable', { message: 'the store of duplicates failed', cause })
+    throw new WebhookError('inbox_unavailable', { cause })
   })
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return done('duplicate', delivery)

@@ -1,7 +1,5 @@
 import type { Delivery } from './delivery.ts'
-
-/** Header names in lower case; a list where a header came more than once and the platform keeps them apart. */
-export type HeaderBag = Readonly<Record<string, string | readonly string[] | undefined>>
+import type { HeaderBag } from './headers.ts'
 
 /** What is known of a request before its body is read. */
 export interface RequestHead {
@@ -36,10 +34,4 @@ export interface ReceiverRequest extends RequestHead {
    * It is used by a receiver that has neither handlers nor an inbox of its own.
    */
   next?(delivery: Delivery): Promise<number>
-}
-
-/** The value of a header. Several values are joined as HTTP does, so that a doubled signature is never half read. */
-export function readHeader(headers: HeaderBag, lowerCaseName: string): string | undefined {
-  const value = headers[lowerCaseName]
-  return typeof value === 'object' ? value.join(', ') : value
 }

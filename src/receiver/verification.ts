@@ -6,9 +6,10 @@ import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { createKeyring, type Keyring, requireTrimmed, type SignatureKeys } from '../signature/keyring.ts'
 import { startCheck } from '../signature/verify.ts'
+import { readHeader } from './headers.ts'
 import type { Config } from './options.ts'
 import { toWebhookError } from './outcome.ts'
-import { type RequestHead, readHeader } from './request.ts'
+import type { RequestHead } from './request.ts'
 
 /** The proof of one request, fed with the body as it arrives. */
 export interface Verification {

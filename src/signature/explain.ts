@@ -1,31 +1,4 @@
-import type { Body } from './bytes.ts'
-import type { Cause } from './explain/causes.ts'
-import type { SignatureKeys } from './keyring.ts'
-
-/** What {@link explain} takes. */
-export interface ExplainOptions {
-  /** The body as the receiver has it; a string means its UTF-8 bytes. */
-  body: Body
-  /** The headers of the request. Upper and lower case are one. */
-  headers:
-    | Iterable<readonly [string, string]>
-    | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The key, or several, newest first. */
-  signatureKey: SignatureKeys
-  /** Default `'x-service'`. */
-  signatureHeader?: string
-}
-
-/** Why a signature was refused, and what to do about it. It holds no key and no signature. */
-export interface Diagnosis {
-  /** Whether the signature is right: then `cause` is `ok`, or `key_previous` for an older key of the ring. */
-  ok: boolean
-  cause: Cause
-  /** What was found, in a sentence. */
-  evidence: string
-  /** What to do. */
-  fix: string
-}
+import type { Diagnosis, ExplainOptions } from './explain/diagnosis.ts'
 
 /**
  * Finds out why a signature did not match: it tries, one by one, what is known to go wrong between a sender and a

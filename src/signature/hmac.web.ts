@@ -5,7 +5,7 @@ const HMAC_SHA256 = { name: 'HMAC', hash: 'SHA-256' }
 
 /** Workers, edge runtimes and browsers: WebCrypto, which signs a whole message only, so the chunks wait for the end. */
 export function importKey(bytes: Uint8Array): HmacKey {
-  const copy = bytes.slice()
+  const copy = new Uint8Array(bytes) // Buffer's slice() would be a view
   let imported: Promise<CryptoKey> | undefined
   return {
     start(): Hmac {

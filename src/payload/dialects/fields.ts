@@ -34,9 +34,8 @@ export function time(value: unknown): Date | undefined {
  * no valid sequence, as some senders have, does no harm.
  */
 export function url(value: unknown): string | undefined {
-  const written = text(value)
-  if (!written || !/^https?%3a/i.test(written)) return written
-  return written.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent)
+  if (typeof value !== 'string' || value === '') return undefined
+  return /^https?%3a/i.test(value) ? value.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent) : value
 }
 
 /** Names in an array, or comma-separated in a text; what is no name is left out. */

@@ -10,7 +10,7 @@ export function readHosted(items: readonly unknown[]): WebhookEvent[] {
   if (items.length === 0) return readService({})
   return items.flatMap((item) => {
     if (!isFields(item)) return readService({ events: [item] })
-    const events = readService('serviceType' in item ? item : { ...item, serviceType: 'FeatureServer' })
+    const events = readService({ serviceType: 'FeatureServer', ...item })
     return events.map((event) => ({ ...event, raw: item }))
   })
 }

@@ -1,16 +1,16 @@
 import { toBytes, toHex, utf8 } from '../bytes.ts'
 import { decodeSignature, percentDecode } from '../encoding.ts'
-import type { Diagnosis, ExplainOptions } from '../explain.ts'
 import { toKeyList } from '../keyring.ts'
 import { explainAlgorithm } from './algorithms.ts'
 import { bodyVariants } from './bodies.ts'
 import { FIXES } from './causes.ts'
+import type { Diagnosis, ExplainOptions } from './diagnosis.ts'
 import { explainElsewhere } from './elsewhere.ts'
 import { type Case, type Finding, isWriting, mac } from './hypothesis.ts'
 import { keyVariants } from './keys.ts'
 import { explainSignature } from './signatures.ts'
 
-/** See {@link explain}. */
+/** See `explain`. */
 export async function diagnose(options: ExplainOptions): Promise<Diagnosis> {
   const { cause, evidence } = await findCause(readCase(options))
   return { ok: cause === 'ok' || cause === 'key_previous', cause, evidence, fix: FIXES[cause] }

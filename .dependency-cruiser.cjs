@@ -1,0 +1,50 @@
+/** The rooms, in the order in which they may be used: a room imports from the rooms before it, and from no other. */
+const ROOMS = ['errors', 'signature', 'payload', 'receiver', 'inbox', 'adapters', 'testing', 'mock', 'cli']
+
+const pathOf = (room) => (room === 'errors' ? '^src/errors\\.ts$' : `^src/${room}/`)
+
+const upward = ROOMS.map((room, index) => ({
+  name: `${room}-imports-only-rooms-before-it`,
+  severity: 'error',
+  from: { path: pathOf(room) },
+  to: { path: '^src/', pathNot: ROOMS.slice(0, index + 1).map(pathOf) },
+}))
+// The command line uses the package as its users do.
+upward.at(-1).to.pathNot.push('^src/index\\.ts$')
+
+module.exports = {
+  forbidden: [
+    ...upward,
+    { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-node-above-adapters',
+      severity: 'error',
+      from: { path: '^src/(errors|index|signature|payload|receiver|inbox)', pathNot: '\\.node\\.ts$' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'no-package-above-adapters',
+      severity: 'error',
+      from: { path: '^src/(errors|index|signature|payload|receiver)' },
+      to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-express-in-receivers',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(mock|cli)/' },
+      to: { path: 'node_modules/(express|undici)' },
+    },
+    { name: 'nothing-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      from: { orphan: true, pathNot: '^src/(signature/hmac\\.(node|web)|index)\\.ts$' },
+      to: {},
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+  },
+}

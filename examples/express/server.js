@@ -1,0 +1,29 @@
+// A receiver app. Run it with: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+import express from 'express'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/express'
+
+const receiver = createReceiver({
+  signatureKey: process.env.SIGNATURE_KEY,
+  observer: {
+    refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
+    failed: ({ error }) => console.error('failed:', error.cause),
+  },
+})
+  .on('FeaturesCreated', (event) => console.log(`created on ${event.service.serviceName}`))
+  .on('FeaturesEdited', (event) => console.log(`edited: ${event.changesUrl}`))
+  .on('*', (event, delivery) => console.log(`delivery ${delivery.id}: ${event.changeType}`))
+
+const app = express()
+app.post('/hooks/parcels', webhook(receiver)) // before express.json(): the signature covers the raw bytes
+app.use(express.json())
+app.get('/health', (_req, res) => res.json({ ok: true }))
+
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
+})
+
+process.once('SIGTERM', async () => {
+  server.close()
+  await receiver.close()
+})

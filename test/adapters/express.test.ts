@@ -1,0 +1,140 @@
+import { once } from 'node:events'
+import express from 'express'
+import express4 from 'express4'
+import { createReceiver, type Delivery, type Inbox, type ReceiverOptions } from 'geohook'
+import { webhook } from 'geohook/express'
+import { createPayload, createSigner } from 'geohook/testing'
+import supertest from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const signatureKey = 'parcels2026'
+const signer = createSigner({ signatureKey })
+const request = await signer.sign(createPayload(['FeaturesCreated', 'FeaturesUpdated']))
+
+const post = (app: Parameters<typeof supertest>[0], path = '/hook') =>
+  supertest(app).post(path).set(request.headers).send(Buffer.from(request.body).toString())
+
+describe.each<[string, typeof express]>([
+  ['Express 5', express],
+  ['Express 4', express4],
+])('webhook() in %s', (_, framework) => {
+  it('as a middleware verifies, sets req.delivery and calls next', async () => {
+    const app = framework().post('/hook', webhook({ signatureKey }), (req, res) => {
+      res.json(req.delivery?.changeTypes)
+    })
+    await post(app).expect(200, ['FeaturesCreated', 'FeaturesUpdated'])
+    await supertest(app).post('/hook').send({}).expect(401)
+  })
+
+  it('as a middleware of a router on a path sees the whole URL and the route parameters', async () => {
+    const seen: unknown[] = []
+    const options: ReceiverOptions = {
+      signatureKey: ({ url, params }) => {
+        seen.push(url, { ...params })
+        return signatureKey
+      },
+    }
+    const router = framework.Router().post('/:tenant/hook', webhook(options), (_req, res) => {
+      res.sendStatus(204)
+    })
+    await post(framework().use('/api', router), '/api/lyon/hook?x=1').expect(204)
+    expect(seen).toEqual(['/api/lyon/hook?x=1', { tenant: 'lyon' }])
+  })
+
+  it('tells the observer how the next handler answered', async () => {
+    const answers: Record<string, (res: express.Response) => void> = {
+      fine: (res) => void res.sendStatus(202),
+      broken: (res) => void res.sendStatus(503),
+      throwing: () => {
+        throw new Error('oops')
+      },
+    }
+    const lines: Record<string, string[]> = {}
+    for (const [name, answer] of Object.entries(answers)) {
+      const { observer, told, seen } = createRecorder()
+      const app = framework().post('/hook', webhook({ signatureKey, observer }), (_req, res) => answer(res))
+      app.use(((_error, _req, res, _next) => res.sendStatus(500)) as express.ErrorRequestHandler)
+      await post(app)
+      await told(name === 'fine' ? 'handled' : 'failed handler_failed')
+      lines[name] = seen.map((one) => one.name)
+    }
+    expect(lines).toEqual({
+      fine: ['accepted', 'handled'],
+      broken: ['accepted', 'failed'],
+      throwing: ['accepted', 'failed'],
+    })
+  })
+
+  it('with handlers answers by itself, and leaves the next one alone', async () => {
+    const receiver = createReceiver({ signatureKey }).on('FeaturesCreated', () => {})
+    const app = framework().post('/hook', webhook(receiver), () => {
+      throw new Error('not to be called')
+    })
+    await post(app).expect(200, { status: 'handled' })
+  })
+
+  it('with an inbox answers 202 by itself', async () => {
+    const stored: Delivery[] = []
+    const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
+    const app = framework().post('/hook', webhook({ signatureKey, inbox }))
+    await post(app).expect(202, { status: 'stored' })
+    expect(stored.length).toBe(1)
+  })
+
+  it('works for app.use, and leaves other routes their parsers', async () => {
+    const receiver = createReceiver({ signatureKey }).on('*', () => {})
+    const app = framework().use('/hook', webhook(receiver)).use(framework.json())
+    app.post('/other', (req, res) => {
+      res.json(req.body)
+    })
+    await post(app).expect(200)
+    await supertest(app).post('/other').send({ a: 1 }).expect(200, { a: 1 })
+    await supertest(app).get('/hook').expect(405)
+  })
+
+  it('takes the bytes that express.raw has read', async () => {
+    const app = framework()
+      .use(framework.raw({ type: '*/*' }))
+      .post('/hook', webhook({ signatureKey }), (req, res) => {
+        res.send(Buffer.from(req.delivery?.rawBody ?? []))
+      })
+    const answer = await post(app).expect(200)
+    expect(Buffer.from(answer.body as Uint8Array)).toEqual(Buffer.from(request.body))
+  })
+
+  it('takes the bytes that a parser has kept in req.rawBody', async () => {
+    const keep = framework.json({
+      verify: (req, _res, bytes) => {
+        Object.assign(req, { rawBody: bytes })
+      },
+    })
+    const app = framework()
+      .use(keep)
+      .post('/hook', webhook({ signatureKey, limit: request.body.length }), (req, res) => {
+        res.json(req.delivery?.changeTypes)
+      })
+    await post(app).expect(200, ['FeaturesCreated', 'FeaturesUpdated'])
+    const tight = framework()
+      .use(keep)
+      .post('/hook', webhook({ signatureKey, limit: request.body.length - 1 }))
+    await post(tight).expect(413)
+  })
+})
+
+it('a client that goes away while the next handler works is a failure, not a hang', async () => {
+  const { observer, told } = createRecorder()
+  const app = express().post('/hook', webhook({ signatureKey, observer }), () => {})
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const controller = new AbortController()
+  const { port } = server.address() as { port: number }
+  const sent = fetch(`http://127.0.0.1:${port}/hook`, { ...request, signal: controller.signal })
+  await told('accepted')
+  controller.abort()
+  await expect(sent).rejects.toThrow()
+  await told('failed handler_failed')
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
+})

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { serve } from '@hono/node-server'
+import express from 'express'
+import express4 from 'express4'
+import type { Receiver } from 'geohook'
+import { webhook as expressWebhook } from 'geohook/express'
+import { webhook as nodeWebhook } from 'geohook/node'
+
+/** A receiver behind a real socket. */
+export interface Mounted {
+  url: string
+  close(): Promise<void>
+}
+
+export async function listen(listener: RequestListener): Promise<Mounted> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** Every way to mount a receiver. A new adapter joins by one line. */
+export const MOUNTS: Record<string, (receiver: Receiver) => Promise<Mounted>> = {
+  'node:http': (receiver) => listen(nodeWebhook(receiver)),
+  'Express 5': (receiver) => listen(express().all('/hook', expressWebhook(receiver))),
+  'Express 4': (receiver) => listen(express4().all('/hook', expressWebhook(receiver))),
+  'fetch (Hono server)': mountFetch,
+}
+
+async function mountFetch(receiver: Receiver): Promise<Mounted> {
+  const server = serve({ fetch: (request) => receiver.fetch(request), port: 0, hostname: '127.0.0.1' })
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    async close() {
+      server.close()
+      if ('closeAllConnections' in server) server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}

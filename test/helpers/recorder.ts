@@ -1,0 +1,47 @@
+import { EventEmitter, once } from 'node:events'
+import type { Delivery, ErrorCode, Observer, WebhookError } from 'geohook'
+
+export interface Seen {
+  name: keyof Observer
+  code?: ErrorCode
+  error?: WebhookError
+  delivery?: Delivery
+  body?: Uint8Array
+}
+
+/** An observer that keeps what it is told. */
+export interface Recorder {
+  observer: Observer
+  seen: Seen[]
+  /** The names and codes so far, for example `['refused signature_missing']`. */
+  readonly lines: string[]
+  /** Resolves when the observer has been told this. */
+  told(line: string): Promise<void>
+}
+
+export function createRecorder(): Recorder {
+  const seen: Seen[] = []
+  const emitter = new EventEmitter()
+  const lineOf = ({ name, code }: Seen): string => (code ? `${name} ${code}` : name)
+  const record = (name: keyof Observer) => (told: object) => {
+    const { error } = told as { error?: WebhookError }
+    seen.push({ name, ...told, ...(error ? { code: error.code } : {}) })
+    emitter.emit('told')
+  }
+  return {
+    observer: {
+      accepted: record('accepted'),
+      refused: record('refused'),
+      duplicate: record('duplicate'),
+      handled: record('handled'),
+      failed: record('failed'),
+    },
+    seen,
+    get lines() {
+      return seen.map(lineOf)
+    },
+    async told(line) {
+      while (!seen.some((one) => lineOf(one) === line)) await once(emitter, 'told')
+    },
+  }
+}

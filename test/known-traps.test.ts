@@ -1,0 +1,391 @@
+import express from 'express'
+import { createReceiver, parsePayload, type ReceiverOptions, sign, verify } from 'geohook'
+import { webhook } from 'geohook/express'
+import { createPayload, createSigner } from 'geohook/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { FORM_TYPE, JSON_TYPE, KEY, payloadOf, signatureOf } from './helpers/deliver.ts'
+import { answerOf, begin, type Sent, send } from './helpers/http.ts'
+import { listen, type Mounted } from './helpers/mounts.ts'
+import { createRecorder } from './helpers/recorder.ts'
+import { warningsOf } from './helpers/warnings.ts'
+
+/**
+ * What users of peers ran into, one by one. Each trap shows what the sender is answered and what the observer sees,
+ * through Express on a real socket. The numbers are those of the project's list of traps.
+ */
+
+const open: Mounted[] = []
+afterEach(async () => {
+  for (const mounted of open.splice(0)) await mounted.close()
+})
+
+type SetUp = (app: express.Express) => unknown
+
+/** A receiver in Express, behind whatever `before` mounts ahead of it. */
+async function mount({
+  options = {},
+  before = () => {},
+}: {
+  options?: Partial<ReceiverOptions>
+  before?: SetUp
+} = {}) {
+  const recorder = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer, ...options })
+  const calls: string[] = []
+  receiver.on('*', (event) => calls.push(event.changeType))
+  const app = express()
+  before(app)
+  app.all('/hook', webhook(receiver))
+  const mounted = await listen(app)
+  open.push(mounted)
+  return { ...recorder, lines: () => recorder.lines, url: mounted.url, receiver, calls }
+}
+
+const BODY = payloadOf('FeaturesCreated')
+const signed = (body: Uint8Array | string, headers: Sent['headers'] = {}): Sent => ({
+  headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body), ...headers },
+  body,
+})
+const codeOf = (text: string): unknown => JSON.parse(text).code
+
+describe('raw body', () => {
+  it('trap 1 (octokit/webhooks.js#40): a JSON parser before the middleware is answered with 500 at once, and named', async () => {
+    const { url, lines, seen } = await mount({ before: (app) => app.use(express.json()) })
+    const warnings = await warningsOf(async () => {
+      const answer = await send(url, signed(BODY))
+      expect([answer.status, codeOf(answer.text)]).toEqual([500, 'body_already_parsed'])
+    })
+    expect(lines()).toEqual(['refused body_already_parsed'])
+    expect(seen[0]?.error?.message).toContain('express.json()')
+    expect(seen[0]?.error?.hint).toContain('Mount geohook before app.use(express.json())')
+    expect(warnings).toEqual([
+      expect.stringMatching(/^body_already_parsed: a body parser, such as express.json\(\).* Mount/),
+    ])
+  })
+
+  it.each<[string, express.RequestHandler, string]>([
+    ['urlencoded', express.urlencoded({ extended: true }), FORM_TYPE],
+    ['text', express.text({ type: '*/*' }), JSON_TYPE],
+  ])('trap 1: so does a %s parser', async (_, parser, type) => {
+    const { url, lines } = await mount({ before: (app) => app.use(parser) })
+    expect((await send(url, signed('a=1', { 'content-type': type }))).status).toBe(500)
+    expect(lines()).toEqual(['refused body_already_parsed'])
+  })
+
+  it('trap 1: so does whatever eats the stream without a trace', async () => {
+    const eat: express.RequestHandler = (req, _res, next) => void req.on('end', () => next()).resume()
+    const { url, lines } = await mount({ before: (app) => app.use(eat) })
+    expect((await send(url, signed(BODY))).status).toBe(500)
+    expect(lines()).toEqual(['refused body_already_parsed'])
+  })
+
+  it.each([
+    ['1.0 for 1', '{"a":1.0}', '{"a":1}'],
+    ['an escaped letter', '{"a":"\\u00e9"}', '{"a":"\u00e9"}'],
+    ['an escaped slash', '{"a":"\\/"}', '{"a":"/"}'],
+    ['white space', '{ "a": "&" }', '{"a":"&"}'],
+  ])(
+    'trap 2 (octokit/webhooks.js#76): the signature is over bytes, not over values: %s',
+    async (_, sent, rewritten) => {
+      const { url, lines } = await mount()
+      expect((await send(url, signed(sent))).status).toBe(200)
+      expect((await send(url, { ...signed(sent), body: rewritten })).status).toBe(401)
+      expect((await send(url, { ...signed(rewritten), body: sent })).status).toBe(401)
+      expect(lines()).toEqual([
+        'accepted',
+        'handled',
+        'refused signature_mismatch',
+        'refused signature_mismatch',
+      ])
+    },
+  )
+
+  it('trap 3: express.raw behind express.json is found out; where its type does not match, the stream is read', async () => {
+    const behind = await mount({ before: (app) => app.use(express.json(), express.raw({ type: '*/*' })) })
+    expect((await send(behind.url, signed(BODY))).status).toBe(500)
+    expect(behind.lines()).toEqual(['refused body_already_parsed'])
+    const other = await mount({ before: (app) => app.use(express.raw({ type: 'image/png' })) })
+    expect((await send(other.url, signed(BODY))).status).toBe(200)
+    expect(other.lines()).toEqual(['accepted', 'handled'])
+  })
+
+  it('trap 3: bytes that a verify hook got inflated are not taken for what was sent', async () => {
+    const { gzipSync } = await import('node:zlib')
+    const keep = express.json({ verify: (req, _res, bytes) => void Object.assign(req, { rawBody: bytes }) })
+    const { url, lines } = await mount({ before: (app) => app.use(keep) })
+    const answer = await send(url, { ...signed(BODY, { 'content-encoding': 'gzip' }), body: gzipSync(BODY) })
+    expect([answer.status, codeOf(answer.text)]).toEqual([415, 'content_encoding_unsupported'])
+    expect(lines()).toEqual(['refused content_encoding_unsupported'])
+  })
+
+  it('trap 4 (stripe-node#356): a host that hands over rawBody beside a parsed body is fine, a parsed one alone is not', async () => {
+    const host =
+      (rawBody: unknown): express.RequestHandler =>
+      (req, _res, next) => {
+        Object.assign(req, { rawBody, body: JSON.parse(BODY) })
+        next()
+      }
+    const withBytes = await mount({ before: (app) => app.use(host(Buffer.from(BODY))) })
+    expect((await send(withBytes.url, signed(BODY))).status).toBe(200)
+    expect(withBytes.lines()).toEqual(['accepted', 'handled'])
+    const eaten = await mount({ before: (app) => app.use(express.json(), host(BODY)) })
+    expect((await send(eaten.url, signed(BODY))).status).toBe(500)
+    expect(eaten.lines()).toEqual(['refused body_already_parsed'])
+  })
+
+  it('trap 5 (measured): bytes that are not UTF-8 verify as they are, and are refused only as a payload', async () => {
+    const { url, lines, seen } = await mount()
+    const body = Buffer.from([0x7b, 0x22, 0xfe, 0xff, 0x22, 0x7d])
+    const answer = await send(url, signed(body))
+    expect([answer.status, codeOf(answer.text)]).toEqual([400, 'payload_malformed'])
+    expect(lines()).toEqual(['refused payload_malformed'])
+    expect(Buffer.from(seen[0]?.body ?? [])).toEqual(body)
+  })
+
+  it('trap 6 (measured): a Request whose body was read before is refused with 500, not with an exception', async () => {
+    const { receiver, lines, seen } = await mount()
+    const request = new Request('http://a.example', {
+      method: 'POST',
+      body: BODY,
+      headers: { 'x-service': signatureOf(BODY) },
+    })
+    await request.text()
+    let status = 0
+    await warningsOf(async () => {
+      status = (await receiver.fetch(request)).status
+    })
+    expect(status).toBe(500)
+    expect(lines()).toEqual(['refused body_already_parsed'])
+    expect(seen[0]?.error?.message).toContain('clone()')
+  })
+
+  it('trap 7 (stream-chat-js#1735): a compressed body is refused, whichever bytes were signed', async () => {
+    const { gzipSync } = await import('node:zlib')
+    const { url, lines } = await mount()
+    const body = gzipSync(BODY)
+    for (const signature of [signatureOf(BODY), signatureOf(body)]) {
+      const answer = await send(url, {
+        ...signed(BODY, { 'x-service': signature, 'content-encoding': 'gzip' }),
+        body,
+      })
+      expect(answer.status).toBe(415)
+    }
+    expect(lines()).toEqual(Array(2).fill('refused content_encoding_unsupported'))
+  })
+})
+
+describe('signature', () => {
+  const hex = signatureOf(BODY)
+  const base64 = Buffer.from(hex, 'hex').toString('base64')
+
+  it.each([
+    ['trap 8: not hex', 'zz'],
+    ['trap 8: hex with junk behind it', `${hex}zz`],
+    ['trap 8: hex cut by the decoder', `${hex.slice(0, 62)}zz`],
+    ['trap 8: base64 with junk', `${base64}!!`],
+    ['trap 8: base64 with bits behind the end', `${base64.slice(0, 42)}B=`],
+    ['trap 9 (liam#1020): not ASCII', Buffer.from('\u00fc'.repeat(64)).toString('latin1')],
+    ['trap 9: odd length', hex.slice(1)],
+    ['trap 9: doubled in one header', `${hex}, ${hex}`],
+    ['trap 9: doubled in two headers', [hex, hex]],
+    ['trap 9: empty', ''],
+  ])('%s', async (_, signature) => {
+    const { url, lines } = await mount()
+    const answer = await send(url, signed(BODY, { 'x-service': signature }))
+    expect([answer.status, answer.text]).toEqual([
+      401,
+      '{"title":"Unauthorized","status":401,"code":"unauthorized"}',
+    ])
+    expect(lines()).toEqual([signature === '' ? 'refused signature_missing' : 'refused signature_malformed'])
+  })
+
+  it('trap 9a (measured): a byte 0xFE is not U+FFFD, a byte order mark counts, an empty body verifies', async () => {
+    const { url, lines } = await mount()
+    const replaced = '{"a":"\ufffd"}'
+    const bytes = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xfe]), Buffer.from('"}')])
+    expect((await send(url, { ...signed(replaced), body: bytes })).status).toBe(401)
+    expect((await send(url, { ...signed(BODY), body: `\ufeff${BODY}` })).status).toBe(401)
+    expect((await send(url, signed(`\ufeff${BODY}`))).status).toBe(200)
+    expect(lines()).toEqual([
+      'refused signature_mismatch',
+      'refused signature_mismatch',
+      'accepted',
+      'handled',
+    ])
+    const empty = { body: '', signature: signatureOf(''), signatureKey: KEY }
+    expect(await verify(empty)).toEqual({ ok: true, keyIndex: 0 })
+    expect(await verify({ ...empty, body: bytes, signature: signatureOf(bytes) })).toEqual({
+      ok: true,
+      keyIndex: 0,
+    })
+  })
+
+  it.each(['', ' ', '\n'])(
+    'trap 10 (bolt-js#2946): the empty or blank key %j is thrown at construction',
+    async (signatureKey) => {
+      expect(() => createReceiver({ signatureKey })).toThrow(
+        expect.objectContaining({ code: 'config_invalid' }),
+      )
+      await expect(verify({ body: '', signature: hex, signatureKey })).rejects.toMatchObject({
+        code: 'config_invalid',
+      })
+    },
+  )
+
+  it('trap 10: one that a function returns opens nothing', async () => {
+    const { url, lines } = await mount({ options: { signatureKey: () => '' } })
+    expect((await send(url, signed(BODY, { 'x-service': signatureOf(BODY, '') }))).status).toBe(401)
+    expect(lines()).toEqual(['refused key_unknown'])
+  })
+
+  it.each([`${KEY}\n`, ` ${KEY}`, `${KEY}\r\n`])(
+    'trap 11 (stripe-node#1980): the key %j is refused with a hint',
+    (signatureKey) => {
+      const hint = expect.stringContaining('Trim')
+      expect(() => createReceiver({ signatureKey })).toThrow(
+        expect.objectContaining({ code: 'config_invalid', hint }),
+      )
+    },
+  )
+
+  it('trap 12 (octokit/webhooks.js#770, bolt-js#877): keys rotate, swap while it runs, and differ by tenant', async () => {
+    const tenants = new Map([
+      ['a', ['a-new', 'a-old']],
+      ['b', ['b-key']],
+    ])
+    const { url, lines } = await mount({
+      options: {
+        signatureKey: async ({ url: path }) =>
+          tenants.get(new URL(path, 'http://x').searchParams.get('tenant') ?? ''),
+      },
+    })
+    const as = (tenant: string, key: string) =>
+      send(`${url}?tenant=${tenant}`, signed(BODY, { 'x-service': signatureOf(BODY, key) })).then(
+        ({ status }) => status,
+      )
+    expect([await as('a', 'a-new'), await as('a', 'a-old'), await as('b', 'b-key')]).toEqual([200, 200, 200])
+    expect([await as('a', 'b-key'), await as('nobody', 'a-new')]).toEqual([401, 401])
+    tenants.set('b', ['b-next'])
+    expect([await as('b', 'b-key'), await as('b', 'b-next')]).toEqual([401, 200])
+    expect(lines().filter((line) => line.startsWith('refused'))).toEqual([
+      'refused signature_mismatch',
+      'refused key_unknown',
+      'refused signature_mismatch',
+    ])
+  })
+
+  it.each([
+    ['a body that looks like a handshake', { type: 'url_verification', challenge: 'x' }],
+    ['a registration', { WebhookRegistry: true }],
+    ['a ping', { ping: true, crc_token: 'x' }],
+  ])(
+    'trap 13 (bolt-js#2897): nothing that a sender chooses skips the verification: %s',
+    async (_, payload) => {
+      const { url, lines, calls } = await mount()
+      const answer = await send(`${url}?crc_token=x&challenge=x`, {
+        headers: { 'content-type': JSON_TYPE },
+        body: JSON.stringify(payload),
+      })
+      expect(answer.status).toBe(401)
+      expect([lines(), calls]).toEqual([['refused signature_missing'], []])
+    },
+  )
+
+  it('trap 14 (stripe-node#356): a mismatch can be explained from what the observer has seen', async () => {
+    const { explain } = await import('geohook')
+    const { url, seen } = await mount()
+    const answer = await send(url, { ...signed(BODY), body: `${BODY}\n` })
+    expect(answer.text).not.toContain('mismatch')
+    const { body = '', error } = seen[0] ?? {}
+    expect(error?.hint).toContain('explain()')
+    const headers = { 'x-service': signatureOf(BODY) }
+    expect(await explain({ body, headers, signatureKey: KEY })).toMatchObject({
+      cause: 'body_trailing_newline',
+    })
+  })
+})
+
+describe('payload', () => {
+  it.each([FORM_TYPE, `${FORM_TYPE}; charset=utf-8`, `${FORM_TYPE};charset=UTF-8`])(
+    'trap 15 (octokit/webhooks.js#158): %s',
+    async (type) => {
+      const { url, lines, calls } = await mount()
+      const body = `payload=${encodeURIComponent(BODY)}`
+      expect((await send(url, signed(body, { 'content-type': type }))).status).toBe(200)
+      expect([lines(), calls]).toEqual([['accepted', 'handled'], ['FeaturesCreated']])
+    },
+  )
+
+  it.each<[string, string | Uint8Array, string, number]>([
+    ['a prototype key', '{"__proto__":{"a":1}}', JSON_TYPE, 400],
+    ['a prototype key in a form', '__proto__=1', FORM_TYPE, 400],
+    ['deep nesting', '['.repeat(100_000), JSON_TYPE, 400],
+    ['thousands of fields', 'a=1&'.repeat(5000), FORM_TYPE, 400],
+    ['duplicate fields, as a list', 'a=1&a=2', FORM_TYPE, 200],
+    ['a duplicate payload', 'payload=%7B%7D&payload=%7B%7D', FORM_TYPE, 400],
+    ['invalid percent-encoding', 'a=%E0%A4%A', FORM_TYPE, 400],
+    ['a byte order mark', '\ufeff{}', JSON_TYPE, 200],
+    ['a lone surrogate', '{"a":"\\ud800"}', JSON_TYPE, 200],
+    ['a lone surrogate in bytes', Buffer.from('{"a":"\xed\xa0\x80"}', 'latin1'), JSON_TYPE, 400],
+    ['an empty body', '', JSON_TYPE, 400],
+  ])('trap 16: %s', async (_, body, type, status) => {
+    const { url, lines } = await mount()
+    const answer = await send(url, signed(body, { 'content-type': type }))
+    expect(answer.status).toBe(status)
+    expect(lines()).toEqual(status === 200 ? ['accepted', 'handled'] : ['refused payload_malformed'])
+    expect(({} as Record<string, unknown>).a).toBeUndefined()
+  })
+
+  it.each(['__proto__', 'constructor', 'error', 'toString', 'hasOwnProperty'])(
+    'trap 17: %s is a change type like any other',
+    async (name) => {
+      const { url, lines, calls, receiver } = await mount()
+      const named: string[] = []
+      receiver.on(name, (event) => named.push(event.changeType))
+      expect((await send(url, signed(payloadOf(name)))).status).toBe(200)
+      expect([calls, named]).toEqual([[name], [name]])
+      expect((await send(url, signed(payloadOf('FeaturesCreated')))).status).toBe(200)
+      expect(named).toEqual([name])
+      expect(lines()).toEqual(['accepted', 'handled', 'accepted', 'handled'])
+      expect(parsePayload({ body: `{"events":["${name}"]}`, contentType: JSON_TYPE })).toMatchObject({
+        changeTypes: [name],
+      })
+    },
+  )
+})
+
+describe('delivery', () => {
+  it('trap 21 (octokit, measured): a stalled upload ends in 408, and the connection with it', async () => {
+    const { url, lines, calls } = await mount({ options: { bodyTimeout: 50 } })
+    const req = begin(url, { ...signed(BODY).headers, 'content-length': BODY.length }, BODY.slice(0, 5))
+    const answer = await answerOf(req)
+    expect([answer.status, codeOf(answer.text), answer.headers.connection]).toEqual([
+      408,
+      'body_timeout',
+      'close',
+    ])
+    expect([lines(), calls]).toEqual([['refused body_timeout'], []])
+  })
+
+  it('trap 22 (octokit, measured): an error message that is not ASCII does not break the answer', async () => {
+    const { url, lines, receiver } = await mount()
+    receiver.on('*', () => {
+      throw new Error('caf\u00e9 \u{1f30d}\r\nx-evil: 1')
+    })
+    const answer = await send(url, signed(BODY))
+    expect([answer.status, codeOf(answer.text), answer.headers['x-evil']]).toEqual([
+      500,
+      'handler_failed',
+      undefined,
+    ])
+    expect(lines()).toEqual(['accepted', 'failed handler_failed'])
+  })
+})
+
+it('trap 23 (stripe-node#601): a helper signs for the tests of users', async () => {
+  const { url, lines, calls } = await mount()
+  const request = await createSigner({ signatureKey: KEY }).sign(createPayload('FeaturesDeleted'))
+  expect((await fetch(url, request)).status).toBe(200)
+  expect([lines(), calls]).toEqual([['accepted', 'handled'], ['FeaturesDeleted']])
+  expect(request.headers['x-service']).toBe(await sign({ body: request.body, signatureKey: KEY }))
+})

@@ -1,0 +1,84 @@
+import { createReceiver } from 'geohook'
+import { expect, it } from 'vitest'
+import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+it('handlers get the events of their change types, in the order of registration', async () => {
+  const calls: string[] = []
+  const receiver = createReceiver({ signatureKey: KEY })
+    .on('*', (event) => calls.push(`any ${event.changeType}`))
+    .on('FeaturesCreated', (event) => calls.push(`created ${event.changeType}`))
+    .on(['FeaturesUpdated', 'FeaturesDeleted'], (event) => calls.push(`both ${event.changeType}`))
+    .on('FeaturesEdited', (event) => calls.push(`edited ${event.changeType}`))
+    .on(['FeaturesCreated', 'FeaturesEdited', '*', '*'], () => calls.push('once'))
+    .on('Mine', (event) => calls.push(`mine ${event.changeType}`))
+  await deliver(
+    receiver,
+    payloadOf('FeaturesDeleted', 'FeaturesCreated', 'AttachmentsCreated', 'FeaturesEdited'),
+  )
+  expect(calls).toEqual([
+    'any FeaturesDeleted',
+    'both FeaturesDeleted',
+    'edited FeaturesDeleted',
+    'once',
+    'any FeaturesCreated',
+    'created FeaturesCreated',
+    'edited FeaturesCreated',
+    'once',
+    'any AttachmentsCreated',
+    'once',
+    'any FeaturesEdited',
+    'edited FeaturesEdited',
+    'once',
+  ])
+})
+
+it('a delivery that no handler is for is done', async () => {
+  const receiver = createReceiver({ signatureKey: KEY }).on('FeaturesCreated', () => expect.unreachable())
+  expect((await deliver(receiver, payloadOf('FeaturesDeleted'))).status).toBe(200)
+})
+
+it('a payload of unknown shape reaches the handlers of the wildcard only', async () => {
+  const calls: string[] = []
+  const receiver = createReceiver({ signatureKey: KEY })
+    .on('FeaturesEdited', () => calls.push('edited'))
+    .on('*', (event) => calls.push(`any ${JSON.stringify(event.raw)}`))
+  await deliver(receiver, '{"hello":"world"}')
+  expect(calls).toEqual(['any {"hello":"world"}'])
+})
+
+it('handlers run one after another, and the answer waits for them', async () => {
+  const calls: string[] = []
+  const slow = (name: string) => async () => {
+    calls.push(`${name} begins`)
+    await new Promise((resolve) => setImmediate(resolve))
+    calls.push(`${name} ends`)
+  }
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', slow('first')).on('*', slow('second'))
+  await deliver(receiver, payloadOf('A'))
+  expect(calls).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
+})
+
+it('all handlers run though some fail, and their errors are joined', async () => {
+  const { observer, seen } = createRecorder()
+  const calls: string[] = []
+  const receiver = createReceiver({ signatureKey: KEY, observer })
+    .on('*', () => {
+      throw new Error('first')
+    })
+    .on('*', () => calls.push('second'))
+    .on('*', () => Promise.reject('third'))
+  expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
+  expect(calls).toEqual(['second'])
+  const cause = seen[1]?.error?.cause as AggregateError
+  expect(cause).toBeInstanceOf(AggregateError)
+  expect(cause.errors).toEqual([new Error('first'), 'third'])
+})
+
+it('a handler that throws an error of ours fails like any other', async () => {
+  const { WebhookError } = await import('geohook')
+  const receiver = createReceiver({ signatureKey: KEY, observer: {} }).on('*', () => {
+    throw new WebhookError('body_too_large')
+  })
+  expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
+})

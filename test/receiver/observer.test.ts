@@ -1,0 +1,120 @@
+import { createReceiver, type Observer } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+import { warningsOf } from '../helpers/warnings.ts'
+
+describe('the observer', () => {
+  it('sees accepted and handled with the delivery, the request and the time it took', async () => {
+    let now = 1000
+    const told: Record<string, unknown>[] = []
+    const observer: Observer = { handled: (seen) => told.push({ ...seen }) }
+    const receiver = createReceiver({ signatureKey: KEY, observer, clock: () => now }).on('*', () => {
+      now += 25
+    })
+    await deliver(receiver, payloadOf('A'))
+    expect(told).toMatchObject([
+      {
+        milliseconds: 25,
+        delivery: { receivedAt: new Date(1000) },
+        request: { method: 'POST', url: 'http://receiver.example/hook' },
+      },
+    ])
+  })
+
+  it('sees what explain needs: the headers and the bytes of a refused request', async () => {
+    const { observer, seen } = createRecorder()
+    const body = payloadOf('A')
+    await deliver(createReceiver({ signatureKey: KEY, observer }), body, {
+      'x-service': signatureOf('other'),
+    })
+    expect(Buffer.from(seen[0]?.body ?? []).toString()).toBe(body)
+  })
+
+  it('never sees a key', async () => {
+    const told: unknown[] = []
+    const keep = (seen: unknown) => told.push(seen)
+    const observer: Observer = { accepted: keep, refused: keep, handled: keep, failed: keep }
+    const receiver = createReceiver({ signatureKey: 'topsecret', observer }).on('Bad', () => {
+      throw new Error('x')
+    })
+    for (const key of ['topsecret', 'wrong']) {
+      for (const type of ['Good', 'Bad']) {
+        const body = payloadOf(type)
+        await deliver(receiver, body, { 'x-service': signatureOf(body, key) })
+      }
+    }
+    expect(told.length).toBe(6)
+    const { inspect } = await import('node:util')
+    expect(inspect(told, { depth: 20, showHidden: true })).not.toContain('topsecret')
+  })
+
+  it('may fail without harm, at once or later, and may be an instance of a class', async () => {
+    class Failing {
+      calls = 0
+      accepted() {
+        this.calls++
+        throw new Error('oops')
+      }
+      async handled() {
+        this.calls++
+        throw new Error('later')
+      }
+    }
+    const observer = new Failing()
+    const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {})
+    expect((await deliver(receiver, payloadOf('A'))).status).toBe(200)
+    expect(observer.calls).toBe(2)
+  })
+})
+
+describe('the log', () => {
+  it('says why a request was refused and what to do, once a minute for each code', async () => {
+    let now = 0
+    const receiver = createReceiver({ signatureKey: KEY, clock: () => now })
+    const lines = await warningsOf(async () => {
+      for (let i = 0; i < 5; i++) await deliver(receiver, '{}', { 'x-service': '0'.repeat(64) })
+      await deliver(receiver, '{}', { 'x-service': '' })
+      now = 60_000
+      await deliver(receiver, '{}', { 'x-service': '0'.repeat(64) })
+    })
+    expect(lines).toEqual([
+      'signature_mismatch: Signature mismatch. No key of this receiver made it over these bytes. explain() finds the cause.',
+      expect.stringMatching(/^signature_missing: /),
+      'signature_mismatch: Signature mismatch. (and 4 more) No key of this receiver made it over these bytes. explain() finds the cause.',
+    ])
+  })
+
+  it('names the errors of handlers', async () => {
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
+      throw new Error('no database')
+    })
+    const lines = await warningsOf(() => deliver(receiver, payloadOf('A')))
+    expect(lines).toEqual([
+      'handler_failed: Handler failed: Error: no database. See cause. The sender is expected to try again.',
+    ])
+  })
+
+  it('is silent about what an observer sees, and still speaks of what it does not', async () => {
+    const receiver = createReceiver({ signatureKey: KEY, observer: { refused: () => {} } }).on('*', () => {
+      throw new Error('x')
+    })
+    const lines = await warningsOf(async () => {
+      await deliver(receiver, '{}', { 'x-service': '' })
+      await deliver(receiver, payloadOf('A'))
+    })
+    expect(lines).toEqual([expect.stringMatching(/^handler_failed/)])
+  })
+
+  it('always tells of a body that was parsed first', async () => {
+    const receiver = createReceiver({ signatureKey: KEY, observer: { refused: () => {} } })
+    const request = new Request('http://a.example', {
+      method: 'POST',
+      body: '{}',
+      headers: { 'x-service': signatureOf('{}') },
+    })
+    await request.text()
+    const lines = await warningsOf(() => receiver.fetch(request))
+    expect(lines).toEqual([expect.stringMatching(/^body_already_parsed: .*clone\(\).*Mount geohook before/)])
+  })
+})

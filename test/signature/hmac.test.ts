@@ -1,0 +1,48 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import * as node from '../../src/signature/hmac.node.ts'
+import type { HmacPlatform } from '../../src/signature/hmac.ts'
+import * as web from '../../src/signature/hmac.web.ts'
+
+/** The contract of the port, held by both platforms. */
+describe.each<[string, HmacPlatform]>([
+  ['node', node],
+  ['web', web],
+])('#hmac on %s', (_, { importKey, equalBytes }) => {
+  it.each([0, 1, 63, 64, 65, 1000, 70_000])('digests %i bytes, whole or in pieces', async (length) => {
+    const key = randomBytes(32)
+    const body = randomBytes(length)
+    const expected = createHmac('sha256', key).update(body).digest('hex')
+    for (const size of [1_000_000, 7, 64]) {
+      if (length / size > 10_000) continue
+      const hmac = importKey(key).start()
+      for (let offset = 0; offset < length; offset += size) hmac.update(body.subarray(offset, offset + size))
+      expect(Buffer.from(await hmac.digest()).toString('hex')).toBe(expected)
+    }
+  })
+
+  it.each([1, 64, 65, 200])(
+    'takes a key of %i bytes, and keeps it when the caller wipes its copy',
+    async (length) => {
+      const key = randomBytes(length)
+      const expected = createHmac('sha256', Buffer.from(key)).update('x').digest('hex')
+      const imported = importKey(key)
+      key.fill(0)
+      for (let use = 0; use < 2; use++) {
+        const hmac = imported.start()
+        hmac.update(Buffer.from('x'))
+        expect(Buffer.from(await hmac.digest()).toString('hex')).toBe(expected)
+      }
+    },
+  )
+
+  it('compares every bit', () => {
+    const a = randomBytes(32)
+    expect(equalBytes(a, Uint8Array.from(a))).toBe(true)
+    for (let bit = 0; bit < 256; bit++) {
+      const b = Uint8Array.from(a)
+      b[bit >> 3] = (b[bit >> 3] as number) ^ (1 << (bit & 7))
+      expect(equalBytes(a, b)).toBe(false)
+    }
+  })
+})

@@ -1,0 +1,73 @@
+import express from 'express'
+import { createReceiver, type Delivery, type StandardSchema, type WebhookEvent } from 'geohook'
+import { webhook } from 'geohook/express'
+import { expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+
+const receiver = createReceiver({ signatureKey: 'k' })
+
+it('a known change type narrows the event', () => {
+  receiver.on('FeaturesCreated', (event, delivery) => {
+    expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesCreated'>()
+    expectTypeOf(event.when).toEqualTypeOf<Date | undefined>()
+    expectTypeOf(delivery).toEqualTypeOf<Delivery<unknown>>()
+    // @ts-expect-error a handler for created features never sees a deleted one
+    if (event.changeType === 'FeaturesDeleted') return
+  })
+})
+
+it('several narrow to their union, and the composite to its parts', () => {
+  receiver.on(['FeaturesUpdated', 'FeaturesDeleted'], (event) => {
+    expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesUpdated' | 'FeaturesDeleted'>()
+  })
+  receiver.on('FeaturesEdited', (event) => {
+    expectTypeOf(event.changeType).toEqualTypeOf<
+      'FeaturesEdited' | 'FeaturesCreated' | 'FeaturesUpdated' | 'FeaturesDeleted'
+    >()
+  })
+  receiver.on('*', (event) => expectTypeOf(event).toEqualTypeOf<WebhookEvent<string>>())
+})
+
+it('any other text is allowed', () => {
+  receiver.on('FeaturesCraeted', (event) => expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesCraeted'>())
+  receiver.on('Mine' as string, (event) => expectTypeOf(event.changeType).toEqualTypeOf<string>())
+  // @ts-expect-error a change type is a text
+  receiver.on(7, () => {})
+  // @ts-expect-error a handler is a function
+  receiver.on('FeaturesCreated', 'log')
+})
+
+it('editors complete the known change types', () => {
+  type On = Parameters<typeof receiver.on<'FeaturesCreated' | 'esriJobSucceeded' | 'PostPerformed'>>[0]
+  expectTypeOf<'FeaturesCreated'>().toExtend<On>()
+})
+
+it('a schema types the payload', () => {
+  const typed = createReceiver({ signatureKey: 'k', schema: z.object({ serviceName: z.string() }) })
+  typed.on('*', (_, { payload }) => {
+    expectTypeOf(payload).toEqualTypeOf<{ serviceName: string }>()
+    // @ts-expect-error no such member
+    payload.serviceNme
+  })
+  expectTypeOf(z.object({ a: z.number() })).toExtend<StandardSchema<{ a: number }>>()
+  // @ts-expect-error not a schema
+  createReceiver({ signatureKey: 'k', schema: { parse: () => 1 } })
+})
+
+it('options are checked', () => {
+  // @ts-expect-error an unknown encoding
+  createReceiver({ signatureKey: 'k', encoding: 'utf8' })
+  // @ts-expect-error a misspelt option
+  createReceiver({ signaturKey: 'k' })
+  // @ts-expect-error a boolean is no choice
+  createReceiver({ signatureKey: 'k', unsigned: true })
+  createReceiver({ signatureKey: async ({ params }) => params?.tenant as string })
+})
+
+it('webhook() fits Express, and types req.delivery', () => {
+  express().post('/hook', webhook({ signatureKey: 'k' }), (req, res) => {
+    expectTypeOf(req.delivery).toEqualTypeOf<Delivery | undefined>()
+    res.json(req.delivery?.changeTypes)
+  })
+  express().use(webhook(receiver))
+})
