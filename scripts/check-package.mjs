@@ -10,9 +10,13 @@ const run = (command, args, cwd = '.') => execFileSync(command, args, { cwd, enc
 
 const folder = mkdtempSync(join(tmpdir(), 'geohook-package-'))
 try {
-  const [{ filename, files, size }] = JSON.parse(run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]))
+  const [{ filename, files, size }] = JSON.parse(
+    run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]),
+  )
   const tarball = join(folder, filename)
-  const strangers = files.filter(({ path }) => !/^(dist\/.*\.(js|cjs|d\.ts|d\.cts)|README\.md|LICENSE|package\.json)$/.test(path))
+  const strangers = files.filter(
+    ({ path }) => !/^(dist\/.*\.(js|cjs|d\.ts|d\.cts)|README\.md|LICENSE|package\.json)$/.test(path),
+  )
   assert.deepEqual(strangers, [], 'the tarball holds only what users need')
   console.log(`packed ${files.length} files, ${size} bytes`)
 
@@ -39,10 +43,19 @@ try {
     assert.throws(() => express.webhook({ signatureKey: '' }), geohook.WebhookError, 'one error class in all entries')
     assert.equal(typeof node.webhook, 'function')
     assert.equal(typeof mock.createMockService().listen, 'function')`
-  const names = { geohook: 'geohook', express: 'geohook/express', node: 'geohook/node', testing: 'geohook/testing', mock: 'geohook/mock' }
+  const names = {
+    geohook: 'geohook',
+    express: 'geohook/express',
+    node: 'geohook/node',
+    testing: 'geohook/testing',
+    mock: 'geohook/mock',
+  }
   const imports = Object.entries(names).map(([name, path]) => `import * as ${name} from '${path}'`)
   const requires = Object.entries(names).map(([name, path]) => `const ${name} = require('${path}')`)
-  writeFileSync(join(consumer, 'use.mjs'), `import assert from 'node:assert/strict'\n${imports.join('\n')}\n${use}\n`)
+  writeFileSync(
+    join(consumer, 'use.mjs'),
+    `import assert from 'node:assert/strict'\n${imports.join('\n')}\n${use}\n`,
+  )
   writeFileSync(
     join(consumer, 'use.cjs'),
     `const assert = require('node:assert/strict')\n${requires.slice(0, 4).join('\n')}\n` +

@@ -53,9 +53,9 @@ const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
 /** What {@link WebhookError} takes beside its code. */
 export interface WebhookErrorOptions {
   /** What happened here; it is never sent to anyone. Default: the code in words. */
-  message?: string
+  message?: string | undefined
   /** What to do about it. Default: the hint of the code. */
-  hint?: string
+  hint?: string | undefined
   /** The error behind this one. */
   cause?: unknown
 }
@@ -92,7 +92,7 @@ export class WebhookError extends Error {
 
 /** The error for an option that cannot be right: thrown at construction, never at a request. */
 export function configInvalid(message: string, hint?: string): WebhookError {
-  return new WebhookError('config_invalid', hint === undefined ? { message } : { message, hint })
+  return new WebhookError('config_invalid', { message, hint })
 }
 
 /** `body_too_large` in words: Body too large. */

@@ -12,28 +12,28 @@ import { createWebhookStore, type Webhook, type WebhookSeed } from './webhooks.t
 /** What {@link createMockService} takes. */
 export interface MockServiceOptions {
   /** Services without webhooks yet; those that `webhooks` name are there anyway. */
-  services?: readonly ServiceSeed[]
-  webhooks?: readonly WebhookSeed[]
+  services?: readonly ServiceSeed[] | undefined
+  webhooks?: readonly WebhookSeed[] | undefined
   /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix. */
-  signature?: SignatureOptions
+  signature?: SignatureOptions | undefined
   /** Hosts beside this machine that deliveries may go to. Default: none. */
-  allowHosts?: readonly string[]
+  allowHosts?: readonly string[] | undefined
   /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
-  clock?: () => number
+  clock?: (() => number) | undefined
 }
 
 /** Something that happens on a service. */
 export interface MockEvent {
   serviceName: string
   /** Needed where a geoprocessing and a feature service share the name. */
-  serviceType?: 'FeatureServer' | 'GPServer'
-  folderName?: string
+  serviceType?: 'FeatureServer' | 'GPServer' | undefined
+  folderName?: string | undefined
   /** What happened, for example `'FeaturesCreated'` or `'esriJobSucceeded'`. */
   changeType: ChangeType
   /** Milliseconds since 1970. Default: now. */
-  when?: number
-  jobId?: string
-  taskName?: string
+  when?: number | undefined
+  jobId?: string | undefined
+  taskName?: string | undefined
 }
 
 /** A service for tests: it keeps webhooks, answers edit and delete, and really sends deliveries. */

@@ -23,31 +23,31 @@ export interface Inbox {
 /** What {@link createReceiver} takes. README.md has the same as a table. */
 export interface ReceiverOptions<Payload = unknown> {
   /** The webhook's `signatureKey`: string, bytes, several (newest first), or a function. Required unless `unsigned` is `'accept'`. */
-  signatureKey?: SignatureKeys | KeyFunction
+  signatureKey?: SignatureKeys | KeyFunction | undefined
   /** The kind of sender. Default {@link service}; options given beside it win. */
-  profile?: Profile
+  profile?: Profile | undefined
   /** The header with the signature. Default `'x-service'`; upper and lower case are one. */
-  signatureHeader?: string
+  signatureHeader?: string | undefined
   /** Default `'auto'`. */
-  encoding?: SignatureEncoding
+  encoding?: SignatureEncoding | undefined
   /** The largest body, in bytes or as `'512kb'` or `'1mb'` (of 1024). Default `'1mb'`. */
-  limit?: number | string
+  limit?: number | string | undefined
   /** Milliseconds within which the whole body must arrive, 1 to 2^31 - 1. Default 10,000. */
-  bodyTimeout?: number
+  bodyTimeout?: number | undefined
   /** `'accept'` lets requests without a signature through: only for senders before version 11.2. Default `'reject'`. */
-  unsigned?: 'reject' | 'accept'
+  unsigned?: 'reject' | 'accept' | undefined
   /** Milliseconds that the newest event may lie in the past or in the future, from 1. Default: not checked. */
-  maxAge?: number
+  maxAge?: number | undefined
   /** Remembers deliveries, so that none is done twice. Default: none. */
-  duplicates?: DuplicateStore
+  duplicates?: DuplicateStore | undefined
   /** Stores deliveries before they are answered. Default: none, the handlers run before the answer. */
-  inbox?: Inbox
+  inbox?: Inbox | undefined
   /** Types and checks the payload: any Standard Schema. */
-  schema?: StandardSchema<Payload>
+  schema?: StandardSchema<Payload> | undefined
   /** Is told what happens. Default: refusals and failures become process warnings. */
-  observer?: Observer<Payload>
+  observer?: Observer<Payload> | undefined
   /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
-  clock?: () => number
+  clock?: (() => number) | undefined
 }
 
 /** The options, checked and ready for use. */

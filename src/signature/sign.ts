@@ -10,9 +10,9 @@ export interface SignOptions {
   /** The shared secret; not empty, not blank. */
   signatureKey: SignatureKey
   /** How to write the 32 bytes. Default `'hex'`, in lower case. */
-  encoding?: 'hex' | 'base64'
+  encoding?: 'hex' | 'base64' | undefined
   /** Written before the signature, for example `'sha256='`. Default `''`. */
-  prefix?: string
+  prefix?: string | undefined
 }
 
 /**

@@ -18,7 +18,7 @@ export interface VerifyOptions {
   /** The shared secret, or several while they rotate, newest first. */
   signatureKey: SignatureKeys
   /** Default `'auto'`: 64 hex digits of either case, or 43 or 44 base64 characters, with or without `sha256=`. */
-  encoding?: SignatureEncoding
+  encoding?: SignatureEncoding | undefined
 }
 
 /**

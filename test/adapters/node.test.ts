@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { afterEach, expect, it } from 'vitest'
+import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { send } from '../helpers/http.ts'
+import { listen, type Mounted } from '../helpers/mounts.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+import { warningsOf } from '../helpers/warnings.ts'
+
+const open: Mounted[] = []
+afterEach(async () => {
+  for (const mounted of open.splice(0)) await mounted.close()
+})
+
+async function mount(prepare: (req: import('node:http').IncomingMessage) => void = () => {}) {
+  const recorder = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer, limit: 1000 }).on(
+    '*',
+    () => {},
+  )
+  const listener = webhook(receiver)
+  const mounted = await listen((req, res) => {
+    prepare(req)
+    void listener(req, res)
+  })
+  open.push(mounted)
+  return { url: mounted.url, recorder }
+}
+
+it.each([
+  ['before its body is read', 'x-service: oops'],
+  ['while its body is read', `x-service: ${'0'.repeat(64)}`],
+])(
+  'a sender that is refused %s and never stops is cut off, after it could read the answer',
+  async (_, header) => {
+    const { url } = await mount()
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    socket.write(
+      `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\n${header}\r\ntransfer-encoding: chunked\r\n\r\n`,
+    )
+    const piece = `10000\r\n${'x'.repeat(0x10000)}\r\n`
+    let sent = 0
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(piece)) sent += piece.length
+    }
+    socket.on('drain', pour)
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk))
+    pour()
+    await once(socket, 'close')
+    expect(text).toMatch(/^HTTP\/1.1 4(01|13) /)
+    expect(sent).toBeLessThan(50 * 2 ** 20)
+  },
+)
+
+it('a request that was turned into text is not verified as if it were bytes', async () => {
+  const { url, recorder } = await mount((req) => req.setEncoding('utf8'))
+  await warningsOf(async () => {
+    const answer = await send(url, {
+      headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') },
+      body: '{}',
+    })
+    expect(answer.status).toBe(500)
+  })
+  expect(recorder.seen[0]?.error?.message).toContain('setEncoding')
+})
+
+it('a request whose connection is gone already is body_aborted, not a hang', async () => {
+  const { recorder, url } = await mount((req) => req.destroy())
+  await expect(
+    send(url, { headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }, body: '{}' }),
+  ).rejects.toThrow()
+  await recorder.told('refused body_aborted')
+})

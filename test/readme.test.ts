@@ -1,0 +1,96 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
+import ts from 'typescript'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startNode } from './helpers/process.ts'
+
+const root = new URL('../', import.meta.url).pathname
+const readme = readFileSync(`${root}README.md`, 'utf8')
+const blocks = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code as string)
+
+/** The rows of the table under a heading. */
+const rows = (heading: string): string[][] =>
+  (readme.split(`## ${heading}`)[1] ?? '')
+    .split('\n## ')[0]!
+    .split('\n')
+    .filter((line) => line.startsWith('|') && !line.startsWith('|---'))
+    .slice(1)
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+
+describe('the README', () => {
+  const files = blocks.map((_, index) => `${root}test/readme-block-${index}.ts`)
+  afterAll(() => {
+    for (const file of files) rmSync(file, { force: true })
+  })
+
+  it('has code that compiles', () => {
+    expect(blocks.length).toBeGreaterThan(4)
+    for (const [index, file] of files.entries()) writeFileSync(file, `${blocks[index]}\nexport {}\n`)
+    const { config } = ts.readConfigFile(`${root}tsconfig.test.json`, ts.sys.readFile)
+    const { options } = ts.parseJsonConfigFileContent({ ...config, files, include: [] }, ts.sys, root)
+    const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram(files, options))
+    expect(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual(
+      [],
+    )
+  })
+
+  it('has examples of testing and explaining that run', async () => {
+    const testing = blocks.find((code) => code.includes('createSigner')) ?? ''
+    const explaining = blocks.find((code) => code.includes('await explain')) ?? ''
+    for (const [code, expected] of [
+      [testing, 'handled Parcels\n200\n'],
+      [explaining, /^unexplained Body: 14 bytes/],
+    ] as const) {
+      const run = startNode(['--input-type=module', '--eval', code])
+      expect(await run.exited).toBe(0)
+      expect(run.output).toMatch(expected)
+    }
+  })
+
+  it('tells every option', () => {
+    const options: Record<keyof ReceiverOptions, true> = {
+      signatureKey: true,
+      profile: true,
+      signatureHeader: true,
+      encoding: true,
+      limit: true,
+      bodyTimeout: true,
+      unsigned: true,
+      maxAge: true,
+      duplicates: true,
+      inbox: true,
+      schema: true,
+      observer: true,
+      clock: true,
+    }
+    expect(rows('Options of `createReceiver`').map(([name]) => name)).toEqual(
+      Object.keys(options).map((name) => `\`${name}\``),
+    )
+    createReceiver({ signatureKey: 'k' })
+  })
+
+  it('tells every code with its status', () => {
+    const told = rows('Outcomes').filter(([, , code]) => code)
+    for (const [, status = '', code = ''] of told) {
+      const error = new WebhookError(code.replaceAll('`', '') as ErrorCode)
+      if (error.code !== 'body_aborted')
+        expect(`${error.code} ${error.status}`).toBe(`${error.code} ${Number.parseInt(status, 10)}`)
+    }
+    const source = readFileSync(`${root}src/errors.ts`, 'utf8')
+    const codes = [...source.matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code]) => `\`${code}\``)
+    expect(told.map(([, , code]) => code).sort()).toEqual(
+      codes.filter((code) => code !== '`config_invalid`').sort(),
+    )
+  })
+
+  it('links only to what is there', () => {
+    const links = [...readme.matchAll(/\]\((?!http)([^)#]+)\)/g)].map(([, path]) => path as string)
+    expect(links.length).toBeGreaterThan(0)
+    for (const path of links) expect(() => readFileSync(root + path)).not.toThrow()
+  })
+})
