@@ -1,0 +1,178 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { FORM_TYPE, KEY } from '../helpers/deliver.ts'
+import { type Answer, type Sent, send } from '../helpers/http.ts'
+import { FEATURE, pathOf, same, seed, start } from './support.ts'
+
+const EDIT = `${pathOf(FEATURE)}/edit`
+const DELETE = `${pathOf(FEATURE)}/delete`
+/** A key that is sent along: no answer to a bad request may repeat it. */
+const NEW_KEY = 'newparcelskey'
+const FORM = { 'content-type': FORM_TYPE }
+const good = new URLSearchParams({ ...same(FEATURE), signatureKey: NEW_KEY }).toString()
+const edit = (more: string): Sent => ({ headers: FORM, body: `${good}&${more}` })
+
+/** Sends a bad request, and holds it to what is true of all of them. */
+async function refused(path: string, request: Sent): Promise<Answer & { messages: string[] }> {
+  const service = await start([seed(FEATURE)])
+  const before = service.snapshot()
+  const answer = await send(service.url + path, request)
+  expect(service.snapshot(), 'nothing changes').toEqual(before)
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+  const body = JSON.parse(answer.text) as { messages: string[] }
+  expect(Object.keys(body), 'the error shape').toEqual(['status', 'messages', 'code'])
+  expect(body).toMatchObject({ status: 'error', code: answer.status })
+  expect(body.messages.length).toBeGreaterThan(0)
+  for (const message of body.messages) expect(message).toMatch(/^.{1,400}$/su)
+  expect(answer.text, 'no key in an error').not.toMatch(new RegExp(`${KEY}|${NEW_KEY}`))
+  expect(answer.text, 'no stack in an error').not.toMatch(/node_modules|\.ts:|\bat /)
+  return { ...answer, messages: body.messages }
+}
+
+describe('a bad request is answered with the error shape, and changes nothing', () => {
+  it.each<[what: string, status: number, request: Sent, message?: RegExp]>([
+    ['no body', 400, {}, /^name is required$/],
+    ['an empty form', 400, { headers: FORM, body: '' }, /^name is required$/],
+    ['a form of separators', 400, { headers: FORM, body: '&&' }, /form is empty/],
+    ['__proto__ as a parameter', 400, edit('__proto__=x&name=y'), /^name is given more than once$/],
+    ['only __proto__', 400, { headers: FORM, body: '__proto__=x&constructor=y' }, /^name is required$/],
+    ['bracket notation', 400, { headers: FORM, body: 'name[0]=x&__proto__[name]=y' }, /^name is required$/],
+    ...['name', 'signatureKey', 'hookUrl', 'active', 'contentType', 'scheduleInfo', 'payloadFormat', 'f'].map(
+      (name): [string, number, Sent, RegExp] => [
+        `${name} twice`,
+        400,
+        edit(`${name}=json&${name}=json`),
+        new RegExp(`^${name} is given more than once$`),
+      ],
+    ),
+    ['a parameter twice, once empty', 400, edit('active=&active=true'), /^active is given more than once$/],
+    ['percent-encoding that is not UTF-8', 400, edit('x=%ff'), /bad percent-encoding/],
+    ['a name that is not UTF-8', 400, edit('%ff=x'), /bad percent-encoding/],
+    ['an encoded surrogate', 400, edit('x=%ed%a0%80'), /bad percent-encoding/],
+    ['percent-encoding that is none', 400, edit('x=%zz'), /bad percent-encoding/],
+    ['percent-encoding that breaks off', 400, edit('x=%'), /bad percent-encoding/],
+    ['raw bytes', 400, { headers: FORM, body: Buffer.from(`${good}&x=\xff`, 'latin1') }, /not UTF-8/],
+    ['UTF-16', 400, { headers: FORM, body: Buffer.from(`\ufeff${good}`, 'utf16le') }, /not UTF-8/],
+    ['1001 fields', 400, edit('x&'.repeat(1001)), /more than 1000 fields/],
+    ['JSON that is called a form', 400, { headers: FORM, body: '{"name":"n"}' }, /like JSON/],
+    ['a name of 900 kB', 400, edit(`x=${'n'.repeat(900_000)}&name=${'n'.repeat(9)}`), /^name is given/],
+    ['a change type of 900 kB', 400, edit(`changeTypes=${'n'.repeat(900_000)}`), /^changeTypes holds "nnn/],
+    [
+      'a schedule member of 900 kB',
+      400,
+      edit(`scheduleInfo={"${'n'.repeat(900_000)}":1}`),
+      /^scheduleInfo\.nnn/,
+    ],
+    ['a schedule of 400 kB', 400, edit(`scheduleInfo=${'['.repeat(400_000)}`), /^scheduleInfo must be/],
+    ...['html', 'JSON', 'xml', '__proto__', '0'].map((f): [string, number, Sent, RegExp] => [
+      `f=${f}`,
+      400,
+      edit(`f=${f}`),
+      /^f must be json or pjson$/,
+    ]),
+    ['broken gzip', 400, { headers: { ...FORM, 'content-encoding': 'gzip' }, body: 'no gzip' }],
+    ['an unknown encoding', 415, { headers: { ...FORM, 'content-encoding': 'zip' }, body: good }],
+    ['JSON', 415, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(same(FEATURE)) }],
+    ['a multipart form', 415, { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x--' }],
+    ['plain text', 415, { headers: { 'content-type': 'text/plain' }, body: good }],
+    ['no media type', 415, { body: good }],
+    ['a media type that is none', 415, { headers: { 'content-type': 'form' }, body: good }],
+    [
+      'another charset',
+      415,
+      { headers: { 'content-type': `${FORM_TYPE}; charset=iso-8859-1` }, body: good },
+      /application\/x-www-form-urlencoded, in UTF-8/,
+    ],
+    ['10 MB', 413, edit(`x=${'n'.repeat(10_000_000)}`), /too large/],
+    ['10 MB in chunks', 413, { headers: FORM, chunks: Array(100).fill('n'.repeat(100_000)) }, /too large/],
+    [
+      '10 MB in 10 kB of gzip',
+      413,
+      { headers: { ...FORM, 'content-encoding': 'gzip' }, body: gzipSync('n'.repeat(10_000_000)) },
+      /too large/,
+    ],
+  ])('%s: %i', async (_, status, request, message = /./) => {
+    const answer = await refused(EDIT, request)
+    expect([answer.status, answer.messages]).toEqual([
+      status,
+      expect.arrayContaining([expect.stringMatching(message)]),
+    ])
+  })
+
+  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s: 405, and POST is allowed', async (method) => {
+    for (const path of [EDIT, DELETE]) {
+      if (method === 'HEAD') {
+        // An answer to HEAD has no body that could have the error shape.
+        const service = await start([seed(FEATURE)])
+        expect(await send(service.url + path, { method })).toMatchObject({ status: 405, text: '' })
+      } else {
+        const { status, headers, messages } = await refused(path, { method })
+        expect([status, headers.allow, messages]).toEqual([405, 'POST', ['use POST']])
+      }
+    }
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['the services', '/services'],
+    ['a service', '/services/Parcels.FeatureServer'],
+    ['the webhooks', '/services/Parcels.FeatureServer/webhooks'],
+    ['a webhook', pathOf(FEATURE)],
+    ['an operation that is none', `${pathOf(FEATURE)}/close`],
+    ['an operation of every object', `${pathOf(FEATURE)}/constructor`],
+    ['an operation in capitals', `${pathOf(FEATURE)}/EDIT`],
+    ['words of the path in capitals', EDIT.replace('services', 'SERVICES').replace('webhooks', 'WebHooks')],
+    ['a slash at the end', `${EDIT}/`],
+    ['two slashes', EDIT.replace('/webhooks', '//webhooks')],
+    ['a longer path', `${EDIT}/now`],
+    ['no word webhooks', EDIT.replace('/webhooks', '')],
+    ['two folders', EDIT.replace('/services', '/services/City/Centre')],
+    ['a service in a folder that is none', EDIT.replace('/services', '/services/City')],
+    ['a service that is none', EDIT.replace('Parcels', 'Roads')],
+    ['a webhook that is none', EDIT.replace(FEATURE.id, '00000000-0000-4000-8000-000000000000')],
+    ['an id of every object', EDIT.replace(FEATURE.id, '__proto__')],
+    ['an id with a null byte', EDIT.replace(FEATURE.id, `${FEATURE.id}%00`)],
+    ['an id in capitals', EDIT.replace(FEATURE.id, FEATURE.id.toUpperCase())],
+    ['an id of 10 kB', EDIT.replace(FEATURE.id, 'i'.repeat(10_000))],
+  ])('the path of %s: 404', async (_, path) => {
+    expect((await refused(path, edit(''))).status).toBe(404)
+  })
+
+  it.each(['%ff', '%', '%zz', '%c3%28'])('%s in the path: 400', async (part) => {
+    for (const word of ['Parcels.FeatureServer', FEATURE.id]) {
+      expect((await refused(EDIT.replace(word, part), edit(''))).status).toBe(400)
+    }
+  })
+
+  it('a path that leads nowhere is said to lead nowhere, whatever is sent there', async () => {
+    const json = { headers: { 'content-type': 'application/json' }, body: '{}' }
+    expect((await refused('/nowhere', json)).status).toBe(404)
+    expect((await refused('/nowhere', { method: 'GET' })).status).toBe(404)
+  })
+
+  it('an error of a request for pjson is indented too', async () => {
+    const { text } = await refused(EDIT, edit('f=pjson&active=maybe'))
+    expect(text).toBe(JSON.stringify(JSON.parse(text), null, 2))
+  })
+})
+
+describe('what looks odd and is right', () => {
+  it.each<[string, Sent]>([
+    ['the media type in capitals, with a charset', { headers: { 'content-type': `${FORM_TYPE.toUpperCase()}; charset=UTF-8` }, body: good }],
+    ['a body in chunks', { headers: FORM, chunks: [good.slice(0, 9), good.slice(9)] }],
+    ['gzip', { headers: { ...FORM, 'content-encoding': 'gzip' }, body: gzipSync(good) }],
+    ['a byte order mark', { headers: FORM, body: `\ufeff${good}` }],
+    ['unknown parameters', edit('token=t&__proto__=x&id=other&created=1&ownerId=mallory')],
+    ['999 more parameters', edit('x&'.repeat(996))],
+    ['encoded letters in the path', edit('f=json')],
+  ])('%s', async (what, request) => {
+    const service = await start([seed(FEATURE)])
+    const path = what.includes('path') ? EDIT.replace('Parcels', '%50arcels') : EDIT
+    const answer = await send(service.url + path, request)
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"status":"success"')])
+    const { modified, ...after } = service.snapshot().webhooks[0] ?? {}
+    expect(after).toEqual(
+      (({ modified, ...before }) => ({ ...before, signatureKey: NEW_KEY, modifiedId: 'admin' }))(seed(FEATURE)),
+    )
+  })
+})

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createMockService, type MockService, type MockServiceOptions, type WebhookSeed } from 'geohook/mock'
+import { afterEach } from 'vitest'
+import { KEY } from '../helpers/deliver.ts'
+
+const closers: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  await Promise.all(closers.splice(0).map((close) => close()))
+})
+
+/** Where nobody listens; the hosts of the mock's rule allow it. */
+export const NOWHERE = 'http://127.0.0.1:9/hook'
+
+/** Every field differs from its default, so that a field that is lost shows. */
+export const FEATURE = {
+  serviceName: 'Parcels',
+  serviceType: 'FeatureServer',
+  folderName: '',
+  id: 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4',
+  name: 'parcel edits',
+  changeTypes: ['FeaturesCreated', 'FeaturesUpdated'],
+  signatureKey: KEY,
+  hookUrl: NOWHERE,
+  active: true,
+  contentType: 'application/json',
+  scheduleInfo: {
+    name: 'often',
+    state: 'enabled',
+    startAt: 1600000000000,
+    recurrenceInfo: { interval: 30, frequency: 'second' },
+  },
+  payloadFormat: 'json',
+  created: 1700000000000,
+  modified: 1700000001000,
+  ownerId: 'alice',
+  modifiedId: 'bob',
+} as const satisfies Frozen<WebhookSeed>
+
+export const JOB = {
+  ...FEATURE,
+  serviceName: 'Buffer',
+  serviceType: 'GPServer',
+  id: '0b0d9f1e-53a5-4a2e-9d4e-7c0f6a1f2b3c',
+  name: 'jobs done',
+  changeTypes: ['*'],
+  scheduleInfo: {},
+} as const satisfies Frozen<WebhookSeed>
+
+type Frozen<T> = { readonly [K in keyof T]: T[K] extends string[] | undefined ? readonly string[] : T[K] }
+
+/** A seed that can be given to the mock: one of the above, with changes. */
+export const seed = (from: typeof FEATURE | typeof JOB, changes: Partial<WebhookSeed> = {}): WebhookSeed => ({
+  ...structuredClone(from as unknown as WebhookSeed),
+  ...changes,
+})
+
+/** A mock service on a real socket. */
+export async function start(
+  webhooks: WebhookSeed[] = [seed(FEATURE), seed(JOB)],
+  options: MockServiceOptions = {},
+): Promise<MockService> {
+  const service = createMockService({ webhooks, ...options })
+  closers.push(() => service.close())
+  await service.listen()
+  return service
+}
+
+/** A request as it arrived at the payload URL. */
+export interface Captured {
+  method: string
+  url: string
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+/** A payload URL that keeps exact bytes and headers, and then answers as it is told. */
+export interface Capture {
+  url: string
+  port: number
+  requests: Captured[]
+  close(): Promise<void>
+}
+
+export async function capture(respond: RequestListener = (_req, res) => res.end('taken')): Promise<Capture> {
+  const requests: Captured[] = []
+  const server = createServer(async (req, res) => {
+    const parts: Buffer[] = []
+    for await (const part of req) parts.push(part as Buffer)
+    const { method = '', url = '', headers } = req
+    requests.push({ method, url, headers, body: Buffer.concat(parts) })
+    respond(req, res)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = async (): Promise<void> => {
+    if (!server.listening) return
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  closers.push(close)
+  return { url: `http://127.0.0.1:${port}/hook`, port, requests, close }
+}
+
+/** The path of a webhook (specification, "Endpoints"). */
+export function pathOf({ folderName = '', serviceName, serviceType, id }: Partial<WebhookSeed>): string {
+  return `/services/${folderName === '' ? '' : `${folderName}/`}${serviceName}.${serviceType}/webhooks/${id}`
+}
+
+/** The required parameters of an edit that changes nothing. */
+export const same = ({
+  name,
+  changeTypes,
+  hookUrl,
+}: typeof FEATURE | typeof JOB): Record<string, string> => ({
+  name,
+  changeTypes: changeTypes.join(','),
+  hookUrl,
+})
+
+export interface Posted {
+  status: number
+  headers: Headers
+  text: string
+  body: Record<string, unknown>
+}
+
+/** Posts a form; a list sends a parameter more than once. */
+export async function post(
+  service: MockService,
+  path: string,
+  parameters: Record<string, string> | [string, string][],
+): Promise<Posted> {
+  const response = await fetch(service.url + path, {
+    method: 'POST',
+    body: new URLSearchParams(parameters),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) }
+}
