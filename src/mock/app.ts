@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
-import { WebhookError } from '../errors.ts'
+import { configInvalid } from '../errors.ts'
 import { type ChangeType, subscriptionsOf } from '../payload/change-types.ts'
 import { type Attempt, createSender, type SignatureOptions } from './delivery.ts'
 import { administration } from './routes/administration.ts'
@@ -16,7 +16,7 @@ export interface MockServiceOptions {
   webhooks?: readonly WebhookSeed[] | undefined
   /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix. */
   signature?: SignatureOptions | undefined
-  /** Hosts beside this machine that deliveries may go to. Default: none. */
+  /** Hosts (names or addresses, without a port) that deliveries may go to beside this machine. Default: none. */
   allowHosts?: readonly string[] | undefined
   /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
@@ -40,33 +40,35 @@ export interface MockEvent {
 export interface MockService {
   /** The administration, to be mounted elsewhere. */
   readonly app: RequestListener
-  /** The base address, once it listens; empty before. */
+  /** The base address while it listens; empty before and after. */
   readonly url: string
   /** Every attempt so far (the last thousand), oldest first. */
   readonly deliveries: readonly Attempt[]
   /**
-   * Listens on 127.0.0.1.
+   * Listens on 127.0.0.1, once.
    *
    * @param port 0 to 65535; default 0, any free port
    * @returns the base address
+   * @throws {WebhookError} `config_invalid` where it was called before; Node's error where the port is taken
    */
   listen(port?: number): Promise<string>
   /**
    * Lets something happen: every active webhook that selects it gets a delivery.
    *
-   * @returns the attempts, when all are answered or have failed
-   * @throws {WebhookError} `config_invalid` where there is no such service
+   * @returns the attempts, when all are answered or have failed; whatever a receiver does, it is recorded in them
+   * @throws {WebhookError} `config_invalid` where there is no such service, or `signature` cannot be right
    */
   trigger(event: MockEvent): Promise<Attempt[]>
   /** Copies of all services and webhooks, with their keys. */
   snapshot(): { services: Service[]; webhooks: Webhook[] }
-  /** Stops listening, when what is under way is done. */
+  /** Stops listening at once, and waits for deliveries that are under way; later ones fail. */
   close(): Promise<void>
 }
 
 /**
  * Makes a mock of the specification's service.
  *
+ * @throws {WebhookError} `config_invalid` for two webhooks with one id, or with one name in one service
  * @example
  * ```ts
  * import { createMockService } from 'geohook/mock'
@@ -108,9 +110,10 @@ export function createMockService(options: MockServiceOptions = {}): MockService
         (serviceType === undefined || service.serviceType === serviceType),
     )
     if (found.length === 1) return found[0] as Service
-    const message =
-      found.length === 0 ? `there is no service ${serviceName}` : `serviceType is needed for ${serviceName}`
-    throw new WebhookError('config_invalid', { message })
+    const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
+    throw configInvalid(
+      found.length === 0 ? `there is no service ${name}` : `serviceType is needed for ${name}`,
+    )
   }
 
   return {
@@ -120,8 +123,14 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     },
     deliveries: sender.attempts,
     async listen(port = 0) {
-      server = createServer(app).listen(port, '127.0.0.1')
-      await once(server, 'listening')
+      if (server) throw configInvalid('listen was called before')
+      server = createServer(app)
+      try {
+        await once(server.listen(port, '127.0.0.1'), 'listening')
+      } catch (error) {
+        server = undefined // another port may be tried
+        throw error
+      }
       url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
       return url
     },
@@ -138,8 +147,10 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     snapshot: () => ({ services: structuredClone([...services.values()]), webhooks: webhooks.list() }),
     async close() {
       if (server?.listening) {
+        url = ''
         server.close()
-        server.closeIdleConnections()
+        // A request is answered as soon as it is whole; one that is not could hold this back for minutes.
+        server.closeAllConnections()
         await once(server, 'close')
       }
       await sender.close()

@@ -41,6 +41,7 @@ const MAX_RECORDS = 1000
 export function createSender({ signature, allowHosts, clock }: SenderOptions): Sender {
   const agent = new Agent()
   const attempts: Attempt[] = []
+  let closing: Promise<void> | undefined
 
   return {
     attempts,
@@ -59,15 +60,19 @@ export function createSender({ signature, allowHosts, clock }: SenderOptions): S
       attempts.push(attempt)
       if (attempts.length > MAX_RECORDS) attempts.shift()
       try {
+        if (closing) throw new Error('the mock service is closed')
         if (!mayReach(hookUrl, allowHosts))
           throw new Error('the host is not on this machine and not in allowHosts')
         attempt.answer = await send(hookUrl, request, agent)
       } catch (error) {
-        attempt.error = error instanceof Error ? error.message : String(error)
+        attempt.error = messageOf(error)
       }
       return attempt
     },
-    close: () => agent.close(),
+    close() {
+      closing ??= agent.close()
+      return closing
+    },
   }
 }
 
@@ -77,4 +82,10 @@ async function write(webhook: Webhook, payload: object, signature: SignatureOpti
   if (signatureKey)
     return createSigner({ ...signature, signatureKey, contentType, payloadFormat }).sign(payload)
   return { method: 'POST', headers: { 'content-type': contentType }, body: writeBody(payload, webhook) }
+}
+
+/** The message; where no address of a name could be reached, Node leaves it empty and has one for each address. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
+  return error instanceof Error ? error.message : String(error)
 }

@@ -1,13 +1,21 @@
 import { parseForm } from '../payload/form.ts'
+import { bodyFormat } from '../payload/media-type.ts'
 import { toText } from '../payload/text.ts'
 import { AdminError } from './formats.ts'
 
 /** The fields of a form body: strict UTF-8, bounded, in a Map. */
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
-/** @throws {AdminError} 400 for a body that is not a form */
-export function readParameters(body: unknown): Parameters {
+/**
+ * Parameters come as a form (specification, "Endpoints"); an operation without any may come without a body.
+ *
+ * @throws {AdminError} 415 for another media type, 400 for a body that is not a form
+ */
+export function readParameters(body: unknown, contentType: string | undefined): Parameters {
   if (!(body instanceof Uint8Array) || body.length === 0) return new Map()
+  if (bodyFormat(contentType) !== 'form') {
+    throw new AdminError(415, 'parameters must be sent as application/x-www-form-urlencoded, in UTF-8')
+  }
   try {
     return parseForm(toText(body))
   } catch (error) {

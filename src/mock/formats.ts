@@ -26,10 +26,15 @@ export function readFormat(f: string | undefined): number {
   return indent
 }
 
-export function answer(res: Response, body: object, indent: number): void {
-  res.type('application/json').send(JSON.stringify(body, null, indent))
+/** Sends an answer, with the indent in `res.locals` that the request asked for. */
+export function answer(res: Response, body: object): void {
+  res.type('application/json').send(JSON.stringify(body, null, res.locals.indent))
 }
 
 export function answerError(res: Response, { status, messages }: AdminError): void {
-  answer(res.status(status), { status: 'error', messages, code: status }, 0)
+  answer(res.status(status), { status: 'error', messages, code: status })
 }
+
+/** What somebody sent, for a message: in quotes, and the first 64 characters of it. */
+export const quote = (text: string): string =>
+  JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)

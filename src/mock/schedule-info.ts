@@ -1,5 +1,5 @@
 import { type Parameters, single } from './form.ts'
-import { AdminError } from './formats.ts'
+import { AdminError, quote } from './formats.ts'
 import type { ScheduleInfo, Webhook } from './webhooks.ts'
 
 const STATES = ['enabled', 'disabled']
@@ -26,9 +26,17 @@ export function readSchedule(
   }
   for (const [member, memberValue] of members) {
     const holds = MEMBERS.get(member)
-    if (!holds?.(memberValue)) throw new AdminError(400, `${name}.${member} is unknown or has a wrong value`)
+    if (!holds) throw new AdminError(400, `${name} has no member ${quote(member)}`)
+    if (!holds(memberValue)) throw new AdminError(400, `${name}.${member} has a wrong value`)
   }
-  return schedule
+  return inOrder(schedule)
+}
+
+/** With the recurrence in the specification's order; the store keeps the order of the other members. */
+function inOrder({ recurrenceInfo, ...others }: Partial<ScheduleInfo>): Partial<ScheduleInfo> {
+  if (!recurrenceInfo) return others
+  const { interval, frequency } = recurrenceInfo
+  return { ...others, recurrenceInfo: { interval, frequency } }
 }
 
 const MEMBERS = new Map<string, (value: unknown) => boolean>([

@@ -39,5 +39,5 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 /** Whether a delivery may go there: to this machine, or to a host that was allowed by name. */
 export function mayReach(url: string, allowHosts: readonly string[]): boolean {
   const { hostname } = new URL(url)
-  return LOOPBACK.test(hostname) || allowHosts.includes(hostname)
+  return LOOPBACK.test(hostname) || allowHosts.some((host) => host.toLowerCase() === hostname)
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { configInvalid } from '../errors.ts'
 import { WILDCARD } from '../payload/change-types.ts'
+import { requireTrimmed } from '../signature/keyring.ts'
 import type { Service, ServiceSeed } from './services.ts'
 import { servicePath, toService } from './services.ts'
 
@@ -52,6 +54,8 @@ export type WebhookChanges = Partial<
 export interface WebhookStore {
   list(service?: Service): Webhook[]
   find(service: Service, id: string): Webhook | undefined
+  /** Whether another webhook of the same service has this name. */
+  isTaken(name: string, webhook: Webhook): boolean
   /** @returns the webhook after the edit, or undefined where there is none */
   edit(id: string, changes: WebhookChanges): Webhook | undefined
   /** @returns whether there was one; its id is never given out again */
@@ -61,11 +65,23 @@ export interface WebhookStore {
 /** Whoever edits, as long as nobody has to say who they are. */
 const USER = 'admin'
 
+/** @throws {WebhookError} `config_invalid` for an id or a name twice, or white space around a key */
 export function createWebhookStore(seeds: readonly WebhookSeed[], clock: () => number): WebhookStore {
   const webhooks = new Map<string, Webhook>()
+
+  const isTaken = (name: string, webhook: Webhook): boolean =>
+    [...webhooks.values()].some(
+      (other) => other.name === name && other.id !== webhook.id && belongsTo(other, webhook),
+    )
+
   for (const seed of seeds) {
-    const webhook = toWebhook(seed, clock())
-    webhooks.set(webhook.id, webhook)
+    const webhook = toWebhook(structuredClone(seed), clock())
+    const { id, name, signatureKey } = webhook
+    requireTrimmed(signatureKey)
+    if (webhooks.has(id)) throw configInvalid(`two webhooks have the id ${id}`)
+    if (isTaken(name, webhook))
+      throw configInvalid(`two webhooks of ${servicePath(webhook)} are named ${name}`)
+    webhooks.set(id, webhook)
   }
 
   return {
@@ -77,6 +93,7 @@ export function createWebhookStore(seeds: readonly WebhookSeed[], clock: () => n
       const webhook = webhooks.get(id)
       return webhook && belongsTo(webhook, service) ? structuredClone(webhook) : undefined
     },
+    isTaken,
     edit(id, changes) {
       const before = webhooks.get(id)
       if (!before) return undefined
@@ -114,7 +131,7 @@ function toWebhook(seed: WebhookSeed, now: number): Webhook {
     hookUrl: seed.hookUrl,
     active: seed.active ?? true,
     contentType: seed.contentType ?? 'application/json',
-    scheduleInfo: service.serviceType === 'GPServer' ? {} : (seed.scheduleInfo ?? schedule),
+    scheduleInfo: service.serviceType === 'GPServer' ? {} : { ...schedule, ...seed.scheduleInfo },
     payloadFormat: seed.payloadFormat ?? 'json',
     created: seed.created ?? now,
     modified: seed.modified ?? now,

@@ -3,23 +3,23 @@ import type { ChangeType } from '../payload/change-types.ts'
 /** What {@link createPayload} takes beside the change types. */
 export interface PayloadDetails {
   /** Default `'Parcels'`, or `'Analysis'` for a geoprocessing service. */
-  serviceName?: string
+  serviceName?: string | undefined
   /** Default `'FeatureServer'`, or `'GPServer'` for the end of a job. */
-  serviceType?: 'FeatureServer' | 'GPServer'
+  serviceType?: 'FeatureServer' | 'GPServer' | undefined
   /** Default `''`, the root folder. */
-  folderName?: string
+  folderName?: string | undefined
   /** The webhook's name. Default `'webhook'`. */
-  name?: string
+  name?: string | undefined
   /** The webhook's id; only feature services send it. */
-  id?: string
+  id?: string | undefined
   /** Milliseconds since 1970. Default: now. */
-  when?: number
+  when?: number | undefined
   /** Where the changes, or the state of the job, can be read. */
-  url?: string
+  url?: string | undefined
   /** Geoprocessing only. */
-  jobId?: string
+  jobId?: string | undefined
   /** Geoprocessing only. */
-  taskName?: string
+  taskName?: string | undefined
 }
 
 /**

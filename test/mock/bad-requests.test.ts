@@ -53,15 +53,15 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ['percent-encoding that breaks off', 400, edit('x=%'), /bad percent-encoding/],
     ['raw bytes', 400, { headers: FORM, body: Buffer.from(`${good}&x=\xff`, 'latin1') }, /not UTF-8/],
     ['UTF-16', 400, { headers: FORM, body: Buffer.from(`\ufeff${good}`, 'utf16le') }, /not UTF-8/],
-    ['1001 fields', 400, edit('x&'.repeat(1001)), /more than 1000 fields/],
+    ['1001 fields', 400, edit('x&'.repeat(1001)), /1000 fields$/],
     ['JSON that is called a form', 400, { headers: FORM, body: '{"name":"n"}' }, /like JSON/],
-    ['a name of 900 kB', 400, edit(`x=${'n'.repeat(900_000)}&name=${'n'.repeat(9)}`), /^name is given/],
+    ['a name of 900 kB', 400, { headers: FORM, body: `name=${'n'.repeat(900_000)}` }, /^name is longer/],
     ['a change type of 900 kB', 400, edit(`changeTypes=${'n'.repeat(900_000)}`), /^changeTypes holds "nnn/],
     [
       'a schedule member of 900 kB',
       400,
       edit(`scheduleInfo={"${'n'.repeat(900_000)}":1}`),
-      /^scheduleInfo\.nnn/,
+      /^scheduleInfo has no member "nnn/,
     ],
     ['a schedule of 400 kB', 400, edit(`scheduleInfo=${'['.repeat(400_000)}`), /^scheduleInfo must be/],
     ...['html', 'JSON', 'xml', '__proto__', '0'].map((f): [string, number, Sent, RegExp] => [
@@ -73,7 +73,11 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ['broken gzip', 400, { headers: { ...FORM, 'content-encoding': 'gzip' }, body: 'no gzip' }],
     ['an unknown encoding', 415, { headers: { ...FORM, 'content-encoding': 'zip' }, body: good }],
     ['JSON', 415, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(same(FEATURE)) }],
-    ['a multipart form', 415, { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x--' }],
+    [
+      'a multipart form',
+      415,
+      { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x--' },
+    ],
     ['plain text', 415, { headers: { 'content-type': 'text/plain' }, body: good }],
     ['no media type', 415, { body: good }],
     ['a media type that is none', 415, { headers: { 'content-type': 'form' }, body: good }],
@@ -99,18 +103,21 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ])
   })
 
-  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s: 405, and POST is allowed', async (method) => {
-    for (const path of [EDIT, DELETE]) {
-      if (method === 'HEAD') {
-        // An answer to HEAD has no body that could have the error shape.
-        const service = await start([seed(FEATURE)])
-        expect(await send(service.url + path, { method })).toMatchObject({ status: 405, text: '' })
-      } else {
-        const { status, headers, messages } = await refused(path, { method })
-        expect([status, headers.allow, messages]).toEqual([405, 'POST', ['use POST']])
+  it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    '%s: 405, and POST is allowed',
+    async (method) => {
+      for (const path of [EDIT, DELETE]) {
+        if (method === 'HEAD') {
+          // An answer to HEAD has no body that could have the error shape.
+          const service = await start([seed(FEATURE)])
+          expect(await send(service.url + path, { method })).toMatchObject({ status: 405, text: '' })
+        } else {
+          const { status, headers, messages } = await refused(path, { method })
+          expect([status, headers.allow, messages]).toEqual([405, 'POST', ['use POST']])
+        }
       }
-    }
-  })
+    },
+  )
 
   it.each([
     ['nothing', ''],
@@ -158,7 +165,10 @@ describe('a bad request is answered with the error shape, and changes nothing', 
 
 describe('what looks odd and is right', () => {
   it.each<[string, Sent]>([
-    ['the media type in capitals, with a charset', { headers: { 'content-type': `${FORM_TYPE.toUpperCase()}; charset=UTF-8` }, body: good }],
+    [
+      'the media type in capitals, with a charset',
+      { headers: { 'content-type': `${FORM_TYPE.toUpperCase()}; charset=UTF-8` }, body: good },
+    ],
     ['a body in chunks', { headers: FORM, chunks: [good.slice(0, 9), good.slice(9)] }],
     ['gzip', { headers: { ...FORM, 'content-encoding': 'gzip' }, body: gzipSync(good) }],
     ['a byte order mark', { headers: FORM, body: `\ufeff${good}` }],
@@ -172,7 +182,9 @@ describe('what looks odd and is right', () => {
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"status":"success"')])
     const { modified, ...after } = service.snapshot().webhooks[0] ?? {}
     expect(after).toEqual(
-      (({ modified, ...before }) => ({ ...before, signatureKey: NEW_KEY, modifiedId: 'admin' }))(seed(FEATURE)),
+      (({ modified, ...before }) => ({ ...before, signatureKey: NEW_KEY, modifiedId: 'admin' }))(
+        seed(FEATURE),
+      ),
     )
   })
 })

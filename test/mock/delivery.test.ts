@@ -44,38 +44,39 @@ describe('a signed delivery verifies', () => {
     ),
   )
 
-  it.each(combinations)('$contentType $payloadFormat, in the $signatureIn, $encoding, prefix "$prefix"', async ({
-    contentType,
-    payloadFormat,
-    ...signature
-  }) => {
-    const { request, attempt } = await deliver(signature, {
-      contentType: contentType as typeof FORM_TYPE & typeof JSON_TYPE,
-      payloadFormat,
-    })
-    expect(request.headers).toMatchObject({
-      'content-type': contentType,
-      'content-length': String(request.body.length),
-    })
-    const inField = signature.signatureIn === 'field' && contentType === FORM_TYPE
-    expect('x-service' in request.headers).toBe(!inField)
-    const taken = takeApart(request, signature)
-    const computed = createHmac('sha256', KEY).update(taken.signed).digest(signature.encoding)
-    expect(taken.signature).toBe(signature.prefix + computed)
-    const { signed: body, signature: value } = taken
-    expect(await verify({ body, signature: value, signatureKey: KEY })).toEqual({ ok: true, keyIndex: 0 })
-    expect(await verify({ body, signature: value, signatureKey: 'other' })).toMatchObject({ ok: false })
-    expect(Buffer.from(attempt.request.body), 'the record has the bytes of the wire').toEqual(request.body)
-    const received: string[] = []
-    const receiver = createReceiver({ signatureKey: KEY }).on('*', (event) => received.push(event.changeType))
-    const arrived = new Request('http://receiver.example/hook', {
-      method: 'POST',
-      headers: request.headers as Record<string, string>,
-      body: new Uint8Array(request.body),
-    })
-    expect((await receiver.fetch(arrived)).status).toBe(200)
-    expect(received).toEqual(['FeaturesCreated'])
-  })
+  it.each(combinations)(
+    '$contentType $payloadFormat, in the $signatureIn, $encoding, prefix "$prefix"',
+    async ({ contentType, payloadFormat, ...signature }) => {
+      const { request, attempt } = await deliver(signature, {
+        contentType: contentType as typeof FORM_TYPE & typeof JSON_TYPE,
+        payloadFormat,
+      })
+      expect(request.headers).toMatchObject({
+        'content-type': contentType,
+        'content-length': String(request.body.length),
+      })
+      const inField = signature.signatureIn === 'field' && contentType === FORM_TYPE
+      expect('x-service' in request.headers).toBe(!inField)
+      const taken = takeApart(request, signature)
+      const computed = createHmac('sha256', KEY).update(taken.signed).digest(signature.encoding)
+      expect(taken.signature).toBe(signature.prefix + computed)
+      const { signed: body, signature: value } = taken
+      expect(await verify({ body, signature: value, signatureKey: KEY })).toEqual({ ok: true, keyIndex: 0 })
+      expect(await verify({ body, signature: value, signatureKey: 'other' })).toMatchObject({ ok: false })
+      expect(Buffer.from(attempt.request.body), 'the record has the bytes of the wire').toEqual(request.body)
+      const received: string[] = []
+      const receiver = createReceiver({ signatureKey: KEY }).on('*', (event) =>
+        received.push(event.changeType),
+      )
+      const arrived = new Request('http://receiver.example/hook', {
+        method: 'POST',
+        headers: request.headers as Record<string, string>,
+        body: new Uint8Array(request.body),
+      })
+      expect((await receiver.fetch(arrived)).status).toBe(200)
+      expect(received).toEqual(['FeaturesCreated'])
+    },
+  )
 
   it('the name of the header, or of the field, can be chosen', async () => {
     const signature = { signatureHeader: 'X-Example-Signature' }
@@ -110,7 +111,80 @@ describe('a webhook without a key', () => {
 
 describe('the payload', () => {
   it('of a feature service names the webhook, its id and its service', async () => {
-    const { request } = await deliver({}, { folderName: 'City' }).catch(() => deliver({}))
-    expect(JSON.parse(request.body.toString())).toMatchObject({ serviceName: 'Parcels' })
+    const receiver = await capture()
+    const service = await start([seed(FEATURE, { folderName: 'City', hookUrl: receiver.url })])
+    await service.trigger({ ...create, folderName: 'City', when: 1730000000000 })
+    expect(JSON.parse(String(receiver.requests[0]?.body))).toEqual({
+      serviceType: 'FeatureServer',
+      changesUrl: expect.stringContaining('/City/Parcels/FeatureServer/extractChanges'),
+      name: FEATURE.name,
+      id: FEATURE.id,
+      folderName: 'City',
+      serviceName: 'Parcels',
+      events: [{ eventType: 'FeaturesCreated', when: 1730000000000 }],
+    })
+  })
+
+  it('of a geoprocessing service names the job', async () => {
+    const receiver = await capture()
+    const service = await start([seed(JOB, { hookUrl: receiver.url })], { clock: () => NOW })
+    await service.trigger({
+      serviceName: 'Buffer',
+      changeType: 'esriJobSucceeded',
+      jobId: 'j42',
+      taskName: 'Zones',
+    })
+    expect(JSON.parse(String(receiver.requests[0]?.body))).toEqual({
+      serviceType: 'GPServer',
+      jobId: 'j42',
+      statusURL: expect.stringContaining('/Buffer/GPServer/Zones/jobs/j42'),
+      name: JOB.name,
+      taskName: 'Zones',
+      folderName: '',
+      serviceName: 'Buffer',
+      events: [{ eventType: 'esriJobSucceeded', when: NOW }],
+    })
+  })
+})
+
+describe('an event reaches the webhooks that select it', () => {
+  it.each<[changeType: string, subscribed: string[], isSent: boolean]>([
+    ['FeaturesCreated', ['FeaturesCreated'], true],
+    ['FeaturesCreated', ['FeaturesUpdated'], false],
+    ['FeaturesCreated', ['FeaturesEdited'], true],
+    ['FeaturesUpdated', ['FeaturesEdited'], true],
+    ['FeaturesDeleted', ['FeaturesEdited'], true],
+    ['AttachmentsCreated', ['FeaturesEdited'], false],
+    ['FeaturesCreated', ['*'], true],
+    ['FeaturesCreated', ['*', 'FeaturesCreated', 'FeaturesEdited'], true],
+    ['SomethingNew', ['*'], true],
+    ['__proto__', ['FeaturesCreated'], false],
+  ])('%s, subscribed to %j', async (changeType, changeTypes, isSent) => {
+    const receiver = await capture()
+    const service = await start([seed(FEATURE, { hookUrl: receiver.url, changeTypes })])
+    const attempts = await service.trigger({ ...create, changeType })
+    expect([attempts.length, receiver.requests.length]).toEqual(isSent ? [1, 1] : [0, 0])
+    if (isSent) expect(JSON.parse(String(receiver.requests[0]?.body)).events[0].eventType).toBe(changeType)
+  })
+
+  it('all of them, each once and with its own key, and none of another service', async () => {
+    const receiver = await capture()
+    const of = (id: string, changes: Parameters<typeof seed>[1] = {}) =>
+      seed(FEATURE, { id, name: id, signatureKey: `${id}key`, hookUrl: receiver.url, ...changes })
+    const service = await start([
+      of('a'),
+      of('b'),
+      of('asleep', { active: false }),
+      of('city', { folderName: 'City' }),
+      of('roads', { serviceName: 'Roads' }),
+    ])
+    const attempts = await service.trigger(create)
+    expect(attempts.map(({ webhookId }) => webhookId)).toEqual(['a', 'b'])
+    expect(receiver.requests).toHaveLength(2)
+    for (const { body, headers } of receiver.requests) {
+      const signatureKey = `${JSON.parse(body.toString()).id}key`
+      const signature = String(headers['x-service'])
+      expect(await verify({ body, signature, signatureKey })).toMatchObject({ ok: true })
+    }
   })
 })

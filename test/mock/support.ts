@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createMockService, type MockService, type MockServiceOptions, type WebhookSeed } from 'geohook/mock'
+import { createMockService, type MockService, type MockServiceOptions, type Webhook } from 'geohook/mock'
 import { afterEach } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 
@@ -15,7 +15,7 @@ afterEach(async () => {
 export const NOWHERE = 'http://127.0.0.1:9/hook'
 
 /** Every field differs from its default, so that a field that is lost shows. */
-export const FEATURE = {
+export const FEATURE: Webhook = {
   serviceName: 'Parcels',
   serviceType: 'FeatureServer',
   folderName: '',
@@ -37,9 +37,9 @@ export const FEATURE = {
   modified: 1700000001000,
   ownerId: 'alice',
   modifiedId: 'bob',
-} as const satisfies Frozen<WebhookSeed>
+}
 
-export const JOB = {
+export const JOB: Webhook = {
   ...FEATURE,
   serviceName: 'Buffer',
   serviceType: 'GPServer',
@@ -47,23 +47,27 @@ export const JOB = {
   name: 'jobs done',
   changeTypes: ['*'],
   scheduleInfo: {},
-} as const satisfies Frozen<WebhookSeed>
+}
 
-type Frozen<T> = { readonly [K in keyof T]: T[K] extends string[] | undefined ? readonly string[] : T[K] }
-
-/** A seed that can be given to the mock: one of the above, with changes. */
-export const seed = (from: typeof FEATURE | typeof JOB, changes: Partial<WebhookSeed> = {}): WebhookSeed => ({
-  ...structuredClone(from as unknown as WebhookSeed),
+/** One of the above as a seed, with changes. */
+export const seed = (from: Webhook, changes: Partial<Webhook> = {}): Webhook => ({
+  ...structuredClone(from),
   ...changes,
 })
 
-/** A mock service on a real socket. */
-export async function start(
-  webhooks: WebhookSeed[] = [seed(FEATURE), seed(JOB)],
-  options: MockServiceOptions = {},
-): Promise<MockService> {
+/** A mock service that does not listen yet; `trigger` needs no socket of its own. */
+export function create(webhooks: Webhook[], options: MockServiceOptions = {}): MockService {
   const service = createMockService({ webhooks, ...options })
   closers.push(() => service.close())
+  return service
+}
+
+/** A mock service on a real socket. */
+export async function start(
+  webhooks: Webhook[] = [seed(FEATURE), seed(JOB)],
+  options: MockServiceOptions = {},
+): Promise<MockService> {
+  const service = create(webhooks, options)
   await service.listen()
   return service
 }
@@ -106,16 +110,12 @@ export async function capture(respond: RequestListener = (_req, res) => res.end(
 }
 
 /** The path of a webhook (specification, "Endpoints"). */
-export function pathOf({ folderName = '', serviceName, serviceType, id }: Partial<WebhookSeed>): string {
+export function pathOf({ folderName, serviceName, serviceType, id }: Webhook): string {
   return `/services/${folderName === '' ? '' : `${folderName}/`}${serviceName}.${serviceType}/webhooks/${id}`
 }
 
 /** The required parameters of an edit that changes nothing. */
-export const same = ({
-  name,
-  changeTypes,
-  hookUrl,
-}: typeof FEATURE | typeof JOB): Record<string, string> => ({
+export const same = ({ name, changeTypes, hookUrl }: Webhook): Record<string, string> => ({
   name,
   changeTypes: changeTypes.join(','),
   hookUrl,

@@ -1,0 +1,250 @@
+import dns from 'node:dns'
+import { EventEmitter, once } from 'node:events'
+import type { RequestListener, ServerResponse } from 'node:http'
+import net from 'node:net'
+import type { Attempt, MockServiceOptions } from 'geohook/mock'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { capture, create, FEATURE, seed } from './support.ts'
+
+const created = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
+const REFUSED = 'the host is not on this machine and not in allowHosts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+async function deliverTo(hookUrl: string, options: MockServiceOptions = {}): Promise<Attempt> {
+  const service = create([seed(FEATURE, { hookUrl })], options)
+  const [attempt] = await service.trigger(created)
+  expect(service.deliveries).toEqual([attempt])
+  return attempt as Attempt
+}
+
+/** Names resolve to these addresses. */
+function resolveTo(...addresses: dns.LookupAddress[]) {
+  const lookup = (_host: string, _options: object, done: (error: null, found: dns.LookupAddress[]) => void) =>
+    done(null, addresses)
+  return vi.spyOn(dns, 'lookup').mockImplementation(lookup as unknown as typeof dns.lookup)
+}
+
+const LOOPBACK = { address: '127.0.0.1', family: 4 }
+
+describe('a host that is not allowed is never contacted', () => {
+  it.each([
+    'http://example.com/hook',
+    'https://example.com/hook',
+    'http://10.0.0.1/hook',
+    'http://167772161/hook',
+    'http://192.168.0.1/hook',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://0.0.0.0/hook',
+    'http://128.0.0.1/hook',
+    'http://[::]/hook',
+    'http://[::2]/hook',
+    'http://[::ffff:10.0.0.1]/hook',
+    'http://127.0.0.1.evil.example/hook',
+    'http://localhost.evil.example/hook',
+    'http://evillocalhost/hook',
+    'http://evil.example/127.0.0.1',
+    'http://127.0.0.1@evil.example/hook',
+    'http://evil.example#@127.0.0.1/',
+    'http://evil.example\\@127.0.0.1/',
+    'http://xn--localhost/hook',
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'not a url',
+    '',
+  ])('%s', async (url) => {
+    const connect = vi.spyOn(net, 'connect')
+    const lookup = resolveTo(LOOPBACK)
+    const attempt = await deliverTo(url)
+    expect(attempt).toMatchObject({ hookUrl: url, error: expect.stringMatching(/./) })
+    if (URL.canParse(url)) expect(attempt.error).toBe(REFUSED)
+    expect(attempt).not.toHaveProperty('answer')
+    expect(connect).not.toHaveBeenCalled()
+    expect(lookup).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    '127.0.0.1',
+    '127.1',
+    '127.255.255.254',
+    '2130706433',
+    '0x7f000001',
+    '017700000001',
+    '127.0.0.1:80@127.0.0.1',
+    'localhost',
+    'LOCALHOST',
+  ])('this machine is allowed however it is written: %s', async (host) => {
+    const connect = vi.spyOn(net, 'connect')
+    const receiver = await capture()
+    const attempt = await deliverTo(`http://${host}:${receiver.port}/hook`)
+    expect(connect).toHaveBeenCalledOnce()
+    // 127.0.0.1 alone is sure to be up; elsewhere on this machine the attempt may fail, but was made.
+    if (!host.endsWith('254')) expect([attempt.answer?.status, receiver.requests.length]).toEqual([200, 1])
+    expect(attempt.error).not.toBe(REFUSED)
+  })
+
+  it('this machine over IPv6 is allowed', async () => {
+    const connect = vi.spyOn(net, 'connect')
+    const attempt = await deliverTo('http://[::1]:9/hook')
+    expect(connect).toHaveBeenCalledOnce()
+    expect(attempt.error).toMatch(/E[A-Z]+/)
+  })
+
+  it.each(['receiver.example', 'Receiver.Example'])('allowHosts: %s, and no other', async (host) => {
+    const receiver = await capture()
+    resolveTo(LOOPBACK)
+    const options = { allowHosts: [host] }
+    const url = `http://receiver.EXAMPLE:${receiver.port}/hook`
+    expect((await deliverTo(url, options)).answer?.status).toBe(200)
+    expect((await deliverTo(url.replace('receiver', 'x.receiver'), options)).error).toBe(REFUSED)
+    expect((await deliverTo(url.replace('receiver.', ''), options)).error).toBe(REFUSED)
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  it('an answer cannot send the delivery elsewhere', async () => {
+    const elsewhere = await capture()
+    const receiver = await capture((_req, res) => res.writeHead(307, { location: elsewhere.url }).end())
+    expect((await deliverTo(receiver.url)).answer).toMatchObject({
+      status: 307,
+      headers: { location: elsewhere.url },
+    })
+    expect(elsewhere.requests).toEqual([])
+  })
+})
+
+describe('what the receiver does is recorded, and trigger never rejects', () => {
+  it.each([200, 202, 204, 400, 401, 404, 429, 500, 503])('it answers %i', async (status) => {
+    const receiver = await capture((_req, res) => res.writeHead(status, { 'x-seen': 'yes' }).end())
+    const attempt = await deliverTo(receiver.url)
+    expect(attempt.answer).toMatchObject({ status, headers: { 'x-seen': 'yes' }, body: '' })
+    expect(attempt).not.toHaveProperty('error')
+    expect(receiver.requests, 'one attempt').toHaveLength(1)
+  })
+
+  it('it is down', async () => {
+    const receiver = await capture()
+    await receiver.close()
+    const attempt = await deliverTo(receiver.url)
+    expect(attempt.error).toBe(`connect ECONNREFUSED 127.0.0.1:${receiver.port}`)
+    expect(attempt).not.toHaveProperty('answer')
+  })
+
+  it('it is down at every address of its name: the error is not empty', async () => {
+    const receiver = await capture()
+    await receiver.close()
+    resolveTo({ address: '127.0.0.2', family: 4 }, LOOPBACK)
+    const { error } = await deliverTo(`http://localhost:${receiver.port}/hook`)
+    expect(error).toContain('ECONNREFUSED')
+  })
+
+  const hangUps: [string, RequestListener][] = [
+    ['before it answers', (req) => req.socket.destroy()],
+    [
+      'in the middle of its answer',
+      (req, res) => {
+        res.writeHead(200, { 'content-length': 100 })
+        res.write('half', () => req.socket.destroy())
+      },
+    ],
+    ['after something that is not HTTP', (req) => req.socket.end('SSH-2.0-OpenSSH\r\n')],
+    [
+      'after headers without end',
+      (req) => req.socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`),
+    ],
+  ]
+  it.each(hangUps)('it hangs up %s', async (_, respond) => {
+    const attempt = await deliverTo((await capture(respond)).url)
+    expect(attempt.error).toMatch(/./)
+    expect(attempt).not.toHaveProperty('answer')
+  })
+
+  it('it answers without end: 64 KiB are kept, and the connection is cut', async () => {
+    const closed = new EventEmitter()
+    const receiver = await capture((_req, res) => {
+      const more = (): void => void (res.destroyed || (res.write('x'.repeat(10_000)) ? more() : undefined))
+      res.on('drain', more).on('close', () => closed.emit('closed'))
+      more()
+    })
+    const cut = once(closed, 'closed')
+    const attempt = await deliverTo(receiver.url)
+    expect([attempt.answer?.status, attempt.answer?.body.length]).toEqual([200, 65_536])
+    await cut
+  })
+
+  it('it answers with bytes that are no text', async () => {
+    const receiver = await capture((_req, res) => res.end(Buffer.from([0x61, 0xff, 0x62])))
+    expect((await deliverTo(receiver.url)).answer?.body).toBe('a\ufffdb')
+  })
+
+  /** The clock of a time-out cannot be moved, so the test ends it by hand. */
+  function timeOutByHand(): { milliseconds: number[]; end: () => void } {
+    const controller = new AbortController()
+    const milliseconds: number[] = []
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((time) => {
+      milliseconds.push(time)
+      return controller.signal
+    })
+    return { milliseconds, end: () => controller.abort(new DOMException('timed out', 'TimeoutError')) }
+  }
+
+  it.each<[string, (res: ServerResponse) => void]>([
+    ['does not answer', () => {}],
+    ['does not end its answer', (res) => void res.write('half')],
+  ])('it %s within ten seconds', async (_, respond) => {
+    const { milliseconds, end } = timeOutByHand()
+    const receiver = await capture((_req, res) => {
+      respond(res)
+      end()
+    })
+    const attempt = await deliverTo(receiver.url)
+    expect(attempt.error).toBe('timed out')
+    expect(milliseconds).toEqual([10_000])
+  })
+
+  it('one that fails does not keep the others from theirs', async () => {
+    const good = await capture()
+    const bad = await capture((req) => req.socket.destroy())
+    const urls = [bad.url, 'http://10.0.0.1/', 'not a url', good.url]
+    const service = create(urls.map((hookUrl, i) => seed(FEATURE, { id: `w${i}`, name: `w${i}`, hookUrl })))
+    const attempts = await service.trigger(created)
+    expect(
+      attempts.map(({ hookUrl, answer, error }) => [hookUrl, answer?.status, error !== undefined]),
+    ).toEqual([
+      [bad.url, undefined, true],
+      ['http://10.0.0.1/', undefined, true],
+      ['not a url', undefined, true],
+      [good.url, 200, false],
+    ])
+  })
+})
+
+describe('the record', () => {
+  it('says what was sent, when and where', async () => {
+    const receiver = await capture()
+    const attempt = await deliverTo(receiver.url, { clock: () => 1730385704000 })
+    expect(attempt).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      webhookId: FEATURE.id,
+      hookUrl: receiver.url,
+      sentAt: 1730385704000,
+      request: {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-service': expect.stringMatching(/^[0-9a-f]{64}$/) },
+        body: new Uint8Array(receiver.requests[0]?.body ?? []),
+      },
+      answer: { status: 200, headers: expect.objectContaining({ 'content-length': '5' }), body: 'taken' },
+    })
+    expect(JSON.stringify(attempt), 'the key is not in it').not.toContain(FEATURE.signatureKey)
+  })
+
+  it('is bounded: the last thousand, oldest first', async () => {
+    const service = create([seed(FEATURE, { hookUrl: 'http://10.0.0.1/' })])
+    for (let when = 0; when < 1003; when++) await service.trigger({ ...created, when })
+    const whens = service.deliveries.map(
+      ({ request }) => JSON.parse(Buffer.from(request.body).toString()).events[0].when,
+    )
+    expect([whens.length, whens[0], whens.at(-1)]).toEqual([1000, 3, 1002])
+  })
+})

@@ -1,0 +1,282 @@
+import { createHmac } from 'node:crypto'
+import { arcgis, createReceiver, type Delivery, parsePayload, verify } from 'geohook'
+import { createPayload, createSigner, type SignedRequest, type SignerOptions } from 'geohook/testing'
+import { describe, expect, it } from 'vitest'
+import { FORM_TYPE, JSON_TYPE, KEY } from './helpers/deliver.ts'
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+const hmac = (bytes: Uint8Array, encoding: 'hex' | 'base64' = 'hex'): string =>
+  createHmac('sha256', KEY).update(bytes).digest(encoding)
+
+/** Posts a request to a receiver, and answers with the status and what its handlers got. */
+async function receive(request: SignedRequest, options: Parameters<typeof createReceiver>[0] = {}) {
+  const deliveries: Delivery[] = []
+  const receiver = createReceiver({ signatureKey: KEY, observer: {}, ...options }).on('*', (_, delivery) =>
+    deliveries.push(delivery),
+  )
+  const { status } = await receiver.fetch(new Request('http://receiver.example/hook', request))
+  return { status, deliveries }
+}
+
+describe('createSigner', () => {
+  const combinations = [JSON_TYPE, FORM_TYPE].flatMap((contentType) =>
+    (['json', 'pjson'] as const).flatMap((payloadFormat) =>
+      (['header', 'field'] as const).flatMap((signatureIn) =>
+        (['hex', 'base64'] as const).flatMap((encoding) =>
+          ['', 'sha256='].map((prefix) => ({
+            contentType: contentType as typeof JSON_TYPE & typeof FORM_TYPE,
+            payloadFormat,
+            signatureIn,
+            encoding,
+            prefix,
+          })),
+        ),
+      ),
+    ),
+  )
+
+  it.each(combinations)(
+    'a receiver handles it: $contentType $payloadFormat, in the $signatureIn, $encoding, prefix "$prefix"',
+    async (options) => {
+      const payload = createPayload(['FeaturesCreated', 'FeaturesUpdated'], { name: 'a&b=c+d %41 ü 東' })
+      const request = await createSigner({ signatureKey: KEY, ...options }).sign(payload)
+      expect(request.method).toBe('POST')
+      const { status, deliveries } = await receive(request)
+      expect(status).toBe(200)
+      expect(deliveries[0]).toMatchObject({
+        payload,
+        contentType: options.contentType,
+        changeTypes: ['FeaturesCreated', 'FeaturesUpdated'],
+      })
+      expect((await receive(request, { signatureKey: 'other' })).status).toBe(401)
+      expect((await receive(request, { encoding: options.encoding })).status).toBe(200)
+      const otherEncoding = options.encoding === 'hex' ? 'base64' : 'hex'
+      expect((await receive(request, { encoding: otherEncoding })).status).toBe(401)
+    },
+  )
+
+  it('signs in hex in x-service, as JSON, unless told otherwise', async () => {
+    const { headers, body } = await createSigner({ signatureKey: KEY }).sign({ a: [1] })
+    expect(text(body)).toBe('{"a":[1]}')
+    expect(headers).toEqual({ 'content-type': JSON_TYPE, 'x-service': hmac(body) })
+  })
+
+  it('in a header it signs the whole body of a form', async () => {
+    const signer = createSigner({
+      signatureKey: KEY,
+      contentType: FORM_TYPE,
+      prefix: 'sha256=',
+      encoding: 'base64',
+    })
+    const { headers, body } = await signer.sign({ a: 1 })
+    expect(text(body)).toBe('payload=%7B%22a%22%3A1%7D')
+    expect(headers).toEqual({ 'content-type': FORM_TYPE, 'x-service': `sha256=${hmac(body, 'base64')}` })
+  })
+
+  it('in a field it signs what stands between payload= and the field, as it is sent', async () => {
+    const signer = createSigner({
+      signatureKey: KEY,
+      contentType: FORM_TYPE,
+      signatureIn: 'field',
+      encoding: 'base64',
+      prefix: 'sha256=',
+    })
+    const { headers, body } = await signer.sign({ a: 1 })
+    const signature = `sha256=${hmac(Buffer.from('%7B%22a%22%3A1%7D'), 'base64')}`
+    expect(headers).toEqual({ 'content-type': FORM_TYPE })
+    // Lower-case percent-encoding, as the senders that do this write it (field facts, "Signature").
+    const written = signature.replaceAll('=', '%3d').replaceAll('+', '%2b').replaceAll('/', '%2f')
+    expect(text(body)).toBe(`payload=%7B%22a%22%3A1%7D&x-service=${written}`)
+  })
+
+  it('pjson indents by two', async () => {
+    const { body } = await createSigner({ signatureKey: KEY, payloadFormat: 'pjson' }).sign({ a: [1] })
+    expect(text(body)).toBe('{\n  "a": [\n    1\n  ]\n}')
+  })
+
+  it.each(['header', 'field'] as const)(
+    'a profile of another sender takes it, from the %s',
+    async (signatureIn) => {
+      const { signatureHeader } = arcgis
+      const contentType = signatureIn === 'field' ? FORM_TYPE : JSON_TYPE
+      const signer = createSigner({
+        signatureKey: KEY,
+        signatureHeader,
+        signatureIn,
+        contentType,
+        prefix: 'sha256=',
+      })
+      const request = await signer.sign(createPayload('FeaturesCreated'))
+      expect((await receive(request, { profile: arcgis })).status).toBe(200)
+      expect((await receive(request)).status, 'not from x-service').toBe(401)
+    },
+  )
+
+  it('a key can be bytes', async () => {
+    const signatureKey = Uint8Array.of(0, 255, 128, 10)
+    const request = await createSigner({ signatureKey }).sign({})
+    expect(request.headers['x-service']).toBe(
+      createHmac('sha256', signatureKey).update(request.body).digest('hex'),
+    )
+    expect((await receive(request, { signatureKey })).status).toBe(200)
+  })
+
+  it('signs again and again, each request for itself', async () => {
+    const signer = createSigner({ signatureKey: KEY })
+    const [first, second] = await Promise.all([signer.sign({ n: 1 }), signer.sign({ n: 2 })])
+    first.body.fill(0)
+    first.headers['x-service'] = ''
+    expect(second.headers['x-service']).toBe(hmac(second.body))
+    expect((await receive(await signer.sign({ n: 1 }))).status).toBe(200)
+  })
+
+  describe('what is given as text or bytes is sent exactly', () => {
+    const EXACT = '{ "n": 1.0, "u": "\\u00e9\\/", "n": 2 }\r\n'
+
+    it('text, as the body', async () => {
+      const request = await createSigner({ signatureKey: KEY, payloadFormat: 'pjson' }).sign(EXACT)
+      expect(text(request.body)).toBe(EXACT)
+      expect((await receive(request)).status).toBe(200)
+    })
+
+    it.each(['header', 'field'] as const)(
+      'text, as the value of a form field, signed in the %s',
+      async (signatureIn) => {
+        const request = await createSigner({ signatureKey: KEY, contentType: FORM_TYPE, signatureIn }).sign(
+          EXACT,
+        )
+        expect(new URLSearchParams(text(request.body)).get('payload')).toBe(EXACT)
+        expect((await receive(request)).status).toBe(200)
+      },
+    )
+
+    it.each<[string, Uint8Array | ArrayBuffer, number[]]>([
+      [
+        'bytes that are not UTF-8',
+        Uint8Array.of(0xef, 0xbb, 0xbf, 0xfe, 0x00),
+        [0xef, 0xbb, 0xbf, 0xfe, 0x00],
+      ],
+      ['a Buffer', Buffer.from('{}'), [0x7b, 0x7d]],
+      ['a part of a buffer', new Uint8Array([1, 2, 3, 4]).subarray(1, 3), [2, 3]],
+      ['an ArrayBuffer', Uint8Array.of(0x7b, 0x7d).buffer, [0x7b, 0x7d]],
+      ['no bytes', new Uint8Array(), []],
+    ])('%s', async (_, bytes, expected) => {
+      for (const contentType of [JSON_TYPE, FORM_TYPE] as const) {
+        const { body, headers } = await createSigner({ signatureKey: KEY, contentType }).sign(bytes)
+        expect([...body]).toEqual(expected)
+        const signature = String(headers['x-service'])
+        expect(await verify({ body, signature, signatureKey: KEY })).toMatchObject({ ok: true })
+      }
+    })
+
+    it('bytes are copied: changing them later does not change the request', async () => {
+      const bytes = Buffer.from('{}')
+      const { body } = await createSigner({ signatureKey: KEY }).sign(bytes)
+      bytes.fill(0)
+      expect(text(body)).toBe('{}')
+    })
+
+    it('JSON that a sender puts into a form without percent-encoding', async () => {
+      const raw = 'payload={"serviceName":"A&B=C+D","events":[{"eventType":"FeaturesCreated"}]}'
+      const signer = createSigner({ signatureKey: KEY, contentType: FORM_TYPE, signatureIn: 'field' })
+      const request = await signer.sign(Buffer.from(raw))
+      expect(text(request.body)).toMatch(/^payload=\{.*\}&x-service=[0-9a-f]{64}$/)
+      const { status, deliveries } = await receive(request)
+      expect([status, deliveries[0]?.events[0]?.service.serviceName]).toEqual([200, 'A&B=C+D'])
+    })
+  })
+
+  describe('refuses at once what could never be right', () => {
+    it.each<[string, object, RegExp]>([
+      ['an empty key', { signatureKey: '' }, /^signatureKey is empty$/],
+      ['a blank key', { signatureKey: ' \n' }, /^signatureKey is empty$/],
+      ['no key, as from a variable that is not set', { signatureKey: undefined }, /^signatureKey must be/],
+      ['a key of no bytes', { signatureKey: new Uint8Array() }, /^signatureKey is empty$/],
+      [
+        'an unknown encoding',
+        { signatureKey: KEY, encoding: 'base32' },
+        /^encoding must be one of hex, base64$/,
+      ],
+    ])('%s', (_, options, message) => {
+      expect(() => createSigner(options as SignerOptions)).toThrow(
+        expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(message) }),
+      )
+    })
+
+    it.each([undefined, () => {}, Symbol('s')])('a payload that JSON does not know: %s', async (payload) => {
+      for (const contentType of [JSON_TYPE, FORM_TYPE] as const) {
+        await expect(createSigner({ signatureKey: KEY, contentType }).sign(payload)).rejects.toMatchObject({
+          code: 'config_invalid',
+        })
+      }
+    })
+  })
+})
+
+describe('createPayload', () => {
+  it('is what a feature service sends, field by field', () => {
+    const payload = createPayload('FeaturesCreated', {
+      serviceName: 'Roads',
+      folderName: 'City',
+      name: 'road edits',
+      id: 'w1',
+      when: 1730385704000,
+      url: 'https://server.example/changes',
+    })
+    expect(JSON.stringify(payload)).toBe(
+      '{"serviceType":"FeatureServer","changesUrl":"https://server.example/changes","name":"road edits","id":"w1",' +
+        '"folderName":"City","serviceName":"Roads","events":[{"eventType":"FeaturesCreated","when":1730385704000}]}',
+    )
+  })
+
+  it('is what a geoprocessing service sends, field by field: without an id of the webhook', () => {
+    const payload = createPayload('esriJobFailed', {
+      serviceName: 'Buffer',
+      name: 'jobs',
+      id: 'w1',
+      when: 1730385704000,
+      jobId: 'j42',
+      taskName: 'Zones',
+    })
+    expect(JSON.stringify(payload)).toBe(
+      '{"serviceType":"GPServer","jobId":"j42",' +
+        '"statusURL":"https://server.example/server/rest/services/Buffer/GPServer/Zones/jobs/j42",' +
+        '"name":"jobs","taskName":"Zones","folderName":"","serviceName":"Buffer",' +
+        '"events":[{"eventType":"esriJobFailed","when":1730385704000}]}',
+    )
+  })
+
+  it.each<[string, string | string[], Parameters<typeof createPayload>[1], object]>([
+    [
+      'a feature service by default',
+      'FeaturesCreated',
+      {},
+      { serviceName: 'Parcels', serviceType: 'FeatureServer' },
+    ],
+    ['a change type of its own', 'Renamed', {}, { serviceName: 'Parcels', serviceType: 'FeatureServer' }],
+    [
+      'a job by its change type',
+      'esriJobSucceeded',
+      {},
+      { serviceName: 'Analysis', serviceType: 'GPServer' },
+    ],
+    ['a job by its service type', 'Ended', { serviceType: 'GPServer' }, { serviceType: 'GPServer' }],
+    [
+      'the service type that is given',
+      'esriJobFailed',
+      { serviceType: 'FeatureServer' },
+      { serviceType: 'FeatureServer' },
+    ],
+    ['no events', [], {}, { serviceType: 'FeatureServer' }],
+    ['several', ['FeaturesCreated', 'FeaturesDeleted'], {}, {}],
+  ])('%s, as the package reads it', (_, changeTypes, details, service) => {
+    const before = Date.now()
+    const payload = createPayload(changeTypes, details)
+    const parsed = parsePayload({ body: JSON.stringify(payload), contentType: JSON_TYPE })
+    if (!parsed.ok) throw new Error(parsed.message)
+    expect(parsed.changeTypes).toEqual([changeTypes].flat())
+    for (const event of parsed.events) expect(event.service).toMatchObject(service)
+    const events = payload.events as { when: number }[]
+    for (const { when } of events) expect(when).toBeGreaterThanOrEqual(before)
+  })
+})
