@@ -1,35 +1,38 @@
-import { concat, toBase64, toHex } from '../bytes.ts'
-import type { Case, Finding } from './hypothesis.ts'
+import { concat } from '../bytes.ts'
+import type { Case } from './case.ts'
+import { type Finding, holds, mac } from './hypothesis.ts'
 
 /** Another algorithm over the right bytes with the right key. */
-export async function explainAlgorithm({ value, body, keys }: Case): Promise<Finding | undefined> {
-  const written = value.replace(/^[\w-]+=(?=.)/, '')
-  const isWriting = (digest: ArrayBuffer): boolean => {
-    const bytes = new Uint8Array(digest)
-    return [toHex(bytes), toHex(bytes).toUpperCase(), toBase64(bytes)].some(
-      (text) => text === written || text === value,
-    )
-  }
-  for (const key of keys) {
-    for (const hash of ['SHA-1', 'SHA-384', 'SHA-512']) {
-      const hmac = await crypto.subtle.importKey('raw', view(key), { name: 'HMAC', hash }, false, ['sign'])
-      if (isWriting(await crypto.subtle.sign('HMAC', hmac, view(body)))) return found(`HMAC-${hash}`)
-    }
-    for (const hash of ['SHA-256', 'SHA-1', 'SHA-512']) {
-      if (isWriting(await crypto.subtle.digest(hash, view(body))))
-        return found(`plain ${hash}, without the key`)
-      for (const parts of [
-        [key, body],
-        [body, key],
-      ]) {
-        if (isWriting(await crypto.subtle.digest(hash, concat(parts))))
-          return found(`${hash} over the key and the body`)
-      }
-    }
+export async function explainAlgorithm({ decoded, body, keys }: Case): Promise<Finding | undefined> {
+  for await (const [what, digest] of otherDigests(body, keys)) {
+    if (holds(decoded, digest)) return { cause: 'algorithm', evidence: `The signature is ${what}.` }
   }
   return undefined
 }
 
-const found = (what: string): Finding => ({ cause: 'algorithm', evidence: `The signature is ${what}.` })
+async function* otherDigests(
+  body: Uint8Array,
+  keys: readonly Uint8Array[],
+): AsyncGenerator<[what: string, digest: Uint8Array]> {
+  for (const hash of ['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512']) {
+    yield [`plain ${hash} over the body, without the key`, await digest(hash, body)]
+    for (const key of keys) {
+      if (hash !== 'SHA-256') yield [`HMAC-${hash}`, await hmac(hash, key, body)]
+      yield [`plain ${hash} over the key and the body`, await digest(hash, concat([key, body]))]
+      yield [`plain ${hash} over the body and the key`, await digest(hash, concat([body, key]))]
+    }
+  }
+  for (const key of keys) {
+    yield ['HMAC-SHA256 with the key taken for the body and the body for the key', await mac(body, key)]
+  }
+}
+
+const digest = async (hash: string, bytes: Uint8Array): Promise<Uint8Array> =>
+  new Uint8Array(await crypto.subtle.digest(hash, view(bytes)))
+
+async function hmac(hash: string, key: Uint8Array, body: Uint8Array): Promise<Uint8Array> {
+  const imported = await crypto.subtle.importKey('raw', view(key), { name: 'HMAC', hash }, false, ['sign'])
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, view(body)))
+}
 
 const view = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>

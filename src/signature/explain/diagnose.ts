@@ -1,12 +1,12 @@
-import { toBytes, toHex, utf8 } from '../bytes.ts'
-import { decodeSignature, percentDecode } from '../encoding.ts'
-import { toKeyList } from '../keyring.ts'
+import { toHex } from '../bytes.ts'
+import { decodeSignature } from '../encoding.ts'
 import { explainAlgorithm } from './algorithms.ts'
 import { bodyVariants } from './bodies.ts'
+import { type Case, readCase } from './case.ts'
 import { FIXES } from './causes.ts'
 import type { Diagnosis, ExplainOptions } from './diagnosis.ts'
 import { explainElsewhere } from './elsewhere.ts'
-import { type Case, type Finding, isWriting, mac } from './hypothesis.ts'
+import { type Finding, isWriting, mac } from './hypothesis.ts'
 import { keyVariants } from './keys.ts'
 import { explainSignature } from './signatures.ts'
 
@@ -16,32 +16,13 @@ export async function diagnose(options: ExplainOptions): Promise<Diagnosis> {
   return { ok: cause === 'ok' || cause === 'key_previous', cause, evidence, fix: FIXES[cause] }
 }
 
-function readCase({ body, headers, signatureKey, signatureHeader = 'x-service' }: ExplainOptions): Case {
-  const pairs = Symbol.iterator in headers ? [...headers] : Object.entries(headers)
-  const values = new Map<string, string>()
-  for (const [name, value] of pairs) {
-    const before = values.get(name.toLowerCase())
-    const text = [before, value]
-      .flat()
-      .filter((part) => part !== undefined)
-      .join(', ')
-    values.set(name.toLowerCase(), text)
-  }
-  const headerName = signatureHeader.toLowerCase()
-  return {
-    body: toBytes(body),
-    headers: values,
-    headerName,
-    value: values.get(headerName) ?? '',
-    keys: toKeyList(signatureKey).map((key) => (typeof key === 'string' ? utf8(key) : key)),
-  }
-}
-
 async function findCause(given: Case): Promise<Finding> {
   return (
+    // An empty key comes first: whoever signs with an empty one too would match it.
+    explainEmptyKey(given) ??
     (await explainMatch(given)) ??
     (await explainElsewhere(given)) ??
-    explainAbsence(given) ??
+    explainMissing(given) ??
     (await explainSignature(given)) ??
     (await explainAlgorithm(given)) ??
     (await explainKey(given)) ??
@@ -50,10 +31,16 @@ async function findCause(given: Case): Promise<Finding> {
   )
 }
 
-async function explainMatch({ value, body, keys }: Case): Promise<Finding | undefined> {
-  if (typeof decodeSignature(value) === 'string') return undefined
+/** What is not there needs no proof. */
+function explainEmptyKey({ keys }: Case): Finding | undefined {
+  if (keys.length > 0 && keys.every((key) => key.length > 0)) return undefined
+  const which = keys.length > 1 ? 'One of the keys' : 'The key'
+  return { cause: 'key_empty', evidence: `${which} on this side is empty or blank, or not set.` }
+}
+
+async function explainMatch({ decoded, body, keys }: Case): Promise<Finding | undefined> {
   for (const [index, key] of keys.entries()) {
-    if (key.length === 0 || !isWriting(percentDecode(value), await mac(key, body))) continue
+    if (!isWriting(decoded, await mac(key, body))) continue
     if (index === 0) return { cause: 'ok', evidence: 'The signature was made over this body with this key.' }
     return {
       cause: 'key_previous',
@@ -64,25 +51,22 @@ async function explainMatch({ value, body, keys }: Case): Promise<Finding | unde
 }
 
 /** What is not there needs no proof. */
-function explainAbsence({ value, keys, headerName, headers }: Case): Finding | undefined {
-  if (value === '') {
-    const state = headers.has(headerName) ? 'is empty' : 'is not there'
-    return {
-      cause: 'signature_header_missing',
-      evidence: `The header ${headerName} ${state}, and nothing else holds the signature.`,
-    }
-  }
-  if (keys.length === 0 || keys.some((key) => key.length === 0)) {
-    return { cause: 'key_empty', evidence: 'The key on this side is empty.' }
-  }
-  return undefined
+function explainMissing({ value, headerName, headers }: Case): Finding | undefined {
+  if (value !== '') return undefined
+  const state = headers.has(headerName) ? 'is empty' : 'is not there'
+  const alike = [...headers].filter(([, other]) => typeof decodeSignature(other) !== 'string')
+  const names = alike.slice(0, 5).map(([name]) => name)
+  const others = names.length
+    ? `These look like signatures, but do not match: ${names.join(', ')}.`
+    : 'No other header looks like a signature.'
+  return { cause: 'signature_header_missing', evidence: `The header ${headerName} ${state}. ${others}` }
 }
 
-async function explainKey({ value, body, keys }: Case): Promise<Finding | undefined> {
+async function explainKey({ decoded, body, keys }: Case): Promise<Finding | undefined> {
   for (const key of keys) {
     for (const [cause, variants] of keyVariants(key)) {
       for (const [bytes, what] of variants) {
-        if (isWriting(percentDecode(value), await mac(bytes, body))) {
+        if (isWriting(decoded, await mac(bytes, body))) {
           return { cause, evidence: `The signature was made with ${what}.` }
         }
       }
@@ -91,10 +75,10 @@ async function explainKey({ value, body, keys }: Case): Promise<Finding | undefi
   return undefined
 }
 
-async function explainBody({ value, body, keys }: Case): Promise<Finding | undefined> {
+async function explainBody({ decoded, body, keys }: Case): Promise<Finding | undefined> {
   for await (const [cause, [bytes, what]] of bodyVariants(body)) {
     for (const key of keys) {
-      if (isWriting(percentDecode(value), await mac(key, bytes))) {
+      if (isWriting(decoded, await mac(key, bytes))) {
         return { cause, evidence: `The signature was made over ${what}.` }
       }
     }
@@ -102,16 +86,20 @@ async function explainBody({ value, body, keys }: Case): Promise<Finding | undef
   if (body.length > 0) return undefined
   return {
     cause: 'body_empty',
-    evidence: 'The body on this side is empty, and the signature is not one over an empty body.',
+    evidence:
+      'The body on this side is empty, and the signature was not made over an empty body with this key.',
   }
 }
 
-async function fingerprints({ body, keys }: Case): Promise<Finding> {
+async function fingerprints({ body, keys, value, isInField }: Case): Promise<Finding> {
   const prints = await Promise.all(keys.map(async (key) => (await sha256(key)).slice(0, 16)))
-  const evidence =
-    `Body: ${body.length} bytes, SHA-256 ${await sha256(body)}. ` +
-    `Key: SHA-256 begins with ${prints.join(' or ')}.`
-  return { cause: 'unexplained', evidence }
+  const malformed = typeof decodeSignature(value) === 'string'
+  const evidence = [
+    `${isInField ? 'Payload field' : 'Body'}: ${body.length} bytes, SHA-256 ${await sha256(body)}.`,
+    `Key: SHA-256 begins with ${prints.join(' or ')}.`,
+    ...(malformed ? ['The signature is not 32 bytes in hex or base64.'] : []),
+  ]
+  return { cause: 'unexplained', evidence: evidence.join(' ') }
 }
 
 async function sha256(bytes: Uint8Array): Promise<string> {

@@ -13,7 +13,7 @@ export interface ExplainOptions {
   /** The key, or several, newest first. */
   signatureKey: SignatureKeys
   /** Default `'x-service'`. */
-  signatureHeader?: string
+  signatureHeader?: string | undefined
 }
 
 /** Why a signature was refused, and what to do about it. It holds no key and no signature. */

@@ -1,14 +1,11 @@
 import { toBinary } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
-import { type Case, type Finding, isWriting, mac } from './hypothesis.ts'
+import type { Case } from './case.ts'
+import { type Finding, isWriting, mac } from './hypothesis.ts'
 
-/** The right signature, but not in the header where it was looked for. */
-export async function explainElsewhere({
-  body,
-  headers,
-  headerName,
-  keys,
-}: Case): Promise<Finding | undefined> {
+/** The right signature, but not where it was looked for. */
+export async function explainElsewhere(given: Case): Promise<Finding | undefined> {
+  const { body, headers, headerName, keys } = given
   for (const key of keys) {
     const digest = await mac(key, body)
     for (const [name, value] of headers) {
@@ -20,14 +17,14 @@ export async function explainElsewhere({
       }
     }
   }
-  return explainField(body, keys)
+  return explainField(given)
 }
 
 /** `payload=<signed bytes>&<any name>=<signature>`, with the signature field at the end. */
-async function explainField(body: Uint8Array, keys: readonly Uint8Array[]): Promise<Finding | undefined> {
+async function explainField({ body, keys }: Case): Promise<Finding | undefined> {
   const end = body.lastIndexOf(0x26) // &
   const [, name, signature] =
-    /^([^=]{1,100})=(.{1,300})$/s.exec(toBinary(body.subarray(end + 1, end + 402))) ?? []
+    /^([\w.%-]{1,100})=(.{1,300})$/s.exec(toBinary(body.subarray(end + 1, end + 403))) ?? []
   if (end < 0 || !name || !signature) return undefined
   const from = body.indexOf(0x3d) + 1 // =
   for (const key of keys) {

@@ -2,17 +2,6 @@ import { importKey } from '#hmac'
 import { toBase64, toHex } from '../bytes.ts'
 import type { Cause } from './causes.ts'
 
-/** What there is to explain: the request as it arrived, and the keys as bytes, newest first. */
-export interface Case {
-  body: Uint8Array
-  /** Names in lower case. */
-  headers: ReadonlyMap<string, string>
-  headerName: string
-  /** The value of the signature header, empty where there is none. */
-  value: string
-  keys: readonly Uint8Array[]
-}
-
 /** A cause that recomputing has proved, and a sentence that says how. */
 export interface Finding {
   cause: Cause
@@ -31,7 +20,13 @@ export async function mac(key: Uint8Array, body: Uint8Array): Promise<Uint8Array
 
 /** Whether a text is this digest in hex or base64, as a receiver would take it. */
 export function isWriting(text: string, digest: Uint8Array): boolean {
+  if (text.length > 100) return false
   const bare = text.replace(/^sha256=/, '')
   const base64 = toBase64(digest)
   return bare.toLowerCase() === toHex(digest) || bare === base64 || bare === base64.replace(/=+$/, '')
+}
+
+/** Whether this digest, in hex or base64, is anywhere in a text. A digest is too long to be there by chance. */
+export function holds(text: string, digest: Uint8Array): boolean {
+  return text.toLowerCase().includes(toHex(digest)) || text.includes(toBase64(digest).replace(/=+$/, ''))
 }

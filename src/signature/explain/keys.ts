@@ -1,59 +1,87 @@
-import { fromBinary, toBase64, toHex, utf8 } from '../bytes.ts'
+import { concat, toBase64, toBinary, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
 import type { Variant } from './hypothesis.ts'
-import { utf16 } from './text.ts'
+import { decodeAs, toLatin1, trim, utf16 } from './text.ts'
 
 /** What may have been used as the key in place of this one. */
 export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {
-  const text = new TextDecoder().decode(key)
+  const text = decodeAs(key, 'utf-8')
   return [
     ['key_empty', [[new Uint8Array(), 'an empty key']]],
-    ['key_whitespace', whitespace(text)],
-    [
-      'key_case',
-      [
-        [utf8(text.toLowerCase()), 'the key in lower case'],
-        [utf8(text.toUpperCase()), 'the key in upper case'],
-      ],
-    ],
-    ['key_encoding', [...written(key, text), ...decoded(text.trim())]],
+    ['key_whitespace', whitespace(trim(key))],
+    ['key_case', text === undefined ? [] : letterCase(text)],
+    ['key_encoding', [...written(key), ...(text === undefined ? asText(key) : rewritten(text))]],
+    ['key_encoding', decoded(toBinary(trim(key)))],
   ]
 }
 
-function whitespace(text: string): Variant[] {
-  const trimmed = text.trim()
+function whitespace(bare: Uint8Array): Variant[] {
+  const around = (before: string, after: string): Uint8Array => concat([utf8(before), bare, utf8(after)])
   return [
-    [utf8(trimmed), 'the key without the white space around it'],
-    [utf8(`${trimmed}\n`), 'the key and a line feed'],
-    [utf8(`${trimmed}\r\n`), 'the key and CR LF'],
-    [utf8(`${trimmed} `), 'the key and a space'],
-    [utf8(`${trimmed}\t`), 'the key and a tab'],
-    [utf8(` ${trimmed}`), 'a space and the key'],
+    [bare, 'the key without the white space around it'],
+    [around('', '\n'), 'the key and a line feed'],
+    [around('', '\r\n'), 'the key and CR LF'],
+    [around('', '\r'), 'the key and CR'],
+    [around('', ' '), 'the key and a space'],
+    [around('', '\t'), 'the key and a tab'],
+    [around(' ', ''), 'a space and the key'],
+    [around('\ufeff', ''), 'the key behind a byte order mark'],
   ]
 }
 
-function written(key: Uint8Array, text: string): Variant[] {
+function letterCase(text: string): Variant[] {
+  const [first = ''] = text
+  const rest = text.slice(first.length)
+  return [
+    [utf8(text.toLowerCase()), 'the key in lower case'],
+    [utf8(text.toUpperCase()), 'the key in upper case'],
+    [utf8(first.toLowerCase() + rest), 'the key with its first letter in lower case'],
+    [utf8(first.toUpperCase() + rest), 'the key with its first letter in upper case'],
+  ]
+}
+
+function written(key: Uint8Array): Variant[] {
   return [
     [utf8(toHex(key)), 'the key written in hex'],
     [utf8(toHex(key).toUpperCase()), 'the key written in hex'],
     [utf8(toBase64(key)), 'the key written in base64'],
     [utf8(toBase64(key).replace(/=+$/, '')), 'the key written in base64'],
-    [utf8(encodeURIComponent(text)), 'the percent-encoded key'],
-    [fromBinary(text), 'the key in Latin-1'],
-    [utf16(text, 'little'), 'the key in UTF-16'],
   ]
 }
 
-function decoded(text: string): Variant[] {
-  const variants: Variant[] = [[fromBinary(percentDecode(text)), 'the percent-decoded key']]
-  if (/^([0-9a-f]{2})+$/i.test(text)) {
-    const pairs = text.match(/../g) ?? []
+/** A key that is no text, put through a string. */
+function asText(key: Uint8Array): Variant[] {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(key)
+  return [
+    [utf8(text), 'the key read as UTF-8, which it is not'],
+    [utf8(toBinary(key)), 'the key read as Latin-1 and written in UTF-8'],
+  ]
+}
+
+function rewritten(text: string): Variant[] {
+  const percent = encodeURIComponent(text)
+  return [
+    [utf8(percent), 'the percent-encoded key'],
+    [utf8(percent.replaceAll('%20', '+')), 'the percent-encoded key'],
+    [toLatin1(text), 'the key in Latin-1'],
+    [utf16(text, 'little'), 'the key in UTF-16'],
+    [utf16(text, 'big'), 'the key in UTF-16'],
+  ]
+}
+
+function decoded(binary: string): Variant[] {
+  const variants: Variant[] = [
+    [toLatin1(percentDecode(binary)), 'the percent-decoded key'],
+    [toLatin1(percentDecode(binary.replaceAll('+', ' '))), 'the key decoded as a form field'],
+  ]
+  if (/^([0-9a-f]{2})+$/i.test(binary)) {
+    const pairs = binary.match(/../g) ?? []
     variants.push([Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16)), 'the key decoded from hex'])
   }
   try {
-    const base64 = text.replaceAll('-', '+').replaceAll('_', '/')
-    variants.push([fromBinary(atob(base64)), 'the key decoded from base64'])
+    const base64 = binary.replaceAll('-', '+').replaceAll('_', '/')
+    variants.push([toLatin1(atob(base64)), 'the key decoded from base64'])
   } catch {
     // It is not base64.
   }

@@ -1,0 +1,62 @@
+import { configInvalid } from '../../errors.ts'
+import { toBytes, utf8 } from '../bytes.ts'
+import { percentDecode } from '../encoding.ts'
+import { splitSignedForm } from '../form-field.ts'
+import { toKeyList } from '../keyring.ts'
+import type { ExplainOptions } from './diagnosis.ts'
+
+/** What there is to explain: the request as it arrived, and the keys as bytes, newest first. */
+export interface Case {
+  /** The bytes that the signature should cover. */
+  body: Uint8Array
+  /** Names in lower case. */
+  headers: ReadonlyMap<string, string>
+  headerName: string
+  /** The signature as it came, empty where there is none. */
+  value: string
+  /** The same percent-decoded once, as a receiver reads it. */
+  decoded: string
+  /** Whether it came at the end of a form: then `body` is the payload field alone. */
+  isInField: boolean
+  /** An empty array of bytes for a key that is empty, blank or not set. */
+  keys: readonly Uint8Array[]
+}
+
+const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
+
+/** Reads the signature where a receiver reads it: from the header, or without one from the end of a form. */
+export function readCase(options: ExplainOptions): Case {
+  const headers = readHeaders(options.headers)
+  const headerName = (options.signatureHeader ?? 'x-service').toLowerCase()
+  const keys = readKeys(options.signatureKey)
+  const body = toBytes(options.body)
+  const value = headers.get(headerName) ?? ''
+  const isForm = value === '' && FORM.test(headers.get('content-type') ?? '')
+  const form = isForm ? splitSignedForm(body, headerName) : undefined
+  const found = form ? { body: form.signed, value: form.signature } : { body, value }
+  return { ...found, decoded: percentDecode(found.value), isInField: !!form, headers, headerName, keys }
+}
+
+/** Several headers of one name are joined as HTTP does. */
+function readHeaders(headers: ExplainOptions['headers']): Map<string, string> {
+  const values = new Map<string, string>()
+  for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers)) {
+    if (value === undefined) continue
+    const key = name.toLowerCase()
+    const before = values.get(key)
+    values.set(key, [...(before === undefined ? [] : [before]), value].flat().join(', '))
+  }
+  return values
+}
+
+/** A key that is not set is a cause to name, not an error. */
+function readKeys(signatureKey: ExplainOptions['signatureKey'] | undefined): Uint8Array[] {
+  const keys = toKeyList(signatureKey ?? [])
+  if (!Array.isArray(keys)) throw configInvalid('signatureKey must be a string or bytes, or a list of them')
+  return keys.map((key: unknown) => {
+    if (key instanceof Uint8Array) return key
+    if (typeof key === 'string') return utf8(key.trim() === '' ? '' : key)
+    if (key === undefined || key === null) return new Uint8Array()
+    throw configInvalid('signatureKey must be a string or bytes')
+  })
+}

@@ -1,0 +1,161 @@
+import { deflateRawSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
+import { describeTable, JSON_BODY, type Row } from './explain-table.ts'
+
+/** What `express.json()` and `JSON.stringify(req.body)` make of a body. */
+const reparsed = (body: string): string => JSON.stringify(JSON.parse(body))
+
+/** Parts of {@link JSON_BODY}, which each writer writes in its own way. */
+const HEAD = '{"serviceType":"FeatureServer","changesUrl":"'
+const URL_START = 'https://gis.example/Flur/FeatureServer/extractChanges'
+const TAIL = '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'
+
+/** `json.dumps(payload)` of Python 3.11. */
+const PYTHON =
+  '{"serviceType": "FeatureServer", "changesUrl": "https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
+  ' "name": "Flurst\\u00fccke <neu> + it\'s", "events": [{"eventType": "FeaturesCreated", "when": 1730385704000}], "extent": []}'
+/** `json.dumps(payload, separators=(',', ':'), sort_keys=True)`. */
+const PYTHON_SORTED =
+  '{"changesUrl":"https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
+  '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[],' +
+  '"name":"Flurst\\u00fccke <neu> + it\'s","serviceType":"FeatureServer"}'
+/** `json_encode($payload)` of PHP. */
+const PHP = `${HEAD}${URL_START.replaceAll('/', '\\/')}?gens=[1,2]&async=true","name":"Flurst\\u00fccke <neu> + it's",${TAIL}`
+/** The same with JSON_UNESCAPED_UNICODE. */
+const PHP_UNICODE = PHP.replace('\\u00fc', '\u00fc')
+/** `new Gson().toJson(payload)`, safe inside HTML. */
+const GSON = `${HEAD}${URL_START}?gens\\u003d[1,2]\\u0026async\\u003dtrue","name":"Flurst\u00fccke \\u003cneu\\u003e + it\\u0027s",${TAIL}`
+/** `json.NewEncoder(w).Encode(payload)` of Go: safe inside HTML, and a line. */
+const GO = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\u00fccke \\u003cneu\\u003e + it's",${TAIL}\n`
+/** Jackson with ESCAPE_NON_ASCII. */
+const JACKSON = `${HEAD}${URL_START}?gens=[1,2]&async=true","name":"Flurst\\u00FCcke <neu> + it's",${TAIL}`
+/** `JsonSerializer.Serialize(payload)` of .NET. */
+const DOT_NET = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\\u00FCcke \\u003Cneu\\u003E \\u002B it\\u0027s",${TAIL}`
+/** `f=pjson`, which indents by one space. */
+const PJSON = JSON.stringify(JSON.parse(JSON_BODY), null, 1)
+/** A float that Python and Java write so; JavaScript has no such number. */
+const FLOAT = '{"extent":{"xmin":-13045000.0,"10":1E-7,"9":12345678901234567890}}'
+
+/** `GZIPOutputStream` of Java 17, and `gzip.compress(…, mtime=0)` of Python 3.11, of `{"events":[]}`. */
+const JAVA_GZIP = Buffer.from('H4sIAAAAAAAA/6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
+const PYTHON_GZIP = Buffer.from('H4sIAAAAAAACA6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
+
+const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le')
+/** \u20ac and \u201c are not in Latin-1; Windows-1252 has them at 0x80 and 0x93. */
+const EURO = '{"price":"5 \u20ac","name":"\u201cFlurst\u00fccke\u201d"}'
+const EURO_1252 = Buffer.from(
+  EURO.replace('\u20ac', '\x80').replace('\u201c', '\x93').replace('\u201d', '\x94'),
+  'latin1',
+)
+
+/** Each row: the cause, what happened, the bytes that were signed, the bytes that the receiver has. */
+const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] = [
+  ['body_reserialized', 'express.json() and JSON.stringify, after Python', PYTHON, reparsed(PYTHON)],
+  ['body_reserialized', 'after PHP', PHP, reparsed(PHP)],
+  ['body_reserialized', 'after PHP with JSON_UNESCAPED_UNICODE', PHP_UNICODE, reparsed(PHP_UNICODE)],
+  ['body_reserialized', 'after Gson', GSON, reparsed(GSON)],
+  ['body_reserialized', "after Go's Encoder", GO, reparsed(GO)],
+  ['body_reserialized', 'after Jackson', JACKSON, reparsed(JACKSON)],
+  ['body_reserialized', 'after .NET', DOT_NET, reparsed(DOT_NET)],
+  [
+    'body_reserialized',
+    'after .NET, with quotes and back slashes',
+    '{"a":"\\u0022\\\\\\u0022"}',
+    '{"a":"\\"\\\\\\""}',
+  ],
+  ['body_reserialized', 'after pjson', PJSON, reparsed(PJSON)],
+  ['body_reserialized', 'a proxy in Python before us', JSON_BODY, PYTHON],
+  ['body_reserialized', 'a proxy in PHP before us', JSON_BODY, PHP],
+  [
+    'body_reserialized',
+    'a tool that indents by four',
+    JSON_BODY,
+    JSON.stringify(JSON.parse(JSON_BODY), null, 4),
+  ],
+  ['body_reserialized', 'a sender that sorts what it signs, not what it sends', PYTHON_SORTED, JSON_BODY],
+  [
+    'body_reserialized',
+    'numbers that JavaScript cannot write, indented',
+    FLOAT,
+    FLOAT.replaceAll(':', ' : ').replaceAll(',', ',\n'),
+  ],
+  [
+    'body_reserialized',
+    'Gson, which writes 1 as 1.0, after JavaScript',
+    '{"when":1,"ids":[2]}',
+    '{"when":1.0,"ids":[2.0]}',
+  ],
+
+  ['body_trailing_newline', 'an editor ended the file with a line', JSON_BODY, `${JSON_BODY}\n`],
+  ['body_trailing_newline', 'PowerShell did', JSON_BODY, `${JSON_BODY}\r\n`],
+  [
+    'body_trailing_newline',
+    'the sender signed a file, and curl -d cut its line end',
+    `${JSON_BODY}\n`,
+    JSON_BODY,
+  ],
+  ['body_trailing_newline', 'the same on Windows', `${JSON_BODY}\r\n`, JSON_BODY],
+  ['body_trailing_newline', 'a template left space at the end', JSON_BODY, `${JSON_BODY} \t\n\n`],
+  // U+00E0 ends in the byte 0xA0, which is white space for String.prototype.trimEnd.
+  ['body_trailing_newline', 'and it is no JSON, and ends in an accent', 'citt\u00e0', 'citt\u00e0 \n'],
+
+  ['body_line_endings', 'git checked the file out with CR LF', PJSON, PJSON.replaceAll('\n', '\r\n')],
+  [
+    'body_line_endings',
+    'the sender signed CR LF, and text mode read LF',
+    PJSON.replaceAll('\n', '\r\n'),
+    PJSON,
+  ],
+  ['body_line_endings', 'only the last line end', `${JSON_BODY}\r\n`, `${JSON_BODY}\n`],
+  ['body_line_endings', 'an XML parser', 'a\nb\nc', 'a\r\nb\rc'],
+  ['body_line_endings', 'text that holds what String.replace takes for a pattern', "$&\n$'", "$&\r\n$'"],
+
+  [
+    'body_bom',
+    'Response.text() drops it',
+    `\ufeff${JSON_BODY}`,
+    new TextDecoder().decode(Buffer.from(`\ufeff${JSON_BODY}`)),
+  ],
+  ['body_bom', 'Set-Content -Encoding utf8 of PowerShell 5 adds it', JSON_BODY, `\ufeff${JSON_BODY}`],
+  [
+    'body_bom',
+    'before bytes that are not UTF-8',
+    Buffer.from([0xff, 0xfe, 0xfd]),
+    Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0xfe, 0xfd]),
+  ],
+
+  ['body_charset', 'the sender signs Latin-1 and sends UTF-8', Buffer.from(JSON_BODY, 'latin1'), JSON_BODY],
+  ['body_charset', 'something before us reads UTF-8 as Latin-1', EURO, Buffer.from(EURO).toString('latin1')],
+  ['body_charset', 'something before us makes Latin-1 of it', JSON_BODY, Buffer.from(JSON_BODY, 'latin1')],
+  ['body_charset', 'the sender signs Windows-1252 and sends UTF-8', EURO_1252, EURO],
+  ['body_charset', 'something before us makes Windows-1252 of it', EURO, EURO_1252],
+  ['body_charset', 'a file in UTF-16 with a byte order mark', EURO, utf16(EURO)],
+  ['body_charset', 'UTF-16 as .NET signs strings', Buffer.from(EURO, 'utf16le'), EURO],
+  ['body_charset', 'UTF-16 as Java signs strings', utf16(EURO).swap16(), EURO],
+
+  ['body_decompressed', 'express inflates what was signed', gzipSync(JSON_BODY), JSON_BODY],
+  ['body_decompressed', 'the same, deflate', deflateSync(JSON_BODY), JSON_BODY],
+  ['body_decompressed', 'the same, deflate as some understand it', deflateRawSync(JSON_BODY), JSON_BODY],
+  ['body_decompressed', 'packed by Java', JAVA_GZIP, gunzipSync(JAVA_GZIP)],
+  ['body_decompressed', 'packed by Python', PYTHON_GZIP, gunzipSync(PYTHON_GZIP)],
+  ['body_decompressed', 'a proxy packs what was signed', JSON_BODY, gzipSync(JSON_BODY, { level: 1 })],
+  [
+    'body_decompressed',
+    'nothing before us unpacks it',
+    inflateSync(deflateSync('{"events":[]}')),
+    deflateSync('{"events":[]}'),
+  ],
+
+  ['body_empty', 'something read the stream before', JSON_BODY, ''],
+  ['body_empty', 'the same, in bytes', PJSON, new Uint8Array()],
+  ['body_empty', 'the sender signs before it writes the body', '', JSON_BODY],
+]
+
+describeTable(
+  'body',
+  TABLE.map<Row>(([cause, name, signed, received]) => ({
+    cause,
+    name,
+    sent: { body: signed },
+    got: { body: received },
+  })),
+)

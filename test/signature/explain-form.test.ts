@@ -1,0 +1,85 @@
+import { stringify as qsStringify } from 'node:querystring'
+import { describeTable, JSON_BODY, type Row } from './explain-table.ts'
+
+const NAMES = '{"name":"it\'s (new) ~*! \u00fc"}'
+/** `urlencode({'payload': NAMES})` of Python, and `URLEncoder.encode(NAMES, UTF_8)` of Java. */
+const PYTHON_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+~%2A%21+%C3%BC%22%7D'
+const JAVA_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+%7E*%21+%C3%BC%22%7D'
+const JS_FORM = `payload=${encodeURIComponent(NAMES)}`
+/** `HttpUtility.UrlEncode` of .NET. */
+const DOT_NET_FORM = 'payload=%7b%22name%22%3a%22Flurst%c3%bccke%22%7d&f=json'
+/** What `express.urlencoded()` makes of a form. */
+const parsedForm = (form: string): Record<string, string> => Object.fromEntries(new URLSearchParams(form))
+
+/** Each row: the cause, what happened, the bytes that were signed, the bytes that the receiver has. */
+const TABLE: [Row['cause'], string, string, string][] = [
+  [
+    'body_form_decoded',
+    'express.urlencoded() and JSON.stringify',
+    JS_FORM,
+    JSON.stringify(parsedForm(JS_FORM)),
+  ],
+  [
+    'body_form_decoded',
+    'the same, two fields, after .NET',
+    DOT_NET_FORM,
+    JSON.stringify(parsedForm(DOT_NET_FORM)),
+  ],
+  [
+    'body_form_decoded',
+    'req.body.payload, after Python',
+    PYTHON_FORM,
+    parsedForm(PYTHON_FORM).payload as string,
+  ],
+  ['body_form_decoded', 'req.body.payload, after Java', JAVA_FORM, parsedForm(JAVA_FORM).payload as string],
+  ['body_form_decoded', 'req.body.payload, after JavaScript', JS_FORM, NAMES],
+  ['body_form_decoded', 'a form decoded as a whole', DOT_NET_FORM, decodeURIComponent(DOT_NET_FORM)],
+  [
+    'body_form_decoded',
+    'a form written anew by querystring',
+    PYTHON_FORM,
+    qsStringify(parsedForm(PYTHON_FORM)),
+  ],
+  ['body_form_decoded', 'the sender signs before it encodes', `payload=${NAMES}`, PYTHON_FORM],
+  [
+    'body_form_decoded',
+    'a form whose JSON holds &',
+    new URLSearchParams({ payload: JSON_BODY }).toString(),
+    `payload=${JSON_BODY}`,
+  ],
+  ['body_form_decoded', 'half a character, which no form can hold', 'a=%EF%BF%BD', '{"a":"\\ud800"}'],
+
+  ['body_form_field', 'the sender signs the JSON and sends a form', NAMES, PYTHON_FORM],
+  ['body_form_field', 'the same, with more fields', NAMES, `${JAVA_FORM}&f=json&id=7`],
+  ['body_form_field', 'it signs the field as it sends it', encodeURIComponent(NAMES), JS_FORM],
+  ['body_form_field', 'the JSON holds & and is not encoded', JSON_BODY, `payload=${JSON_BODY}&f=json`],
+  [
+    'body_form_field',
+    'a parser left the field of a form that is not encoded',
+    `payload=${JSON_BODY}`,
+    JSON_BODY,
+  ],
+]
+
+/** The same with the signature at the end of a form: there the signed bytes are the field, not the body. */
+const IN_FIELD: Row[] = [
+  ['body_form_field', 'the sender signs the form up to the field', `payload=${JSON_BODY}`, JSON_BODY],
+  ['body_form_decoded', 'it signs the JSON before it encodes it', JSON_BODY, encodeURIComponent(JSON_BODY)],
+  ['body_reserialized', 'a parser rewrote the field', '{"events": []}', '{"events":[]}'],
+].map(([cause, name, signed, field]) => ({
+  cause: cause as Row['cause'],
+  name: `${name}, with a signature in the form`,
+  sent: { body: signed as string },
+  headers: () => ({ 'content-type': 'application/x-www-form-urlencoded' }),
+  got: { body: (digest) => `payload=${field}&x-service=sha256%3d${digest.toString('hex')}` },
+}))
+
+describeTable('form', [
+  ...TABLE.map<Row>(([cause, name, signed, received]) => ({
+    cause,
+    name,
+    sent: { body: signed },
+    got: { body: received },
+  })),
+  ...IN_FIELD,
+])

@@ -1,0 +1,201 @@
+import { gzipSync } from 'node:zlib'
+import { type ExplainOptions, explain, sign, WebhookError } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { expectNoSecrets, hmac, JSON_BODY, KEY } from './explain-table.ts'
+
+const hex = hmac(KEY, JSON_BODY).toString('hex')
+const WRONG = { 'x-service': '0'.repeat(64) }
+
+const causeOf = async (options: Partial<ExplainOptions>): Promise<string> =>
+  (await explain({ body: JSON_BODY, headers: WRONG, signatureKey: KEY, ...options })).cause
+
+const codeOf = (options: object): Promise<unknown> =>
+  explain({ body: JSON_BODY, headers: WRONG, signatureKey: KEY, ...options }).then(
+    ({ cause }) => `no error, but ${cause}`,
+    (error: unknown) => (error instanceof WebhookError ? error.code : error),
+  )
+
+describe('explain takes headers as platforms hold them', () => {
+  it.each<[string, ExplainOptions['headers']]>([
+    ['Headers', new Headers({ 'X-Service': hex })],
+    ['a Map', new Map([['X-SERVICE', hex]])],
+    ['pairs', [['X-Service', hex]]],
+    ['a record in odd case', { 'x-SERVICE': hex }],
+    ['a record with a list', { 'x-service': [hex], 'set-cookie': ['a', 'b'] }],
+    ['a record without a prototype', Object.assign(Object.create(null), { 'x-service': hex })],
+    ['a value beside one that is not there', { 'X-Service': undefined, 'x-service': hex }],
+    ['names that every object has', { constructor: 'a', __proto__: null, 'x-service': hex }],
+  ])('%s', async (_, headers) => {
+    expect(await causeOf({ headers })).toBe('ok')
+    expect(await causeOf({ headers, signatureHeader: 'X-Service' })).toBe('ok')
+    expect(await causeOf({ headers, body: `${JSON_BODY}\n` })).toBe('body_trailing_newline')
+  })
+
+  it('an iterator, which can be read only once', async () => {
+    const headers = new Headers({ 'x-service': hex, 'x-other': 'a' }).entries()
+    expect(await causeOf({ headers })).toBe('ok')
+  })
+
+  it.each<[string, ExplainOptions['headers']]>([
+    ['an empty record', {}],
+    ['an empty Headers', new Headers()],
+    ['an empty list of values', { 'x-service': [] }],
+  ])('%s has no signature', async (_, headers) => {
+    expect(await causeOf({ headers })).toBe('signature_header_missing')
+  })
+})
+
+describe('explain takes bodies and keys as users hold them', () => {
+  it('bodies as text, Buffer, ArrayBuffer and a part of a larger buffer', async () => {
+    const bytes = Buffer.from(JSON_BODY)
+    const larger = Uint8Array.from(Buffer.concat([Buffer.from('xx'), bytes, Buffer.from('yy')]))
+    const inside = larger.subarray(2, 2 + bytes.length)
+    for (const body of [JSON_BODY, bytes, Uint8Array.from(bytes).buffer, inside]) {
+      expect(await causeOf({ body, headers: { 'x-service': hex } })).toBe('ok')
+      expect(await causeOf({ body, headers: { 'x-service': hex }, signatureKey: `${KEY}\n` })).toBe(
+        'key_whitespace',
+      )
+    }
+  })
+
+  it('agrees with sign', async () => {
+    const signature = await sign({
+      body: JSON_BODY,
+      signatureKey: KEY,
+      encoding: 'base64',
+      prefix: 'sha256=',
+    })
+    expect(await causeOf({ headers: { 'x-service': signature } })).toBe('ok')
+  })
+
+  it('refuses what only a programmer can get wrong', async () => {
+    expect(await codeOf({ body: { events: [] } })).toBe('body_already_parsed')
+    expect(await codeOf({ body: undefined })).toBe('body_already_parsed')
+    expect(await codeOf({ signatureKey: 7 })).toBe('config_invalid')
+    expect(await codeOf({ signatureKey: [KEY, 7] })).toBe('config_invalid')
+    expect(await codeOf({ signatureKey: () => KEY })).toBe('config_invalid')
+  })
+
+  it('leaves the body and the key as they were', async () => {
+    const body = Buffer.from(JSON_BODY)
+    const signatureKey = Buffer.from(KEY)
+    await explain({ body, headers: WRONG, signatureKey })
+    expect([body.toString(), signatureKey.toString()]).toEqual([JSON_BODY, KEY])
+  })
+})
+
+/** Each of these once threw, or took a time or a memory that grew faster than the input. */
+describe('explain survives what a stranger can send', () => {
+  const MIB = 2 ** 20
+  const LONG = MIB / 4
+
+  it.each([
+    ['letters', 'a'.repeat(65536)],
+    ['percent signs', '%25'.repeat(21845)],
+    ['commas', ','.repeat(65536)],
+    ['white space', ' '.repeat(65536)],
+    ['signatures', `${'0'.repeat(64)},`.repeat(1008)],
+    ['labels', 'sha256='.repeat(9362)],
+    ['quotes', '"'.repeat(65536)],
+  ])('a header of 64 KiB of %s', async (_, value) => {
+    expect(await causeOf({ headers: { 'x-service': value, 'x-other': value } })).toBe('unexplained')
+    expect(await causeOf({ headers: { 'x-other': value } })).toBe('signature_header_missing')
+  })
+
+  it('the right signature behind a thousand others', async () => {
+    const value = `${'0'.repeat(64)}, `.repeat(1000) + hex
+    expect(await causeOf({ headers: { 'x-service': value } })).toBe('signature_encoding')
+  })
+
+  it.each([
+    ['nested so deeply that JSON.stringify overflows', '['.repeat(100_000) + ']'.repeat(100_000)],
+    [
+      'nested and wide, so that indentation would make gigabytes',
+      `${'['.repeat(1000)}1${',1'.repeat(150_000)}${']'.repeat(1000)}`,
+    ],
+    ['a long JSON string', JSON.stringify('a'.repeat(LONG))],
+    ['a long array', JSON.stringify(new Array(LONG / 8).fill(1))],
+    ['white space in the middle', `a${' '.repeat(LONG)}b`],
+    ['line ends', '\r\n'.repeat(LONG / 2)],
+    ['ampersands', '&'.repeat(LONG)],
+    ['equals signs', '='.repeat(LONG)],
+    ['percent signs', '%'.repeat(LONG)],
+    ['back slashes in JSON', JSON.stringify({ a: '\\"'.repeat(LONG / 8) })],
+    ['a member that cannot become text', '{"a":{"toString":1}}'],
+    ['half a character', '"\\ud800"'],
+    ['bytes of every kind', Buffer.from(Array.from({ length: LONG }, (_, i) => (i * i) >> 3))],
+  ])(
+    'a body with %s',
+    async (_, body) => {
+      expect(await causeOf({ body })).toBe('unexplained')
+    },
+    30_000,
+  )
+
+  it('a gzip bomb: what it unpacks is bounded', async () => {
+    // Members one after another are one stream (RFC 1952 section 2.2): 64 KiB a MiB, 1 GiB in all.
+    const bomb = Buffer.concat(new Array(64).fill(gzipSync(Buffer.alloc(16 * MIB))))
+    expect(bomb.length).toBeLessThan(2 * MIB)
+    const before = process.memoryUsage().arrayBuffers
+    let peak = 0
+    const timer = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers - before)
+    }, 1)
+    try {
+      expect(await causeOf({ body: bomb })).toBe('unexplained')
+    } finally {
+      clearInterval(timer)
+    }
+    expect(peak).toBeGreaterThan(0)
+    expect(peak).toBeLessThan(256 * MIB)
+  }, 30_000)
+
+  it('a body that is no gzip after all', async () => {
+    const packed = gzipSync(JSON_BODY)
+    for (const body of [
+      packed.subarray(0, -5),
+      Buffer.concat([packed, Buffer.from('x')]),
+      packed.subarray(0, 3),
+    ]) {
+      expect(await causeOf({ body })).toBe('unexplained')
+    }
+  })
+})
+
+describe('explain on a platform that lacks something', () => {
+  it('without CompressionStream and with a TextDecoder for UTF-8 alone it finds what it can', async () => {
+    const { CompressionStream, DecompressionStream, TextDecoder } = globalThis
+    class OnlyUtf8 extends TextDecoder {
+      constructor(label = 'utf-8', options: TextDecoderOptions = {}) {
+        if (label !== 'utf-8') throw new RangeError(`${label} is not supported`)
+        super(label, options)
+      }
+    }
+    Object.assign(globalThis, {
+      CompressionStream: undefined,
+      DecompressionStream: undefined,
+      TextDecoder: OnlyUtf8,
+    })
+    try {
+      expect(await causeOf({ body: Buffer.from(JSON_BODY, 'latin1'), headers: { 'x-service': hex } })).toBe(
+        'body_charset',
+      )
+      expect(await causeOf({})).toBe('unexplained')
+    } finally {
+      Object.assign(globalThis, { CompressionStream, DecompressionStream, TextDecoder })
+    }
+  })
+})
+
+describe('evidence', () => {
+  it('never repeats a value that a stranger chose, so that nothing can be forged in a log', async () => {
+    const value = `${hex}\nERROR forged ${KEY}`
+    const options = { body: JSON_BODY, headers: { 'x-service': value, 'x-hub': value }, signatureKey: KEY }
+    const diagnosis = await explain(options)
+    expect(JSON.stringify(diagnosis)).not.toContain('forged')
+    expectNoSecrets(diagnosis, options)
+    const body = `payload=${JSON_BODY}&a%0aforged\nforged=${hex}`
+    const inField = await explain({ body, headers: {}, signatureKey: KEY })
+    expect(JSON.stringify(inField)).not.toMatch(/\\n/)
+  })
+})

@@ -1,0 +1,113 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describeTable, JSON_BODY, KEY, type Row } from './explain-table.ts'
+
+/** What comes back when a key is kept in a file. */
+function fromFile(content: string | Uint8Array): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'geohook-'))
+  try {
+    writeFileSync(join(folder, 'key'), content)
+    return readFileSync(join(folder, 'key'))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const HEX_KEY = '7b0cafe9d1e24f3a9b5c6d7e8f901a2b'
+/** From `openssl rand -base64 32`. */
+const BASE64_KEY = 'k3+Jm/8vQ2bX+pT0sYw7Zr1uE5hN9aLcG4dKf6iVxO8='
+const DECODED_KEY = Buffer.from(BASE64_KEY, 'base64')
+/** From `openssl rand 32`: not UTF-8, like most random bytes. */
+const BINARY_KEY = Buffer.from('93e1ff00c3284a9d7780be55d0f6a21b0c4499ee13f7da6682c10a5e3bb8fd71', 'hex')
+const fromHex = (hex: string): Buffer => Buffer.from(hex, 'hex')
+const UMLAUT_KEY = 'Flurst\u00fccke2026'
+const UUID_KEY = '3f2504e0-4f89-11d3-9a0c-0305e82c3301'
+
+type Ring = NonNullable<Row['got']>['key']
+
+/** Each row: the cause, what happened, the key that the sender used, the key or keys of the receiver, the evidence. */
+const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
+  ['key_whitespace', 'a key file with a line end', KEY, fromFile(`${KEY}\n`)],
+  ['key_whitespace', 'a key file from Windows', KEY, fromFile(`${KEY}\r\n`).toString()],
+  ['key_whitespace', 'a sender that read its key with echo', `${KEY}\n`, KEY],
+  ['key_whitespace', 'a sender on Windows that did', `${KEY}\r\n`, KEY],
+  ['key_whitespace', 'a space copied along', `${KEY} `, KEY],
+  ['key_whitespace', 'an env file with a space after =', KEY, ` ${KEY}`],
+  ['key_whitespace', 'line ends on both sides, but not the same', `${KEY}\n`, `${KEY}\r\n`],
+  ['key_whitespace', 'a key file saved as UTF-8 with BOM', KEY, fromFile(`\ufeff${KEY}`)],
+  ['key_whitespace', 'such a file at the sender', `\ufeff${KEY}`, KEY],
+  [
+    'key_whitespace',
+    'random bytes and a line end',
+    BINARY_KEY,
+    Buffer.concat([BINARY_KEY, Buffer.from('\n')]),
+  ],
+  ['key_whitespace', 'the second key of the ring', KEY, ['AnotherKey2027', `${KEY}\n`]],
+
+  ['key_encoding', 'the sender decodes it from hex', fromHex(HEX_KEY), HEX_KEY, /decoded from hex/],
+  ['key_encoding', 'the receiver does', HEX_KEY, fromHex(HEX_KEY), /written in hex/],
+  ['key_encoding', 'the receiver does, in upper case', HEX_KEY.toUpperCase(), fromHex(HEX_KEY)],
+  ['key_encoding', 'the sender decodes it from base64', DECODED_KEY, BASE64_KEY, /decoded from base64/],
+  ['key_encoding', 'the receiver decodes it from base64', BASE64_KEY, DECODED_KEY, /written in base64/],
+  ['key_encoding', 'base64 without padding', BASE64_KEY.replace('=', ''), DECODED_KEY],
+  ['key_encoding', 'the sender decodes it from base64url', DECODED_KEY, DECODED_KEY.toString('base64url')],
+  ['key_encoding', 'decoded there, and a line end in the key file here', DECODED_KEY, `${BASE64_KEY}\n`],
+  ['key_encoding', 'a form that set the key made spaces of +', BASE64_KEY.replaceAll('+', ' '), BASE64_KEY],
+  ['key_encoding', 'the key of a form was never decoded', encodeURIComponent(BASE64_KEY), BASE64_KEY],
+  ['key_encoding', 'the same with a space', 'Parcels+2026', 'Parcels 2026'],
+  ['key_encoding', 'the receiver has it percent-encoded', UMLAUT_KEY, encodeURIComponent(UMLAUT_KEY)],
+  // What is decoded must stay UTF-8 beside the %20.
+  ['key_encoding', 'the receiver has half of it so', `${UMLAUT_KEY} a`, `${UMLAUT_KEY}%20a`],
+  ['key_encoding', 'the sender takes it as Latin-1', Buffer.from(UMLAUT_KEY, 'latin1'), UMLAUT_KEY],
+  ['key_encoding', ".NET's Encoding.Unicode", Buffer.from(KEY, 'utf16le'), KEY],
+  ['key_encoding', "Java's UTF-16BE", Buffer.from(KEY, 'utf16le').swap16(), KEY],
+  ['key_encoding', 'random bytes put through a string', BINARY_KEY.toString(), BINARY_KEY, /which it is not/],
+  ['key_encoding', "the same with Node's binary", BINARY_KEY.toString('binary'), BINARY_KEY],
+
+  ['key_case', 'a form that writes keys in lower case', KEY.toLowerCase(), KEY],
+  ['key_case', 'SQL Server gave a UUID back in upper case', UUID_KEY.toUpperCase(), UUID_KEY],
+  ['key_case', 'a telephone began with a capital', 'parcels2026Kataster', KEY],
+  ['key_case', 'the same at the sender', KEY, 'parcels2026Kataster'],
+
+  ['key_empty', 'the variable is not set at the sender', '', KEY, /made with an empty key/],
+  ['key_empty', 'the variable is empty here', KEY, '', /this side/],
+  ['key_empty', 'the variable is not set here', KEY, undefined, /this side/],
+  ['key_empty', 'the file is blank here', KEY, ' \n', /this side/],
+  ['key_empty', 'no key in the ring', KEY, [], /this side/],
+  // verify() throws for such a ring, whatever the signature is.
+  ['key_empty', 'an empty key beside the right one', KEY, [KEY, ''], /One of the keys/],
+  // Anybody could sign so.
+  ['key_empty', 'empty on both sides, which must not be called right', '', ''],
+  ['key_empty', 'no bytes on both sides', '', new Uint8Array()],
+
+  ['key_previous', 'the newer key is not set on the webhook yet', KEY, ['Parcels2027', KEY], /key 1 of/],
+  ['key_previous', 'two rotations behind', KEY, ['Parcels2028', Buffer.from('Parcels2027'), KEY], /key 2 of/],
+]
+
+/** The same where the signature comes at the end of a form. */
+const IN_FIELD: Row[] = TABLE.map(([cause, name, key, ring]) => ({
+  cause,
+  name: `${name}, with a signature in the form`,
+  sent: { key },
+  headers: () => ({ 'content-type': 'application/x-www-form-urlencoded' }),
+  got: { key: ring, body: (digest) => `payload=${JSON_BODY}&X-Service=${digest.toString('hex')}` },
+}))
+
+describeTable('key', [
+  ...TABLE.map<Row>(([cause, name, key, ring, evidence]) => ({
+    cause,
+    name,
+    sent: { key },
+    got: { key: ring },
+    ...(evidence ? { evidence } : {}),
+  })),
+  ...IN_FIELD,
+  {
+    cause: 'key_empty',
+    name: 'empty on both sides, in another header',
+    sent: { key: '' },
+    headers: (digest) => ({ 'x-hub-signature-256': digest.toString('hex') }),
+    got: { key: '' },
+  },
+])

@@ -1,0 +1,134 @@
+import { createHash, createHmac } from 'node:crypto'
+import { type Cause, type Diagnosis, type ExplainOptions, explain } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { FIXES } from '../../src/signature/explain/causes.ts'
+
+/** One request that went wrong: what its sender signed, how it wrote that, and what its receiver has. */
+export interface Row {
+  /** What the sender or the receiver did. */
+  name: string
+  cause: Cause
+  /** What was really signed, and with what. Default: {@link KEY} and {@link JSON_BODY}. */
+  sent?: { key?: string | Uint8Array; body?: string | Uint8Array }
+  /** The headers that the sender makes of the digest. Default: hex in `x-service`. */
+  headers?: (digest: Buffer) => ExplainOptions['headers']
+  /** What the receiver has, where it is not what was sent. */
+  got?: {
+    key?: ExplainOptions['signatureKey'] | undefined
+    body?: string | Uint8Array | ((digest: Buffer) => string | Uint8Array)
+    signatureHeader?: string
+  }
+  /** What the evidence must say. */
+  evidence?: RegExp
+}
+
+export const KEY = 'Parcels2026Kataster'
+
+/** What `JSON.stringify` makes of a payload that has something for every rewriter: `/`, `=`, `&`, `<`, `'`, `+` and an umlaut. */
+export const JSON_BODY =
+  '{"serviceType":"FeatureServer","changesUrl":"https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
+  '"name":"Flurst\u00fccke <neu> + it\'s","events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'
+
+export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash = 'sha256'): Buffer =>
+  createHmac(hash, key).update(body).digest()
+
+/** Which file has the fixtures of a cause. A new cause does not compile before it has a place here. */
+const TABLES: Record<Cause, 'signature' | 'key' | 'body' | 'form' | 'unexplained'> = {
+  ok: 'signature',
+  signature_header_missing: 'signature',
+  signature_in_other_header: 'signature',
+  signature_in_form_field: 'signature',
+  signature_encoding: 'signature',
+  signature_truncated: 'signature',
+  signature_percent_encoded: 'signature',
+  signature_doubled: 'signature',
+  algorithm: 'signature',
+  key_whitespace: 'key',
+  key_encoding: 'key',
+  key_case: 'key',
+  key_empty: 'key',
+  key_previous: 'key',
+  body_reserialized: 'body',
+  body_trailing_newline: 'body',
+  body_line_endings: 'body',
+  body_bom: 'body',
+  body_charset: 'body',
+  body_form_decoded: 'form',
+  body_form_field: 'form',
+  body_decompressed: 'body',
+  body_empty: 'body',
+  unexplained: 'unexplained',
+}
+
+/** Runs a table, and sees to it that every cause of this file is in it at least twice. */
+export function describeTable(table: (typeof TABLES)[Cause], rows: readonly Row[]): void {
+  describe(`explain, ${table}`, () => {
+    it.each(rows.map((row) => [`${row.cause}: ${row.name}`, row] as const))('says %s', async (_, row) => {
+      const { options, digest } = toRequest(row)
+      const diagnosis = await explain(options)
+      expect(diagnosis).toMatchObject({
+        cause: row.cause,
+        ok: row.cause === 'ok' || row.cause === 'key_previous',
+        fix: FIXES[row.cause],
+      })
+      expect(diagnosis.evidence).toMatch(row.evidence ?? /\.$/)
+      expectNoSecrets(diagnosis, options, [row.sent?.key ?? KEY], [digest])
+      if (row.cause === 'unexplained') expectFingerprints(diagnosis, options)
+    })
+
+    it('has at least two fixtures for every cause, none of them twice', () => {
+      expect(Object.keys(TABLES).sort()).toEqual(Object.keys(FIXES).sort())
+      for (const cause of Object.keys(TABLES) as Cause[]) {
+        const count = rows.filter((row) => row.cause === cause).length
+        if (TABLES[cause] === table) expect(count, cause).toBeGreaterThanOrEqual(2)
+      }
+      expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
+    })
+  })
+}
+
+function toRequest({ sent = {}, headers, got = {} }: Row): { options: ExplainOptions; digest: Buffer } {
+  const { key = KEY, body = JSON_BODY } = sent
+  const digest = hmac(key, body)
+  const received = typeof got.body === 'function' ? got.body(digest) : (got.body ?? body)
+  const options = {
+    body: received,
+    headers: headers ? headers(digest) : { 'x-service': digest.toString('hex') },
+    // `undefined` is what JavaScript hands over for a variable that is not set.
+    signatureKey: ('key' in got ? got.key : key) as string,
+    ...(got.signatureHeader ? { signatureHeader: got.signatureHeader } : {}),
+  }
+  return { options, digest }
+}
+
+const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+/** What both sides can compute and compare, without showing their keys. */
+function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: ExplainOptions): void {
+  expect(evidence).toContain(`SHA-256 ${sha256(body as string)}`)
+  for (const key of [signatureKey].flat() as (string | Uint8Array)[]) {
+    expect(evidence).toMatch(new RegExp(`\\b${sha256(key).slice(0, 16)}\\b`))
+    expect(evidence).not.toContain(sha256(key).slice(0, 17))
+  }
+}
+
+/** Whoever reads a diagnosis, in a log or a ticket, must not be able to sign with it. */
+export function expectNoSecrets(
+  diagnosis: Diagnosis,
+  { body, signatureKey }: ExplainOptions,
+  otherKeys: readonly (string | Uint8Array)[] = [],
+  otherDigests: readonly Buffer[] = [],
+): void {
+  const text = JSON.stringify(diagnosis).toLowerCase()
+  const own = [signatureKey ?? []].flat() as (string | Uint8Array)[]
+  const keys = [...own, ...otherKeys].map((key) => Buffer.from((key as string) ?? ''))
+  const digests = keys.map((key) => hmac(key, body as string))
+  for (const secret of [...keys, ...digests, ...otherDigests]) {
+    // Four letters may be in a sentence by chance; every key of a table is longer.
+    if (secret.toString().trim().length < 8) continue
+    for (const encoding of ['utf8', 'hex', 'base64', 'base64url'] as const) {
+      const written = secret.toString(encoding).trim().replace(/=+$/, '').toLowerCase()
+      expect(text.includes(written), `the diagnosis holds a secret in ${encoding}`).toBe(false)
+    }
+  }
+}
