@@ -55,6 +55,25 @@ it('the main entry for browsers is under 8 KB and loads nothing of Node', async 
   expect(inputs.some((input) => input.includes('hmac.node'))).toBe(false)
 })
 
+it('a bundler that does not split code leaves explain out of a receiver that does not call it', async () => {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `import { createReceiver } from './dist/index.js'
+        export default { fetch: createReceiver({ signatureKey: 'k' }).on('*', () => {}).fetch }`,
+      resolveDir: root,
+    },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    conditions: ['workerd', 'browser'],
+    write: false,
+    tsconfigRaw: {},
+    logLevel: 'error',
+  })
+  expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length).toBeLessThan(8000)
+})
+
 it('explain is loaded only when it is called', async () => {
   const { inputs } = await bundle('index.js')
   expect(inputs.filter((input) => input.includes('diagnose'))).toEqual([])
