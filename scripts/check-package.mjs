@@ -62,7 +62,24 @@ try {
       `for (const path of Object.keys(require.cache)) assert.ok(!/node_modules.(express|undici)/.test(path), path)\n` +
       `${requires[4]}\n;(async () => {${use}\n})()\n`,
   )
-  for (const file of ['use.mjs', 'use.cjs']) {
+  writeFileSync(
+    join(consumer, 'dual.mjs'),
+    `import assert from 'node:assert/strict'
+    import { once } from 'node:events'
+    import { createServer } from 'node:http'
+    import { createRequire } from 'node:module'
+    import { createReceiver } from 'geohook'
+    const { webhook } = createRequire(import.meta.url)('geohook/node')
+    const server = createServer(webhook(createReceiver({ signatureKey: 'k', limit: 10, observer: {} }))).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const body = new ReadableStream({ start(c) { c.enqueue(new Uint8Array(20)); c.close() } })
+    const headers = { 'content-type': 'application/json', 'x-service': '0'.repeat(64) }
+    const answer = await fetch('http://127.0.0.1:' + server.address().port, { method: 'POST', headers, body, duplex: 'half' })
+    assert.equal(answer.status, 413, 'an error from CommonJS is known to a receiver from ESM')
+    server.close()
+    server.closeAllConnections()`,
+  )
+  for (const file of ['use.mjs', 'use.cjs', 'dual.mjs']) {
     run(process.execPath, ['--unhandled-rejections=strict', file], consumer)
     console.log(`installed and used: ${file}`)
   }

@@ -23,7 +23,7 @@ export type ErrorCode =
   | 'config_invalid'
 
 /** What every code means: the HTTP status of its answer, and what to do about it, which only the receiver's side reads. */
-const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
+const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   signature_missing: [
     401,
     'Is a signatureKey set on the webhook? Is signatureHeader the name that the sender uses?',
@@ -33,13 +33,13 @@ const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
   key_unknown: [401, 'Look at what the signatureKey function returned for this request.'],
   key_unavailable: [503, 'The signatureKey function failed; see cause.'],
   delivery_stale: [400, 'Its newest event lies outside maxAge, or has no time. Check both clocks.'],
-  delivery_in_progress: [409, 'Another attempt of it is at work.'],
+  delivery_in_progress: [409],
   handler_failed: [500, 'See cause. The sender is expected to try again.'],
   inbox_unavailable: [503, 'The delivery could not be stored; see cause.'],
-  receiver_closed: [503, 'close() was called.'],
-  body_too_large: [413, 'See the option limit.'],
-  body_timeout: [408, 'See the option bodyTimeout.'],
-  body_aborted: [400, 'The connection broke.'],
+  receiver_closed: [503],
+  body_too_large: [413],
+  body_timeout: [408],
+  body_aborted: [400],
   body_already_parsed: [500, 'Mount geohook before whatever reads the body: it needs the raw bytes.'],
   content_encoding_unsupported: [415, 'Switch compression off at the sender and at proxies.'],
   content_type_unsupported: [415, 'Accepted are application/json and application/x-www-form-urlencoded.'],
@@ -47,7 +47,7 @@ const CODES: Record<ErrorCode, readonly [status: number, hint: string]> = {
   payload_invalid: [400, 'It does not fit the schema; see cause.'],
   method_not_allowed: [405, 'Deliveries are sent with POST.'],
   handshake_invalid: [400, 'It has no token, or one that could pass as a body.'],
-  config_invalid: [500, 'Correct this option.'],
+  config_invalid: [500],
 }
 
 /** What {@link WebhookError} takes beside its code. */
@@ -78,11 +78,12 @@ export interface WebhookErrorOptions {
 export class WebhookError extends Error {
   readonly code: ErrorCode
   readonly status: number
+  /** What to do about it; empty where the code says it all. */
   readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
-    const [status, hint] = CODES[code]
-    super(options.message ?? toTitle(code), 'cause' in options ? { cause: options.cause } : undefined)
+    const [status, hint = ''] = CODES[code]
+    super(options.message ?? toTitle(code), options) // of the options, Error takes the cause
     this.name = 'WebhookError'
     this.code = code
     this.status = status

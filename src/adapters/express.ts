@@ -3,7 +3,7 @@ import { finished } from 'node:stream'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver, type Receiver } from '../receiver/receiver.ts'
-import type { RequestHead } from '../receiver/request.ts'
+import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
 import { toReceiverRequest, writeOutcome } from './node.ts'
 
 declare global {
@@ -52,18 +52,19 @@ export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): 
   const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
 
   return async function webhook(req: ExpressRequest, res, next) {
-    const outcome = await receive({
+    const request: ReceiverRequest = {
       ...toReceiverRequest(req),
       url: req.originalUrl ?? req.url ?? '',
-      ...(req.params ? { params: req.params } : {}),
+      params: req.params,
       next(delivery) {
         req.delivery = delivery
         const answered = statusOf(res)
+        answered.catch(() => {}) // should next() throw, nobody waits for it
         next()
         return answered
       },
-    })
-    writeOutcome(req, res, outcome)
+    }
+    await receive(request, (outcome) => writeOutcome(req, res, outcome))
   }
 }
 

@@ -26,7 +26,9 @@ export async function readNodeBody(req: NodeRequest, { limit, onChunk }: ReadOpt
     const closed = new Promise<never>((_, reject) => req.once('close', reject))
     closed.catch(() => {})
     req.on('data', onChunk)
-    return await Promise.race([getRawBody(req, { limit }), closed])
+    const whole = getRawBody(req, { limit })
+    req.resume() // somebody may have paused it, to wait for something else
+    return await Promise.race([whole, closed])
   } catch (cause) {
     throw toWebhookError(cause)
   } finally {

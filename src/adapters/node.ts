@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { finished } from 'node:stream'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { Receiver } from '../receiver/receiver.ts'
 import type { ReceiverRequest } from '../receiver/request.ts'
@@ -25,7 +26,7 @@ export function webhook(
   receiver: Pick<Receiver, 'receive'>,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   return async function webhook(req, res) {
-    writeOutcome(req, res, await receiver.receive(toReceiverRequest(req)))
+    await receiver.receive(toReceiverRequest(req), (outcome) => writeOutcome(req, res, outcome))
   }
 }
 
@@ -39,17 +40,22 @@ export function toReceiverRequest(req: IncomingMessage): ReceiverRequest {
   }
 }
 
-/** Writes the answer, unless the next handler has answered already or nobody is there to read it. */
-export function writeOutcome(
+/** Writes the answer, unless the next handler has answered already or nobody is there to read it. Resolves when it is sent. */
+export async function writeOutcome(
   req: IncomingMessage,
   res: ServerResponse,
   { status, headers, body, close }: Outcome,
-): void {
-  if (res.headersSent || res.destroyed) return
-  if (close) res.shouldKeepAlive = false
-  if (!req.complete) drain(req)
-  res.writeHead(status, { ...headers, 'content-length': body.length })
-  res.end(body)
+): Promise<void> {
+  const sent = new Promise<void>((resolve) => finished(res, () => resolve()))
+  if (!res.headersSent) {
+    if (close) res.shouldKeepAlive = false
+    if (!req.complete) drain(req)
+    res.writeHead(status, { ...headers, 'content-length': body.length })
+    res.write(body)
+  }
+  // Also where somebody has begun an answer before: nobody else will end it.
+  if (!res.writableEnded) res.end()
+  await sent
 }
 
 /**

@@ -2,10 +2,8 @@ import { WebhookError } from '../errors.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { parseForm } from './form.ts'
 import { bodyFormat } from './media-type.ts'
+import { requireSafe } from './safe.ts'
 import { malformed, toText } from './text.ts'
-
-/** Objects and arrays inside one another, at most. */
-export const MAX_DEPTH = 64
 
 /** A `payload` field whose JSON was sent without percent-encoding. */
 const RAW_JSON_FIELD = /^payload=(?=\s*[{[])/
@@ -24,7 +22,7 @@ export function decodePayload(
   const format = bodyFormat(contentType)
   if (!format) throw new WebhookError('content_type_unsupported')
   const payload = format === 'json' ? parseJson(toText(body)) : decodeForm(body, signatureField)
-  requireSafe(payload, 0)
+  requireSafe(payload)
   return payload
 }
 
@@ -59,24 +57,5 @@ function tryJson(text: string): unknown {
   } catch {
     // The platform's message quotes the body, so it is not passed on.
     return undefined
-  }
-}
-
-/**
- * Refuses what is legal JSON and harms whoever merges or walks it: nesting without end, and keys that reach a
- * prototype (as in `secure-json-parse`). Services send neither.
- */
-function requireSafe(value: unknown, depth: number): void {
-  if (typeof value !== 'object' || value === null) return
-  if (depth === MAX_DEPTH) throw malformed(`the payload is deeper than ${MAX_DEPTH} levels`)
-  if (Array.isArray(value)) {
-    for (const item of value) requireSafe(item, depth + 1)
-    return
-  }
-  for (const [key, member] of Object.entries(value)) {
-    if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(member), 'prototype'))) {
-      throw malformed(`the payload has a forbidden key, ${key}`)
-    }
-    requireSafe(member, depth + 1)
   }
 }

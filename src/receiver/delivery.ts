@@ -3,7 +3,7 @@ import type { HeaderBag } from './headers.ts'
 
 /** One verified payload. */
 export interface Delivery<Payload = unknown> extends Parsed<Payload> {
-  /** The same for every attempt of a delivery, in every process: 32 hex digits. It does not disclose the signature. */
+  /** The same for every attempt with the same bytes and key, in every process: 32 hex digits. It does not disclose the signature. */
   id: string
   /** The exact bytes that were received. */
   rawBody: Uint8Array

@@ -1,6 +1,7 @@
 import { WebhookError } from '../errors.ts'
 import { toBinary, utf8 } from '../signature/bytes.ts'
 import { encodeSignature } from '../signature/encoding.ts'
+import type { HmacKey } from '../signature/hmac.ts'
 import type { Config } from './options.ts'
 import { handshakeAnswer, type Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
@@ -9,7 +10,8 @@ import { findKeys } from './verification.ts'
 /**
  * What a handshake signs. The answer is a signature over a text that anyone may choose, with the key that signs
  * deliveries: a token that could pass as a body would let a stranger have a forged delivery signed. So a token has
- * none of the characters that every payload needs, and a body that looks like a token is refused.
+ * none of the characters that every payload needs, and a body that looks like a token is refused, by every receiver:
+ * the same key may be in use elsewhere.
  */
 const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 
@@ -28,9 +30,9 @@ export async function answerHandshake(
 ): Promise<Outcome> {
   const token = readToken(request.url, parameter)
   if (token === undefined || !TOKEN.test(token)) throw new WebhookError('handshake_invalid')
-  const [newest] = await findKeys(request, config)
-  if (!newest) throw new WebhookError('key_unknown')
-  const hmac = newest.start()
+  const { keyring, unknown } = await findKeys(request, config)
+  if (unknown) throw unknown
+  const hmac = (keyring[0] as HmacKey).start()
   hmac.update(utf8(token))
   return handshakeAnswer({ [member]: encodeSignature(await hmac.digest(), 'base64', 'sha256=') })
 }

@@ -25,16 +25,33 @@ export function createLog(clock: () => number): Observer {
       line.more++
       return
     }
-    lines.set(error.code, { at: clock(), more: 0 })
     const more = line?.more ? ` (and ${line.more} more)` : ''
-    warn(`${describe(error)}${more} ${error.hint}`, error.code)
+    lines.set(error.code, { at: clock(), more: 0 })
+    warn(`${describe(error)}${more} ${error.hint}`.trimEnd(), error.code)
   }
 
   return { refused: ({ error }) => log(error), failed: ({ error }) => log(error) }
 }
 
-function describe(error: WebhookError): string {
-  const { cause } = error
-  const errors = cause instanceof AggregateError ? cause.errors : cause === undefined ? [] : [cause]
-  return [error.message, ...errors.map(String)].join(': ').replace(/\.?$/, '.')
+/** Characters of an error's text, at most: messages quote what senders sent. */
+const LENGTH = 500
+
+function describe({ message, cause }: WebhookError): string {
+  const errors: unknown[] =
+    cause instanceof AggregateError ? cause.errors : cause === undefined ? [] : [cause]
+  const text = [message, ...errors.slice(0, 3).map(print)].join(': ')
+  // Nor may they draw on a terminal or begin a line.
+  return `${text
+    .slice(0, LENGTH)
+    .replace(/\p{Cc}/gu, ' ')
+    .replace(/\.$/, '')}.`
+}
+
+/** Not every value can be made a text. */
+function print(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return 'an error that cannot be printed'
+  }
 }

@@ -10,7 +10,7 @@ export interface Observer<Payload = unknown> {
   /** A delivery was verified and decoded; its handlers have not run yet. */
   accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
   /** A request did not become a delivery. `body` is there if it was read. */
-  refused?(seen: { error: WebhookError; request: RequestHead; body?: Uint8Array }): unknown
+  refused?(seen: { error: WebhookError; request: RequestHead; body?: Uint8Array | undefined }): unknown
   /** A delivery that was done already, or is at work now. */
   duplicate?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
   /** The handlers are done, or the inbox has the delivery. `milliseconds` count from the request. */
@@ -36,17 +36,20 @@ export type Tell = <Name extends keyof Observer>(
  */
 export function createTell(observer: Observer, log: Observer): Tell {
   return (name, seen) => {
-    const own = observer[name]
-    if (own) call(observer, own, seen)
-    const setUpWrong = 'error' in seen && seen.error.code === 'body_already_parsed'
-    const logged = log[name]
-    if (logged && (!own || setUpWrong)) call(log, logged, seen)
+    const isHeard = call(observer, name, seen)
+    const isSetUpWrong = 'error' in seen && seen.error.code === 'body_already_parsed'
+    if (!isHeard || isSetUpWrong) call(log, name, seen)
   }
 }
 
-function call(observer: Observer, told: unknown, seen: unknown): void {
+/** @returns whether there is such a function; one that fails has heard it all the same */
+function call(observer: Observer, name: keyof Observer, seen: unknown): boolean {
   try {
-    const result = (told as (seen: unknown) => unknown).call(observer, seen)
+    const told = observer[name] as ((seen: unknown) => unknown) | undefined
+    const result = told?.call(observer, seen)
     if (result instanceof Promise) result.catch(() => {})
-  } catch {}
+    return told !== undefined
+  } catch {
+    return true
+  }
 }

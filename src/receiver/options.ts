@@ -68,8 +68,14 @@ export interface Config {
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readOptions(options: ReceiverOptions): Config {
-  const { profile = service, unsigned = 'reject', clock = Date.now } = options
+export function readOptions(options: ReceiverOptions = {}): Config {
+  const { unsigned = 'reject', duplicates, inbox, schema } = options
+  const profile = options.profile ?? service
+  const clock = options.clock ?? Date.now
+  requireFunctions('clock', clock)
+  if (duplicates) requireFunctions('duplicates', duplicates.claim, duplicates.done, duplicates.release)
+  if (inbox) requireFunctions('inbox', inbox.put)
+  if (schema) requireFunctions('schema', schema['~standard']?.validate)
   if (unsigned !== 'reject' && unsigned !== 'accept')
     throw configInvalid("unsigned must be 'reject' or 'accept'")
   const config: Config = {
@@ -81,16 +87,21 @@ export function readOptions(options: ReceiverOptions): Config {
     bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
     acceptUnsigned: unsigned === 'accept',
     maxAge: options.maxAge === undefined ? undefined : readMilliseconds('maxAge', options.maxAge),
-    duplicates: options.duplicates,
-    inbox: options.inbox,
-    schema: options.schema,
-    tell: createTell((options.observer as Observer | undefined) ?? {}, createLog(clock)),
+    duplicates,
+    inbox,
+    schema,
+    tell: createTell(options.observer ?? {}, createLog(clock)),
     clock,
   }
   if (config.acceptUnsigned) {
     warn("unsigned is 'accept': anyone who knows the payload URL can send deliveries.", 'unsigned_accepted')
   }
   return config
+}
+
+/** @throws {WebhookError} `config_invalid`, at construction, for what would fail at every delivery */
+function requireFunctions(option: string, ...functions: unknown[]): void {
+  if (functions.some((one) => typeof one !== 'function')) throw configInvalid(`${option} lacks a function`)
 }
 
 function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFunction {

@@ -10,7 +10,7 @@ export interface Outcome {
   body: string
   /** The connection is of no further use: the sender is too slow. */
   close?: boolean
-  delivery?: Delivery
+  delivery?: Delivery | undefined
   error?: WebhookError
 }
 
@@ -41,22 +41,23 @@ export function failed(error: WebhookError, allow: string, delivery?: Delivery):
     kind: delivery ? 'failed' : 'refused',
     ...json(status, { title: toTitle(shown), status, code: shown }),
     error,
+    delivery,
   }
   outcome.headers['content-type'] = 'application/problem+json'
   if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // RFC 9110 section 15.5.2 demands one
   if (status === 405) outcome.headers.allow = allow
   if (status === 409 || status === 503) outcome.headers['retry-after'] = String(RETRY_AFTER)
   if (code === 'body_timeout') outcome.close = true
-  if (delivery) outcome.delivery = delivery
   return outcome
 }
 
-/** Whatever was thrown, as a WebhookError: `code` names the step that failed. */
-export function toWebhookError(
-  thrown: unknown,
-  code: 'handler_failed' | 'inbox_unavailable' | 'key_unavailable',
-): WebhookError {
-  return thrown instanceof WebhookError ? thrown : new WebhookError(code, { cause: thrown })
+/**
+ * Whatever was thrown, as a WebhookError. It is known by its name: the class is another one where a receiver from ESM
+ * meets an adapter from CommonJS.
+ */
+export function toWebhookError(thrown: unknown): WebhookError {
+  const isOurs = (thrown as { name?: unknown } | undefined | null)?.name === 'WebhookError'
+  return isOurs ? (thrown as WebhookError) : new WebhookError('handler_failed', { cause: thrown })
 }
 
 function json(

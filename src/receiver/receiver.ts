@@ -12,8 +12,8 @@ import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
 import { once, requireFresh } from './replay.ts'
 import type { ReceiverRequest } from './request.ts'
 import { validate } from './schema.ts'
-import { startVerification } from './verification.ts'
-import { type FetchContext, toReceiverRequest, toResponse } from './web.ts'
+import { type Proof, startVerification } from './verification.ts'
+import { toReceiverRequest, toResponse } from './web.ts'
 
 /** Receives webhooks: verifies, decodes, and hands events to handlers. */
 export interface Receiver<Payload = unknown> {
@@ -24,11 +24,23 @@ export interface Receiver<Payload = unknown> {
    * @throws {WebhookError} `config_invalid`
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
-  /** The whole pipeline, for adapters. It never rejects. */
-  receive(request: ReceiverRequest): Promise<Outcome>
-  /** The adapter for everything that speaks `Request` and `Response`: Hono, Next.js, Workers, Deno, Bun. */
-  fetch(request: Request, context?: FetchContext): Promise<Response>
-  /** Refuses what comes from now on (503), and resolves when all that is at work is answered. */
+  /**
+   * The whole pipeline, for adapters. Whatever a sender sends, it does not reject.
+   *
+   * @param answer writes the outcome; it belongs to the work that `close` waits for
+   */
+  receive(request: ReceiverRequest, answer?: (outcome: Outcome) => unknown): Promise<Outcome>
+  /**
+   * The adapter for everything that speaks `Request` and `Response`: Hono, Next.js, Workers, Deno, Bun.
+   *
+   * @param context what the framework hands over beside the request; its `params`, also as a promise, are the route
+   *   parameters that a `signatureKey` function sees
+   */
+  fetch(request: Request, context?: unknown): Promise<Response>
+  /**
+   * Refuses what comes from now on (503), and resolves when all that is at work is answered. A handler must not wait
+   * for it: it would wait for itself.
+   */
   close(): Promise<void>
 }
 
@@ -65,7 +77,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       const verification = await startVerification(request, config)
       body = await readBody(request, config, verification.update)
       const proof = await verification.end(body)
-      if (handshake && looksLikeToken(body)) throw malformed('the body could be a handshake token')
+      if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
       const verified = await decode(request, body, proof)
       if (config.maxAge !== undefined) requireFresh(verified, config.maxAge, clock())
       delivery = verified
@@ -77,19 +89,15 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       tell(name, { delivery, request, milliseconds: clock() - started })
       return outcome
     } catch (thrown) {
-      const error = toWebhookError(thrown, 'handler_failed')
+      const error = toWebhookError(thrown)
       if (delivery && error.code === 'delivery_in_progress') tell('duplicate', { delivery, request })
       else if (delivery) tell('failed', { delivery, error, request, milliseconds: clock() - started })
-      else tell('refused', body ? { error, request, body } : { error, request })
+      else tell('refused', { error, request, body })
       return failed(error, handshake ? 'GET, POST' : 'POST', delivery)
     }
   }
 
-  async function decode(
-    { headers }: ReceiverRequest,
-    rawBody: Uint8Array,
-    proof: { id: string; keyIndex?: number },
-  ): Promise<Delivery> {
+  async function decode({ headers }: ReceiverRequest, rawBody: Uint8Array, proof: Proof): Promise<Delivery> {
     const contentType = readHeader(headers, 'content-type')
     const parsed = parse(rawBody, contentType, config.signatureHeader)
     if (config.schema) parsed.payload = await validate(config.schema, parsed.payload)
@@ -108,9 +116,11 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
   async function work(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
     if (inbox) {
-      await inbox.put(delivery).catch((cause: unknown) => {
-        throw toWebhookError(cause, 'inbox_unavailable')
-      })
+      try {
+        await inbox.put(delivery)
+      } catch (cause) {
+        throw new WebhookError('inbox_unavailable', { cause })
+      }
       return done('stored', delivery)
     }
     if (handlers.size === 0 && request.next) await passOn(request.next(delivery))
@@ -123,16 +133,19 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       handlers.add(changeTypes, handler as Handler)
       return receiver
     },
-    async receive(request) {
-      const running = run(request)
+    async receive(request, answer) {
+      const running = run(request).then(async (outcome) => {
+        await answer?.(outcome)
+        return outcome
+      })
       atWork.add(running)
       return await running.finally(() => atWork.delete(running))
     },
     fetch: async (request, context) =>
-      toResponse(await receiver.receive(toReceiverRequest(request, context))),
+      toResponse(await receiver.receive(await toReceiverRequest(request, context))),
     async close() {
       closed = true
-      await Promise.all(atWork)
+      await Promise.allSettled(atWork)
     },
   }
   return receiver

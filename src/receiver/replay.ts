@@ -20,7 +20,8 @@ export interface DuplicateStore {
  * @throws {WebhookError} `delivery_stale`, also for a payload without a time
  */
 export function requireFresh({ events }: Pick<Delivery, 'events'>, maxAge: number, now: number): void {
-  const newest = Math.max(...events.map((event) => event.when?.getTime() ?? Number.NEGATIVE_INFINITY))
+  const times = events.map((event) => event.when?.getTime() ?? Number.NEGATIVE_INFINITY)
+  const newest = times.reduce((a, b) => Math.max(a, b))
   if (!(Math.abs(now - newest) <= maxAge)) throw new WebhookError('delivery_stale')
 }
 
@@ -34,20 +35,30 @@ export async function once(
   delivery: Delivery,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const claim = await store.claim(delivery.id).catch((cause: unknown) => {
+  let claim: Awaited<ReturnType<DuplicateStore['claim']>>
+  try {
+    claim = await store.claim(delivery.id)
+  } catch (cause) {
     throw new WebhookError('inbox_unavailable', { cause })
-  })
+  }
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return done('duplicate', delivery)
+  if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
   let outcome: Outcome
   try {
     outcome = await work()
   } catch (error) {
     // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
-    await store.release(delivery.id).catch(() => {})
+    await quietly(() => store.release(delivery.id))
     throw error
   }
   // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
-  await store.done(delivery.id).catch(() => {})
+  await quietly(() => store.done(delivery.id))
   return outcome
+}
+
+async function quietly(run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch {}
 }

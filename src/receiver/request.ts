@@ -8,7 +8,7 @@ export interface RequestHead {
   readonly url: string
   readonly headers: HeaderBag
   /** Route parameters, where the framework has them. */
-  readonly params?: Readonly<Record<string, string | string[] | undefined>>
+  readonly params?: Readonly<Record<string, string | string[] | undefined>> | undefined
 }
 
 /** How {@link ReceiverRequest.read} is to read. */

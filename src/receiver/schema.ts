@@ -17,11 +17,17 @@ type SchemaResult<Output> =
 /**
  * Checks a payload, and gives what the schema makes of it.
  *
- * @throws {WebhookError} `payload_invalid`, with the schema's issues as its cause
+ * @throws {WebhookError} `payload_invalid`, with the schema's issues as its cause; `handler_failed` where the schema
+ *   itself fails
  */
 export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
-  const result = await schema['~standard'].validate(payload)
+  let result: SchemaResult<Output>
+  try {
+    result = await schema['~standard'].validate(payload)
+  } catch (cause) {
+    throw new WebhookError('handler_failed', { message: 'the schema failed', cause })
+  }
   if (!result.issues) return result.value
-  const message = result.issues.map((issue) => issue.message).join('; ')
-  throw new WebhookError('payload_invalid', { message, cause: result.issues })
+  const [first] = result.issues
+  throw new WebhookError('payload_invalid', { message: first?.message, cause: result.issues })
 }

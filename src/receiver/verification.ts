@@ -1,24 +1,28 @@
 import { importKey } from '#hmac'
-import { WebhookError } from '../errors.ts'
+import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 import { bodyFormat } from '../payload/media-type.ts'
 import { toHex, utf8 } from '../signature/bytes.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
-import { createKeyring, type Keyring, requireTrimmed, type SignatureKeys } from '../signature/keyring.ts'
-import { startCheck } from '../signature/verify.ts'
+import { createKeyring, type Keyring, requireTrimmed } from '../signature/keyring.ts'
+import { type SignatureCheck, startCheck } from '../signature/verify.ts'
 import { readHeader } from './headers.ts'
 import type { Config } from './options.ts'
-import { toWebhookError } from './outcome.ts'
 import type { RequestHead } from './request.ts'
 
-/** The proof of one request, fed with the body as it arrives. */
+/** What a verified request has proved. */
+export interface Proof {
+  /** The id of the delivery. */
+  id: string
+  /** The key that matched; absent where an unsigned request was accepted. */
+  keyIndex?: number
+}
+
+/** The verification of one request, fed with the body as it arrives. */
 export interface Verification {
   update(chunk: Uint8Array): void
-  /**
-   * @returns the id of the delivery, and the key that matched
-   * @throws {WebhookError} `signature_missing`, `signature_malformed`, `signature_mismatch`, `key_unknown`
-   */
-  end(body: Uint8Array): Promise<{ id: string; keyIndex?: number }>
+  /** @throws {WebhookError} `signature_missing`, `signature_malformed`, `signature_mismatch`, `key_unknown` */
+  end(body: Uint8Array): Promise<Proof>
 }
 
 /**
@@ -31,13 +35,11 @@ export interface Verification {
 export async function startVerification(request: RequestHead, config: Config): Promise<Verification> {
   const decoded = decodeSignature(readHeader(request.headers, config.signatureHeader), config.encoding)
   if (decoded === 'signature_malformed') throw new WebhookError(decoded)
-  if (decoded !== 'signature_missing') {
-    const keyring = await findKeys(request, config)
-    const check = startCheck(orDecoy(keyring))
-    return { update: check.update, end: async () => prove(await check.end(decoded), keyring) }
-  }
-  if (bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
-  const keyring = await findKeys(request, config)
+  const isMissing = decoded === 'signature_missing'
+  if (isMissing && bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
+  const keys = await findKeys(request, config)
+  const check = startCheck(keys.keyring)
+  if (!isMissing) return { update: check.update, end: () => prove(check, decoded, keys) }
   return {
     update() {},
     async end(body) {
@@ -45,50 +47,54 @@ export async function startVerification(request: RequestHead, config: Config): P
       if (!form) return unsigned(config).end(body)
       const signature = decodeSignature(form.signature, config.encoding)
       if (typeof signature === 'string') throw new WebhookError(signature)
-      const check = startCheck(orDecoy(keyring))
       check.update(form.signed)
-      return prove(await check.end(signature), keyring)
+      return prove(check, signature, keys)
     },
   }
 }
 
+/** The keys for one request; where there are none, why, and a random one, so that the answer takes as long. */
+export interface FoundKeys {
+  keyring: Keyring
+  unknown?: WebhookError
+}
+
 /** @throws {WebhookError} `key_unavailable` */
-export async function findKeys(request: RequestHead, { keys }: Config): Promise<Keyring> {
-  if (typeof keys !== 'function') return keys
+export async function findKeys(request: RequestHead, { keys }: Config): Promise<FoundKeys> {
+  if (typeof keys !== 'function') return keys.length > 0 ? { keyring: keys } : unknownKey()
+  const { method, url, headers, params } = request
+  let found: Awaited<ReturnType<typeof keys>>
   try {
-    const { method, url, headers, params } = request
-    const found = await keys(params ? { method, url, headers, params } : { method, url, headers })
-    return found === null || found === undefined || found.length === 0 ? [] : importFound(found)
-  } catch (error) {
-    throw toWebhookError(error, 'key_unavailable')
+    found = await keys({ method, url, headers, params })
+  } catch (cause) {
+    throw new WebhookError('key_unavailable', { cause })
+  }
+  try {
+    if (found === null || found === undefined || found.length === 0) return unknownKey()
+    requireTrimmed(found)
+    return { keyring: createKeyring(found) }
+  } catch (cause) {
+    // A key that cannot be right opens nothing, and the sender cannot tell it from one that is not there.
+    return unknownKey({ message: (cause as Error).message, cause })
   }
 }
 
-/** A key that cannot be right opens nothing. The sender learns no more than from a wrong signature. */
-function importFound(found: SignatureKeys): Keyring {
-  try {
-    requireTrimmed(found)
-    return createKeyring(found)
-  } catch (cause) {
-    throw new WebhookError('key_unknown', { message: (cause as Error).message, cause })
-  }
-}
+const unknownKey = (why?: WebhookErrorOptions): FoundKeys => ({
+  keyring: [importKey(crypto.getRandomValues(new Uint8Array(32)))],
+  unknown: new WebhookError('key_unknown', why),
+})
 
 function unsigned({ acceptUnsigned }: Config): Verification {
   if (!acceptUnsigned) throw new WebhookError('signature_missing')
   return { update() {}, end: async (body) => ({ id: await toId(body) }) }
 }
 
-/** A request that has no key is checked all the same, against a key that nobody knows: its answer takes as long. */
-const orDecoy = (keyring: Keyring): Keyring => (keyring.length > 0 ? keyring : [importKey(randomKey())])
-
-const randomKey = (): Uint8Array => crypto.getRandomValues(new Uint8Array(32))
-
-async function prove(checked: { keyIndex: number; digests: Uint8Array[] }, keyring: Keyring) {
-  if (keyring.length === 0) throw new WebhookError('key_unknown')
-  if (checked.keyIndex < 0) throw new WebhookError('signature_mismatch')
-  // The digest under the oldest key, so that the id survives a rotation between two attempts.
-  return { id: await toId(checked.digests.at(-1) as Uint8Array), keyIndex: checked.keyIndex }
+async function prove(check: SignatureCheck, signature: Uint8Array, { unknown }: FoundKeys): Promise<Proof> {
+  const { keyIndex, digests } = await check.end(signature)
+  if (unknown) throw unknown
+  if (keyIndex < 0) throw new WebhookError('signature_mismatch')
+  // Of the key that matched: whichever keys come and go, the same signed bytes keep the same id.
+  return { id: await toId(digests[keyIndex] as Uint8Array), keyIndex }
 }
 
 const idKey = importKey(utf8('geohook delivery id'))

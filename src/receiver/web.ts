@@ -1,22 +1,22 @@
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { Outcome } from './outcome.ts'
-import type { ReadOptions, ReceiverRequest } from './request.ts'
+import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
 
-/** What a framework knows beside the `Request`. */
-export interface FetchContext {
-  /** Route parameters, for a `signatureKey` function. */
-  params?: Readonly<Record<string, string>>
-}
-
-/** A web `Request` as the receiver's port. */
-export function toReceiverRequest(request: Request, context: FetchContext = {}): ReceiverRequest {
+/**
+ * A web `Request` as the receiver's port.
+ *
+ * @param context what frameworks hand over beside the request: the one of Next.js has `params`, a promise in its newer
+ *   versions; others hand over things of their own, which are left alone
+ */
+export async function toReceiverRequest(request: Request, context: unknown): Promise<ReceiverRequest> {
+  const params: unknown = await (context as { params?: unknown } | undefined | null)?.params
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Not awaited: a sender that does not stop must not hold the answer back.
   const cancel = (): void => void reader?.cancel().catch(() => {})
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
-    if (request.bodyUsed) {
+    if (request.bodyUsed || request.body?.locked) {
       const message =
         'the body of this Request was read before; hand receiver.fetch the Request or a clone() first'
       throw new WebhookError('body_already_parsed', { message })
@@ -42,7 +42,7 @@ export function toReceiverRequest(request: Request, context: FetchContext = {}):
     method: request.method,
     url: request.url,
     headers: Object.fromEntries(request.headers),
-    ...(context.params ? { params: context.params } : {}),
+    params: typeof params === 'object' && params ? (params as RequestHead['params']) : undefined,
     read: (options) =>
       read(options).catch((error: unknown) => {
         throw error instanceof WebhookError ? error : new WebhookError('body_aborted', { cause: error })

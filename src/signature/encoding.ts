@@ -48,7 +48,5 @@ export function percentDecode(text: string): string {
 }
 
 function fromHex(text: string): Uint8Array {
-  const bytes = new Uint8Array(32)
-  for (let i = 0; i < 32; i++) bytes[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16)
-  return bytes
+  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
 }

@@ -20,9 +20,9 @@ const AMPERSAND = 0x26
 export function splitSignedForm(body: Uint8Array, field: string): SignedForm | undefined {
   if (toBinary(body.subarray(0, PAYLOAD.length)) !== PAYLOAD) return undefined
   const end = body.lastIndexOf(AMPERSAND)
-  const name = toBinary(body.subarray(end + 1, end + 1 + field.length + 1))
-  if (end < PAYLOAD.length || name.toLowerCase() !== `${field.toLowerCase()}=`) return undefined
-  // A signature is about 80 characters at most; a longer tail is read no further than it takes to refuse it.
-  const signature = toBinary(body.subarray(end + 1 + name.length, end + 1 + name.length + 512))
-  return { signed: body.subarray(PAYLOAD.length, end), signature }
+  // A signature is about 200 characters at most, percent-encoded; a longer tail is read as far as refusing it takes.
+  const tail = toBinary(body.subarray(end + 1, end + 1 + field.length + 512))
+  const name = tail.slice(0, field.length + 1).toLowerCase()
+  if (end < PAYLOAD.length || name !== `${field.toLowerCase()}=`) return undefined
+  return { signed: body.subarray(PAYLOAD.length, end), signature: tail.slice(name.length) }
 }

@@ -24,7 +24,8 @@ export const toKeyList = (keys: SignatureKeys): readonly SignatureKey[] =>
 export function createKeyring(keys: SignatureKeys): Keyring {
   const list = toKeyList(keys)
   if (!Array.isArray(list) || list.length === 0) throw configInvalid('signatureKey is missing')
-  return list.map((key) => importKey(keyBytes(key)))
+  // Not map(), which skips the holes of a sparse list.
+  return Array.from(list, (key) => importKey(keyBytes(key)))
 }
 
 /**

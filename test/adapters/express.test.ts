@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import express from 'express'
 import express4 from 'express4'
 import { createReceiver, type Delivery, type Inbox, type ReceiverOptions } from 'geohook'
@@ -6,6 +7,7 @@ import { webhook } from 'geohook/express'
 import { createPayload, createSigner } from 'geohook/testing'
 import supertest from 'supertest'
 import { describe, expect, it } from 'vitest'
+import { listen } from '../helpers/mounts.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const signatureKey = 'parcels2026'
@@ -93,6 +95,29 @@ describe.each<[string, typeof express]>([
     await supertest(app).get('/hook').expect(405)
   })
 
+  it('takes a request that was paused to wait for something else', async () => {
+    const pausing: express.RequestHandler = (req, _res, next) => {
+      req.pause()
+      void setImmediate().then(() => next())
+    }
+    await post(
+      framework()
+        .use(pausing)
+        .post('/hook', webhook(createReceiver({ signatureKey }).on('*', () => {}))),
+    ).expect(200)
+  })
+
+  it('ends an answer that somebody has begun before', async () => {
+    const begin: express.RequestHandler = (_req, res, next) => {
+      res.write('begun ')
+      next()
+    }
+    const app = framework()
+      .use(begin)
+      .post('/hook', webhook(createReceiver({ signatureKey }).on('*', () => {})))
+    expect((await post(app).expect(200)).text).toBe('begun ')
+  })
+
   it('takes the bytes that express.raw has read', async () => {
     const app = framework()
       .use(framework.raw({ type: '*/*' }))
@@ -137,4 +162,24 @@ it('a client that goes away while the next handler works is a failure, not a han
   server.closeAllConnections()
   server.close()
   await once(server, 'close')
+})
+
+it('a next function that throws by itself, with the client gone, leaves no rejection behind', async () => {
+  const rejections: unknown[] = []
+  const listener = (reason: unknown) => rejections.push(reason)
+  process.on('unhandledRejection', listener)
+  const { observer, told } = createRecorder()
+  const middleware = webhook({ signatureKey, observer })
+  const mounted = await listen((req, res) => {
+    void middleware(req, res, () => {
+      res.destroy()
+      throw new Error('next')
+    })
+  })
+  await expect(fetch(mounted.url, request)).rejects.toThrow()
+  await told('failed handler_failed')
+  await mounted.close()
+  await setImmediate()
+  process.off('unhandledRejection', listener)
+  expect(rejections).toEqual([])
 })

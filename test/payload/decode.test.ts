@@ -75,6 +75,11 @@ describe('JSON', () => {
     ['a prototype key in an array', '[[{"__proto__":1}]]'],
     ['65 levels of arrays', '['.repeat(65) + ']'.repeat(65)],
     ['65 levels of objects', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
+    [
+      'a prototype key in a text that is read as a list',
+      '{"events":"[{\\"__proto__\\":{},\\"eventType\\":\\"A\\"}]"}',
+    ],
+    ['depth in a text that is read as a list', `{"changeTypes":"${'['.repeat(65)}${']'.repeat(65)}"}`],
     ['half a million levels', '['.repeat(500_000)],
     ['half a million closed levels', '['.repeat(250_000) + ']'.repeat(250_000)],
   ])('refuses %s', (_, body) => {

@@ -164,6 +164,7 @@ describe('change types are found wherever they stand', () => {
       { changeTypes: 'FeaturesCreated, FeaturesDeleted,' },
       ['FeaturesCreated', 'FeaturesDeleted'],
     ],
+    ['changeTypes twice', { changeTypes: 'A,B,A' }, ['A', 'B']],
     ['events[].eventType', { events: [{ eventType: 'A' }, { eventType: 'B' }] }, ['A', 'B']],
     ['events[] as texts', { events: ['A', 'B', 'A'] }, ['A', 'B']],
     ['events[].changeType', { events: [{ changeType: 'A' }] }, ['A']],
@@ -207,6 +208,8 @@ describe('fields of a wrong type are left out', () => {
     ['when as a text that is no date', { when: 'room 12' }],
     ['when beyond all calendars', { when: 9e15 }],
     ['when as a fraction', { when: 1.5 }],
+    ['when as white space', { when: ' ' }],
+    ['when in hex', { when: '0x10' }],
   ])('%s', (_, entry) => {
     const [event] = json({ events: [{ eventType: 'A', ...(entry as object) }] }).events
     expect(event).not.toHaveProperty('when')

@@ -66,6 +66,16 @@ describe('the observer', () => {
     expect((await deliver(receiver, payloadOf('A'))).status).toBe(200)
     expect(observer.calls).toBe(2)
   })
+
+  it('may even fail when it is looked at', async () => {
+    const observer: Observer = {
+      get accepted(): never {
+        throw new Error('getter')
+      },
+    }
+    const receiver = createReceiver({ signatureKey: KEY, observer })
+    expect((await deliver(receiver, payloadOf('A'))).status).toBe(200)
+  })
 })
 
 describe('the log', () => {
@@ -93,6 +103,36 @@ describe('the log', () => {
     expect(lines).toEqual([
       'handler_failed: Handler failed: Error: no database. See cause. The sender is expected to try again.',
     ])
+  })
+
+  it('is bounded in length, and nothing in it draws on a terminal or begins a line', async () => {
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', (event) => {
+      throw new Error(`bad\n(node:1) Warning: fake\u001b[2J ${event.changeType}`)
+    })
+    const [line = ''] = await warningsOf(() =>
+      deliver(receiver, payloadOf(...Array(5000).fill('x'.repeat(50)))),
+    )
+    expect(line.length).toBeLessThan(700)
+    expect(line).toContain('bad (node:1) Warning: fake')
+    expect(line).not.toMatch(/\p{Cc}/u)
+  })
+
+  it('speaks of an error that cannot be printed, and of the next one', async () => {
+    const thrown = [
+      Object.create(null),
+      {
+        toString: () => {
+          throw new Error('x')
+        },
+      },
+      undefined,
+      null,
+    ]
+    for (const value of thrown) {
+      const receiver = createReceiver({ signatureKey: KEY }).on('*', () => Promise.reject(value))
+      const lines = await warningsOf(() => deliver(receiver, payloadOf('A')))
+      expect(lines).toEqual([expect.stringMatching(/^handler_failed: Handler failed: /)])
+    }
   })
 
   it('is silent about what an observer sees, and still speaks of what it does not', async () => {

@@ -38,6 +38,17 @@ describe('an option that cannot be right is thrown at construction', () => {
     ['a time-out as text', { signatureKey: KEY, bodyTimeout: '10s' }],
     ['a maxAge that is none', { signatureKey: KEY, maxAge: Number.NaN }],
     ['unsigned as a boolean', { signatureKey: KEY, unsigned: true }],
+    ['a ring with a hole', { signatureKey: Object.assign(['a', 'b', 'c'], { length: 4 }) }],
+    ['an inbox that cannot store', { signatureKey: KEY, inbox: {} }],
+    ['duplicates as a boolean', { signatureKey: KEY, duplicates: true }],
+    [
+      'a store of duplicates that cannot release',
+      { signatureKey: KEY, duplicates: { claim() {}, done() {} } },
+    ],
+    ['a schema that is none', { signatureKey: KEY, schema: { parse() {} } }],
+    ['a clock that does not run', { signatureKey: KEY, clock: 5 }],
+    ['a profile by its name', { signatureKey: KEY, profile: 'arcgis' }],
+    ['nothing at all', undefined as unknown as object],
   ])('%s', (_, options) => {
     expect(codeOf(() => createReceiver(options as ReceiverOptions))).toBe('config_invalid')
   })
@@ -95,19 +106,18 @@ describe('keys', () => {
     expect(indexes).toEqual([0, 1])
   })
 
-  it('keep the id of a delivery while they rotate between two attempts', async () => {
+  it('that come and go leave the id of a signed delivery as it is, so that a captured one stays a duplicate', async () => {
     const ids: string[] = []
     const body = payloadOf('A')
     const idUnder = async (signatureKey: string[], key: string) => {
       const receiver = createReceiver({ signatureKey }).on('*', (_, delivery) => ids.push(delivery.id))
       expect((await deliver(receiver, body, { 'x-service': signatureOf(body, key) })).status).toBe(200)
     }
-    await idUnder(['old'], 'old')
-    await idUnder(['new', 'old'], 'old')
-    await idUnder(['new', 'old'], 'new')
-    expect(new Set(ids).size).toBe(1)
-    await idUnder(['other'], 'other')
-    expect(new Set(ids).size).toBe(2)
+    for (const ring of [['old'], ['new', 'old'], ['newest', 'new', 'old']]) await idUnder(ring, 'old')
+    for (const ring of [['new', 'old'], ['new'], ['newest', 'new']]) await idUnder(ring, 'new')
+    expect(new Set(ids.slice(0, 3)).size).toBe(1)
+    expect(new Set(ids.slice(3)).size).toBe(1)
+    expect(ids[0]).not.toBe(ids[3])
     expect(ids.join()).not.toContain(signatureOf(body, 'old').slice(0, 8))
   })
 
@@ -129,6 +139,9 @@ describe('keys', () => {
     ['a blank key', () => '  ', 401, 'key_unknown'],
     ['a key with a line end', () => `${KEY}\n`, 401, 'key_unknown'],
     ['something that is no key', () => 7, 401, 'key_unknown'],
+    ['a list with a hole', () => Object.assign([KEY], { length: 2 }), 401, 'key_unknown'],
+    ['a list of nothing', () => new Array(3), 401, 'key_unknown'],
+    ['an error of ours', () => Promise.reject(new WebhookError('config_invalid')), 503, 'key_unavailable'],
     [
       'an error',
       () => {
@@ -147,6 +160,23 @@ describe('keys', () => {
     expect(codes).toEqual([code])
     if (status === 401) expect(answer.body.code).toBe('unauthorized')
     if (status === 503) expect(answer.headers.get('retry-after')).toBe('5')
+  })
+
+  it('that cannot be right are not told from missing ones by what is read before the answer', async () => {
+    for (const signatureKey of [() => null, () => ' k', () => 'k']) {
+      let read = false
+      const receiver = createReceiver({ signatureKey, observer: {} })
+      const outcome = await receiver.receive({
+        method: 'POST',
+        url: '/',
+        headers: { 'content-type': 'application/json', 'x-service': '0'.repeat(64) },
+        async read() {
+          read = true
+          return new Uint8Array()
+        },
+      })
+      expect([outcome.status, read]).toEqual([401, true])
+    }
   })
 
   it('are not looked up for a request without a readable signature', async () => {

@@ -1,4 +1,4 @@
-import { arcgis, createReceiver, type Delivery, type DuplicateStore } from 'geohook'
+import { arcgis, createReceiver, type Delivery, type DuplicateStore, type StandardSchema } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { base64Of, deliver, FORM_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
@@ -18,6 +18,7 @@ describe('maxAge', () => {
     ['old, but gathered with a new one', when + 60_000, body(when, when + 59_000), 200],
     ['without a time', when, body(undefined), 400],
     ['without events', when, '{}', 400],
+    ['one of very many', when, `{"when":${when},"events":[${'0,'.repeat(200_000)}0]}`, 200],
   ])('an event that is %s', async (_, now, payload, status) => {
     const { observer } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, maxAge: 5000, clock: () => now, observer })
@@ -53,6 +54,21 @@ describe('schema', () => {
     ])
     expect(seen[0]?.error?.message).toContain('expected string')
   })
+})
+
+it('a schema that fails itself is a failure on this side', async () => {
+  const { observer, seen } = createRecorder()
+  const schema: StandardSchema = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate() {
+        throw new Error('no database')
+      },
+    },
+  }
+  const answer = await deliver(createReceiver({ signatureKey: KEY, schema, observer }), '{}')
+  expect([answer.status, seen[0]?.error?.message]).toEqual([500, 'the schema failed'])
 })
 
 describe('a store of duplicates', () => {
@@ -152,6 +168,37 @@ describe('a store of duplicates', () => {
       throw new Error('x')
     })
     expect((await deliver(stuck, payloadOf('A'))).body.code).toBe('handler_failed')
+  })
+})
+
+describe('stores that answer at once, or not at all', () => {
+  const fail = () => {
+    throw new Error('gone')
+  }
+  const nothing = () => undefined as unknown as Promise<void>
+  const claimed = () => 'claimed' as unknown as Promise<'claimed'>
+  const store: DuplicateStore = { claim: claimed, done: nothing, release: nothing }
+  const codeWith = async (options: object, handler: () => unknown = () => {}) => {
+    const { observer, seen } = createRecorder()
+    const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', handler)
+    const { status } = await deliver(receiver, payloadOf('A'))
+    return [status, seen.at(-1)?.code]
+  }
+
+  it('do not turn success into failure, nor hide the error that matters', async () => {
+    expect(await codeWith({ duplicates: store })).toEqual([200, undefined])
+    expect(await codeWith({ duplicates: { ...store, done: fail } })).toEqual([200, undefined])
+    expect(await codeWith({ duplicates: { ...store, release: fail } }, fail)).toEqual([500, 'handler_failed'])
+    expect(await codeWith({ duplicates: { ...store, claim: fail } })).toEqual([503, 'inbox_unavailable'])
+    expect(await codeWith({ duplicates: { ...store, claim: nothing } })).toEqual([503, 'inbox_unavailable'])
+    expect(await codeWith({ inbox: { put: nothing } })).toEqual([202, undefined])
+    expect(await codeWith({ inbox: { put: fail } })).toEqual([503, 'inbox_unavailable'])
+  })
+
+  it('cannot have a verified delivery refused as if it were not', async () => {
+    const { WebhookError } = await import('geohook')
+    const put = () => Promise.reject(new WebhookError('signature_mismatch'))
+    expect(await codeWith({ inbox: { put } })).toEqual([503, 'inbox_unavailable'])
   })
 })
 
@@ -295,6 +342,20 @@ describe('the handshake of arcgis', () => {
       expect(asField.status).toBe(400)
     }
     expect(seen.filter(({ name }) => name === 'accepted')).toEqual([])
+  })
+
+  it('is no oracle for another receiver that has the same key and no handshake', async () => {
+    const other = createReceiver({ signatureKey: ['new', 'old'], observer: {} }).on('*', () =>
+      expect.unreachable(),
+    )
+    for (const token of ['FeaturesCreated', 'changeType=', 'a', '12']) {
+      const signature = (await get(`?crc_token=${encodeURIComponent(token)}`)).body.response_token ?? ''
+      for (const type of ['application/json', FORM_TYPE]) {
+        expect((await deliver(other, token, { 'content-type': type, 'x-service': signature })).status).toBe(
+          400,
+        )
+      }
+    }
   })
 
   it('is refused where there is no key, and is not there without the profile', async () => {

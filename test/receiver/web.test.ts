@@ -46,10 +46,31 @@ it('a request without a body has an empty one', async () => {
   expect([response.status, seen.map(({ code }) => code)]).toEqual([400, ['payload_malformed']])
 })
 
-it('route parameters reach the key function', async () => {
+it.each<[string, unknown]>([
+  ['at once', { params: { tenant: 'lyon' } }],
+  ['as a promise, as Next.js gives them', { params: Promise.resolve({ tenant: 'lyon' }) }],
+])('route parameters reach the key function: %s', async (_, context) => {
   const receiver = createReceiver({ signatureKey: ({ params }) => params?.tenant as string })
-  const response = await receiver.fetch(post('{}', signatureOf('{}', 'lyon')), { params: { tenant: 'lyon' } })
-  expect(response.status).toBe(200)
+  expect((await receiver.fetch(post('{}', signatureOf('{}', 'lyon')), context)).status).toBe(200)
+})
+
+it.each([undefined, null, 'env', 7, {}, { params: 'x' }, { params: null }, { DB: {} }])(
+  'what else a platform hands over is left alone: %j',
+  async (context) => {
+    expect((await createReceiver({ signatureKey: KEY }).fetch(post('{}'), context)).status).toBe(200)
+  },
+)
+
+it.each<[string, (request: Request) => unknown]>([
+  ['read', (request) => request.text()],
+  ['locked', (request) => request.body?.getReader()],
+  ['teed', (request) => request.body?.tee()],
+])('a body that somebody has %s is body_already_parsed', async (_, use) => {
+  const { observer, seen } = createRecorder()
+  const request = post('{}')
+  await use(request)
+  const response = await createReceiver({ signatureKey: KEY, observer }).fetch(request)
+  expect([response.status, seen[0]?.code]).toEqual([500, 'body_already_parsed'])
 })
 
 it('fetch can be handed on without its receiver', async () => {

@@ -1,4 +1,4 @@
-import { deflateRawSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib'
+import { deflateRawSync, deflateSync, gzipSync, inflateSync } from 'node:zlib'
 import { describeTable, JSON_BODY, type Row } from './explain-table.ts'
 
 /** What `express.json()` and `JSON.stringify(req.body)` make of a body. */
@@ -38,6 +38,13 @@ const FLOAT = '{"extent":{"xmin":-13045000.0,"10":1E-7,"9":12345678901234567890}
 /** `GZIPOutputStream` of Java 17, and `gzip.compress(…, mtime=0)` of Python 3.11, of `{"events":[]}`. */
 const JAVA_GZIP = Buffer.from('H4sIAAAAAAAA/6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 const PYTHON_GZIP = Buffer.from('H4sIAAAAAAACA6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
+
+/** The same from others, which differ in two bytes of the header (RFC 1952 section 2.3: XFL, OS). */
+function gzipAs(effort: number, system: number): Buffer {
+  const gzip = Buffer.from(JAVA_GZIP)
+  gzip.set([effort, system], 8)
+  return gzip
+}
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le')
 /** \u20ac and \u201c are not in Latin-1; Windows-1252 has them at 0x80 and 0x93. */
@@ -94,6 +101,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
     JSON_BODY,
   ],
   ['body_trailing_newline', 'the same on Windows', `${JSON_BODY}\r\n`, JSON_BODY],
+  ['body_trailing_newline', 'an editor added a second line end', `${JSON_BODY}\n`, `${JSON_BODY}\n\n`],
   ['body_trailing_newline', 'a template left space at the end', JSON_BODY, `${JSON_BODY} \t\n\n`],
   // U+00E0 ends in the byte 0xA0, which is white space for String.prototype.trimEnd.
   ['body_trailing_newline', 'and it is no JSON, and ends in an accent', 'citt\u00e0', 'citt\u00e0 \n'],
@@ -106,6 +114,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
     PJSON,
   ],
   ['body_line_endings', 'only the last line end', `${JSON_BODY}\r\n`, `${JSON_BODY}\n`],
+  ['body_line_endings', 'a terminal, which sends CR', 'a\rb\r', 'a\nb\n'],
   ['body_line_endings', 'an XML parser', 'a\nb\nc', 'a\r\nb\rc'],
   ['body_line_endings', 'text that holds what String.replace takes for a pattern', "$&\n$'", "$&\r\n$'"],
 
@@ -125,6 +134,12 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
 
   ['body_charset', 'the sender signs Latin-1 and sends UTF-8', Buffer.from(JSON_BODY, 'latin1'), JSON_BODY],
   ['body_charset', 'something before us reads UTF-8 as Latin-1', EURO, Buffer.from(EURO).toString('latin1')],
+  [
+    'body_charset',
+    "the sender signs what PHP's utf8_encode makes of UTF-8",
+    Buffer.from(EURO).toString('latin1'),
+    EURO,
+  ],
   ['body_charset', 'something before us makes Latin-1 of it', JSON_BODY, Buffer.from(JSON_BODY, 'latin1')],
   ['body_charset', 'the sender signs Windows-1252 and sends UTF-8', EURO_1252, EURO],
   ['body_charset', 'something before us makes Windows-1252 of it', EURO, EURO_1252],
@@ -135,8 +150,13 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
   ['body_decompressed', 'express inflates what was signed', gzipSync(JSON_BODY), JSON_BODY],
   ['body_decompressed', 'the same, deflate', deflateSync(JSON_BODY), JSON_BODY],
   ['body_decompressed', 'the same, deflate as some understand it', deflateRawSync(JSON_BODY), JSON_BODY],
-  ['body_decompressed', 'packed by Java', JAVA_GZIP, gunzipSync(JAVA_GZIP)],
-  ['body_decompressed', 'packed by Python', PYTHON_GZIP, gunzipSync(PYTHON_GZIP)],
+  ['body_decompressed', 'packed by Java 17', JAVA_GZIP, '{"events":[]}'],
+  ['body_decompressed', 'packed by Java 8', gzipAs(0, 0), '{"events":[]}'],
+  ['body_decompressed', 'packed by Python 3.11', PYTHON_GZIP, '{"events":[]}'],
+  ['body_decompressed', 'packed by Python 3.10', gzipAs(2, 255), '{"events":[]}'],
+  ['body_decompressed', 'packed by zlib on Linux', gzipAs(0, 3), '{"events":[]}'],
+  ['body_decompressed', 'packed by zlib on Windows', gzipAs(0, 10), '{"events":[]}'],
+  ['body_decompressed', 'packed by zlib on a Mac', gzipAs(0, 19), '{"events":[]}'],
   ['body_decompressed', 'a proxy packs what was signed', JSON_BODY, gzipSync(JSON_BODY, { level: 1 })],
   [
     'body_decompressed',

@@ -5,6 +5,9 @@ const NAMES = '{"name":"it\'s (new) ~*! \u00fc"}'
 /** `urlencode({'payload': NAMES})` of Python, and `URLEncoder.encode(NAMES, UTF_8)` of Java. */
 const PYTHON_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+~%2A%21+%C3%BC%22%7D'
 const JAVA_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+%7E*%21+%C3%BC%22%7D'
+/** `$.param({ payload: NAMES })` of jQuery, and `rawurlencode` of PHP. */
+const JQUERY_FORM = "payload=%7B%22name%22%3A%22it's+(new)+~*!+%C3%BC%22%7D"
+const PHP_FORM = 'payload=%7B%22name%22%3A%22it%27s%20%28new%29%20~%2A%21%20%C3%BC%22%7D'
 const JS_FORM = `payload=${encodeURIComponent(NAMES)}`
 /** `HttpUtility.UrlEncode` of .NET. */
 const DOT_NET_FORM = 'payload=%7b%22name%22%3a%22Flurst%c3%bccke%22%7d&f=json'
@@ -32,6 +35,8 @@ const TABLE: [Row['cause'], string, string, string][] = [
     parsedForm(PYTHON_FORM).payload as string,
   ],
   ['body_form_decoded', 'req.body.payload, after Java', JAVA_FORM, parsedForm(JAVA_FORM).payload as string],
+  ['body_form_decoded', 'req.body.payload, after jQuery', JQUERY_FORM, NAMES],
+  ['body_form_decoded', 'req.body.payload, after PHP', PHP_FORM, NAMES],
   ['body_form_decoded', 'req.body.payload, after JavaScript', JS_FORM, NAMES],
   ['body_form_decoded', 'a form decoded as a whole', DOT_NET_FORM, decodeURIComponent(DOT_NET_FORM)],
   [
@@ -39,6 +44,12 @@ const TABLE: [Row['cause'], string, string, string][] = [
     'a form written anew by querystring',
     PYTHON_FORM,
     qsStringify(parsedForm(PYTHON_FORM)),
+  ],
+  [
+    'body_form_decoded',
+    'encodeURI, which leaves + as it is',
+    'payload={"a":"b+c"}',
+    encodeURI('payload={"a":"b+c"}'),
   ],
   ['body_form_decoded', 'the sender signs before it encodes', `payload=${NAMES}`, PYTHON_FORM],
   [

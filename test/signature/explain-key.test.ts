@@ -33,6 +33,8 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_whitespace', 'a sender that read its key with echo', `${KEY}\n`, KEY],
   ['key_whitespace', 'a sender on Windows that did', `${KEY}\r\n`, KEY],
   ['key_whitespace', 'a space copied along', `${KEY} `, KEY],
+  ['key_whitespace', 'a tab, out of a spreadsheet', `${KEY}\t`, KEY],
+  ['key_whitespace', 'a space before it at the sender', ` ${KEY}`, KEY],
   ['key_whitespace', 'an env file with a space after =', KEY, ` ${KEY}`],
   ['key_whitespace', 'line ends on both sides, but not the same', `${KEY}\n`, `${KEY}\r\n`],
   ['key_whitespace', 'a key file saved as UTF-8 with BOM', KEY, fromFile(`\ufeff${KEY}`)],
@@ -55,8 +57,10 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_encoding', 'decoded there, and a line end in the key file here', DECODED_KEY, `${BASE64_KEY}\n`],
   ['key_encoding', 'a form that set the key made spaces of +', BASE64_KEY.replaceAll('+', ' '), BASE64_KEY],
   ['key_encoding', 'the key of a form was never decoded', encodeURIComponent(BASE64_KEY), BASE64_KEY],
-  ['key_encoding', 'the same with a space', 'Parcels+2026', 'Parcels 2026'],
+  ['key_encoding', 'the same with a space, as a form', 'Parcels+2026', 'Parcels 2026'],
+  ['key_encoding', 'the same with a space, as a URL', 'Parcels%202026', 'Parcels 2026'],
   ['key_encoding', 'the receiver has it percent-encoded', UMLAUT_KEY, encodeURIComponent(UMLAUT_KEY)],
+  ['key_encoding', 'the receiver has only its / so', BASE64_KEY, BASE64_KEY.replaceAll('/', '%2F')],
   // What is decoded must stay UTF-8 beside the %20.
   ['key_encoding', 'the receiver has half of it so', `${UMLAUT_KEY} a`, `${UMLAUT_KEY}%20a`],
   ['key_encoding', 'the sender takes it as Latin-1', Buffer.from(UMLAUT_KEY, 'latin1'), UMLAUT_KEY],
@@ -74,6 +78,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_empty', 'the variable is empty here', KEY, '', /this side/],
   ['key_empty', 'the variable is not set here', KEY, undefined, /this side/],
   ['key_empty', 'the file is blank here', KEY, ' \n', /this side/],
+  ['key_empty', 'one of two variables is not set here', KEY, [KEY, undefined as unknown as string], /One of/],
   ['key_empty', 'no key in the ring', KEY, [], /this side/],
   // verify() throws for such a ring, whatever the signature is.
   ['key_empty', 'an empty key beside the right one', KEY, [KEY, ''], /One of the keys/],

@@ -107,6 +107,8 @@ const rows: Row[] = [
     ".NET's BitConverter.ToString": (digest) => pairs(digest).join('-').toUpperCase(),
     'hex with colons': (digest) => pairs(digest).join(':'),
     "base64 of the hex, as PHP's base64_encode(hash_hmac(…))": (digest) => btoa(hex(digest)),
+    'the same in upper case': (digest) => btoa(hex(digest).toUpperCase()),
+    "PHP's bin2hex(hash_hmac(…)), hex of hex": (digest) => hex(Buffer.from(hex(digest))),
     'hex of the base64': (digest) => hex(Buffer.from(base64(digest))),
     "Python's f-string of bytes": (digest) => `sha256=b'${base64(digest)}'`,
     'another prefix': (digest) => `hmac-sha256=${hex(digest)}`,

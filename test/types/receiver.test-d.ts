@@ -64,6 +64,15 @@ it('options are checked', () => {
   createReceiver({ signatureKey: async ({ params }) => params?.tenant as string })
 })
 
+it('fetch fits the platforms that call it', () => {
+  type Handler<Context> = (request: Request, context: Context) => Promise<Response>
+  expectTypeOf(receiver.fetch).toExtend<Handler<{ remoteAddr: unknown }>>() // Deno
+  expectTypeOf(receiver.fetch).toExtend<
+    (request: Request, env: { DB: string }, ctx: { waitUntil(): void }) => Promise<Response>
+  >()
+  expectTypeOf(receiver.fetch).toExtend<Handler<{ params: Promise<{ slug: string[] }> }>>() // Next.js
+})
+
 it('webhook() fits Express, and types req.delivery', () => {
   express().post('/hook', webhook({ signatureKey: 'k' }), (req, res) => {
     expectTypeOf(req.delivery).toEqualTypeOf<Delivery | undefined>()

@@ -1,3 +1,5 @@
+import { requireSafe } from '../safe.ts'
+
 /** Readers that take a value as senders write it, and answer undefined for what it is not. */
 
 export type Fields = Record<string, unknown>
@@ -13,7 +15,7 @@ export function text(value: unknown): string | undefined {
 
 /** A whole number, also as text: a form has only text. */
 export function integer(value: unknown): number | undefined {
-  const number = typeof value === 'string' && value !== '' ? Number(value) : value
+  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(number) ? (number as number) : undefined
 }
 
@@ -47,12 +49,19 @@ export function names(value: unknown): string[] {
     .filter((name) => name !== '')
 }
 
-/** A list that is one already, or JSON in a text, as a plain form field carries it. */
+/**
+ * A list that is one already, or JSON in a text, as a plain form field carries it.
+ *
+ * @throws {WebhookError} `payload_malformed` for such JSON that is not safe
+ */
 export function list(value: unknown): unknown {
   if (typeof value !== 'string' || !value.trimStart().startsWith('[')) return value
+  let parsed: unknown
   try {
-    return JSON.parse(value)
+    parsed = JSON.parse(value)
   } catch {
     return value
   }
+  requireSafe(parsed)
+  return parsed
 }

@@ -16,7 +16,7 @@ export function readService(payload: Fields): WebhookEvent[] {
       return toEvent(base, changeType, time(fields.when), entry)
     })
   }
-  const changeTypes = names(list(payload.changeTypes))
+  const changeTypes = [...new Set(names(list(payload.changeTypes)))]
   if (changeTypes.length === 0) changeTypes.push(names([payload.changeType])[0] ?? '')
   return changeTypes.map((changeType) => toEvent(base, changeType, undefined, payload))
 }

@@ -19,7 +19,6 @@ export function* charsetVariants(body: Uint8Array, text: string | undefined): Ge
   for (const charset of ['utf-16le', 'utf-16be']) {
     const read = decodeAs(body, charset)
     if (read === undefined) continue
-    yield [utf8(read), `the body read as ${charset} and written in UTF-8`]
     yield [utf8(read.replace(/^\ufeff/, '')), `the body read as ${charset} and written in UTF-8`]
   }
 }

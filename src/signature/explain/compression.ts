@@ -19,6 +19,7 @@ export async function compressionVariants(body: Uint8Array): Promise<Variant[]> 
 const EFFORT_AND_SYSTEM = [
   [0, 0],
   [0, 3],
+  [0, 10],
   [0, 19],
   [0, 255],
   [2, 3],

@@ -22,7 +22,6 @@ function whitespace(bare: Uint8Array): Variant[] {
     [bare, 'the key without the white space around it'],
     [around('', '\n'), 'the key and a line feed'],
     [around('', '\r\n'), 'the key and CR LF'],
-    [around('', '\r'), 'the key and CR'],
     [around('', ' '), 'the key and a space'],
     [around('', '\t'), 'the key and a tab'],
     [around(' ', ''), 'a space and the key'],
