@@ -133,9 +133,8 @@ describe('explain survives what a stranger can send', () => {
   )
 
   it('a gzip bomb: what it unpacks is bounded', async () => {
-    // Members one after another are one stream (RFC 1952 section 2.2): 64 KiB a MiB, 1 GiB in all.
+    // Members one after another are one stream (RFC 1952 section 2.2): 1 GiB in all.
     const bomb = Buffer.concat(new Array(64).fill(gzipSync(Buffer.alloc(16 * MIB))))
-    expect(bomb.length).toBeLessThan(2 * MIB)
     const before = process.memoryUsage().arrayBuffers
     let peak = 0
     const timer = setInterval(() => {

@@ -7,6 +7,9 @@ import { expectNoSecrets, hmac, KEY } from './explain-table.ts'
 /** Printed in the title, so that a failure can be run again: `SEED=… npx vitest run test/signature/explain`. */
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
+/** Milliseconds: each run tries some hundred HMACs, and WebCrypto is slow at them. */
+const TIMEOUT = 60_000
+
 const bodies = fc.oneof(
   fc.uint8Array({ maxLength: 200 }),
   fc.string({ unit: 'binary', maxLength: 100 }),
@@ -46,71 +49,87 @@ describe(`explain, properties, seed ${seed}`, () => {
   const check = <T>(property: fc.IAsyncPropertyWithHooks<T>) => fc.assert(property, { seed, numRuns: 100 })
   const mayBe = (body: string | Uint8Array) => (body.length === 0 ? ['body_empty'] : ['unexplained'])
 
-  it('finds nothing where there is nothing to find, and never throws', async () => {
-    const signatures = fc.oneof(
-      fc
-        .tuple(fc.uint8Array({ minLength: 32, maxLength: 32 }), writers)
-        .map(([bytes, write]) => write(Buffer.from(bytes))),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }),
-    )
-    await check(
-      fc.asyncProperty(
-        bodies,
-        fc.array(keys, { minLength: 1, maxLength: 3 }),
-        signatures,
-        async (body, signatureKey, value) => {
-          const options = { body, signatureKey, headers: { 'x-service': value } }
+  it(
+    'finds nothing where there is nothing to find, and never throws',
+    async () => {
+      const signatures = fc.oneof(
+        fc
+          .tuple(fc.uint8Array({ minLength: 32, maxLength: 32 }), writers)
+          .map(([bytes, write]) => write(Buffer.from(bytes))),
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }),
+      )
+      await check(
+        fc.asyncProperty(
+          bodies,
+          fc.array(keys, { minLength: 1, maxLength: 3 }),
+          signatures,
+          async (body, signatureKey, value) => {
+            const options = { body, signatureKey, headers: { 'x-service': value } }
+            const diagnosis = await explain(options)
+            expect(mayBe(body)).toContain(diagnosis.cause)
+            expectNoSecrets(diagnosis, options)
+          },
+        ),
+      )
+    },
+    TIMEOUT,
+  )
+
+  it(
+    'does not name a cause for another key or a body that lost something',
+    async () => {
+      await check(
+        fc.asyncProperty(bodies, keys, writers, fc.boolean(), async (body, key, write, isOtherKey) => {
+          const unknown = createHash('sha256').update(key).digest('hex')
+          const digest = isOtherKey
+            ? hmac(unknown, body)
+            : hmac(key, Buffer.concat([Buffer.from(body as string), Buffer.from(unknown)]))
+          const options = { body, signatureKey: key, headers: { 'x-service': write(digest) } }
           const diagnosis = await explain(options)
           expect(mayBe(body)).toContain(diagnosis.cause)
+          expectNoSecrets(diagnosis, options, [unknown], [digest])
+        }),
+      )
+    },
+    TIMEOUT,
+  )
+
+  it(
+    'calls right what verify accepts, and nothing else',
+    async () => {
+      await check(
+        fc.asyncProperty(bodies, keys, keys, writers, fc.nat(2), async (body, key, other, write, which) => {
+          const signature = write(hmac([key, other, 'neither of them'][which] as string, body))
+          const signatureKey = [key, other]
+          const verdict = await verify({ body, signature, signatureKey })
+          const options = { body, signatureKey, headers: { 'x-service': signature } }
+          const diagnosis = await explain(options)
+          expect(diagnosis.ok).toBe(verdict.ok)
+          if (verdict.ok) expect(diagnosis.cause).toBe(verdict.keyIndex === 0 ? 'ok' : 'key_previous')
           expectNoSecrets(diagnosis, options)
-        },
-      ),
-    )
-  })
+        }),
+      )
+    },
+    TIMEOUT,
+  )
 
-  it('does not name a cause for another key or a body that lost something', async () => {
-    await check(
-      fc.asyncProperty(bodies, keys, writers, fc.boolean(), async (body, key, write, isOtherKey) => {
-        const unknown = createHash('sha256').update(key).digest('hex')
-        const digest = isOtherKey
-          ? hmac(unknown, body)
-          : hmac(key, Buffer.concat([Buffer.from(body as string), Buffer.from(unknown)]))
-        const options = { body, signatureKey: key, headers: { 'x-service': write(digest) } }
-        const diagnosis = await explain(options)
-        expect(mayBe(body)).toContain(diagnosis.cause)
-        expectNoSecrets(diagnosis, options, [unknown], [digest])
-      }),
-    )
-  })
-
-  it('calls right what verify accepts, and nothing else', async () => {
-    await check(
-      fc.asyncProperty(bodies, keys, keys, writers, fc.nat(2), async (body, key, other, write, which) => {
-        const signature = write(hmac([key, other, 'neither of them'][which] as string, body))
-        const signatureKey = [key, other]
-        const verdict = await verify({ body, signature, signatureKey })
-        const options = { body, signatureKey, headers: { 'x-service': signature } }
-        const diagnosis = await explain(options)
-        expect(diagnosis.ok).toBe(verdict.ok)
-        if (verdict.ok) expect(diagnosis.cause).toBe(verdict.keyIndex === 0 ? 'ok' : 'key_previous')
-        expectNoSecrets(diagnosis, options)
-      }),
-    )
-  })
-
-  it('never throws on headers', async () => {
-    const values = fc.oneof(fc.string({ unit: 'binary' }), fc.constant(undefined), fc.array(fc.string()))
-    await check(
-      fc.asyncProperty(
-        bodies,
-        fc.dictionary(fc.string(), values),
-        fc.string(),
-        async (body, headers, signatureHeader) => {
-          const { ok, cause } = await explain({ body, headers, signatureKey: KEY, signatureHeader })
-          expect(ok).toBe(false)
-          expect(['signature_header_missing', ...mayBe(body)]).toContain(cause)
-        },
-      ),
-    )
-  })
+  it(
+    'never throws on headers',
+    async () => {
+      const values = fc.oneof(fc.string({ unit: 'binary' }), fc.constant(undefined), fc.array(fc.string()))
+      await check(
+        fc.asyncProperty(
+          bodies,
+          fc.dictionary(fc.string(), values),
+          fc.string(),
+          async (body, headers, signatureHeader) => {
+            const { ok, cause } = await explain({ body, headers, signatureKey: KEY, signatureHeader })
+            expect(ok).toBe(false)
+            expect(['signature_header_missing', ...mayBe(body)]).toContain(cause)
+          },
+        ),
+      )
+    },
+    TIMEOUT,
+  )
 })

@@ -1,11 +1,11 @@
-import { toBinary, utf8 } from '../bytes.ts'
+import { fromBinary, toBinary, utf8 } from '../bytes.ts'
 import type { Cause } from './causes.ts'
 import { charsetVariants } from './charsets.ts'
 import { compressionVariants } from './compression.ts'
 import { formFieldVariants, formVariants } from './forms.ts'
 import type { Variant } from './hypothesis.ts'
 import { rewriteJson } from './json.ts'
-import { decodeAs, toLatin1, trimEnd } from './text.ts'
+import { decodeAs, trimEnd } from './text.ts'
 
 const BOM = '\xef\xbb\xbf'
 
@@ -30,9 +30,9 @@ export async function* bodyVariants(body: Uint8Array): AsyncGenerator<[Cause, Va
 }
 
 const trailing = (body: Uint8Array, binary: string): Variant[] => [
-  [toLatin1(`${binary}\n`), 'the body and a line feed'],
-  [toLatin1(`${binary}\r\n`), 'the body and CR LF'],
-  [toLatin1(binary.replace(/\r?\n$/, '')), 'the body without its last line end'],
+  [fromBinary(`${binary}\n`), 'the body and a line feed'],
+  [fromBinary(`${binary}\r\n`), 'the body and CR LF'],
+  [fromBinary(binary.replace(/\r?\n$/, '')), 'the body without its last line end'],
   [trimEnd(body), 'the body without white space at its end'],
 ]
 
@@ -42,14 +42,14 @@ const lineEnds = (binary: string): Variant[] =>
     ['\r\n', 'CR LF'],
     ['\r', 'CR'],
   ].map(([end = '', name]) => [
-    toLatin1(binary.replace(/\r\n?|\n/g, end)),
+    fromBinary(binary.replace(/\r\n?|\n/g, end)),
     `the body with ${name} as line ends`,
   ])
 
 const bom = (binary: string): Variant[] =>
   binary.startsWith(BOM)
-    ? [[toLatin1(binary.slice(BOM.length)), 'the body without its byte order mark']]
-    : [[toLatin1(BOM + binary), 'the body behind a byte order mark']]
+    ? [[fromBinary(binary.slice(BOM.length)), 'the body without its byte order mark']]
+    : [[fromBinary(BOM + binary), 'the body behind a byte order mark']]
 
 function* reserialized(text: string): Generator<Variant> {
   for (const json of rewriteJson(text)) yield [utf8(json), 'the same JSON, written in another way']

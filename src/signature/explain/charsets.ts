@@ -1,11 +1,11 @@
-import { toBinary, utf8 } from '../bytes.ts'
+import { fromBinary, toBinary, utf8 } from '../bytes.ts'
 import type { Variant } from './hypothesis.ts'
-import { decodeAs, toLatin1, utf16 } from './text.ts'
+import { decodeAs, utf16 } from './text.ts'
 
 /** The body in another character set, or taken for one that it is not in. */
 export function* charsetVariants(body: Uint8Array, text: string | undefined): Generator<Variant> {
   if (text !== undefined) {
-    if (/^[\0-\xff]*$/.test(text)) yield [toLatin1(text), 'the body in Latin-1']
+    if (/^[\0-\xff]*$/.test(text)) yield [fromBinary(text), 'the body in Latin-1']
     const narrow = toWindows1252(text)
     if (narrow) yield [narrow, 'the body in Windows-1252']
     for (const endian of ['little', 'big'] as const) {

@@ -10,8 +10,8 @@ export interface ExplainOptions {
   headers:
     | Iterable<readonly [string, string]>
     | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The key, or several, newest first. */
-  signatureKey: SignatureKeys
+  /** The key, or several, newest first. One that is empty or not set is a cause to be named, not an error. */
+  signatureKey: SignatureKeys | undefined
   /** Default `'x-service'`. */
   signatureHeader?: string | undefined
 }

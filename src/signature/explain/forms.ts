@@ -1,27 +1,26 @@
-import { utf8 } from '../bytes.ts'
+import { fromBinary, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Variant } from './hypothesis.ts'
-import { toLatin1 } from './text.ts'
 
 /** The whole form in place of its payload field, or the other way round. */
 export function formFieldVariants(binary: string): Variant[] {
-  const variants: Variant[] = [[toLatin1(`payload=${binary}`), 'a form whose payload field is this body']]
+  const variants: Variant[] = [[fromBinary(`payload=${binary}`), 'a form whose payload field is this body']]
   const equals = binary.indexOf('=')
   if (equals < 0) return variants
   const whole = binary.slice(equals + 1)
   for (const end of [whole.length, whole.lastIndexOf('&'), whole.indexOf('&')]) {
     if (end < 0) continue
     const field = whole.slice(0, end)
-    variants.push([toLatin1(field), 'the payload field alone, as received'])
-    variants.push([toLatin1(decodeForm(field)), 'the payload field alone, decoded'])
+    variants.push([fromBinary(field), 'the payload field alone, as received'])
+    variants.push([fromBinary(decodeForm(field)), 'the payload field alone, decoded'])
   }
   return variants
 }
 
 /** The form before or after a form parser. */
 export function* formVariants(binary: string, text: string): Generator<Variant> {
-  yield [toLatin1(decodeForm(binary)), 'the form, decoded']
-  yield [toLatin1(percentDecode(binary)), 'the form, percent-decoded']
+  yield [fromBinary(decodeForm(binary)), 'the form, decoded']
+  yield [fromBinary(percentDecode(binary)), 'the form, percent-decoded']
   for (const fields of fieldLists(text)) {
     const form = fields.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
     for (const written of new Set(WRITERS.map((write) => write(form)))) {

@@ -1,8 +1,8 @@
-import { concat, toBase64, toBinary, toHex, utf8 } from '../bytes.ts'
+import { concat, fromBinary, toBase64, toBinary, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
 import type { Variant } from './hypothesis.ts'
-import { decodeAs, toLatin1, trim, utf16 } from './text.ts'
+import { decodeAs, trim, utf16 } from './text.ts'
 
 /** What may have been used as the key in place of this one. */
 export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {
@@ -63,7 +63,7 @@ function rewritten(text: string): Variant[] {
   return [
     [utf8(percent), 'the percent-encoded key'],
     [utf8(percent.replaceAll('%20', '+')), 'the percent-encoded key'],
-    [toLatin1(text), 'the key in Latin-1'],
+    [fromBinary(text), 'the key in Latin-1'],
     [utf16(text, 'little'), 'the key in UTF-16'],
     [utf16(text, 'big'), 'the key in UTF-16'],
   ]
@@ -71,8 +71,8 @@ function rewritten(text: string): Variant[] {
 
 function decoded(binary: string): Variant[] {
   const variants: Variant[] = [
-    [toLatin1(percentDecode(binary)), 'the percent-decoded key'],
-    [toLatin1(percentDecode(binary.replaceAll('+', ' '))), 'the key decoded as a form field'],
+    [fromBinary(percentDecode(binary)), 'the percent-decoded key'],
+    [fromBinary(percentDecode(binary.replaceAll('+', ' '))), 'the key decoded as a form field'],
   ]
   if (/^([0-9a-f]{2})+$/i.test(binary)) {
     const pairs = binary.match(/../g) ?? []
@@ -80,7 +80,7 @@ function decoded(binary: string): Variant[] {
   }
   try {
     const base64 = binary.replaceAll('-', '+').replaceAll('_', '/')
-    variants.push([toLatin1(atob(base64)), 'the key decoded from base64'])
+    variants.push([fromBinary(atob(base64)), 'the key decoded from base64'])
   } catch {
     // It is not base64.
   }

@@ -1,17 +1,10 @@
-/** The text of bytes in a character set, or undefined where they are not of it. */
+/** The text of bytes in a character set, or undefined where they are not of it, or the platform does not know it. */
 export function decodeAs(bytes: Uint8Array, charset: string): string | undefined {
   try {
     return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     return undefined
   }
-}
-
-/** The bytes of a text of one character a byte, in a loop because a body may be large. */
-export function toLatin1(text: string): Uint8Array {
-  const bytes = new Uint8Array(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
-  return bytes
 }
 
 const isWhite = (byte: number | undefined): boolean =>
