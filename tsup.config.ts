@@ -1,22 +1,27 @@
 import { defineConfig } from 'tsup'
 
+/** What users import. */
+const entry = {
+  index: 'src/index.ts',
+  node: 'src/adapters/node.ts',
+  express: 'src/adapters/express.ts',
+  testing: 'src/testing/index.ts',
+  mock: 'src/mock/index.ts',
+}
+
 export default defineConfig({
   entry: {
-    index: 'src/index.ts',
-    node: 'src/adapters/node.ts',
-    express: 'src/adapters/express.ts',
-    testing: 'src/testing/index.ts',
-    mock: 'src/mock/index.ts',
+    ...entry,
+    // The two sides of #hmac: which one is taken is decided where geohook is used, by "imports" in package.json.
     'hmac.node': 'src/signature/hmac.node.ts',
     'hmac.web': 'src/signature/hmac.web.ts',
   },
-  format: ['esm', 'cjs'],
-  // Shared chunks, so that a WebhookError is the same class in every entry.
-  splitting: true,
-  // Which platform is picked is decided where geohook is used, by "imports" in package.json.
   external: ['#hmac'],
+  format: ['esm', 'cjs'],
+  // Shared chunks, so that a WebhookError is the same class in every entry of a format.
+  splitting: true,
   target: 'node20',
   platform: 'neutral',
-  dts: !process.argv.includes('--no-dts'),
+  dts: process.argv.includes('--no-dts') ? false : { entry },
   clean: true,
 })
