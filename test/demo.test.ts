@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -36,9 +36,11 @@ it.each([
     'const { fetch } = globalThis; globalThis.fetch = (url, init) => String(url).endsWith("delete") ? Promise.resolve(Response.json({ status: "success" })) : fetch(url, init)',
   ],
 ])('npm start fails loudly, with exit code 1, when %s', async (_, sabotage) => {
-  const preload = join(mkdtempSync(join(tmpdir(), 'geohook-')), 'sabotage.mjs')
+  const folder = mkdtempSync(join(tmpdir(), 'geohook-'))
+  const preload = join(folder, 'sabotage.mjs')
   writeFileSync(preload, sabotage)
   const demo = startNode(['--import', preload, ...DEMO])
   expect(await demo.exited).toBe(1)
+  rmSync(folder, { recursive: true })
   expect(demo.output).toContain('The story broke off')
 })

@@ -1,4 +1,5 @@
-// A receiver app. Run it with: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+// A receiver app. In a folder of your own: npm install geohook express. In a clone of geohook: npm run build.
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
 import express from 'express'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'

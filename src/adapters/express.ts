@@ -4,7 +4,7 @@ import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
-import { toReceiverRequest, writeOutcome } from './node.ts'
+import { toReceiverRequest, writeOutcome } from './node-port.ts'
 
 declare global {
   namespace Express {

@@ -68,7 +68,8 @@ export interface MockService {
 /**
  * Makes a mock of the specification's service.
  *
- * @throws {WebhookError} `config_invalid` for two webhooks with one id, or with one name in one service
+ * @throws {WebhookError} `config_invalid` for two webhooks with one id, or with one name in one service, or a key
+ *   with white space around it
  * @example
  * ```ts
  * import { createMockService } from 'geohook/mock'

@@ -21,8 +21,8 @@ export type FeatureChangeType =
   | 'FeatureServiceDefinitionChanged'
   | typeof POST_PERFORMED
 
-/** What a geoprocessing service reports when an asynchronous job ends. */
-export type JobChangeType = 'esriJobSucceeded' | 'esriJobFailed' | 'esriJobCancelled' | 'esriJobTimedOut'
+/** What a geoprocessing service reports when an asynchronous job ends (field facts, "changeTypes"). */
+type JobChangeType = 'esriJobSucceeded' | 'esriJobFailed' | 'esriJobCancelled' | 'esriJobTimedOut'
 
 /** A change type that this version knows by name. */
 export type KnownChangeType = FeatureChangeType | JobChangeType
@@ -40,14 +40,6 @@ export const FEATURE_CHANGE_TYPES: readonly FeatureChangeType[] = [
   'LayerDefinitionChanged',
   'FeatureServiceDefinitionChanged',
   POST_PERFORMED,
-]
-
-/** The ends of a geoprocessing job (field facts, "changeTypes"). */
-export const JOB_CHANGE_TYPES: readonly JobChangeType[] = [
-  'esriJobSucceeded',
-  'esriJobFailed',
-  'esriJobCancelled',
-  'esriJobTimedOut',
 ]
 
 /** Any change type: the known ones are completed by editors, every other string is allowed. */

@@ -1,7 +1,7 @@
 import { malformed } from './text.ts'
 
 /** Fields in one form, at most. */
-export const MAX_FIELDS = 1000
+const MAX_FIELDS = 1000
 
 /**
  * Parses `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), but strictly: percent-encoding that is not

@@ -45,10 +45,11 @@ export function createTell(observer: Observer, log: Observer): Tell {
 /** @returns whether there is such a function; one that fails has heard it all the same */
 function call(observer: Observer, name: keyof Observer, seen: unknown): boolean {
   try {
-    const told = observer[name] as ((seen: unknown) => unknown) | undefined
-    const result = told?.call(observer, seen)
+    const told: unknown = observer[name]
+    if (typeof told !== 'function') return false
+    const result: unknown = told.call(observer, seen)
     if (result instanceof Promise) result.catch(() => {})
-    return told !== undefined
+    return true
   } catch {
     return true
   }

@@ -68,7 +68,7 @@ export interface Config {
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readOptions(options: ReceiverOptions = {}): Config {
+export function readOptions(options: ReceiverOptions): Config {
   const { unsigned = 'reject', duplicates, inbox, schema } = options
   const profile = options.profile ?? service
   const clock = options.clock ?? Date.now

@@ -58,7 +58,7 @@ export interface Receiver<Payload = unknown> {
  * ```
  */
 export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
-  const config = readOptions(options as ReceiverOptions)
+  const config = readOptions((options ?? {}) as ReceiverOptions)
   const { clock, duplicates, inbox, tell } = config
   const { handshake } = config.profile
   const handlers = createDispatcher()

@@ -52,7 +52,7 @@ const EQUALS = 0x3d
  *
  * const signer = createSigner({ signatureKey: 'parcels2026' })
  * const request = await signer.sign(createPayload('FeaturesCreated', { serviceName: 'Parcels' }))
- * await fetch('http://localhost:3000/hooks/parcels', request)
+ * console.log(request.headers['x-service']) // fetch(hookUrl, request) delivers it
  * ```
  */
 export function createSigner(options: SignerOptions): Signer {

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { Delivery, ErrorCode, Observer, WebhookError } from 'geohook'
 
-export interface Seen {
+interface Seen {
   name: keyof Observer
   code?: ErrorCode
   error?: WebhookError

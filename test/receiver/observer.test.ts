@@ -100,9 +100,7 @@ describe('the log', () => {
       throw new Error('no database')
     })
     const lines = await warningsOf(() => deliver(receiver, payloadOf('A')))
-    expect(lines).toEqual([
-      'handler_failed: Handler failed: Error: no database. See cause. The sender is expected to try again.',
-    ])
+    expect(lines).toEqual(['handler_failed: Handler failed: Error: no database.'])
   })
 
   it('is bounded in length, and nothing in it draws on a terminal or begins a line', async () => {
@@ -144,6 +142,15 @@ describe('the log', () => {
       await deliver(receiver, payloadOf('A'))
     })
     expect(lines).toEqual([expect.stringMatching(/^handler_failed/)])
+  })
+
+  it('speaks where the observer has something that is no function', async () => {
+    const receiver = createReceiver({
+      signatureKey: KEY,
+      observer: { refused: 'log' } as unknown as Observer,
+    })
+    const lines = await warningsOf(() => deliver(receiver, '{}', { 'x-service': '' }))
+    expect(lines).toEqual([expect.stringMatching(/^signature_missing/)])
   })
 
   it('always tells of a body that was parsed first', async () => {

@@ -49,6 +49,7 @@ describe('an option that cannot be right is thrown at construction', () => {
     ['a clock that does not run', { signatureKey: KEY, clock: 5 }],
     ['a profile by its name', { signatureKey: KEY, profile: 'arcgis' }],
     ['nothing at all', undefined as unknown as object],
+    ['null in place of options', null as unknown as object],
   ])('%s', (_, options) => {
     expect(codeOf(() => createReceiver(options as ReceiverOptions))).toBe('config_invalid')
   })

@@ -132,6 +132,12 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
     Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0xfe, 0xfd]),
   ],
 
+  [
+    'body_charset',
+    'the sender signs text in which bytes that are no UTF-8 were replaced',
+    '{"a":"\ufffd"}',
+    Buffer.from('{"a":"\xfe"}', 'latin1'),
+  ],
   ['body_charset', 'the sender signs Latin-1 and sends UTF-8', Buffer.from(JSON_BODY, 'latin1'), JSON_BODY],
   ['body_charset', 'something before us reads UTF-8 as Latin-1', EURO, Buffer.from(EURO).toString('latin1')],
   [
@@ -165,6 +171,8 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
     deflateSync('{"events":[]}'),
   ],
 
+  ['body_trailing_newline', 'a template ends in two line ends', `${JSON_BODY}\n\n`, JSON_BODY],
+  ['body_trailing_newline', 'a template ends in a space', `${JSON_BODY} `, JSON_BODY],
   ['body_empty', 'something read the stream before', JSON_BODY, ''],
   ['body_empty', 'the same, in bytes', PJSON, new Uint8Array()],
   ['body_empty', 'the sender signs before it writes the body', '', JSON_BODY],

@@ -29,6 +29,9 @@ type Ring = NonNullable<Row['got']>['key']
 /** Each row: the cause, what happened, the key that the sender used, the key or keys of the receiver, the evidence. */
 const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_whitespace', 'a key file with a line end', KEY, fromFile(`${KEY}\n`)],
+  ['key_whitespace', 'a sender whose key file ends in an empty line', `${KEY}\n\n`, KEY],
+  ['key_whitespace', 'a sender that copied the key with spaces around it', ` ${KEY} `, KEY],
+  ['key_whitespace', 'a sender with a key file from an old editor', `\ufeff${KEY}\r\n`, KEY],
   ['key_whitespace', 'a key file from Windows', KEY, fromFile(`${KEY}\r\n`).toString()],
   ['key_whitespace', 'a sender that read its key with echo', `${KEY}\n`, KEY],
   ['key_whitespace', 'a sender on Windows that did', `${KEY}\r\n`, KEY],

@@ -96,4 +96,11 @@ const rows: Row[] = [
   })),
 ]
 
+for (const [name, headers] of [
+  ['an empty body that was sent empty', { 'x-service': '0'.repeat(64), 'content-length': '0' }],
+  ['an empty body beside what is no signature', { 'x-service': 'zz' }],
+] as const) {
+  rows.push({ cause: 'unexplained', name, sent: { body: '' }, headers: () => headers })
+}
+
 describeTable('unexplained', rows)

@@ -32,6 +32,8 @@ export async function* bodyVariants(body: Uint8Array): AsyncGenerator<[Cause, Va
 const trailing = (body: Uint8Array, binary: string): Variant[] => [
   [fromBinary(`${binary}\n`), 'the body and a line feed'],
   [fromBinary(`${binary}\r\n`), 'the body and CR LF'],
+  [fromBinary(`${binary}\n\n`), 'the body and two line feeds'],
+  [fromBinary(`${binary} `), 'the body and a space'],
   [fromBinary(binary.replace(/\r?\n$/, '')), 'the body without its last line end'],
   [trimEnd(body), 'the body without white space at its end'],
 ]

@@ -12,6 +12,9 @@ export function* charsetVariants(body: Uint8Array, text: string | undefined): Ge
       yield [utf16(text, endian), 'the body in UTF-16']
       yield [utf16(`\ufeff${text}`, endian), 'the body in UTF-16 with a byte order mark']
     }
+  } else {
+    const replaced = new TextDecoder('utf-8', { ignoreBOM: true }).decode(body)
+    yield [utf8(replaced), 'the body read as UTF-8, with each byte that is none replaced']
   }
   const binary = toBinary(body)
   yield [utf8(binary), 'the body read as Latin-1 and written in UTF-8']

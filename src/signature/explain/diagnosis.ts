@@ -8,6 +8,7 @@ export interface ExplainOptions {
   body: Body
   /** The headers of the request. Upper and lower case are one. */
   headers:
+    | Headers
     | Iterable<readonly [string, string]>
     | Readonly<Record<string, string | readonly string[] | undefined>>
   /** The key, or several, newest first. One that is empty or not set is a cause to be named, not an error. */

@@ -16,18 +16,19 @@ export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {
   ]
 }
 
-function whitespace(bare: Uint8Array): Variant[] {
-  const around = (before: string, after: string): Uint8Array => concat([utf8(before), bare, utf8(after)])
-  return [
-    [bare, 'the key without the white space around it'],
-    [around('', '\n'), 'the key and a line feed'],
-    [around('', '\r\n'), 'the key and CR LF'],
-    [around('', ' '), 'the key and a space'],
-    [around('', '\t'), 'the key and a tab'],
-    [around(' ', ''), 'a space and the key'],
-    [around('\ufeff', ''), 'the key behind a byte order mark'],
-  ]
-}
+/** What files, shells and forms leave around a key. */
+const BEFORE = ['', ' ', '\ufeff']
+const AFTER = ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n']
+
+const whitespace = (bare: Uint8Array): Variant[] =>
+  BEFORE.flatMap((before) =>
+    AFTER.map((after): Variant => {
+      const around = JSON.stringify(before + after).replace('\ufeff', '\\ufeff')
+      const what =
+        before + after ? `the key with ${around} around it` : 'the key without white space around it'
+      return [concat([utf8(before), bare, utf8(after)]), what]
+    }),
+  )
 
 function letterCase(text: string): Variant[] {
   const [first = ''] = text
