@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { finished } from 'node:stream'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
-import { toReceiverRequest, writeOutcome } from './node-port.ts'
+import { toReceiverRequest, whenSent, writeOutcome } from './node-port.ts'
 
 declare global {
   namespace Express {
@@ -52,25 +51,21 @@ export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): 
   const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
 
   return async function webhook(req: ExpressRequest, res, next) {
+    let isPassedOn = false
     const request: ReceiverRequest = {
       ...toReceiverRequest(req),
       url: req.originalUrl ?? req.url ?? '',
       params: req.params,
       next(delivery) {
         req.delivery = delivery
-        const answered = statusOf(res)
+        isPassedOn = true
+        const answered = whenSent(req, res)
         answered.catch(() => {}) // should next() throw, nobody waits for it
         next()
         return answered
       },
     }
-    await receive(request, (outcome) => writeOutcome(req, res, outcome))
+    // Once it is passed on, the response belongs to the next handler, even where its client has gone.
+    await receive(request, (outcome) => (isPassedOn ? undefined : writeOutcome(req, res, outcome)))
   }
-}
-
-/** The status of the answer, once it is sent. */
-function statusOf(res: ServerResponse): Promise<number> {
-  return new Promise((resolve, reject) => {
-    finished(res, (error) => (error ? reject(error) : resolve(res.statusCode)))
-  })
 }

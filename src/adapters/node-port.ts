@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { finished } from 'node:stream'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { ReceiverRequest } from '../receiver/request.ts'
@@ -14,22 +15,55 @@ export function toReceiverRequest(req: IncomingMessage): ReceiverRequest {
   }
 }
 
-/** Writes the answer, unless the next handler has answered already or nobody is there to read it. Resolves when it is sent. */
+/** Writes the answer, if anybody is there to read it. Resolves when it is sent, or cannot be any more. */
 export async function writeOutcome(
   req: IncomingMessage,
   res: ServerResponse,
   { status, headers, body, close }: Outcome,
 ): Promise<void> {
-  const sent = new Promise<void>((resolve) => finished(res, () => resolve()))
-  if (!res.headersSent) {
+  if (res.destroyed) return
+  const sent = whenSent(req, res).catch(() => {})
+  if (res.headersSent) {
+    // Somebody has begun an answer before, and nobody else will end it.
+    res.end()
+  } else {
     if (close) res.shouldKeepAlive = false
     if (!req.complete) drain(req)
     res.writeHead(status, { ...headers, 'content-length': body.length })
-    res.write(body)
+    res.end(body)
   }
-  // Also where somebody has begun an answer before: nobody else will end it.
-  if (!res.writableEnded) res.end()
   await sent
+}
+
+/** Resolves with the status of the answer once it is sent; rejects when the connection closes before. */
+export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number> {
+  return new Promise((resolve, reject) => {
+    // Node 20 does not close a response that waits behind another one on a pipelined connection.
+    const forget = onClose(socket, () => reject(new Error('the connection was closed')))
+    finished(res, (error) => {
+      forget()
+      if (error) reject(error)
+      else resolve(res.statusCode)
+    })
+  })
+}
+
+const closings = new WeakMap<Socket, Set<() => void>>()
+
+/** One listener for each socket, however many requests a stranger pipelines on it: Node warns of more than ten. */
+function onClose(socket: Socket, callback: () => void): () => void {
+  if (socket.destroyed) callback()
+  let callbacks = closings.get(socket)
+  if (!callbacks) {
+    const all = new Set<() => void>()
+    socket.once('close', () => {
+      for (const one of all) one()
+    })
+    closings.set(socket, all)
+    callbacks = all
+  }
+  callbacks.add(callback)
+  return () => callbacks.delete(callback)
 }
 
 /** Bytes and milliseconds that a sender gets to finish what it is sending, after it was refused. */

@@ -183,3 +183,20 @@ it('a next function that throws by itself, with the client gone, leaves no rejec
   process.off('unhandledRejection', listener)
   expect(rejections).toEqual([])
 })
+
+it('a response belongs to the next handler, also when the client has gone', async () => {
+  const { observer, told } = createRecorder()
+  let answer = (): void => {}
+  const app = express().post('/hook', webhook({ signatureKey, observer }), (_req, res) => {
+    answer = () => void res.status(200).json({})
+  })
+  const mounted = await listen(app)
+  const controller = new AbortController()
+  const sent = fetch(mounted.url, { ...request, signal: controller.signal })
+  await told('accepted')
+  controller.abort()
+  await expect(sent).rejects.toThrow()
+  await told('failed handler_failed')
+  expect(answer).not.toThrow()
+  await mounted.close()
+})

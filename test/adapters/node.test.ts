@@ -1,6 +1,9 @@
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { createReceiver } from 'geohook'
+import { setImmediate } from 'node:timers/promises'
+import { createReceiver, type Receiver } from 'geohook'
+import { webhook as middleware } from 'geohook/express'
 import { webhook } from 'geohook/node'
 import { afterEach, expect, it } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
@@ -10,12 +13,17 @@ import { startNode } from '../helpers/process.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
+type Mode = (
+  receiver: Receiver,
+  gate: Promise<void>,
+) => (req: IncomingMessage, res: ServerResponse) => unknown
+
 const open: Mounted[] = []
 afterEach(async () => {
   for (const mounted of open.splice(0)) await mounted.close()
 })
 
-async function mount(prepare: (req: import('node:http').IncomingMessage) => void = () => {}) {
+async function mount(prepare: (req: IncomingMessage) => void = () => {}) {
   const recorder = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer, limit: 1000 }).on(
     '*',
@@ -77,6 +85,66 @@ it('a request whose connection is gone already is body_aborted, not a hang', asy
     send(url, { headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }, body: '{}' }),
   ).rejects.toThrow()
   await recorder.told('refused body_aborted')
+})
+
+it.each<[string, Mode]>([
+  ['listener', (receiver, gate) => webhook(receiver.on('*', () => gate))],
+  [
+    'middleware',
+    (receiver, gate) => (req, res) => middleware(receiver)(req, res, () => void gate.then(() => res.end())),
+  ],
+])('a pipelined connection that is cut leaves nothing at work: %s', async (_, mode) => {
+  const { observer, told, seen } = createRecorder()
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const receiver = createReceiver({ signatureKey: KEY, observer })
+  const listener = mode(receiver, gate)
+  let cut = (): void => {}
+  const noticed = new Promise<void>((resolve) => {
+    cut = resolve
+  })
+  const mounted = await listen((req, res) => {
+    req.socket.once('close', cut)
+    void listener(req, res)
+  })
+  const { hostname, port } = new URL(mounted.url)
+  const request = (signature: string): string =>
+    `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signature}\r\ncontent-length: 2\r\n\r\n{}`
+  const socket = connect(Number(port), hostname)
+  socket.write(request(signatureOf('{}')) + request('malformed') + request(signatureOf('{}')))
+  await told('refused signature_malformed')
+  while (seen.filter(({ name }) => name === 'accepted').length < 2) await setImmediate()
+  socket.destroy()
+  await noticed
+  release()
+  await receiver.close()
+  await mounted.close()
+})
+
+it('a stranger who pipelines many requests draws no warning, and each is answered', async () => {
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { observer, seen } = createRecorder()
+  const mounted = await listen(webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => gate)))
+  open.push(mounted)
+  const { hostname, port } = new URL(mounted.url)
+  const request = (signature: string, last = ''): string =>
+    `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signature}\r\ncontent-length: 2\r\n${last}\r\n{}`
+  let text = ''
+  const warnings = await warningsOf(async () => {
+    const socket = connect(Number(port), hostname)
+    socket.on('data', (chunk) => (text += chunk))
+    socket.write(request(signatureOf('{}')) + request('x').repeat(30) + request('x', 'connection: close\r\n'))
+    while (seen.filter(({ name }) => name === 'refused').length < 31) await setImmediate()
+    release()
+    await once(socket, 'close')
+  })
+  expect(warnings).toEqual([])
+  expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', ...Array(31).fill('HTTP/1.1 401')])
 })
 
 it('close() resolves when the answer is sent, so that a program may end there', async () => {
