@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { FORM_TYPE, KEY } from '../helpers/deliver.ts'
-import { type Answer, type Sent, send } from '../helpers/http.ts'
-import { FEATURE, pathOf, same, seed, start } from './support.ts'
+import { FORM_TYPE, KEY } from '../../helpers/deliver.ts'
+import { type Answer, type Sent, send } from '../../helpers/http.ts'
+import { FEATURE, pathOf, same, seed, start } from '../support.ts'
 
 const EDIT = `${pathOf(FEATURE)}/edit`
 const DELETE = `${pathOf(FEATURE)}/delete`

@@ -1,6 +1,6 @@
 import { createManualClock, type MockService, type Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FEATURE, JOB, type Posted, pathOf, post, same, seed, start } from './support.ts'
+import { FEATURE, JOB, type Posted, pathOf, post, same, seed, start } from '../support.ts'
 
 const edit = (service: MockService, from: Webhook, parameters: Record<string, string>) =>
   post(service, `${pathOf(from)}/edit`, parameters)
