@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 import { z } from 'zod'
-import { AdminError } from '../administration/formats.ts'
+import { AdminError } from '../administration/errors.ts'
 import type { Core } from '../core.ts'
 import type { Attempt } from '../delivery/attempts.ts'
 import { type FaultSeed, faultSchema } from '../delivery/faults.ts'

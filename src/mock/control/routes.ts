@@ -1,5 +1,6 @@
 import { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
-import { AdminError } from '../administration/formats.ts'
+import { refuseOtherSites } from '../administration/access.ts'
+import { AdminError } from '../administration/errors.ts'
 import type { Core } from '../core.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { answerError, readBytes, readJson, readQuery } from './json.ts'
@@ -34,6 +35,7 @@ export function control(core: Core): Router {
 const serve =
   (core: Core, { query = {}, run }: ControlOperation): RequestHandler<{ id?: string }> =>
   async (req, res) => {
+    refuseOtherSites(req.headers)
     const request = {
       id: req.params.id ?? '',
       query: readQuery(req, Object.keys(query)),
