@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { createMockService } from '../dist/mock.js'
 
@@ -95,6 +96,7 @@ async function measureDeliveries(count, concurrency) {
     for await (const chunk of req) chunks.push(chunk)
     const { when } = JSON.parse(Buffer.concat(chunks)).events[0]
     seen.set(when, (seen.get(when) ?? 0) + 1)
+    await setTimeout(2) // so that others come meanwhile
     onWire -= 1
     res.end()
   }).listen(0, '127.0.0.1')
