@@ -29,7 +29,7 @@ describe('the README, and the page on the mock service,', () => {
     for (const file of files) rmSync(file, { force: true })
   })
 
-  it('has code that compiles', () => {
+  it('has code that compiles', { timeout: 60_000 }, () => {
     expect(blocks.length).toBeGreaterThan(4)
     for (const [index, file] of files.entries()) writeFileSync(file, `${blocks[index]}\nexport {}\n`)
     const { config } = ts.readConfigFile(`${root}tsconfig.test.json`, ts.sys.readFile)
