@@ -228,3 +228,23 @@ describe('who may', () => {
     expect((await post(service, '/generateToken', WHO)).status).toBe(404)
   })
 })
+
+describe('how many tokens there are', () => {
+  const make = async (port: ReturnType<typeof tokens>, now: number, minutes?: number): Promise<string> =>
+    (await port.generateToken?.({ ...WHO, minutes }, now))?.token ?? ''
+
+  it('over 10,000 the oldest is forgotten, after those that have expired', async () => {
+    const port = auth()
+    const oldest = await make(port, NOW)
+    const short = await make(port, NOW, 1)
+    for (let i = 2; i < 10_000; i++) await make(port, NOW)
+    expect([await port.authenticate(oldest, NOW), await port.authenticate(short, NOW)]).not.toContain(
+      undefined,
+    )
+    const later = NOW + MINUTE
+    await make(port, later)
+    expect(await port.authenticate(oldest, later), 'the expired one made room').toBeDefined()
+    await make(port, later)
+    expect(await port.authenticate(oldest, later)).toBeUndefined()
+  })
+})
