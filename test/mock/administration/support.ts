@@ -1,7 +1,7 @@
 import type { MockService } from 'geohook/mock'
 import { tokens } from 'geohook/mock'
 import { FORM_TYPE } from '../../helpers/deliver.ts'
-import { type Answer, type Sent, send } from '../../helpers/http.ts'
+import { type Answer, raw, type Sent, send } from '../../helpers/http.ts'
 
 export const USERS = [
   { username: 'both', password: 'pw-both', privileges: ['geoprocessing', 'features'] },
@@ -86,3 +86,28 @@ export const SETTINGS_FIELDS: [name: string, type: string][] = [
 /** What an object holds, to be compared with one of the tables above. */
 export const fieldsOf = (value: object): [name: string, type: string][] =>
   Object.entries(value).map(([name, member]) => [name, typeOf(member)])
+
+/** What a browser accepts. */
+export const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
+
+/** Undoes the escaping, as a browser does. */
+export const decode = (text: string): string =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+
+/** Writes a request as it is; no client tidies its path or its headers. */
+export const write = (
+  { url }: Pick<MockService, 'url'>,
+  line: string,
+  { headers = '', body = '' }: { headers?: string; body?: string } = {},
+): Promise<string> =>
+  raw(
+    url,
+    `${line} HTTP/1.1\r\nhost: ${new URL(url).host}\r\nconnection: close\r\ncontent-type: ${FORM_TYPE}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`,
+  )
+
+export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])
