@@ -14,7 +14,7 @@ describe('settings', () => {
   }
 
   it('are read without parameters, and changed by those that are given', async () => {
-    const service = await start()
+    const service = await start(undefined, { settings: {} })
     const read = { ...DEFAULTS }
     expect((await get(service.url + SETTINGS)).text).toBe(JSON.stringify(read))
     expect((await post(service, SETTINGS, { x: '1', numberOfFailures: '' })).body).toEqual(read)
@@ -52,7 +52,7 @@ describe('settings', () => {
   })
 
   it('one that is given twice is refused, and so is a change by GET', async () => {
-    const service = await start()
+    const service = await start(undefined, { settings: {} })
     const twice = await post(service, SETTINGS, [
       ['daysInPast', '1'],
       ['daysInPast', '2'],
