@@ -4,7 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import net from 'node:net'
 import { type Attempt, createManualClock, type MockServiceOptions } from 'geohook/mock'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { capture, create, FEATURE, seed } from './support.ts'
+import { capture, create, FEATURE, seed } from '../support.ts'
 
 const created = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 const REFUSED = 'the host is not on this machine and not in allowHosts'
