@@ -1,6 +1,6 @@
 import type { Attempt } from './delivery/attempts.ts'
 import { createEngine, type Engine } from './delivery/engine.ts'
-import { type Happening, type MockEvent, requireEvent, selects, toHappenings } from './events.ts'
+import { type Happening, type MockEvent, requireEvent, selects, toHappening } from './events.ts'
 import { createFailureLog } from './failures.ts'
 import { createNotices, type Notices } from './notices.ts'
 import { type MockServiceOptions, type Options, toOptions } from './options.ts'
@@ -80,13 +80,13 @@ export function createCore(given: MockServiceOptions): Core {
       const happened = events.map((event) => {
         const service = state.services.resolve(event)
         requireEvent(event, service, version)
-        return { service, happenings: toHappenings(event, clock.now()) }
+        return { service, happening: toHappening(event, clock.now()) }
       })
       const selected = new Map<string, Happening[]>()
-      for (const { service, happenings } of happened) {
+      for (const { service, happening } of happened) {
         for (const webhook of webhooks.list(service)) {
-          const wanted = happenings.filter(({ changeType }) => selects(webhook, changeType))
-          if (wanted.length > 0) selected.set(webhook.id, [...(selected.get(webhook.id) ?? []), ...wanted])
+          if (!selects(webhook, happening.changeType)) continue
+          selected.set(webhook.id, [...(selected.get(webhook.id) ?? []), happening])
         }
       }
       return selected
