@@ -9,7 +9,7 @@ import { type Courier, createCourier } from './courier.ts'
 import { createFaults, type FaultBox } from './faults.ts'
 import { createWindows } from './gather.ts'
 import { createPayloadWriter } from './payloads.ts'
-import { writeRequest } from './request.ts'
+import { requireSignatureOptions, writeRequest } from './request.ts'
 
 /** Turns what happens on services into deliveries. */
 export interface Engine {
@@ -31,9 +31,13 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/** @param finished called when an attempt has ended */
+/**
+ * @param finished called when an attempt has ended
+ * @throws {WebhookError} `config_invalid`
+ */
 export function createEngine(state: State, options: Options, finished: (attempt: Attempt) => void): Engine {
   const { clock, version, gather, dialect } = options
+  requireSignatureOptions(options.signature)
   const log = createAttemptLog()
   const faults = createFaults()
   const writePayloads = createPayloadWriter(options, clock.now)

@@ -18,7 +18,9 @@ export interface PayloadOptions {
 /** Writes the payloads that carry these events to a webhook: one for each delivery. */
 export type PayloadWriter = (webhook: Readonly<Webhook>, events: readonly Happening[]) => unknown[]
 
+/** @throws {WebhookError} `config_invalid` for an option that would fail at every delivery */
 export function createPayloadWriter(options: PayloadOptions, now: () => number): PayloadWriter {
+  createPayload('FeaturesCreated', { changesUrl: options.changesUrl })
   /** The last generation of each service; the next changes are newer. */
   const generations = new Map<string, number>()
 

@@ -14,6 +14,11 @@ export interface RequestOptions {
   signature: SignatureOptions
 }
 
+/** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
+export function requireSignatureOptions(signature: SignatureOptions): void {
+  createSigner({ ...signature, signatureKey: 'any' })
+}
+
 /** Writes the request that carries a payload, with the fault that it is to have. */
 export async function writeRequest(
   webhook: Readonly<Webhook>,
