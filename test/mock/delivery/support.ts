@@ -69,8 +69,9 @@ export const answering =
 export function createAt(
   webhooks: Webhook[],
   options: MockServiceOptions = {},
+  start = NOW,
 ): { service: MockService; clock: ManualClock } {
-  const clock = createManualClock(NOW)
+  const clock = createManualClock(start)
   const service = create(webhooks, { clock, gather: 'scheduled', settings: {}, ...options })
   return { service, clock }
 }
