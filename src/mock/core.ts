@@ -67,6 +67,7 @@ export function createCore(given: MockServiceOptions): Core {
 
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
+    engine.changed()
     notices.emit({ type: 'restored' })
   }
 

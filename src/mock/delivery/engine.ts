@@ -23,8 +23,8 @@ export interface Engine {
   notify(webhookId: string, events: readonly Happening[]): Promise<Attempt[]>
   /** Sends a recorded attempt once more, byte for byte. */
   redeliver(attempt: Attempt): Promise<Attempt>
-  /** A webhook was edited, switched off or deleted. */
-  changed(webhookId: string): void
+  /** A webhook was edited, switched off or deleted; without an id, there are others now. */
+  changed(webhookId?: string): void
   /** Forgets what was gathered and recorded, and all faults. */
   clear(): void
   /** Sends what was gathered, and waits for what is on the wire; nothing is tried again. */
