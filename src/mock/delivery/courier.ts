@@ -2,7 +2,7 @@ import fastq from 'fastq'
 import { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { DeliverySettings } from '../settings.ts'
-import { attempt, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
+import { attempt, CLOSED, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
 import type { Attempt } from './attempts.ts'
 
 /** What {@link createCourier} takes. */
@@ -32,6 +32,8 @@ export interface Courier {
   deliver(delivery: Delivery): Promise<Delivered>
   /** One attempt more. */
   again(delivery: Delivery, number: number): Promise<Attempt>
+  /** Gives up all deliveries that wait for their time; what is on the wire is not tried again. */
+  forget(): void
   /** From now on nothing is held back, and nothing is tried again. */
   stop(): void
   /** Closes the connections. */
@@ -40,11 +42,16 @@ export interface Courier {
 
 const DELAYED = 5_000
 const REORDERED = 10_000
+/** Why waiting ends where nothing shall be sent any more. */
+const FORGOTTEN = 'forgotten'
+/** Errors of attempts that are no receiver's fault, and would be met again. */
+const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createCourier(options: CourierOptions): Courier {
   const { clock, settings, isWanted, record, finished } = options
   const dispatcher = new Agent()
-  const closing = new AbortController()
+  /** Ends all waiting. Those that have begun before stay ended. */
+  let patience = new AbortController()
   let closed: Promise<void> | undefined
   const wire = fastq.promise(make, options.concurrency)
   /** Deliveries that are held back until the webhook's next one was sent. */
@@ -61,39 +68,41 @@ export function createCourier(options: CourierOptions): Courier {
     return made
   }
 
-  /** Ends at once when the courier closes. @returns whether it was waited to the end */
-  async function wait(milliseconds: number, signal = closing.signal): Promise<boolean> {
+  /** @returns whether it was waited to the end */
+  async function wait(milliseconds: number, signal: AbortSignal): Promise<boolean> {
     return clock.wait(milliseconds, signal).then(
       () => true,
       () => false,
     )
   }
 
-  async function holdBack({ webhookId, fault }: Delivery): Promise<void> {
-    if (fault?.fault === 'delayed') await wait(fault.delay ?? DELAYED)
-    if (fault?.fault !== 'reordered') return
+  async function holdBack({ webhookId, fault }: Delivery, signal: AbortSignal): Promise<void> {
+    if (fault?.fault === 'delayed') await wait(fault.delay ?? DELAYED, signal)
+    // While one is held back, the next goes before it: held back as well, it would keep the order.
+    if (fault?.fault !== 'reordered' || heldBack.has(webhookId)) return
     const next = new AbortController()
-    const signal = AbortSignal.any([next.signal, closing.signal])
-    heldBack.get(webhookId)?.()
     const release = (): void => next.abort()
     heldBack.set(webhookId, release)
-    await wait(fault.delay ?? REORDERED, signal)
+    await wait(fault.delay ?? REORDERED, AbortSignal.any([next.signal, signal]))
     if (heldBack.get(webhookId) === release) heldBack.delete(webhookId)
   }
 
   async function deliver(delivery: Delivery): Promise<Delivered> {
-    await holdBack(delivery)
-    const attempts: Attempt[] = []
+    const { signal } = patience
     const { webhookId, fault } = delivery
+    await holdBack(delivery, signal)
+    const attempts: Attempt[] = []
+    if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
     for (let number = 1; ; number = attempts.length + 1) {
       const numbers = number === 1 && fault?.fault === 'two_at_once' ? [1, 2] : [number]
       attempts.push(...(await Promise.all(numbers.map((number) => wire.push({ delivery, number })))))
       heldBack.get(webhookId)?.()
+      if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
       if (attempts.some(succeeded)) break
-      if (attempts.at(-1)?.error === HOST_REFUSED) return { attempts, result: 'given_up' }
+      if (NEVER_SENT.includes(attempts.at(-1)?.error)) return { attempts, result: 'given_up' }
       const { notificationAttempts, notificationElapsedTimeInSeconds } = settings()
       if (attempts.length >= notificationAttempts) return { attempts, result: 'failed' }
-      const goOn = (await wait(notificationElapsedTimeInSeconds * 1000)) && isWanted(webhookId)
+      const goOn = (await wait(notificationElapsedTimeInSeconds * 1000, signal)) && isWanted(webhookId)
       if (!goOn) return { attempts, result: 'given_up' }
     }
     if (fault?.fault === 'duplicate')
@@ -104,7 +113,11 @@ export function createCourier(options: CourierOptions): Courier {
   return {
     deliver,
     again: (delivery, number) => wire.push({ delivery, number }),
-    stop: () => closing.abort(),
+    forget() {
+      patience.abort(FORGOTTEN)
+      patience = new AbortController()
+    },
+    stop: () => patience.abort(),
     close() {
       closed ??= dispatcher.close()
       return closed

@@ -25,7 +25,7 @@ export interface Engine {
   redeliver(attempt: Attempt): Promise<Attempt>
   /** A webhook was edited, switched off or deleted; without an id, there are others now. */
   changed(webhookId?: string): void
-  /** Forgets what was gathered and recorded, and all faults. */
+  /** Forgets what was gathered and recorded, what waits for its next attempt, and all faults. */
   clear(): void
   /** Sends what was gathered, and waits for what is on the wire; nothing is tried again. */
   close(): Promise<void>
@@ -114,6 +114,7 @@ export function createEngine(state: State, options: Options, finished: (attempt:
     changed: windows.changed,
     clear() {
       windows.clear()
+      courier.forget()
       log.clear()
       faults.clear()
     },
