@@ -29,7 +29,8 @@ export interface Delivered {
 
 /** Brings deliveries to their payload URLs, over connections that are kept open. */
 export interface Courier {
-  deliver(delivery: Delivery): Promise<Delivered>
+  /** @param writing what is to be sent, once it is written: to be forgotten, or stopped, from now on */
+  deliver(writing: Promise<Delivery>): Promise<Delivered>
   /** One attempt more. */
   again(delivery: Delivery, number: number): Promise<Attempt>
   /** Gives up all deliveries that wait for their time; what is on the wire is not tried again. */
@@ -87,8 +88,9 @@ export function createCourier(options: CourierOptions): Courier {
     if (heldBack.get(webhookId) === release) heldBack.delete(webhookId)
   }
 
-  async function deliver(delivery: Delivery): Promise<Delivered> {
+  async function deliver(writing: Promise<Delivery>): Promise<Delivered> {
     const { signal } = patience
+    const delivery = await writing
     const { webhookId, fault } = delivery
     await holdBack(delivery, signal)
     const attempts: Attempt[] = []

@@ -4,6 +4,7 @@ import type { Options } from '../options.ts'
 import type { State } from '../snapshot.ts'
 import { has } from '../versions.ts'
 import { defaultSchedule, type ScheduleInfo, type Webhook } from '../webhook.ts'
+import type { Delivery } from './attempt.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempts.ts'
 import { type Courier, createCourier } from './courier.ts'
 import { createFaults, type FaultBox } from './faults.ts'
@@ -71,17 +72,16 @@ export function createEngine(state: State, options: Options, finished: (attempt:
     return (await Promise.all(deliveries)).flat()
   }
 
-  async function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
-    const fault = faults.take(webhook.id)
-    const request = await writeRequest(webhook, payload, options, fault?.fault)
+  async function write(webhook: Readonly<Webhook>, payload: unknown): Promise<Delivery> {
     const { id: webhookId, hookUrl } = webhook
-    const { attempts, result } = await courier.deliver({
-      id: randomUUID(),
-      webhookId,
-      hookUrl,
-      request,
-      fault,
-    })
+    const fault = faults.take(webhookId)
+    const request = await writeRequest(webhook, payload, options, fault?.fault)
+    return { id: randomUUID(), webhookId, hookUrl, request, fault }
+  }
+
+  async function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
+    const { id: webhookId } = webhook
+    const { attempts, result } = await courier.deliver(write(webhook, payload))
     // Of hosted services a success resets the count (field facts, "Delivery").
     if (result === 'succeeded' && dialect === 'hosted') state.failures.clear(webhookId)
     if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
