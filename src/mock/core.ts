@@ -30,6 +30,9 @@ export interface Core {
   save(): Promise<void>
 }
 
+/** Node warns of errors and texts, and throws where it is given anything else. */
+const warn = (error: unknown): void => process.emitWarning(error instanceof Error ? error : String(error))
+
 /** By the ids of webhooks. */
 export type Selection = ReadonlyMap<string, readonly Happening[]>
 
@@ -50,7 +53,7 @@ export function createCore(given: MockServiceOptions): Core {
         service: servicePath(webhook),
       })
       // Nobody waits for this one: it comes with the end of a delivery.
-      if (change === 'switched_off') save().catch((error) => process.emitWarning(error))
+      if (change === 'switched_off') save().catch(warn)
     },
   })
   const state: State = {
