@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import fastq from 'fastq'
 import { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
@@ -52,7 +53,7 @@ export function createCourier(options: CourierOptions): Courier {
   const { clock, settings, isWanted, record, finished } = options
   const dispatcher = new Agent()
   /** Ends all waiting. Those that have begun before stay ended. */
-  let patience = new AbortController()
+  let patience = createPatience()
   let closed: Promise<void> | undefined
   const wire = fastq.promise(make, options.concurrency)
   /** Deliveries that are held back until the webhook's next one was sent. */
@@ -117,7 +118,7 @@ export function createCourier(options: CourierOptions): Courier {
     again: (delivery, number) => wire.push({ delivery, number }),
     forget() {
       patience.abort(FORGOTTEN)
-      patience = new AbortController()
+      patience = createPatience()
     },
     stop: () => patience.abort(),
     close() {
@@ -125,4 +126,11 @@ export function createCourier(options: CourierOptions): Courier {
       return closed
     },
   }
+}
+
+/** However many deliveries wait: Node warns of more than ten listeners. */
+function createPatience(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }
