@@ -32,8 +32,12 @@ export interface Delivered {
 export interface Courier {
   /** @param writing what is to be sent, once it is written: to be forgotten, or stopped, from now on */
   deliver(writing: Promise<Delivery>): Promise<Delivered>
-  /** One attempt more. */
-  again(delivery: Delivery, number: number): Promise<Attempt>
+  /**
+   * One attempt more.
+   *
+   * @param next its number, asked for when it begins: others may begin before
+   */
+  again(delivery: Delivery, next: () => number): Promise<Attempt>
   /** Gives up all deliveries that wait for their time; what is on the wire is not tried again. */
   forget(): void
   /** From now on nothing is held back, and nothing is tried again. */
@@ -59,8 +63,9 @@ export function createCourier(options: CourierOptions): Courier {
   /** Deliveries that are held back until the webhook's next one was sent. */
   const heldBack = new Map<string, () => void>()
 
-  async function make({ delivery, number }: { delivery: Delivery; number: number }): Promise<Attempt> {
+  async function make({ delivery, next }: { delivery: Delivery; next: () => number }): Promise<Attempt> {
     const { allowHosts } = options
+    const number = next()
     const seconds = settings().notificationTimeOutInSeconds
     const isClosed = (): boolean => closed !== undefined
     const making = attempt(delivery, number, { clock, dispatcher, allowHosts, seconds, isClosed, record })
@@ -98,7 +103,9 @@ export function createCourier(options: CourierOptions): Courier {
     if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
     for (let number = 1; ; number = attempts.length + 1) {
       const numbers = number === 1 && fault?.fault === 'two_at_once' ? [1, 2] : [number]
-      attempts.push(...(await Promise.all(numbers.map((number) => wire.push({ delivery, number })))))
+      attempts.push(
+        ...(await Promise.all(numbers.map((number) => wire.push({ delivery, next: () => number })))),
+      )
       heldBack.get(webhookId)?.()
       if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
       if (attempts.some(succeeded)) break
@@ -109,13 +116,13 @@ export function createCourier(options: CourierOptions): Courier {
       if (!goOn) return { attempts, result: 'given_up' }
     }
     if (fault?.fault === 'duplicate')
-      attempts.push(await wire.push({ delivery, number: attempts.length + 1 }))
+      attempts.push(await wire.push({ delivery, next: () => attempts.length + 1 }))
     return { attempts, result: 'succeeded' }
   }
 
   return {
     deliver,
-    again: (delivery, number) => wire.push({ delivery, number }),
+    again: (delivery, next) => wire.push({ delivery, next }),
     forget() {
       patience.abort(FORGOTTEN)
       patience = createPatience()

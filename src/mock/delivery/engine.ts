@@ -106,10 +106,11 @@ export function createEngine(state: State, options: Options, finished: (attempt:
       if (schedule?.state === 'disabled') return Promise.resolve([])
       return track(schedule ? windows.add(webhookId, events) : invoke(webhookId, events))
     },
-    redeliver({ deliveryId: id, webhookId, hookUrl, request }) {
-      const numbers = log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
+    redeliver({ deliveryId: id, webhookId, hookUrl, request, number }) {
       const delivery = { id, webhookId, hookUrl, request, fault: undefined }
-      return track(courier.again(delivery, Math.max(...numbers) + 1))
+      const numbers = (): number[] =>
+        log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
+      return track(courier.again(delivery, () => Math.max(number, ...numbers()) + 1))
     },
     changed: windows.changed,
     clear() {
