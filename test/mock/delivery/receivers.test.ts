@@ -98,6 +98,29 @@ describe('a host that is not allowed is never contacted', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
+  it.each([
+    ['an address of version 6, as it stands in a URL', '[::ffff:127.0.0.1]', '[::ffff:127.0.0.1]'],
+    ['or without the brackets, or written otherwise', '::FFFF:7f00:1', '[::ffff:127.0.0.1]'],
+    ['a name that is not ASCII', 'bücher.example', 'BÜCHER.example'],
+    ['or its form in ASCII', 'xn--bcher-kva.example', 'bücher.example'],
+  ])('allowHosts: %s', async (_, allowed, host) => {
+    const receiver = await capture()
+    if (host.endsWith('example')) resolveTo(LOOPBACK)
+    const url = `http://${host}:${receiver.port}/hook`
+    expect((await deliverTo(url, { allowHosts: ['other.example'] })).error).toBe(REFUSED)
+    const connect = vi.spyOn(net, 'connect')
+    const { answer, error } = await deliverTo(url, { allowHosts: ['other.example', allowed] })
+    expect(connect).toHaveBeenCalledOnce()
+    expect(error).not.toBe(REFUSED)
+    // Not every machine has version 6; that the attempt is made is what counts.
+    if (host.endsWith('example')) expect(answer?.status).toBe(200)
+  })
+
+  it('allowHosts: what is no host allows nothing', async () => {
+    const allowHosts = ['', ' ', '*', '.', 'http://10.0.0.1', '10.0.0.1:80', '10.0.0.1/', 'a@10.0.0.1', '[']
+    expect((await deliverTo('http://10.0.0.1/', { allowHosts })).error).toBe(REFUSED)
+  })
+
   it('an answer cannot send the delivery elsewhere', async () => {
     const elsewhere = await capture()
     const receiver = await capture((_req, res) => res.writeHead(307, { location: elsewhere.url }).end())

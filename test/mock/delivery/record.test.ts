@@ -244,6 +244,29 @@ describe('what a receiver does with the request', () => {
     expect(requests).toHaveLength(5)
   })
 
+  it('it says first that it is at work', async () => {
+    const { url } = await receive((_n, _req, res) => {
+      res.writeProcessing()
+      res.writeEarlyHints({ link: '</style.css>; rel=preload' })
+      res.writeHead(202).end()
+    })
+    const { service } = createAt(named(url, { a: {} }))
+    for (const fault of ['slow_drip', undefined] as const) {
+      if (fault) service.faults.add({ fault, delay: 0, times: 1 })
+      expect(statusesOf(await service.trigger(CREATED))).toEqual([202])
+    }
+  })
+
+  it('its payload URL has a query: it arrives, and what is behind # does not', async () => {
+    const { url, requests } = await receive()
+    const { service } = createAt(named(`${url}/a%20b?c=d%26e&f#g`, { a: {} }))
+    for (const fault of ['slow_drip', undefined] as const) {
+      if (fault) service.faults.add({ fault, delay: 0, times: 1 })
+      expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
+      expect(requests.pop()?.url).toBe('/hook/a%20b?c=d%26e&f')
+    }
+  })
+
   it('it restarts: the next delivery finds it again', async () => {
     const first = await capture()
     const { service } = createAt(named(first.url, { a: {} }), { settings: { notificationAttempts: 1 } })

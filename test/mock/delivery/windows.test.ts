@@ -1,6 +1,6 @@
-import type { MockServiceOptions, ScheduleInfo, Webhook } from 'geohook/mock'
+import type { Attempt, MockServiceOptions, ScheduleInfo, Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { JOB, seed } from '../support.ts'
+import { create, JOB, seed } from '../support.ts'
 import { CREATED, createAt, every, NOW, PLAIN, payloadOf, receive, type Waiting } from './support.ts'
 
 type Frequency = ScheduleInfo['recurrenceInfo']['frequency']
@@ -141,6 +141,16 @@ describe('events are gathered', () => {
       requests.map((request) => payloadOf(request).events.map(({ eventType }) => eventType))
     expect(namesOf(first)).toEqual([['FeaturesCreated'], ['FeaturesDeleted']])
     expect(namesOf(second)).toEqual(namesOf(first))
+  })
+
+  it("by the machine's clock as well", async () => {
+    const { url, requests } = await receive()
+    const scheduleInfo = every(1, 'second', { startAt: Date.now() - 800 })
+    const service = create([seed(PLAIN, { hookUrl: url, scheduleInfo })], { gather: 'scheduled' })
+    const triggered = [service.trigger(CREATED), service.trigger(CREATED)]
+    const [[attempt]] = (await Promise.all(triggered)) as [[Attempt]]
+    expect(attempt.sentAt).toBeGreaterThanOrEqual(scheduleInfo.startAt + 1_000)
+    expect(payloadOf(requests[0]!).events).toHaveLength(2)
   })
 
   it('up to ten thousand; then the window closes early', async () => {
