@@ -1,3 +1,5 @@
+import { configInvalid } from '../errors.ts'
+
 /** The time of a mock service: schedule windows, gaps between attempts, tokens and time stamps follow it. */
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -42,7 +44,10 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 export interface ManualClock extends Clock {
   /**
    * Moves on by so many milliseconds, from one waiting task to the next, and stands still while an attempt is on the
-   * wire. So an hour of windows and retries passes as fast as the receiver answers.
+   * wire. So an hour of windows and retries passes as fast as the receiver answers. Calls at the same time add up.
+   *
+   * @param milliseconds a whole number from 0
+   * @throws {WebhookError} `config_invalid`
    */
   advance(milliseconds: number): Promise<void>
 }
@@ -65,6 +70,8 @@ export function createManualClock(start: number = Date.now()): ManualClock {
   let now = start
   const waiting = new Set<{ due: number; resolve: () => void }>()
   const busy = new Set<Promise<unknown>>()
+  /** The end of the last move. */
+  let moved: Promise<void> = Promise.resolve()
 
   /** Until nothing is on the wire, and what was set off by that has run. */
   async function settle(): Promise<void> {
@@ -74,17 +81,30 @@ export function createManualClock(start: number = Date.now()): ManualClock {
     } while (busy.size > 0)
   }
 
+  async function move(target: number): Promise<void> {
+    for (;;) {
+      await settle()
+      const [next] = [...waiting].sort((a, b) => a.due - b.due)
+      if (!next || next.due > target) break
+      now = next.due
+      waiting.delete(next)
+      next.resolve()
+    }
+    now = target
+  }
+
   return {
     now: () => now,
     wait(milliseconds, signal) {
       return new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason)
+        if (milliseconds <= 0) return resolve()
         const abort = (): void => {
           waiting.delete(waiter)
           reject(signal?.reason)
         }
         const waiter = {
-          due: now + Math.max(0, milliseconds),
+          due: now + milliseconds,
           resolve: () => {
             signal?.removeEventListener('abort', abort)
             resolve()
@@ -102,16 +122,10 @@ export function createManualClock(start: number = Date.now()): ManualClock {
       busy.add(settled)
     },
     async advance(milliseconds) {
-      const target = now + milliseconds
-      for (;;) {
-        await settle()
-        const [next] = [...waiting].sort((a, b) => a.due - b.due)
-        if (!next || next.due > target) break
-        now = next.due
-        waiting.delete(next)
-        next.resolve()
-      }
-      now = target
+      if (!Number.isInteger(milliseconds) || milliseconds < 0)
+        throw configInvalid('milliseconds must be a whole number from 0')
+      moved = moved.then(() => move(now + milliseconds))
+      await moved
     },
   }
 }

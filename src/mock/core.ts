@@ -1,6 +1,6 @@
 import type { Attempt } from './delivery/attempts.ts'
 import { createEngine, type Engine } from './delivery/engine.ts'
-import { type Happening, type MockEvent, requireEvent, selects, toHappenings } from './events.ts'
+import { type Happening, type MockEvent, requireEvent, selects, toHappening } from './events.ts'
 import { createFailureLog } from './failures.ts'
 import { createNotices, type Notices } from './notices.ts'
 import { type MockServiceOptions, type Options, toOptions } from './options.ts'
@@ -30,6 +30,9 @@ export interface Core {
   save(): Promise<void>
 }
 
+/** Node warns of errors and texts, and throws where it is given anything else. */
+const warn = (error: unknown): void => process.emitWarning(error instanceof Error ? error : String(error))
+
 /** By the ids of webhooks. */
 export type Selection = ReadonlyMap<string, readonly Happening[]>
 
@@ -50,7 +53,7 @@ export function createCore(given: MockServiceOptions): Core {
         service: servicePath(webhook),
       })
       // Nobody waits for this one: it comes with the end of a delivery.
-      if (change === 'switched_off') save().catch((error) => process.emitWarning(error))
+      if (change === 'switched_off') save().catch(warn)
     },
   })
   const state: State = {
@@ -67,6 +70,7 @@ export function createCore(given: MockServiceOptions): Core {
 
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
+    engine.changed()
     notices.emit({ type: 'restored' })
   }
 
@@ -80,13 +84,13 @@ export function createCore(given: MockServiceOptions): Core {
       const happened = events.map((event) => {
         const service = state.services.resolve(event)
         requireEvent(event, service, version)
-        return { service, happenings: toHappenings(event, clock.now()) }
+        return { service, happening: toHappening(event, clock.now()) }
       })
       const selected = new Map<string, Happening[]>()
-      for (const { service, happenings } of happened) {
+      for (const { service, happening } of happened) {
         for (const webhook of webhooks.list(service)) {
-          const wanted = happenings.filter(({ changeType }) => selects(webhook, changeType))
-          if (wanted.length > 0) selected.set(webhook.id, [...(selected.get(webhook.id) ?? []), ...wanted])
+          if (!selects(webhook, happening.changeType)) continue
+          selected.set(webhook.id, [...(selected.get(webhook.id) ?? []), happening])
         }
       }
       return selected

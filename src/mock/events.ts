@@ -1,5 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { configInvalid } from '../errors.ts'
-import { type ChangeType, POST_PERFORMED, subscriptionsOf, WILDCARD } from '../payload/change-types.ts'
+import {
+  type ChangeType,
+  FEATURE_CHANGE_TYPES,
+  POST_PERFORMED,
+  subscriptionsOf,
+  WILDCARD,
+} from '../payload/change-types.ts'
 import { check, eventSchema } from './schemas.ts'
 import type { Service, ServiceReference } from './services.ts'
 import { has, type ServiceVersion } from './versions.ts'
@@ -19,30 +26,43 @@ export interface MockEvent extends ServiceReference {
   taskName?: string | undefined
 }
 
-/** An event at its time, on a layer, as a webhook gathers it. */
+/** An event at its time, as webhooks gather it. */
 export interface Happening {
   changeType: string
   when: number
-  layerId: number
-  jobId?: string | undefined
+  /** Each once. */
+  layerIds: readonly number[]
+  /** The end of a job is the same job for every webhook. */
+  jobId: string
   taskName?: string | undefined
 }
 
+const FEATURE_NAMES: readonly string[] = FEATURE_CHANGE_TYPES
+
 /** @throws {WebhookError} `config_invalid` for an event that cannot happen on this service */
-export function requireEvent(event: MockEvent, service: Service, version: ServiceVersion): void {
+export function requireEvent(
+  event: MockEvent,
+  { serviceName, serviceType }: Service,
+  version: ServiceVersion,
+): void {
   check(eventSchema, event, 'event')
   const { changeType } = event
+  // No payload can be written of it; in a window it would spoil all that was gathered.
+  if (changeType.trim() !== changeType) throw configInvalid('changeType has white space around it')
   if (changeType === WILDCARD) throw configInvalid('changeType says what happened; * is for subscriptions')
   if (changeType === POST_PERFORMED && !has(version, 'post'))
     throw configInvalid(`${POST_PERFORMED} comes with version 11.3; this service has ${version}`)
-  if (service.serviceType === 'FeatureServer' && changeType.startsWith('esriJob'))
-    throw configInvalid(`${changeType} is the end of a job; ${service.serviceName} is a feature service`)
+  if (serviceType === 'FeatureServer' && changeType.startsWith('esriJob'))
+    throw configInvalid(`${changeType} is the end of a job; ${serviceName} is a feature service`)
+  if (serviceType === 'GPServer' && FEATURE_NAMES.includes(changeType))
+    throw configInvalid(
+      `${changeType} happens on feature services; ${serviceName} is a geoprocessing service`,
+    )
 }
 
-/** One happening for each layer. */
-export function toHappenings(event: MockEvent, now: number): Happening[] {
-  const { changeType, when = now, layerIds = [0], jobId, taskName } = event
-  return layerIds.map((layerId) => ({ changeType, when, layerId, jobId, taskName }))
+export function toHappening(event: MockEvent, now: number): Happening {
+  const { changeType, when = now, layerIds = [0], jobId = randomUUID(), taskName } = event
+  return { changeType, when, layerIds: [...new Set(layerIds)], jobId, taskName }
 }
 
 /** Whether a webhook is subscribed to it, by its name, a composite or the wildcard (specification, "Events"). */

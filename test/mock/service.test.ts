@@ -151,7 +151,8 @@ describe('services', () => {
       seed(FEATURE, { serviceType, id: serviceType, changeTypes: ['*'], hookUrl: receiver.url }),
     )
     const service = await start(both)
-    const attempts = await service.trigger({ ...created, serviceType: 'GPServer' })
+    const changeType = 'esriJobSucceeded'
+    const attempts = await service.trigger({ ...created, changeType, serviceType: 'GPServer' })
     expect(attempts.map(({ webhookId }) => webhookId)).toEqual(['GPServer'])
   })
 

@@ -97,7 +97,11 @@ export async function capture(respond: RequestListener = (_req, res) => res.end(
   const requests: Captured[] = []
   const server = createServer(async (req, res) => {
     const parts: Buffer[] = []
-    for await (const part of req) parts.push(part as Buffer)
+    try {
+      for await (const part of req) parts.push(part as Buffer)
+    } catch {
+      return // the sender hung up: nothing has arrived
+    }
     const { method = '', url = '', headers } = req
     requests.push({ method, url, headers, body: Buffer.concat(parts) })
     respond(req, res)

@@ -49,7 +49,7 @@ export async function attempt(
   // The network takes its own time, whatever the clock of the service says.
   const signal = AbortSignal.timeout(seconds * 1000)
   try {
-    if (isClosed()) throw new Error('the mock service is closed')
+    if (isClosed()) throw new Error(CLOSED)
     if (!mayReach(hookUrl, allowHosts)) throw new Error(HOST_REFUSED)
     made.answer = await transmit(delivery, number, { dispatcher, signal })
   } catch (error) {
@@ -59,6 +59,7 @@ export async function attempt(
   return made
 }
 
+export const CLOSED = 'the mock service is closed'
 export const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 
 /** Faults of the connection are those of the first attempt, so that the next can succeed. */

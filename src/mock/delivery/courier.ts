@@ -1,8 +1,9 @@
+import { setMaxListeners } from 'node:events'
 import fastq from 'fastq'
 import { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { DeliverySettings } from '../settings.ts'
-import { attempt, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
+import { attempt, CLOSED, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
 import type { Attempt } from './attempts.ts'
 
 /** What {@link createCourier} takes. */
@@ -29,9 +30,16 @@ export interface Delivered {
 
 /** Brings deliveries to their payload URLs, over connections that are kept open. */
 export interface Courier {
-  deliver(delivery: Delivery): Promise<Delivered>
-  /** One attempt more. */
-  again(delivery: Delivery, number: number): Promise<Attempt>
+  /** @param writing what is to be sent, once it is written: to be forgotten, or stopped, from now on */
+  deliver(writing: Promise<Delivery>): Promise<Delivered>
+  /**
+   * One attempt more.
+   *
+   * @param next its number, asked for when it begins: others may begin before
+   */
+  again(delivery: Delivery, next: () => number): Promise<Attempt>
+  /** Gives up all deliveries that wait for their time; what is on the wire is not tried again. */
+  forget(): void
   /** From now on nothing is held back, and nothing is tried again. */
   stop(): void
   /** Closes the connections. */
@@ -40,18 +48,24 @@ export interface Courier {
 
 const DELAYED = 5_000
 const REORDERED = 10_000
+/** Why waiting ends where nothing shall be sent any more. */
+const FORGOTTEN = 'forgotten'
+/** Errors of attempts that are no receiver's fault, and would be met again. */
+const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createCourier(options: CourierOptions): Courier {
   const { clock, settings, isWanted, record, finished } = options
   const dispatcher = new Agent()
-  const closing = new AbortController()
+  /** Ends all waiting. Those that have begun before stay ended. */
+  let patience = createPatience()
   let closed: Promise<void> | undefined
   const wire = fastq.promise(make, options.concurrency)
   /** Deliveries that are held back until the webhook's next one was sent. */
   const heldBack = new Map<string, () => void>()
 
-  async function make({ delivery, number }: { delivery: Delivery; number: number }): Promise<Attempt> {
+  async function make({ delivery, next }: { delivery: Delivery; next: () => number }): Promise<Attempt> {
     const { allowHosts } = options
+    const number = next()
     const seconds = settings().notificationTimeOutInSeconds
     const isClosed = (): boolean => closed !== undefined
     const making = attempt(delivery, number, { clock, dispatcher, allowHosts, seconds, isClosed, record })
@@ -61,53 +75,69 @@ export function createCourier(options: CourierOptions): Courier {
     return made
   }
 
-  /** Ends at once when the courier closes. @returns whether it was waited to the end */
-  async function wait(milliseconds: number, signal = closing.signal): Promise<boolean> {
+  /** @returns whether it was waited to the end */
+  async function wait(milliseconds: number, signal: AbortSignal): Promise<boolean> {
     return clock.wait(milliseconds, signal).then(
       () => true,
       () => false,
     )
   }
 
-  async function holdBack({ webhookId, fault }: Delivery): Promise<void> {
-    if (fault?.fault === 'delayed') await wait(fault.delay ?? DELAYED)
-    if (fault?.fault !== 'reordered') return
+  async function holdBack({ webhookId, fault }: Delivery, signal: AbortSignal): Promise<void> {
+    if (fault?.fault === 'delayed') await wait(fault.delay ?? DELAYED, signal)
+    // While one is held back, the next goes before it: held back as well, it would keep the order.
+    if (fault?.fault !== 'reordered' || heldBack.has(webhookId)) return
     const next = new AbortController()
-    const signal = AbortSignal.any([next.signal, closing.signal])
-    heldBack.get(webhookId)?.()
     const release = (): void => next.abort()
     heldBack.set(webhookId, release)
-    await wait(fault.delay ?? REORDERED, signal)
+    await wait(fault.delay ?? REORDERED, AbortSignal.any([next.signal, signal]))
     if (heldBack.get(webhookId) === release) heldBack.delete(webhookId)
   }
 
-  async function deliver(delivery: Delivery): Promise<Delivered> {
-    await holdBack(delivery)
-    const attempts: Attempt[] = []
+  async function deliver(writing: Promise<Delivery>): Promise<Delivered> {
+    const { signal } = patience
+    const delivery = await writing
     const { webhookId, fault } = delivery
+    await holdBack(delivery, signal)
+    const attempts: Attempt[] = []
+    if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
     for (let number = 1; ; number = attempts.length + 1) {
       const numbers = number === 1 && fault?.fault === 'two_at_once' ? [1, 2] : [number]
-      attempts.push(...(await Promise.all(numbers.map((number) => wire.push({ delivery, number })))))
+      attempts.push(
+        ...(await Promise.all(numbers.map((number) => wire.push({ delivery, next: () => number })))),
+      )
       heldBack.get(webhookId)?.()
+      if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
       if (attempts.some(succeeded)) break
-      if (attempts.at(-1)?.error === HOST_REFUSED) return { attempts, result: 'given_up' }
+      if (NEVER_SENT.includes(attempts.at(-1)?.error)) return { attempts, result: 'given_up' }
       const { notificationAttempts, notificationElapsedTimeInSeconds } = settings()
       if (attempts.length >= notificationAttempts) return { attempts, result: 'failed' }
-      const goOn = (await wait(notificationElapsedTimeInSeconds * 1000)) && isWanted(webhookId)
+      const goOn = (await wait(notificationElapsedTimeInSeconds * 1000, signal)) && isWanted(webhookId)
       if (!goOn) return { attempts, result: 'given_up' }
     }
     if (fault?.fault === 'duplicate')
-      attempts.push(await wire.push({ delivery, number: attempts.length + 1 }))
+      attempts.push(await wire.push({ delivery, next: () => attempts.length + 1 }))
     return { attempts, result: 'succeeded' }
   }
 
   return {
     deliver,
-    again: (delivery, number) => wire.push({ delivery, number }),
-    stop: () => closing.abort(),
+    again: (delivery, next) => wire.push({ delivery, next }),
+    forget() {
+      patience.abort(FORGOTTEN)
+      patience = createPatience()
+    },
+    stop: () => patience.abort(),
     close() {
       closed ??= dispatcher.close()
       return closed
     },
   }
+}
+
+/** However many deliveries wait: Node warns of more than ten listeners. */
+function createPatience(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }

@@ -4,12 +4,13 @@ import type { Options } from '../options.ts'
 import type { State } from '../snapshot.ts'
 import { has } from '../versions.ts'
 import { defaultSchedule, type ScheduleInfo, type Webhook } from '../webhook.ts'
+import type { Delivery } from './attempt.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempts.ts'
 import { type Courier, createCourier } from './courier.ts'
 import { createFaults, type FaultBox } from './faults.ts'
 import { createWindows } from './gather.ts'
 import { createPayloadWriter } from './payloads.ts'
-import { writeRequest } from './request.ts'
+import { requireSignatureOptions, writeRequest } from './request.ts'
 
 /** Turns what happens on services into deliveries. */
 export interface Engine {
@@ -23,17 +24,21 @@ export interface Engine {
   notify(webhookId: string, events: readonly Happening[]): Promise<Attempt[]>
   /** Sends a recorded attempt once more, byte for byte. */
   redeliver(attempt: Attempt): Promise<Attempt>
-  /** A webhook was edited, switched off or deleted. */
-  changed(webhookId: string): void
-  /** Forgets what was gathered and recorded, and all faults. */
+  /** A webhook was edited, switched off or deleted; without an id, there are others now. */
+  changed(webhookId?: string): void
+  /** Forgets what was gathered and recorded, what waits for its next attempt, and all faults. */
   clear(): void
   /** Sends what was gathered, and waits for what is on the wire; nothing is tried again. */
   close(): Promise<void>
 }
 
-/** @param finished called when an attempt has ended */
+/**
+ * @param finished called when an attempt has ended
+ * @throws {WebhookError} `config_invalid`
+ */
 export function createEngine(state: State, options: Options, finished: (attempt: Attempt) => void): Engine {
   const { clock, version, gather, dialect } = options
+  requireSignatureOptions(options.signature)
   const log = createAttemptLog()
   const faults = createFaults()
   const writePayloads = createPayloadWriter(options, clock.now)
@@ -67,17 +72,16 @@ export function createEngine(state: State, options: Options, finished: (attempt:
     return (await Promise.all(deliveries)).flat()
   }
 
-  async function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
-    const fault = faults.take(webhook.id)
-    const request = await writeRequest(webhook, payload, options, fault?.fault)
+  async function write(webhook: Readonly<Webhook>, payload: unknown): Promise<Delivery> {
     const { id: webhookId, hookUrl } = webhook
-    const { attempts, result } = await courier.deliver({
-      id: randomUUID(),
-      webhookId,
-      hookUrl,
-      request,
-      fault,
-    })
+    const fault = faults.take(webhookId)
+    const request = await writeRequest(webhook, payload, options, fault?.fault)
+    return { id: randomUUID(), webhookId, hookUrl, request, fault }
+  }
+
+  async function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
+    const { id: webhookId } = webhook
+    const { attempts, result } = await courier.deliver(write(webhook, payload))
     // Of hosted services a success resets the count (field facts, "Delivery").
     if (result === 'succeeded' && dialect === 'hosted') state.failures.clear(webhookId)
     if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
@@ -102,14 +106,16 @@ export function createEngine(state: State, options: Options, finished: (attempt:
       if (schedule?.state === 'disabled') return Promise.resolve([])
       return track(schedule ? windows.add(webhookId, events) : invoke(webhookId, events))
     },
-    redeliver({ deliveryId: id, webhookId, hookUrl, request }) {
-      const numbers = log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
+    redeliver({ deliveryId: id, webhookId, hookUrl, request, number }) {
       const delivery = { id, webhookId, hookUrl, request, fault: undefined }
-      return track(courier.again(delivery, Math.max(...numbers) + 1))
+      const numbers = (): number[] =>
+        log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
+      return track(courier.again(delivery, () => Math.max(number, ...numbers()) + 1))
     },
     changed: windows.changed,
     clear() {
       windows.clear()
+      courier.forget()
       log.clear()
       faults.clear()
     },

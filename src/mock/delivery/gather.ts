@@ -15,8 +15,8 @@ export interface WindowsOptions<E, R> {
 export interface Windows<E, R> {
   /** @returns what the window's delivery came to, once it has closed */
   add(webhookId: string, events: readonly E[]): Promise<R[]>
-  /** The webhook has changed, and with it perhaps the schedule. */
-  changed(webhookId: string): void
+  /** The webhook has changed, and with it perhaps the schedule; without an id, all webhooks. */
+  changed(webhookId?: string): void
   /** Drops all that was gathered. */
   clear(): void
   /** Closes all windows now; those to come close at once. */
@@ -39,10 +39,15 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
   const windows = new Map<string, Window<E, R>>()
   let closed = false
 
+  /** How long it stays open: 0 or less once it is over. */
+  function timeLeft(webhookId: string, { openedAt }: Window<E, R>): number {
+    const schedule = scheduleOf(webhookId)
+    return schedule ? windowEnd(schedule, openedAt) - clock.now() : 0
+  }
+
   async function run(webhookId: string, window: Window<E, R>): Promise<R[]> {
     while (!closed && !window.dropped && window.events.length < MAX_EVENTS) {
-      const schedule = scheduleOf(webhookId)
-      const left = schedule ? windowEnd(schedule, window.openedAt) - clock.now() : 0
+      const left = timeLeft(webhookId, window)
       if (left <= 0) break
       window.wake = new AbortController()
       await clock.wait(left, window.wake.signal).catch(() => {}) // woken: look again
@@ -54,7 +59,9 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
   return {
     add(webhookId, events) {
       const open = windows.get(webhookId)
-      if (open) {
+      // A timer may be late: what happens once a window is over belongs to the next.
+      if (open && timeLeft(webhookId, open) <= 0) open.wake.abort()
+      else if (open) {
         open.events.push(...events)
         if (open.events.length >= MAX_EVENTS) open.wake.abort()
         return open.done
@@ -71,7 +78,8 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
       return window.done
     },
     changed(webhookId) {
-      windows.get(webhookId)?.wake.abort()
+      const changed = webhookId === undefined ? [...windows.values()] : [windows.get(webhookId)]
+      for (const window of changed) window?.wake.abort()
     },
     clear() {
       for (const window of windows.values()) {

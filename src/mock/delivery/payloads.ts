@@ -1,5 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
+import {
+  type ChangesUrlEncoding,
+  createPayload,
+  type Dialect,
+  type PayloadEvent,
+} from '../../testing/index.ts'
 import type { Happening } from '../events.ts'
 import { servicePath } from '../services.ts'
 import type { Webhook } from '../webhook.ts'
@@ -14,7 +18,9 @@ export interface PayloadOptions {
 /** Writes the payloads that carry these events to a webhook: one for each delivery. */
 export type PayloadWriter = (webhook: Readonly<Webhook>, events: readonly Happening[]) => unknown[]
 
+/** @throws {WebhookError} `config_invalid` for an option that would fail at every delivery */
 export function createPayloadWriter(options: PayloadOptions, now: () => number): PayloadWriter {
+  createPayload('FeaturesCreated', { changesUrl: options.changesUrl })
   /** The last generation of each service; the next changes are newer. */
   const generations = new Map<string, number>()
 
@@ -29,11 +35,10 @@ export function createPayloadWriter(options: PayloadOptions, now: () => number):
     const { folderName, serviceName, serviceType, name, id } = webhook
     const { dialect, changesUrl } = options
     const details = { folderName, serviceName, serviceType, name, id, changesUrl }
-    const named = [...new Map(events.map((event) => [`${event.changeType} ${event.when}`, event])).values()]
     if (serviceType === 'GPServer') {
-      const { jobId = randomUUID(), taskName } = events[0] as Happening
+      const { jobId, taskName } = events[0] as Happening
       // Hosted services run no jobs; where one is mixed in, it speaks the specification's dialect.
-      return createPayload(named, {
+      return createPayload(toPayloadEvents(events), {
         ...details,
         jobId,
         taskName,
@@ -41,9 +46,15 @@ export function createPayloadWriter(options: PayloadOptions, now: () => number):
       })
     }
     const serverGens = nextGenerations(webhook)
-    if (dialect !== 'hosted') return createPayload(named, { ...details, serverGens, dialect })
+    if (dialect !== 'hosted')
+      return createPayload(toPayloadEvents(events), { ...details, serverGens, dialect })
     return byLayer(events).flatMap((layer) =>
-      createPayload(layer, { ...details, serverGens, dialect, layerIds: [layer[0]?.layerId ?? 0] }),
+      createPayload(toPayloadEvents(layer), {
+        ...details,
+        serverGens,
+        dialect,
+        layerIds: layer[0]?.layerIds,
+      }),
     )
   }
 
@@ -58,8 +69,18 @@ export function createPayloadWriter(options: PayloadOptions, now: () => number):
   }
 }
 
+const toPayloadEvents = (events: readonly Happening[]): PayloadEvent[] =>
+  events.map(({ changeType, when }) => ({ changeType, when }))
+
+/** What happened on each layer, as if there were no others. */
 function byLayer(events: readonly Happening[]): Happening[][] {
   const layers = new Map<number, Happening[]>()
-  for (const event of events) layers.set(event.layerId, [...(layers.get(event.layerId) ?? []), event])
+  for (const event of events) {
+    for (const layerId of event.layerIds) {
+      const layer = layers.get(layerId) ?? []
+      layers.set(layerId, layer)
+      layer.push({ ...event, layerIds: [layerId] })
+    }
+  }
   return [...layers.values()]
 }

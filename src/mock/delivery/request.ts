@@ -14,6 +14,11 @@ export interface RequestOptions {
   signature: SignatureOptions
 }
 
+/** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
+export function requireSignatureOptions(signature: SignatureOptions): void {
+  createSigner({ ...signature, signatureKey: 'any' })
+}
+
 /** Writes the request that carries a payload, with the fault that it is to have. */
 export async function writeRequest(
   webhook: Readonly<Webhook>,
@@ -25,21 +30,28 @@ export async function writeRequest(
   return CORRUPTIONS[fault as keyof typeof CORRUPTIONS]?.(request) ?? request
 }
 
-/** Without a key, and before version 11.2, there is no signature. */
+/** Without a key, and before version 11.2, there is no signature; but for `wrong_key` there always is one. */
 async function signed(
-  { signatureKey, contentType, payloadFormat }: Readonly<Webhook>,
+  webhook: Readonly<Webhook>,
   payload: unknown,
   { version, dialect, signature }: RequestOptions,
   fault: FaultName | undefined,
 ): Promise<SignedRequest> {
+  const { contentType, payloadFormat } = webhook
   const format = { ...signature, contentType, payloadFormat }
-  if (fault === 'wrong_key') return createSigner({ ...format, signatureKey: randomBytes(32) }).sign(payload)
-  if (signatureKey && fault !== 'unsigned' && dialect !== 'organization' && has(version, 'signature'))
+  const signatureKey = keyOf(webhook, fault)
+  if (signatureKey && dialect !== 'organization' && (has(version, 'signature') || fault === 'wrong_key'))
     return createSigner({ ...format, signatureKey }).sign(payload)
   const headers: Record<string, string> = { 'content-type': contentType }
   // An organization sends its secret as it is (field facts, "Three dialects share the word webhook").
-  if (signatureKey && fault !== 'unsigned' && dialect === 'organization') headers.secret = signatureKey
+  if (signatureKey && dialect === 'organization') headers.secret = signatureKey
   return { method: 'POST', headers, body: writeBody(payload, format) }
+}
+
+/** Empty for a request that bears no sign of a key. */
+function keyOf({ signatureKey }: Readonly<Webhook>, fault: FaultName | undefined): string {
+  if (fault === 'wrong_key') return randomBytes(32).toString('hex')
+  return fault === 'unsigned' ? '' : signatureKey
 }
 
 /** What is done to a request after it was signed. */

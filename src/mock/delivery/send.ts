@@ -55,5 +55,12 @@ export async function readText(body: AsyncIterable<Uint8Array>): Promise<string>
 /** Whether a delivery may go there: to this machine, or to a host that was allowed by name. */
 export function mayReach(url: string, allowHosts: readonly string[]): boolean {
   const { hostname } = new URL(url)
-  return isLoopback(hostname) || allowHosts.some((host) => host.toLowerCase() === hostname)
+  return isLoopback(hostname) || allowHosts.some((host) => toHostname(host) === hostname)
+}
+
+/** A host as URLs write it: in lower case and ASCII, an address of version 6 in brackets. Undefined for what is none. */
+function toHostname(host: string): string | undefined {
+  const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`
+  if (/[/?#@\\\s]/.test(host) || !URL.canParse(url)) return undefined
+  return new URL(url).hostname
 }

@@ -4,7 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import net from 'node:net'
 import { type Attempt, createManualClock, type MockServiceOptions } from 'geohook/mock'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { capture, create, FEATURE, seed } from './support.ts'
+import { capture, create, FEATURE, seed } from '../support.ts'
 
 const created = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 const REFUSED = 'the host is not on this machine and not in allowHosts'
@@ -96,6 +96,29 @@ describe('a host that is not allowed is never contacted', () => {
     expect((await deliverTo(url.replace('receiver', 'x.receiver'), options)).error).toBe(REFUSED)
     expect((await deliverTo(url.replace('receiver.', ''), options)).error).toBe(REFUSED)
     expect(receiver.requests).toHaveLength(1)
+  })
+
+  it.each([
+    ['an address of version 6, as it stands in a URL', '[::ffff:127.0.0.1]', '[::ffff:127.0.0.1]'],
+    ['or without the brackets, or written otherwise', '::FFFF:7f00:1', '[::ffff:127.0.0.1]'],
+    ['a name that is not ASCII', 'bücher.example', 'BÜCHER.example'],
+    ['or its form in ASCII', 'xn--bcher-kva.example', 'bücher.example'],
+  ])('allowHosts: %s', async (_, allowed, host) => {
+    const receiver = await capture()
+    if (host.endsWith('example')) resolveTo(LOOPBACK)
+    const url = `http://${host}:${receiver.port}/hook`
+    expect((await deliverTo(url, { allowHosts: ['other.example'] })).error).toBe(REFUSED)
+    const connect = vi.spyOn(net, 'connect')
+    const { answer, error } = await deliverTo(url, { allowHosts: ['other.example', allowed] })
+    expect(connect).toHaveBeenCalledOnce()
+    expect(error).not.toBe(REFUSED)
+    // Not every machine has version 6; that the attempt is made is what counts.
+    if (host.endsWith('example')) expect(answer?.status).toBe(200)
+  })
+
+  it('allowHosts: what is no host allows nothing', async () => {
+    const allowHosts = ['', ' ', '*', '.', 'http://10.0.0.1', '10.0.0.1:80', '10.0.0.1/', 'a@10.0.0.1', '[']
+    expect((await deliverTo('http://10.0.0.1/', { allowHosts })).error).toBe(REFUSED)
   })
 
   it('an answer cannot send the delivery elsewhere', async () => {

@@ -1,8 +1,8 @@
 import { parsePayload, verify } from 'geohook'
 import type { MockService } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FORM_TYPE, KEY } from '../helpers/deliver.ts'
-import { type Capture, type Captured, capture, FEATURE, pathOf, post, same, seed, start } from './support.ts'
+import { FORM_TYPE, KEY } from '../../helpers/deliver.ts'
+import { type Capture, type Captured, capture, FEATURE, pathOf, post, same, seed, start } from '../support.ts'
 
 const create = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 

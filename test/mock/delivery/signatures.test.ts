@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { createReceiver, parsePayload, verify } from 'geohook'
 import { type Attempt, createManualClock, type SignatureOptions } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FORM_TYPE, JSON_TYPE, KEY } from '../helpers/deliver.ts'
-import { type Captured, capture, FEATURE, JOB, seed, start } from './support.ts'
+import { FORM_TYPE, JSON_TYPE, KEY } from '../../helpers/deliver.ts'
+import { type Captured, capture, FEATURE, JOB, seed, start } from '../support.ts'
 
 const NOW = 1730385704000
 const create = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }

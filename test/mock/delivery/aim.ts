@@ -1,0 +1,72 @@
+import express from 'express'
+import { createReceiver, type DuplicateStore } from 'geohook'
+import { webhook } from 'geohook/express'
+import type { MockService, MockServiceOptions } from 'geohook/mock'
+import { onTestFinished } from 'vitest'
+import { FORM_TYPE, JSON_TYPE, KEY } from '../../helpers/deliver.ts'
+import { listen } from '../../helpers/mounts.ts'
+import { createRecorder, type Recorder } from '../../helpers/recorder.ts'
+import { create, seed } from '../support.ts'
+import { PLAIN } from './support.ts'
+
+/** Remembers in memory, as the contract of the store says. */
+export function memory(): DuplicateStore {
+  const states = new Map<string, 'busy' | 'done'>()
+  return {
+    async claim(id) {
+      const state = states.get(id)
+      if (!state) states.set(id, 'busy')
+      return state ?? 'claimed'
+    },
+    async done(id) {
+      states.set(id, 'done')
+    },
+    async release(id) {
+      states.delete(id)
+    },
+  }
+}
+
+/** How the mock writes requests: all three ways that a signature can travel. */
+export const FORMS = {
+  'JSON, signed in the header': {},
+  'a form, signed in the header': { contentType: FORM_TYPE },
+  'a form, signed in a field': { contentType: FORM_TYPE, signatureIn: 'field' },
+} as const
+export type Form = keyof typeof FORMS
+export const forms = Object.keys(FORMS) as Form[]
+
+export interface Aimed {
+  service: MockService
+  recorder: Recorder
+  /** The change types that the handler has been given. */
+  handled: string[]
+}
+
+/** A mock service aimed at our own receiver in Express. */
+export async function aim(
+  form: Form = 'JSON, signed in the header',
+  { handle, duplicates }: { handle?: (recorder: Recorder) => unknown; duplicates?: DuplicateStore } = {},
+  options: MockServiceOptions = {},
+): Promise<Aimed> {
+  const recorder = createRecorder()
+  const handled: string[] = []
+  const receiver = createReceiver({
+    signatureKey: KEY,
+    bodyTimeout: 150,
+    observer: recorder.observer,
+    duplicates,
+  }).on('*', async ({ changeType }) => {
+    handled.push(changeType)
+    await handle?.(recorder)
+  })
+  const mounted = await listen(express().post('/hook', webhook(receiver)))
+  onTestFinished(mounted.close)
+  const { contentType, signatureIn }: { contentType?: typeof FORM_TYPE; signatureIn?: 'field' } = FORMS[form]
+  const service = create([seed(PLAIN, { hookUrl: mounted.url, contentType: contentType ?? JSON_TYPE })], {
+    settings: { notificationAttempts: 2, notificationElapsedTimeInSeconds: 0 },
+    signature: { signatureIn },
+    ...options,
+  })
+  return { service, recorder, handled }
+}

@@ -1,0 +1,201 @@
+import type { ManualClock, MockService, Webhook } from 'geohook/mock'
+import { describe, expect, it } from 'vitest'
+import { FORM_TYPE, signatureOf } from '../../helpers/deliver.ts'
+import { pathOf, post, same, seed } from '../support.ts'
+import { alter, CREATED, createAt, every, NOW, PLAIN, payloadOf, receive, type Waiting } from './support.ts'
+
+const MINUTE = 60_000
+const DELETED = { ...CREATED, changeType: 'FeaturesDeleted' }
+
+interface Open {
+  service: MockService
+  clock: ManualClock
+  receiver: Waiting
+  /** The webhook, edited as the administration does it. */
+  edit(parameters: Record<string, string>): Promise<void>
+  triggered: Promise<unknown[]>
+}
+
+/** A window of a minute, ten seconds old, that holds two events. */
+async function open(): Promise<Open> {
+  const receiver = await receive()
+  const webhook = seed(PLAIN, { hookUrl: receiver.url, scheduleInfo: every(1, 'minute') })
+  const { service, clock } = createAt([webhook])
+  await service.listen()
+  const triggered = service.trigger(CREATED)
+  await clock.advance(10_000)
+  await service.trigger([]) // nothing happened: nothing is added, nobody waits
+  service.trigger(DELETED).catch(() => {})
+  return {
+    service,
+    clock,
+    receiver,
+    triggered,
+    async edit(parameters) {
+      const { status } = await post(service, `${pathOf(webhook)}/edit`, { ...same(webhook), ...parameters })
+      expect(status).toBe(200)
+    },
+  }
+}
+
+const schedule = (changes: object): Record<string, string> => ({ scheduleInfo: JSON.stringify(changes) })
+const lengthsOf = ({ requests }: Waiting): number[] => requests.map((r) => payloadOf(r).events.length)
+
+describe('an edit while a window is open: the delivery uses the webhook as it is when the window closes', () => {
+  it('nothing has changed', async () => {
+    const { clock, receiver, triggered } = await open()
+    await clock.advance(MINUTE)
+    expect(await triggered).toMatchObject([{ sentAt: NOW + MINUTE }])
+    expect(lengthsOf(receiver)).toEqual([2])
+  })
+
+  it('a new payload URL', async () => {
+    const { clock, receiver, edit } = await open()
+    const elsewhere = await receive()
+    await edit({ hookUrl: elsewhere.url })
+    await clock.advance(MINUTE)
+    expect([lengthsOf(receiver), lengthsOf(elsewhere)]).toEqual([[], [2]])
+  })
+
+  it('a new key, name, content type and format', async () => {
+    const { clock, receiver, edit } = await open()
+    await edit({ signatureKey: 'parcels2027', name: 'renamed' })
+    await edit({ name: 'renamed', payloadFormat: 'pjson', contentType: FORM_TYPE })
+    await clock.advance(MINUTE)
+    const [{ body, headers }] = receiver.requests as [Waiting['requests'][number]]
+    expect(headers).toMatchObject({
+      'content-type': FORM_TYPE,
+      'x-service': signatureOf(body, 'parcels2027'),
+    })
+    const text = new URLSearchParams(body.toString()).get('payload') ?? ''
+    expect(text).toMatch(/^\{\n {2}"serviceType"/)
+    expect(JSON.parse(text).name).toBe('renamed')
+  })
+
+  it('other change types: what they do not select is dropped', async () => {
+    const { clock, receiver, edit } = await open()
+    await edit({ changeTypes: 'FeaturesDeleted' })
+    await clock.advance(MINUTE)
+    const names = receiver.requests.map((r) => payloadOf(r).events.map(({ eventType }) => eventType))
+    expect(names).toEqual([['FeaturesDeleted']])
+  })
+
+  it('change types that select nothing: nothing is sent', async () => {
+    const { clock, receiver, edit, triggered } = await open()
+    await edit({ changeTypes: 'LayerSchemaChanged' })
+    await clock.advance(MINUTE)
+    expect([await triggered, receiver.requests]).toEqual([[], []])
+  })
+
+  it('more change types: what happened before them was not gathered', async () => {
+    const receiver = await receive()
+    const webhook = seed(PLAIN, {
+      hookUrl: receiver.url,
+      scheduleInfo: every(1, 'minute'),
+      changeTypes: ['FeaturesDeleted'],
+    })
+    const { service, clock } = createAt([webhook])
+    await service.trigger(CREATED)
+    alter(service, { changeTypes: ['*'] })
+    const triggered = service.trigger(DELETED)
+    await clock.advance(MINUTE)
+    await triggered
+    expect(lengthsOf(receiver)).toEqual([1])
+  })
+
+  it.each<[string, object, number]>([
+    ['shorter', { recurrenceInfo: { interval: 30, frequency: 'second' } }, 30_000],
+    ['longer', { recurrenceInfo: { interval: 1, frequency: 'day' } }, 86_400_000],
+    ['so short that it is over', { recurrenceInfo: { interval: 1, frequency: 'second' } }, 10_000],
+    ['that begins later', { startAt: NOW + 47_000 }, 47_000],
+    ['that began earlier', { startAt: NOW - 45_000 }, 15_000],
+  ])('a schedule that is %s', async (_, changes, closes) => {
+    const { clock, receiver, edit, triggered } = await open()
+    await edit(schedule(changes))
+    await clock.advance(closes - 10_000)
+    expect(await triggered).toMatchObject([{ sentAt: NOW + closes }])
+    expect(lengthsOf(receiver)).toEqual([2])
+  })
+
+  it('a schedule that is disabled: nothing is sent', async () => {
+    const { service, clock, receiver, edit, triggered } = await open()
+    await edit(schedule({ state: 'disabled' }))
+    expect(await service.trigger(CREATED)).toEqual([])
+    await clock.advance(MINUTE)
+    expect([await triggered, receiver.requests]).toEqual([[], []])
+  })
+
+  it('a schedule that is disabled and enabled again: what was gathered is sent', async () => {
+    const { clock, receiver, edit } = await open()
+    await edit(schedule({ state: 'disabled' }))
+    await clock.advance(20_000)
+    await edit(schedule({ state: 'enabled' }))
+    await clock.advance(MINUTE)
+    expect(lengthsOf(receiver)).toEqual([2])
+  })
+
+  it('inactive: nothing is sent, and whoever waits hears it at once', async () => {
+    const { clock, receiver, edit, triggered } = await open()
+    await edit({ active: 'false' })
+    expect(await triggered).toEqual([])
+    await clock.advance(MINUTE)
+    expect(receiver.requests).toEqual([])
+  })
+
+  it('deleted: nothing is sent, and whoever waits hears it at once', async () => {
+    const { service, clock, receiver, triggered } = await open()
+    await post(service, `${pathOf(PLAIN)}/delete`, {})
+    expect(await triggered).toEqual([])
+    await clock.advance(MINUTE)
+    expect(receiver.requests).toEqual([])
+  })
+
+  it('an edit of another webhook changes nothing', async () => {
+    const { service, clock, receiver } = await open()
+    service.restore({
+      ...service.snapshot(),
+      webhooks: [
+        ...service.snapshot().webhooks,
+        seed(PLAIN, { id: 'other', name: 'other' } as Partial<Webhook>),
+      ],
+    })
+    await clock.advance(49_999)
+    expect(lengthsOf(receiver)).toEqual([])
+    await clock.advance(1)
+    expect(lengthsOf(receiver)).toEqual([2])
+  })
+})
+
+describe('while a window is open', () => {
+  it('restore() puts another schedule in place: it holds at once', async () => {
+    const { service, clock, receiver, triggered } = await open()
+    alter(service, { scheduleInfo: every(30, 'second') })
+    await clock.advance(20_000)
+    expect(await triggered).toMatchObject([{ sentAt: NOW + 30_000 }])
+    expect(lengthsOf(receiver)).toEqual([2])
+  })
+
+  it('restore() without the webhook: nothing is sent, and whoever waits hears it at once', async () => {
+    const { service, receiver, triggered } = await open()
+    service.restore({})
+    expect(await triggered).toEqual([])
+    expect(receiver.requests).toEqual([])
+  })
+
+  it('reset() drops what was gathered, and whoever waits hears it at once', async () => {
+    const { service, clock, receiver, triggered } = await open()
+    service.reset()
+    expect(await triggered).toEqual([])
+    const next = service.trigger(CREATED)
+    await clock.advance(MINUTE)
+    await next
+    expect(lengthsOf(receiver)).toEqual([1])
+  })
+
+  it('close() sends what was gathered, at once', async () => {
+    const { service, receiver, triggered } = await open()
+    await service.close()
+    expect(lengthsOf(receiver)).toEqual([2])
+    expect(await triggered).toMatchObject([{ sentAt: NOW + 10_000, answer: { status: 200 } }])
+  })
+})
