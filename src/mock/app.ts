@@ -4,23 +4,13 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { configInvalid } from '../errors.ts'
 import { type ChangeType, subscriptionsOf } from '../payload/change-types.ts'
-import { type Attempt, createSender, type SignatureOptions } from './delivery.ts'
-import { administration } from './routes/administration.ts'
-import { type Service, type ServiceSeed, servicePath, toService } from './services.ts'
-import { createWebhookStore, type Webhook, type WebhookSeed } from './webhooks.ts'
-
-/** What {@link createMockService} takes. */
-export interface MockServiceOptions {
-  /** Services without webhooks yet; those that `webhooks` name are there anyway. */
-  services?: readonly ServiceSeed[] | undefined
-  webhooks?: readonly WebhookSeed[] | undefined
-  /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix. */
-  signature?: SignatureOptions | undefined
-  /** Hosts (names or addresses, without a port) that deliveries may go to beside this machine. Default: none. */
-  allowHosts?: readonly string[] | undefined
-  /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
-  clock?: (() => number) | undefined
-}
+import { administration } from './administration/routes.ts'
+import { type Attempt, createSender } from './delivery/deliver.ts'
+import { createFailureLog } from './failures.ts'
+import { type MockServiceOptions, toOptions } from './options.ts'
+import { createServiceRegistry } from './services.ts'
+import { restoreSnapshot, type Snapshot, type State, toSnapshot } from './snapshot.ts'
+import { createWebhookStore } from './webhooks.ts'
 
 /** Something that happens on a service. */
 export interface MockEvent {
@@ -60,7 +50,7 @@ export interface MockService {
    */
   trigger(event: MockEvent): Promise<Attempt[]>
   /** Copies of all services and webhooks, with their keys. */
-  snapshot(): { services: Service[]; webhooks: Webhook[] }
+  snapshot(): Snapshot
   /** Stops listening at once, and waits for deliveries that are under way; later ones fail. */
   close(): Promise<void>
 }
@@ -85,37 +75,23 @@ export interface MockService {
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const {
-    services: seeds = [],
-    webhooks: webhookSeeds = [],
-    signature = {},
-    allowHosts = [],
-    clock = Date.now,
-  } = options
-  const services = new Map(
-    [...seeds, ...webhookSeeds].map(toService).map((service) => [servicePath(service), service]),
-  )
-  const webhooks = createWebhookStore(webhookSeeds, clock)
-  const sender = createSender({ signature, allowHosts, clock })
+  const settled = toOptions(options)
+  const { clock, settings } = settled
+  const state: State = {
+    services: createServiceRegistry(),
+    webhooks: createWebhookStore({ now: clock.now, onChange: () => {} }),
+    failures: createFailureLog(),
+    settings,
+  }
+  const seed = { services: settled.services, webhooks: settled.webhooks }
+  restoreSnapshot(state, seed, settings)
+  const sender = createSender({ ...settled, clock: clock.now })
+  const save = async (): Promise<void> => settled.save?.(toSnapshot(state))
   const app = express()
     .disable('x-powered-by')
-    .use(administration([...services.values()], webhooks))
+    .use(administration({ state, options: settled, save }))
   let server: Server | undefined
   let url = ''
-
-  function findService({ serviceName, serviceType, folderName = '' }: MockEvent): Service {
-    const found = [...services.values()].filter(
-      (service) =>
-        service.serviceName === serviceName &&
-        service.folderName === folderName &&
-        (serviceType === undefined || service.serviceType === serviceType),
-    )
-    if (found.length === 1) return found[0] as Service
-    const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
-    throw configInvalid(
-      found.length === 0 ? `there is no service ${name}` : `serviceType is needed for ${name}`,
-    )
-  }
 
   return {
     app,
@@ -136,16 +112,16 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       return url
     },
     async trigger(event) {
-      const service = findService(event)
+      const service = state.services.resolve(event)
       const names = subscriptionsOf(event.changeType)
-      const selected = webhooks
+      const selected = state.webhooks
         .list(service)
         .filter((webhook) => webhook.active && webhook.changeTypes.some((name) => names.includes(name)))
-      const { changeType, jobId, taskName, when = clock() } = event
+      const { changeType, jobId, taskName, when = clock.now() } = event
       const details = { when, ...(jobId ? { jobId } : {}), ...(taskName ? { taskName } : {}) }
       return Promise.all(selected.map((webhook) => sender.deliver(webhook, [changeType], details)))
     },
-    snapshot: () => ({ services: structuredClone([...services.values()]), webhooks: webhooks.list() }),
+    snapshot: () => toSnapshot(state),
     async close() {
       if (server?.listening) {
         url = ''

@@ -1,16 +1,19 @@
+import { configInvalid } from '../errors.ts'
 import type { ServiceName } from '../payload/event.ts'
 
 /** A geoprocessing or feature service. */
 export interface Service extends ServiceName {
-  serviceType: 'FeatureServer' | 'GPServer'
+  serviceType: ServiceType
 }
+
+export type ServiceType = 'FeatureServer' | 'GPServer'
 
 /** A service to start with. */
 export interface ServiceSeed {
   serviceName: string
-  serviceType: 'FeatureServer' | 'GPServer'
+  serviceType: ServiceType
   /** Default `''`, the root folder. */
-  folderName?: string
+  folderName?: string | undefined
 }
 
 export const toService = ({ folderName = '', serviceName, serviceType }: ServiceSeed): Service => ({
@@ -22,3 +25,43 @@ export const toService = ({ folderName = '', serviceName, serviceType }: Service
 /** The service as it stands in a path: `[folder/]<serviceName>.<serviceType>` (specification, "Endpoints"). */
 export const servicePath = ({ folderName, serviceName, serviceType }: Service): string =>
   `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
+
+/** The services of a mock. */
+export interface ServiceRegistry {
+  list(): Service[]
+  /** @param path as {@link servicePath} writes it */
+  find(path: string): Service | undefined
+  /**
+   * The one service that is meant.
+   *
+   * @throws {WebhookError} `config_invalid` where there is none, or both types share the name
+   */
+  resolve(name: ServiceReference): Service
+  restore(services: readonly ServiceSeed[]): void
+}
+
+/** A service by its name; `serviceType` is needed where both types share it. */
+export type ServiceReference = Omit<ServiceSeed, 'serviceType'> & { serviceType?: ServiceType | undefined }
+
+export function createServiceRegistry(): ServiceRegistry {
+  const services = new Map<string, Service>()
+  return {
+    list: () => [...services.values()],
+    find: (path) => services.get(path),
+    resolve({ folderName = '', serviceName, serviceType }) {
+      const types: ServiceType[] = serviceType ? [serviceType] : ['FeatureServer', 'GPServer']
+      const found = types.flatMap(
+        (type) => services.get(servicePath({ folderName, serviceName, serviceType: type })) ?? [],
+      )
+      if (found.length === 1) return found[0] as Service
+      const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
+      throw configInvalid(
+        found.length === 0 ? `there is no service ${name}` : `serviceType is needed for ${name}`,
+      )
+    },
+    restore(seeds) {
+      services.clear()
+      for (const service of seeds.map(toService)) services.set(servicePath(service), Object.freeze(service))
+    },
+  }
+}

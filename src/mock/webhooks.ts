@@ -1,141 +1,120 @@
-import { randomUUID } from 'node:crypto'
 import { configInvalid } from '../errors.ts'
-import { WILDCARD } from '../payload/change-types.ts'
 import { requireTrimmed } from '../signature/keyring.ts'
-import type { Service, ServiceSeed } from './services.ts'
-import { servicePath, toService } from './services.ts'
+import { type Service, servicePath } from './services.ts'
+import { toWebhook, type Webhook, type WebhookChanges, type WebhookSeed, withSchedule } from './webhook.ts'
 
-/** When a feature service gathers events (specification, "scheduleInfo object"). */
-export interface ScheduleInfo {
-  name: string
-  state: string
-  startAt: number
-  recurrenceInfo: { interval: number; frequency: string }
-}
+/** What happened to a webhook. */
+export type WebhookChange = 'created' | 'edited' | 'deleted' | 'switched_off'
 
-/** A webhook, with the specification's fields in their order (specification, "Webhook"). */
-export interface Webhook {
-  id: string
-  folderName: string
-  serviceName: string
-  serviceType: 'FeatureServer' | 'GPServer'
-  name: string
-  changeTypes: string[]
-  signatureKey: string
-  hookUrl: string
-  active: boolean
-  contentType: 'application/json' | 'application/x-www-form-urlencoded'
-  /** Empty for a geoprocessing webhook. */
-  scheduleInfo: ScheduleInfo | Record<string, never>
-  payloadFormat: 'json' | 'pjson'
-  /** Milliseconds since 1970. */
-  created: number
-  /** Milliseconds since 1970. */
-  modified: number
-  ownerId: string
-  modifiedId: string
-}
-
-/** A webhook to start with: its service, its name and its payload URL; all else has a default. */
-export type WebhookSeed = ServiceSeed & Pick<Webhook, 'name' | 'hookUrl'> & Partial<Webhook>
-
-/** What an edit may change. */
-export type WebhookChanges = Partial<
-  Pick<
-    Webhook,
-    'name' | 'changeTypes' | 'signatureKey' | 'hookUrl' | 'active' | 'contentType' | 'payloadFormat'
-  >
-> & {
-  /** The members that are given; the others stay. */
-  scheduleInfo?: Partial<ScheduleInfo>
-}
-
-/** The webhooks of a mock service. What it gives out are copies. */
+/** The webhooks of a mock service. What it gives out never changes: an edit makes a new object. */
 export interface WebhookStore {
-  list(service?: Service): Webhook[]
-  find(service: Service, id: string): Webhook | undefined
-  /** Whether another webhook of the same service has this name. */
-  isTaken(name: string, webhook: Webhook): boolean
+  /** In the order of their creation. */
+  list(service?: Service): readonly Readonly<Webhook>[]
+  get(id: string): Readonly<Webhook> | undefined
+  /** The webhook of this service that bears the name. */
+  named(service: Service, name: string): Readonly<Webhook> | undefined
+  /** Ids are random, so none is given out again. */
+  create(seed: WebhookSeed): Readonly<Webhook>
   /** @returns the webhook after the edit, or undefined where there is none */
-  edit(id: string, changes: WebhookChanges): Webhook | undefined
-  /** @returns whether there was one; its id is never given out again */
+  edit(id: string, changes: WebhookChanges, modifiedId: string): Readonly<Webhook> | undefined
+  /** Its deliveries failed too often. */
+  switchOff(id: string): void
+  /** @returns whether there was one */
   delete(id: string): boolean
+  /**
+   * Puts these in place of all.
+   *
+   * @throws {WebhookError} `config_invalid` for an id or a name twice, or white space around a key; then nothing
+   *   has changed
+   */
+  restore(seeds: readonly WebhookSeed[]): void
 }
 
-/** Whoever edits, as long as nobody has to say who they are. */
-const USER = 'admin'
+/** What {@link createWebhookStore} takes. */
+export interface WebhookStoreOptions {
+  now(): number
+  onChange(change: WebhookChange, webhook: Readonly<Webhook>): void
+}
 
-/** @throws {WebhookError} `config_invalid` for an id or a name twice, or white space around a key */
-export function createWebhookStore(seeds: readonly WebhookSeed[], clock: () => number): WebhookStore {
-  const webhooks = new Map<string, Webhook>()
+/** Found by id, by service, and by service and name: no operation on one webhook looks at the others. */
+interface Index {
+  byId: Map<string, Readonly<Webhook>>
+  byService: Map<string, Map<string, Readonly<Webhook>>>
+  ids: Map<string, string>
+}
 
-  const isTaken = (name: string, webhook: Webhook): boolean =>
-    [...webhooks.values()].some(
-      (other) => other.name === name && other.id !== webhook.id && belongsTo(other, webhook),
-    )
+export function createWebhookStore({ now, onChange }: WebhookStoreOptions): WebhookStore {
+  let index = emptyIndex()
 
-  for (const seed of seeds) {
-    const webhook = toWebhook(structuredClone(seed), clock())
+  function replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
+    const after = { ...before, ...changes, modified: now() }
+    index.ids.delete(nameKey(before, before.name))
+    put(index, after)
+    return after
+  }
+
+  return {
+    list: (service) => [
+      ...((service ? index.byService.get(servicePath(service)) : index.byId)?.values() ?? []),
+    ],
+    get: (id) => index.byId.get(id),
+    named: (service, name) => index.byId.get(index.ids.get(nameKey(service, name)) ?? ''),
+    create(seed) {
+      const webhook = toWebhook(structuredClone(seed), now())
+      put(index, webhook)
+      onChange('created', webhook)
+      return webhook
+    },
+    edit(id, { scheduleInfo, ...changes }, modifiedId) {
+      const before = index.byId.get(id)
+      if (!before) return undefined
+      const schedule = withSchedule(before, structuredClone(scheduleInfo))
+      const after = replace(before, { ...structuredClone(changes), scheduleInfo: schedule, modifiedId })
+      onChange('edited', after)
+      return after
+    },
+    switchOff(id) {
+      const before = index.byId.get(id)
+      if (before?.active) onChange('switched_off', replace(before, { active: false }))
+    },
+    delete(id) {
+      const webhook = index.byId.get(id)
+      if (!webhook) return false
+      index.byId.delete(id)
+      index.byService.get(servicePath(webhook))?.delete(id)
+      index.ids.delete(nameKey(webhook, webhook.name))
+      onChange('deleted', webhook)
+      return true
+    },
+    restore(seeds) {
+      index = toIndex(seeds.map((seed) => toWebhook(structuredClone(seed), now())))
+    },
+  }
+}
+
+const emptyIndex = (): Index => ({ byId: new Map(), byService: new Map(), ids: new Map() })
+
+/** @throws {WebhookError} `config_invalid` */
+function toIndex(webhooks: readonly Webhook[]): Index {
+  const index = emptyIndex()
+  for (const webhook of webhooks) {
     const { id, name, signatureKey } = webhook
     requireTrimmed(signatureKey)
-    if (webhooks.has(id)) throw configInvalid(`two webhooks have the id ${id}`)
-    if (isTaken(name, webhook))
+    if (index.byId.has(id)) throw configInvalid(`two webhooks have the id ${id}`)
+    if (index.ids.has(nameKey(webhook, name)))
       throw configInvalid(`two webhooks of ${servicePath(webhook)} are named ${name}`)
-    webhooks.set(id, webhook)
+    put(index, webhook)
   }
-
-  return {
-    list(service) {
-      const all = [...webhooks.values()]
-      return structuredClone(service ? all.filter((webhook) => belongsTo(webhook, service)) : all)
-    },
-    find(service, id) {
-      const webhook = webhooks.get(id)
-      return webhook && belongsTo(webhook, service) ? structuredClone(webhook) : undefined
-    },
-    isTaken,
-    edit(id, changes) {
-      const before = webhooks.get(id)
-      if (!before) return undefined
-      const after: Webhook = {
-        ...before,
-        ...structuredClone(changes),
-        scheduleInfo: { ...before.scheduleInfo, ...changes.scheduleInfo } as Webhook['scheduleInfo'],
-        modified: clock(),
-        modifiedId: USER,
-      }
-      webhooks.set(id, after)
-      return structuredClone(after)
-    },
-    delete: (id) => webhooks.delete(id),
-  }
+  return index
 }
 
-const belongsTo = (webhook: Webhook, service: Service): boolean =>
-  servicePath(webhook) === servicePath(service)
-
-function toWebhook(seed: WebhookSeed, now: number): Webhook {
-  const service = toService(seed)
-  const schedule = {
-    name: '',
-    state: 'enabled',
-    startAt: now,
-    recurrenceInfo: { interval: 20, frequency: 'second' },
-  }
-  return {
-    id: seed.id ?? randomUUID(),
-    ...service,
-    name: seed.name,
-    changeTypes: seed.changeTypes ?? [WILDCARD],
-    signatureKey: seed.signatureKey ?? '',
-    hookUrl: seed.hookUrl,
-    active: seed.active ?? true,
-    contentType: seed.contentType ?? 'application/json',
-    scheduleInfo: service.serviceType === 'GPServer' ? {} : { ...schedule, ...seed.scheduleInfo },
-    payloadFormat: seed.payloadFormat ?? 'json',
-    created: seed.created ?? now,
-    modified: seed.modified ?? now,
-    ownerId: seed.ownerId ?? USER,
-    modifiedId: seed.modifiedId ?? USER,
-  }
+/** Setting a key that is there keeps its place, so lists stay in the order of creation. */
+function put({ byId, byService, ids }: Index, webhook: Webhook): void {
+  const path = servicePath(webhook)
+  byId.set(webhook.id, Object.freeze(webhook))
+  byService.set(path, (byService.get(path) ?? new Map()).set(webhook.id, webhook))
+  ids.set(nameKey(webhook, webhook.name), webhook.id)
 }
+
+/** Paths hold no line break, so two keys are the same only for the same service and name. */
+const nameKey = (service: Service, name: string): string => `${servicePath(service)}\n${name}`

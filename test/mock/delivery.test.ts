@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { createReceiver, parsePayload, verify } from 'geohook'
-import type { Attempt, SignatureOptions } from 'geohook/mock'
+import { type Attempt, createManualClock, type SignatureOptions } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY } from '../helpers/deliver.ts'
 import { type Captured, capture, FEATURE, JOB, seed, start } from './support.ts'
@@ -18,7 +18,7 @@ async function deliver(signature: SignatureOptions, changes: Parameters<typeof s
   const receiver = await capture()
   const service = await start([seed(FEATURE, { hookUrl: receiver.url, ...changes })], {
     signature,
-    clock: () => NOW,
+    clock: createManualClock(NOW),
   })
   const [attempt] = await service.trigger(create)
   return { request: receiver.requests[0] as Captured, attempt: attempt as Attempt }
@@ -127,7 +127,7 @@ describe('the payload', () => {
 
   it('of a geoprocessing service names the job', async () => {
     const receiver = await capture()
-    const service = await start([seed(JOB, { hookUrl: receiver.url })], { clock: () => NOW })
+    const service = await start([seed(JOB, { hookUrl: receiver.url })], { clock: createManualClock(NOW) })
     await service.trigger({
       serviceName: 'Buffer',
       changeType: 'esriJobSucceeded',

@@ -1,4 +1,4 @@
-import type { MockService, Webhook } from 'geohook/mock'
+import { createManualClock, type MockService, type Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FEATURE, JOB, type Posted, pathOf, post, same, seed, start } from './support.ts'
 
@@ -42,7 +42,7 @@ describe('the answer of an edit has the fields of the specification, in their or
   }
 
   const editAll = async (from: Webhook, f?: string): Promise<Posted> => {
-    const service = await start(undefined, { clock: () => NOW })
+    const service = await start(undefined, { clock: createManualClock(NOW) })
     return edit(service, from, {
       name: 'renamed',
       changeTypes: from === FEATURE ? 'FeaturesDeleted,FeaturesEdited' : '*',
@@ -106,15 +106,15 @@ describe('the answer of an edit has the fields of the specification, in their or
 
 describe('whose and when', () => {
   it('created and ownerId stay, modified and modifiedId move with each edit', async () => {
-    let now = 1800000000000
-    const service = await start(undefined, { clock: () => now })
+    const clock = createManualClock(1800000000000)
+    const service = await start(undefined, { clock })
     for (const step of [0, 5000]) {
-      now += step
+      await clock.advance(step)
       const { body } = await edit(service, FEATURE, same(FEATURE))
       expect(body).toMatchObject({
         created: FEATURE.created,
         ownerId: 'alice',
-        modified: now,
+        modified: clock.now(),
         modifiedId: 'admin',
       })
     }
@@ -182,7 +182,7 @@ describe('folders', () => {
       seed(JOB),
       CITY,
       { ...CITY, folderName: 'Country', id: 'country' },
-      { ...CITY, serviceType: 'GPServer', id: 'city job' },
+      { ...CITY, serviceType: 'GPServer', id: 'city-job' },
     ])
     const before = service.snapshot()
     for (const operation of ['edit', 'delete']) {

@@ -55,9 +55,9 @@ export const seed = (from: Webhook, changes: Partial<Webhook> = {}): Webhook => 
   ...changes,
 })
 
-/** A mock service that does not listen yet; `trigger` needs no socket of its own. */
+/** A mock service that does not listen yet; `trigger` needs no socket of its own, and waits for no window. */
 export function create(webhooks: Webhook[], options: MockServiceOptions = {}): MockService {
-  const service = createMockService({ webhooks, ...options })
+  const service = createMockService({ webhooks, gather: 'never', ...options })
   closers.push(() => service.close())
   return service
 }

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { Agent } from 'undici'
-import { createPayload, type PayloadDetails } from '../testing/payloads.ts'
-import { createSigner, type SignedRequest, type SignerOptions, writeBody } from '../testing/signer.ts'
+import { createPayload, type PayloadDetails } from '../../testing/payloads.ts'
+import { createSigner, type SignedRequest, writeBody } from '../../testing/signer.ts'
+import type { Webhook } from '../webhook.ts'
 import { type Answer, mayReach, send } from './send.ts'
-import type { Webhook } from './webhooks.ts'
-
-/** How the service signs (specification, "Payload signature verification"; what it leaves open is chosen here). */
-export type SignatureOptions = Pick<SignerOptions, 'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn'>
+import type { SignatureOptions } from './signature-options.ts'
 
 /** One attempt, as it was sent. */
 export interface Attempt {

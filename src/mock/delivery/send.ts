@@ -1,5 +1,5 @@
 import { type Dispatcher, request } from 'undici'
-import type { SignedRequest } from '../testing/signer.ts'
+import type { SignedRequest } from '../../testing/signer.ts'
 
 /** What the receiver answered. */
 export interface Answer {

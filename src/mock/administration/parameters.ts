@@ -1,8 +1,8 @@
-import { FEATURE_CHANGE_TYPES, WILDCARD } from '../payload/change-types.ts'
+import { FEATURE_CHANGE_TYPES, WILDCARD } from '../../payload/change-types.ts'
+import type { Webhook, WebhookChanges } from '../webhook.ts'
 import { type Parameters, single } from './form.ts'
 import { AdminError, quote } from './formats.ts'
 import { readSchedule } from './schedule-info.ts'
-import type { Webhook, WebhookChanges } from './webhooks.ts'
 
 /**
  * The parameters of edit (specification, "Edit a webhook"). An optional one that is absent or empty is left out, so

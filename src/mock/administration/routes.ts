@@ -1,9 +1,10 @@
 import { type ErrorRequestHandler, type RequestHandler, Router, raw } from 'express'
-import { readChanges } from '../edit-parameters.ts'
-import { type Parameters, readParameters, single } from '../form.ts'
-import { AdminError, answer, answerError, readFormat } from '../formats.ts'
-import type { Service } from '../services.ts'
-import type { Webhook, WebhookStore } from '../webhooks.ts'
+import { servicePath } from '../services.ts'
+import { ANYONE, defaultSchedule, type Webhook } from '../webhook.ts'
+import type { Context } from './context.ts'
+import { type Parameters, readParameters, single } from './form.ts'
+import { AdminError, answer, answerError, readFormat } from './formats.ts'
+import { readChanges } from './parameters.ts'
 
 /** What an operation works on, and its answer. */
 type Operation = (webhook: Webhook, parameters: Parameters) => object
@@ -11,9 +12,10 @@ type Operation = (webhook: Webhook, parameters: Parameters) => object
 const MAX_BODY = '1mb'
 
 /** `edit` and `delete`, below `/services/[folder/]<serviceName>.<serviceType>/webhooks/<id>` (specification, "Endpoints"). */
-export function administration(services: readonly Service[], webhooks: WebhookStore): Router {
+export function administration(context: Context): Router {
+  const { services, webhooks } = context.state
   const operations: Record<string, Operation> = {
-    edit: (webhook, parameters) => edit(webhooks, webhook, parameters),
+    edit: (webhook, parameters) => edit(context, webhook, parameters),
     delete({ id }) {
       webhooks.delete(id)
       return { status: 'success' }
@@ -25,14 +27,12 @@ export function administration(services: readonly Service[], webhooks: WebhookSt
     (req, res) => {
       const parameters = readParameters(req.body, req.headers['content-type'])
       res.locals.indent = readFormat(single(parameters, 'f') ?? queryFormat(req.query.f))
-      const { folder = '', service: name, id = '' } = req.params
-      const service = services.find(
-        ({ folderName, serviceName, serviceType }) =>
-          folderName === folder && `${serviceName}.${serviceType}` === name,
-      )
+      const { folder = '', service: name = '', id = '' } = req.params
+      const service = services.find(folder === '' ? name : `${folder}/${name}`)
       if (!service) throw new AdminError(404, 'there is no such service')
-      const webhook = webhooks.find(service, id)
-      if (!webhook) throw new AdminError(404, 'there is no such webhook')
+      const webhook = webhooks.get(id)
+      if (!webhook || servicePath(webhook) !== servicePath(service))
+        throw new AdminError(404, 'there is no such webhook')
       answer(res, operation(webhook, parameters))
     }
 
@@ -50,12 +50,16 @@ export function administration(services: readonly Service[], webhooks: WebhookSt
   return router
 }
 
-function edit(webhooks: WebhookStore, webhook: Webhook, parameters: Parameters): object {
+function edit({ state: { webhooks } }: Context, webhook: Webhook, parameters: Parameters): object {
   const changes = readChanges(parameters, webhook.serviceType)
-  if (changes.name !== undefined && webhooks.isTaken(changes.name, webhook)) {
+  const holder = changes.name === undefined ? undefined : webhooks.named(webhook, changes.name)
+  if (holder && holder.id !== webhook.id) {
     throw new AdminError(400, 'name is taken by another webhook of this service')
   }
-  return { ...webhooks.edit(webhook.id, changes), status: 'success' }
+  const edited = webhooks.edit(webhook.id, changes, ANYONE) as Webhook
+  const { serviceType, scheduleInfo, created } = edited
+  const schedule = serviceType === 'GPServer' ? {} : { ...defaultSchedule(created), ...scheduleInfo }
+  return { ...edited, scheduleInfo: schedule, status: 'success' }
 }
 
 const refuseMethod: RequestHandler = (_req, res) => {

@@ -1,6 +1,6 @@
-import { parseForm } from '../payload/form.ts'
-import { bodyFormat } from '../payload/media-type.ts'
-import { toText } from '../payload/text.ts'
+import { parseForm } from '../../payload/form.ts'
+import { bodyFormat } from '../../payload/media-type.ts'
+import { toText } from '../../payload/text.ts'
 import { AdminError } from './formats.ts'
 
 /** The fields of a form body: strict UTF-8, bounded, in a Map. */

@@ -1,6 +1,6 @@
+import type { ScheduleInfo, Webhook } from '../webhook.ts'
 import { type Parameters, single } from './form.ts'
 import { AdminError, quote } from './formats.ts'
-import type { ScheduleInfo, Webhook } from './webhooks.ts'
 
 const STATES = ['enabled', 'disabled']
 const FREQUENCIES = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year']

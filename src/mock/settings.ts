@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+/** How deliveries are tried, and when a webhook is switched off (field facts, "Delivery"). */
+export interface DeliverySettings {
+  /** Attempts for one delivery, 1 to 5. Default 3. */
+  notificationAttempts: number
+  /** Seconds that an attempt may take, 1 to 60. Default 10. */
+  notificationTimeOutInSeconds: number
+  /** Seconds between two attempts, 0 to 3600. Default 5. */
+  notificationElapsedTimeInSeconds: number
+  /** A webhook is switched off after so many failed deliveries, 1 to 1000, … Default 5. */
+  numberOfFailures: number
+  /** … within so many days, 1 to 365. Default 5. */
+  daysInPast: number
+}
+
+/** Holds whole numbers within the bounds above, and nothing else. */
+export const settingsSchema: z.ZodObject<Record<keyof DeliverySettings, z.ZodInt>> = z.strictObject({
+  notificationAttempts: z.int().min(1).max(5),
+  notificationTimeOutInSeconds: z.int().min(1).max(60),
+  notificationElapsedTimeInSeconds: z.int().min(0).max(3600),
+  numberOfFailures: z.int().min(1).max(1000),
+  daysInPast: z.int().min(1).max(365),
+})
+
+export const DEFAULT_SETTINGS: DeliverySettings = {
+  notificationAttempts: 3,
+  notificationTimeOutInSeconds: 10,
+  notificationElapsedTimeInSeconds: 5,
+  numberOfFailures: 5,
+  daysInPast: 5,
+}
