@@ -92,7 +92,7 @@ async function listen(options: Options): Promise<void> {
   const server = await startServer(reception, options.port, options.host)
   const url = server.url + (path ?? '/')
   if (options.json) printJson({ event: 'listening', url }, 0)
-  else print(`listening on ${paint.bold(url)}${paint.dim(', Ctrl-C ends it')}`)
+  else print(`listening on ${paint.bold(url)}${paint.dim(' (Ctrl-C ends it)')}`)
   await Promise.race([untilStopped(), reporter.enough])
   await receiver.close()
   await server.close()
