@@ -54,9 +54,9 @@ export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string
   return found
 }
 
-/** The same without its key. */
-export const withoutKey = (webhook: Answer): Answer =>
-  webhook.signatureKey ? { ...webhook, signatureKey: '***' } : webhook
+/** The same without keys, wherever the service has put them. */
+export const withoutKeys = (answer: Answer): Answer =>
+  JSON.parse(JSON.stringify(answer, (name, value) => (name === 'signatureKey' && value ? '***' : value)))
 
 /** One text of a webhook, as it may be printed. */
 export const text = (value: unknown): string => printable(String(value ?? ''))

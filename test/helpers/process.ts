@@ -15,7 +15,7 @@ export interface Started {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts Node with these arguments. A variable that is undefined is not set. */
+/** Starts Node with these arguments. A variable that is undefined is not set; `stdin: 'open'` never ends. */
 export function startNode(
   args: readonly string[],
   env: Record<string, string | undefined> = {},
@@ -27,7 +27,8 @@ export function startNode(
     ...(cwd === undefined ? {} : { cwd }),
   })
   // It may end without having read everything.
-  child.stdin?.on('error', () => {}).end(stdin)
+  child.stdin?.on('error', () => {})
+  if (stdin !== 'open') child.stdin?.end(stdin)
   let output = ''
   let stdout = ''
   let stderr = ''

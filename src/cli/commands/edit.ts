@@ -13,7 +13,7 @@ import {
   servicePath,
   text,
   webhooksPath,
-  withoutKey,
+  withoutKeys,
 } from '../webhooks.ts'
 
 interface Options extends ClientOptions, KeyOptions {
@@ -67,7 +67,7 @@ export function createEditCommand(): Command {
     const edited = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
       edit(client, service, idOrName, changes),
     )
-    if (options.json) return printJson(withoutKey(edited))
+    if (options.json) return printJson(withoutKeys(edited))
     print(`${paint.green('edited')} ${text(edited.name)} (${text(edited.id)})`)
     print(`  hookUrl      ${text(edited.hookUrl)}`)
     print(`  changeTypes  ${text(edited.changeTypes)}`)

@@ -9,7 +9,7 @@ import {
   type ServicePath,
   servicePath,
   text,
-  withoutKey,
+  withoutKeys,
 } from '../webhooks.ts'
 
 /** `geohook list`: the webhooks of a service, or of all. */
@@ -26,7 +26,7 @@ export function createListCommand(): Command {
       const webhooks = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
         listWebhooks(client, service),
       )
-      if (options.json) printJson({ webhooks: webhooks.map(withoutKey) })
+      if (options.json) printJson(withoutKeys({ webhooks }))
       else if (webhooks.length === 0) print('there are no webhooks')
       else
         print(
