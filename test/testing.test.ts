@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { arcgis, createReceiver, type Delivery, parsePayload, verify } from 'geohook'
+import { arcgis, createReceiver, type Delivery, verify } from 'geohook'
 import { createPayload, createSigner, type SignedRequest, type SignerOptions } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY } from './helpers/deliver.ts'
@@ -210,73 +210,5 @@ describe('createSigner', () => {
         })
       }
     })
-  })
-})
-
-describe('createPayload', () => {
-  it('is what a feature service sends, field by field', () => {
-    const payload = createPayload('FeaturesCreated', {
-      serviceName: 'Roads',
-      folderName: 'City',
-      name: 'road edits',
-      id: 'w1',
-      when: 1730385704000,
-      url: 'https://server.example/changes',
-    })
-    expect(JSON.stringify(payload)).toBe(
-      '{"serviceType":"FeatureServer","changesUrl":"https://server.example/changes","name":"road edits","id":"w1",' +
-        '"folderName":"City","serviceName":"Roads","events":[{"eventType":"FeaturesCreated","when":1730385704000}]}',
-    )
-  })
-
-  it('is what a geoprocessing service sends, field by field: without an id of the webhook', () => {
-    const payload = createPayload('esriJobFailed', {
-      serviceName: 'Buffer',
-      name: 'jobs',
-      id: 'w1',
-      when: 1730385704000,
-      jobId: 'j42',
-      taskName: 'Zones',
-    })
-    expect(JSON.stringify(payload)).toBe(
-      '{"serviceType":"GPServer","jobId":"j42",' +
-        '"statusURL":"https://server.example/server/rest/services/Buffer/GPServer/Zones/jobs/j42",' +
-        '"name":"jobs","taskName":"Zones","folderName":"","serviceName":"Buffer",' +
-        '"events":[{"eventType":"esriJobFailed","when":1730385704000}]}',
-    )
-  })
-
-  it.each<[string, string | string[], Parameters<typeof createPayload>[1], object]>([
-    [
-      'a feature service by default',
-      'FeaturesCreated',
-      {},
-      { serviceName: 'Parcels', serviceType: 'FeatureServer' },
-    ],
-    ['a change type of its own', 'Renamed', {}, { serviceName: 'Parcels', serviceType: 'FeatureServer' }],
-    [
-      'a job by its change type',
-      'esriJobSucceeded',
-      {},
-      { serviceName: 'Analysis', serviceType: 'GPServer' },
-    ],
-    ['a job by its service type', 'Ended', { serviceType: 'GPServer' }, { serviceType: 'GPServer' }],
-    [
-      'the service type that is given',
-      'esriJobFailed',
-      { serviceType: 'FeatureServer' },
-      { serviceType: 'FeatureServer' },
-    ],
-    ['no events', [], {}, { serviceType: 'FeatureServer' }],
-    ['several', ['FeaturesCreated', 'FeaturesDeleted'], {}, {}],
-  ])('%s, as the package reads it', (_, changeTypes, details, service) => {
-    const before = Date.now()
-    const payload = createPayload(changeTypes, details)
-    const parsed = parsePayload({ body: JSON.stringify(payload), contentType: JSON_TYPE })
-    if (!parsed.ok) throw new Error(parsed.message)
-    expect(parsed.changeTypes).toEqual([changeTypes].flat())
-    for (const event of parsed.events) expect(event.service).toMatchObject(service)
-    const events = payload.events as { when: number }[]
-    for (const { when } of events) expect(when).toBeGreaterThanOrEqual(before)
   })
 })

@@ -1,39 +1,30 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import express from 'express'
 import { configInvalid } from '../errors.ts'
-import { type ChangeType, subscriptionsOf } from '../payload/change-types.ts'
 import { administration } from './administration/routes.ts'
-import { type Attempt, createSender } from './delivery/deliver.ts'
-import { createFailureLog } from './failures.ts'
-import { type MockServiceOptions, toOptions } from './options.ts'
-import { createServiceRegistry } from './services.ts'
-import { restoreSnapshot, type Snapshot, type State, toSnapshot } from './snapshot.ts'
-import { createWebhookStore } from './webhooks.ts'
+import { control } from './control/routes.ts'
+import { createCore } from './core.ts'
+import type { Attempt } from './delivery/attempts.ts'
+import type { Faults } from './delivery/faults.ts'
+import type { MockEvent } from './events.ts'
+import type { Notice } from './notices.ts'
+import type { MockServiceOptions } from './options.ts'
+import { createListener } from './server.ts'
+import type { DeliverySettings } from './settings.ts'
+import { type Snapshot, type SnapshotSeed, toSnapshot } from './snapshot.ts'
 
-/** Something that happens on a service. */
-export interface MockEvent {
-  serviceName: string
-  /** Needed where a geoprocessing and a feature service share the name. */
-  serviceType?: 'FeatureServer' | 'GPServer' | undefined
-  folderName?: string | undefined
-  /** What happened, for example `'FeaturesCreated'` or `'esriJobSucceeded'`. */
-  changeType: ChangeType
-  /** Milliseconds since 1970. Default: now. */
-  when?: number | undefined
-  jobId?: string | undefined
-  taskName?: string | undefined
-}
-
-/** A service for tests: it keeps webhooks, answers edit and delete, and really sends deliveries. */
+/** A service for tests: it keeps webhooks, answers the administration, and really sends deliveries. */
 export interface MockService {
-  /** The administration, to be mounted elsewhere. */
+  /** Everything that it answers over HTTP, to be mounted elsewhere. */
   readonly app: RequestListener
   /** The base address while it listens; empty before and after. */
   readonly url: string
   /** Every attempt so far (the last thousand), oldest first. */
   readonly deliveries: readonly Attempt[]
+  /** What is to go wrong with deliveries to come. */
+  readonly faults: Faults
+  /** How deliveries are tried now. */
+  readonly settings: Readonly<DeliverySettings>
   /**
    * Listens on 127.0.0.1, once.
    *
@@ -43,23 +34,47 @@ export interface MockService {
    */
   listen(port?: number): Promise<string>
   /**
-   * Lets something happen: every active webhook that selects it gets a delivery.
+   * Lets something happen: every active webhook that selects it gets a delivery, at once or when its window closes.
+   * Events that are given together come in one delivery.
    *
-   * @returns the attempts, when all are answered or have failed; whatever a receiver does, it is recorded in them
-   * @throws {WebhookError} `config_invalid` where there is no such service, or `signature` cannot be right
+   * @returns all attempts of these deliveries, when no more are to come; whatever a receiver does, it is recorded in them
+   * @throws {WebhookError} `config_invalid` where there is no such service, or the event cannot happen on it
    */
-  trigger(event: MockEvent): Promise<Attempt[]>
-  /** Copies of all services and webhooks, with their keys. */
+  trigger(events: MockEvent | readonly MockEvent[]): Promise<Attempt[]>
+  /**
+   * Sends a recorded attempt once more, byte for byte.
+   *
+   * @throws {WebhookError} `config_invalid` where there is no such attempt
+   */
+  redeliver(attemptId: string): Promise<Attempt>
+  /**
+   * Calls the listener for every attempt that has ended, and every change of a webhook.
+   *
+   * @returns the function that ends it
+   */
+  on(listener: (notice: Notice) => void): () => void
+  /** Copies of all services and webhooks, with their keys, the settings, and the failures that count. */
   snapshot(): Snapshot
-  /** Stops listening at once, and waits for deliveries that are under way; later ones fail. */
+  /**
+   * Puts a snapshot, or a part of one, in place of all that there is.
+   *
+   * @throws {WebhookError} `config_invalid`; then nothing has changed
+   */
+  restore(snapshot: SnapshotSeed): void
+  /** Back to the beginning: the seeds, no record, no faults, no gathered events. */
+  reset(): void
+  /**
+   * Stops listening at once, sends what was gathered, and waits for what is on the wire; nothing is tried again, and
+   * later deliveries fail.
+   */
   close(): Promise<void>
 }
 
 /**
  * Makes a mock of the specification's service.
  *
- * @throws {WebhookError} `config_invalid` for two webhooks with one id, or with one name in one service, or a key
- *   with white space around it
+ * @throws {WebhookError} `config_invalid` for an option that cannot be right, two webhooks with one id, or with one
+ *   name in one service, or a key with white space around it
  * @example
  * ```ts
  * import { createMockService } from 'geohook/mock'
@@ -75,62 +90,37 @@ export interface MockService {
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const settled = toOptions(options)
-  const { clock, settings } = settled
-  const state: State = {
-    services: createServiceRegistry(),
-    webhooks: createWebhookStore({ now: clock.now, onChange: () => {} }),
-    failures: createFailureLog(),
-    settings,
-  }
-  const seed = { services: settled.services, webhooks: settled.webhooks }
-  restoreSnapshot(state, seed, settings)
-  const sender = createSender({ ...settled, clock: clock.now })
-  const save = async (): Promise<void> => settled.save?.(toSnapshot(state))
-  const app = express()
-    .disable('x-powered-by')
-    .use(administration({ state, options: settled, save }))
-  let server: Server | undefined
-  let url = ''
+  const core = createCore(options)
+  const { engine, notices, state } = core
+  const app = express().disable('x-powered-by')
+  if (core.options.control) app.use('/_mock', control(core))
+  app.use(administration(core))
+  const listener = createListener(app)
 
   return {
     app,
     get url() {
-      return url
+      return listener.url
     },
-    deliveries: sender.attempts,
-    async listen(port = 0) {
-      if (server) throw configInvalid('listen was called before')
-      server = createServer(app)
-      try {
-        await once(server.listen(port, '127.0.0.1'), 'listening')
-      } catch (error) {
-        server = undefined // another port may be tried
-        throw error
-      }
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-      return url
+    deliveries: engine.log.attempts,
+    faults: engine.faults,
+    get settings() {
+      return state.settings
     },
-    async trigger(event) {
-      const service = state.services.resolve(event)
-      const names = subscriptionsOf(event.changeType)
-      const selected = state.webhooks
-        .list(service)
-        .filter((webhook) => webhook.active && webhook.changeTypes.some((name) => names.includes(name)))
-      const { changeType, jobId, taskName, when = clock.now() } = event
-      const details = { when, ...(jobId ? { jobId } : {}), ...(taskName ? { taskName } : {}) }
-      return Promise.all(selected.map((webhook) => sender.deliver(webhook, [changeType], details)))
+    listen: listener.listen,
+    trigger: async (events) => core.notify(core.select(events)),
+    async redeliver(attemptId) {
+      const attempt = engine.log.get(attemptId)
+      if (!attempt) throw configInvalid(`there is no attempt ${attemptId}`)
+      return engine.redeliver(attempt)
     },
+    on: notices.on,
     snapshot: () => toSnapshot(state),
+    restore: core.restore,
+    reset: core.reset,
     async close() {
-      if (server?.listening) {
-        url = ''
-        server.close()
-        // A request is answered as soon as it is whole; one that is not could hold this back for minutes.
-        server.closeAllConnections()
-        await once(server, 'close')
-      }
-      await sender.close()
+      await listener.close()
+      await engine.close()
     },
   }
 }

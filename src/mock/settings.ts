@@ -30,3 +30,11 @@ export const DEFAULT_SETTINGS: DeliverySettings = {
   numberOfFailures: 5,
   daysInPast: 5,
 }
+
+/** Of hosted services: five failures in a row, since a success resets the count and time does not (field facts, "Delivery"). */
+export const HOSTED_SETTINGS: DeliverySettings = {
+  ...DEFAULT_SETTINGS,
+  notificationAttempts: 1,
+  notificationElapsedTimeInSeconds: 10,
+  daysInPast: 365,
+}

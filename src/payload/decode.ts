@@ -27,11 +27,13 @@ export function decodePayload(
 }
 
 function decodeForm(body: Uint8Array, signatureField: string): unknown {
+  const whole = toText(body)
   const signed = splitSignedForm(body, signatureField)
-  const text = signed ? `payload=${toText(signed.signed)}` : toText(body)
-  // JSON that was not percent-encoded may hold `&`, `=`, `+` and `%` of its own: it is taken as it stands.
-  if (RAW_JSON_FIELD.test(text)) {
-    const payload = tryJson(text.slice('payload='.length))
+  const text = signed ? `payload=${toText(signed.signed)}` : whole
+  // JSON that was not percent-encoded may hold `&`, `=`, `+` and `%` of its own, and even what looks like the
+  // signature's field: it is taken as it stands.
+  for (const form of [whole, text]) {
+    const payload = RAW_JSON_FIELD.test(form) ? tryJson(form.slice('payload='.length)) : undefined
     if (payload !== undefined) return payload
   }
   const fields = parseForm(text)

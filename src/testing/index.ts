@@ -1,2 +1,9 @@
-export { createPayload, type PayloadDetails } from './payloads.ts'
+export type {
+  ChangesUrlEncoding,
+  Dialect,
+  PayloadDetails,
+  PayloadEvent,
+  PayloadEvents,
+} from './payloads/details.ts'
+export { createPayload, type Payloads } from './payloads.ts'
 export { createSigner, type SignedRequest, type Signer, type SignerOptions } from './signer.ts'

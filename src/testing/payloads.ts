@@ -1,84 +1,49 @@
-import type { ChangeType } from '../payload/change-types.ts'
+import type { Dialect, PayloadDetails, PayloadEvents } from './payloads/details.ts'
+import { toEvents } from './payloads/events.ts'
+import { writeHosted } from './payloads/hosted.ts'
+import { writeOrganization } from './payloads/organization.ts'
+import { requireDetails } from './payloads/require-details.ts'
+import { writeService } from './payloads/service.ts'
 
-/** What {@link createPayload} takes beside the change types. */
-export interface PayloadDetails {
-  /** Default `'Parcels'`, or `'Analysis'` for a geoprocessing service. */
-  serviceName?: string | undefined
-  /** Default `'FeatureServer'`, or `'GPServer'` for the end of a job. */
-  serviceType?: 'FeatureServer' | 'GPServer' | undefined
-  /** Default `''`, the root folder. */
-  folderName?: string | undefined
-  /** The webhook's name. Default `'webhook'`. */
-  name?: string | undefined
-  /** The webhook's id; only feature services send it. */
-  id?: string | undefined
-  /** Milliseconds since 1970. Default: now. */
-  when?: number | undefined
-  /** Where the changes, or the state of the job, can be read. */
-  url?: string | undefined
-  /** Geoprocessing only. */
-  jobId?: string | undefined
-  /** Geoprocessing only. */
-  taskName?: string | undefined
+export type { PayloadDetails } from './payloads/details.ts'
+
+/** What a payload of each dialect is. */
+export interface Payloads {
+  service: Record<string, unknown>
+  hosted: Record<string, unknown>[]
+  organization: Record<string, unknown>
+}
+
+const WRITERS: { [D in Dialect]: (...event: Parameters<typeof writeService>) => Payloads[D] } = {
+  service: writeService,
+  hosted: writeHosted,
+  organization: writeOrganization,
 }
 
 /**
- * A payload in the specification's dialect, with one event for each change type (field facts, "Payloads").
+ * A payload as a service sends it, member by member in the sender's order (field facts, "Payloads").
  *
+ * @param changeTypes what happened: a change type, an event with its own time, or a list of both, which is not empty
+ * @param details whose webhook it is and in which dialect it is written; everything has a default
+ * @returns an object; in the hosted dialect an array with one item for each layer
+ * @throws {WebhookError} `config_invalid` for no events, and for every detail that cannot be right
  * @example
  * ```ts
  * import { createPayload } from 'geohook/testing'
  *
  * createPayload('FeaturesCreated', { serviceName: 'Parcels' })
  * createPayload('esriJobSucceeded', { serviceName: 'Analysis', jobId: 'j1' })
+ * createPayload(['FeaturesCreated', { changeType: 'FeaturesDeleted', when: 1730385704000 }])
+ * createPayload('FeaturesCreated', { dialect: 'hosted', layerIds: [0, 1] })
+ * createPayload('add', { dialect: 'organization' })
  * ```
  */
-export function createPayload(
-  changeTypes: ChangeType | readonly ChangeType[],
-  details: PayloadDetails = {},
-): Record<string, unknown> {
-  const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
-  const isJob = details.serviceType
-    ? details.serviceType === 'GPServer'
-    : names.some((name) => /^esriJob/.test(name))
-  const { folderName = '', name = 'webhook', when = Date.now() } = details
-  const events = names.map((eventType) => ({ eventType, when }))
-  return isJob
-    ? job({ ...details, folderName, name }, events)
-    : features({ ...details, folderName, name }, events)
-}
-
-function features(
-  { name, folderName, ...details }: PayloadDetails,
-  events: object[],
-): Record<string, unknown> {
-  const serviceName = details.serviceName ?? 'Parcels'
-  const path = [folderName, serviceName].filter((part) => part !== '').join('/')
-  return {
-    serviceType: 'FeatureServer',
-    changesUrl:
-      details.url ??
-      `https://server.example/server/rest/services/${path}/FeatureServer/extractChanges?serverGens=%5B1,2%5D`,
-    name,
-    id: details.id ?? '00000000-0000-4000-8000-000000000000',
-    folderName,
-    serviceName,
-    events,
-  }
-}
-
-function job({ name, folderName, ...details }: PayloadDetails, events: object[]): Record<string, unknown> {
-  const { serviceName = 'Analysis', taskName = 'Task', jobId = 'j0' } = details
-  const path = [folderName, serviceName].filter((part) => part !== '').join('/')
-  return {
-    serviceType: 'GPServer',
-    jobId,
-    statusURL:
-      details.url ?? `https://server.example/server/rest/services/${path}/GPServer/${taskName}/jobs/${jobId}`,
-    name,
-    taskName,
-    folderName,
-    serviceName,
-    events,
-  }
+export function createPayload<D extends Dialect = 'service'>(
+  changeTypes: PayloadEvents,
+  details: PayloadDetails<D> = {},
+): Payloads[D] {
+  requireDetails(details)
+  const events = toEvents(changeTypes, details.when ?? Date.now())
+  const dialect: Dialect = details.dialect ?? 'service'
+  return WRITERS[dialect](events, details) as Payloads[D]
 }

@@ -1,8 +1,10 @@
 import { configInvalid } from '../errors.ts'
-import { concat, toBytes, utf8 } from '../signature/bytes.ts'
+import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
 import { requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
 import { sign } from '../signature/sign.ts'
+import { requireOneOf } from './check.ts'
+import { percentEncode } from './percent.ts'
 
 /** What {@link createSigner} takes. */
 export interface SignerOptions {
@@ -16,8 +18,12 @@ export interface SignerOptions {
   prefix?: string | undefined
   /** Default `'application/json'`. A form carries the JSON in its field `payload`. */
   contentType?: 'application/json' | 'application/x-www-form-urlencoded' | undefined
-  /** `'field'` puts the signature at the end of a form, as some senders do. Default `'header'`. */
+  /** `'field'` puts the signature at the end of a form, as some senders do; JSON has no fields, so there it stays in the header. Default `'header'`. */
   signatureIn?: 'header' | 'field' | undefined
+  /** Percent-encodes the signature in the header, with lower-case hex (`sha256%3d…`); in a field it always is. Default false. */
+  percentEncoded?: boolean | undefined
+  /** `'plain'` puts the payload into a form without percent-encoding, as some senders do. Default `'encoded'`. */
+  formPayload?: 'encoded' | 'plain' | undefined
   /** `'pjson'` indents the JSON. Default `'json'`. */
   payloadFormat?: 'json' | 'pjson' | undefined
 }
@@ -34,18 +40,21 @@ export interface Signer {
   /**
    * @param payload an object or array is written as JSON; a string is sent as it is (in a form, as the field's
    *   value); bytes are the exact body, but for a signature in a field, which is added at their end
-   * @throws {WebhookError} `config_invalid` for what JSON does not know, for example `undefined`
+   * @throws {WebhookError} `config_invalid` for what JSON does not know, for example `undefined`, and for bytes that
+   *   do not begin with `payload=` where the signature goes into a field
    */
   sign(payload: unknown): Promise<SignedRequest>
 }
 
-const FORM = 'application/x-www-form-urlencoded'
-const EQUALS = 0x3d
+const JSON_TYPE = 'application/json'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const PAYLOAD = 'payload='
 
 /**
  * Signs requests like a service, so that your own tests can send deliveries to your receiver.
  *
- * @throws {WebhookError} `config_invalid` for an empty key or an unknown encoding
+ * @param options the key, and how the sender writes the body and the signature
+ * @throws {WebhookError} `config_invalid` for an empty key, and for every other option that cannot be right
  * @example
  * ```ts
  * import { createSigner, createPayload } from 'geohook/testing'
@@ -56,10 +65,9 @@ const EQUALS = 0x3d
  * ```
  */
 export function createSigner(options: SignerOptions): Signer {
+  requireOptions(options)
   const { signatureKey, signatureHeader = 'x-service', encoding = 'hex', prefix } = options
-  const { contentType = 'application/json', signatureIn = 'header' } = options
-  createKeyring([signatureKey])
-  requireEncoding(encoding, ['hex', 'base64'])
+  const { contentType = JSON_TYPE, signatureIn = 'header', percentEncoded = false } = options
 
   const signatureOf = (body: Uint8Array): Promise<string> => sign({ body, signatureKey, encoding, prefix })
 
@@ -67,15 +75,13 @@ export function createSigner(options: SignerOptions): Signer {
     async sign(payload) {
       const body = writeBody(payload, options)
       const headers: Record<string, string> = { 'content-type': contentType }
-      if (contentType === FORM && signatureIn === 'field') {
-        const signed = body.subarray(body.indexOf(EQUALS) + 1)
-        // Percent-encoded in lower case, as such senders write it.
-        const signature = encodeURIComponent(await signatureOf(signed)).replace(/%../g, (code) =>
-          code.toLowerCase(),
-        )
+      if (contentType === FORM_TYPE && signatureIn === 'field') {
+        // Of the value as it is sent, encoded or not (field facts, "Signature").
+        const signature = percentEncode(await signatureOf(payloadField(body)))
         return { method: 'POST', headers, body: concat([body, utf8(`&${signatureHeader}=${signature}`)]) }
       }
-      headers[signatureHeader] = await signatureOf(body)
+      const signature = await signatureOf(body)
+      headers[signatureHeader] = percentEncoded ? percentEncode(signature) : signature
       return { method: 'POST', headers, body }
     },
   }
@@ -84,12 +90,40 @@ export function createSigner(options: SignerOptions): Signer {
 /** The body that carries a payload. */
 export function writeBody(
   payload: unknown,
-  { contentType, payloadFormat }: Pick<SignerOptions, 'contentType' | 'payloadFormat'>,
+  {
+    contentType,
+    payloadFormat,
+    formPayload,
+  }: Pick<SignerOptions, 'contentType' | 'payloadFormat' | 'formPayload'>,
 ): Uint8Array<ArrayBuffer> {
   if (payload instanceof Uint8Array || payload instanceof ArrayBuffer)
     return Uint8Array.from(toBytes(payload))
   const text =
     typeof payload === 'string' ? payload : JSON.stringify(payload, null, payloadFormat === 'pjson' ? 2 : 0)
   if (text === undefined) throw configInvalid('the payload cannot be written as JSON')
-  return utf8(contentType === FORM ? new URLSearchParams({ payload: text }).toString() : text)
+  if (contentType !== FORM_TYPE) return utf8(text)
+  return utf8(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())
+}
+
+/** The bytes behind `payload=`, which a signature in a field covers. */
+function payloadField(body: Uint8Array): Uint8Array {
+  if (toBinary(body.subarray(0, PAYLOAD.length)) === PAYLOAD) return body.subarray(PAYLOAD.length)
+  throw configInvalid('a body with its signature in a field must begin with payload=')
+}
+
+/** @throws {WebhookError} `config_invalid` */
+function requireOptions(options: SignerOptions): void {
+  const { signatureKey, signatureHeader = 'x-service', encoding = 'hex', prefix = '' } = options
+  const { contentType = JSON_TYPE, signatureIn = 'header', percentEncoded = false } = options
+  createKeyring([signatureKey])
+  requireEncoding(encoding, ['hex', 'base64'])
+  requireOneOf('contentType', contentType, [JSON_TYPE, FORM_TYPE])
+  requireOneOf('signatureIn', signatureIn, ['header', 'field'])
+  requireOneOf('payloadFormat', options.payloadFormat ?? 'json', ['json', 'pjson'])
+  requireOneOf('formPayload', options.formPayload ?? 'encoded', ['encoded', 'plain'])
+  if (typeof prefix !== 'string') throw configInvalid('prefix must be a string')
+  if (typeof percentEncoded !== 'boolean') throw configInvalid('percentEncoded must be true or false')
+  // The token of RFC 9110 section 5.6.2, without the ampersand, which would begin another form field.
+  if (typeof signatureHeader !== 'string' || !/^[\w!#$%'*+.^`|~-]+$/.test(signatureHeader))
+    throw configInvalid('signatureHeader is no header name')
 }

@@ -55,9 +55,14 @@ export const seed = (from: Webhook, changes: Partial<Webhook> = {}): Webhook => 
   ...changes,
 })
 
-/** A mock service that does not listen yet; `trigger` needs no socket of its own, and waits for no window. */
+/** A mock service that does not listen yet; `trigger` needs no socket of its own, waits for no window and tries once. */
 export function create(webhooks: Webhook[], options: MockServiceOptions = {}): MockService {
-  const service = createMockService({ webhooks, gather: 'never', ...options })
+  const service = createMockService({
+    webhooks,
+    gather: 'never',
+    settings: { notificationAttempts: 1 },
+    ...options,
+  })
   closers.push(() => service.close())
   return service
 }

@@ -179,6 +179,12 @@ describe('forms', () => {
     ).toBe(1000)
   })
 
+  it('JSON that is not percent-encoded may hold the name of the signature field', () => {
+    const payload = { ...EVENT, name: 'x&x-service=y' }
+    expect(payloadOf(`payload=${JSON.stringify(payload)}`, FORM)).toEqual(payload)
+    expect(payloadOf(`payload=${JSON.stringify(payload)}&x-service=${'0'.repeat(64)}`, FORM)).toEqual(payload)
+  })
+
   it('looks for the signature field of the profile', () => {
     const body = `payload=${JSON.stringify(EVENT)}&x-esriHook-Signature=sha256%3d00`
     const profile = { signatureHeader: 'x-esriHook-Signature' }

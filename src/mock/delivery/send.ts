@@ -9,21 +9,38 @@ export interface Answer {
   body: string
 }
 
-const TIMEOUT = 10_000
+/** What {@link send} takes beside the request. */
+export interface SendOptions {
+  dispatcher: Dispatcher
+  /** Ends the attempt. */
+  signal: AbortSignal
+}
+
 const MAX_ANSWER = 64 * 1024
 
-/** Sends one attempt, and reads its answer within ten seconds. Redirects are not followed. */
+/** Sends one attempt, and reads its answer. Redirects are not followed. */
 export async function send(
   url: string,
   { headers, body }: SignedRequest,
-  dispatcher: Dispatcher,
+  { dispatcher, signal }: SendOptions,
 ): Promise<Answer> {
-  const signal = AbortSignal.timeout(TIMEOUT)
   const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
   return { status: response.statusCode, headers: response.headers, body: await readText(response.body) }
 }
 
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+/** Sends one attempt, and hangs up when the answer begins. */
+export async function sendAndLoseAnswer(
+  url: string,
+  { headers, body }: SignedRequest,
+  { dispatcher, signal }: SendOptions,
+): Promise<never> {
+  const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
+  response.body.on('error', () => {}).destroy()
+  throw new Error('the answer was lost')
+}
+
+/** At most 64 KiB of an answer. */
+export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body) {

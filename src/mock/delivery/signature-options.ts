@@ -1,4 +1,7 @@
 import type { SignerOptions } from '../../testing/signer.ts'
 
 /** How the service signs (specification, "Payload signature verification"; what it leaves open is chosen here). */
-export type SignatureOptions = Pick<SignerOptions, 'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn'>
+export type SignatureOptions = Pick<
+  SignerOptions,
+  'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn' | 'percentEncoded' | 'formPayload'
+>

@@ -1,0 +1,105 @@
+import type { Attempt } from './delivery/attempts.ts'
+import { createEngine, type Engine } from './delivery/engine.ts'
+import { type Happening, type MockEvent, requireEvent, selects, toHappenings } from './events.ts'
+import { createFailureLog } from './failures.ts'
+import { createNotices, type Notices } from './notices.ts'
+import { type MockServiceOptions, type Options, toOptions } from './options.ts'
+import { createServiceRegistry, servicePath } from './services.ts'
+import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './snapshot.ts'
+import { createWebhookStore } from './webhooks.ts'
+
+/** A mock service without its HTTP side: what the administration, the control API and TypeScript all work on. */
+export interface Core {
+  readonly options: Options
+  readonly state: State
+  readonly engine: Engine
+  readonly notices: Notices
+  /**
+   * The webhooks that are subscribed to events, each with those that it is to hear of.
+   *
+   * @throws {WebhookError} `config_invalid` for an event that cannot happen
+   */
+  select(events: MockEvent | readonly MockEvent[]): Selection
+  /** Sends what was selected. */
+  notify(selection: Selection): Promise<Attempt[]>
+  /** @throws {WebhookError} `config_invalid`; then nothing has changed */
+  restore(seed: SnapshotSeed): void
+  /** Back to the seeds; records, faults and gathered events are gone. */
+  reset(): void
+  /** Resolves when what has changed is saved. */
+  save(): Promise<void>
+}
+
+/** By the ids of webhooks. */
+export type Selection = ReadonlyMap<string, readonly Happening[]>
+
+/** @throws {WebhookError} `config_invalid` */
+export function createCore(given: MockServiceOptions): Core {
+  const options = toOptions(given)
+  const { clock, version } = options
+  const notices = createNotices()
+  const webhooks = createWebhookStore({
+    now: clock.now,
+    onChange(change, webhook) {
+      engine.changed(webhook.id)
+      notices.emit({
+        type: 'webhook',
+        change,
+        webhookId: webhook.id,
+        name: webhook.name,
+        service: servicePath(webhook),
+      })
+      // Nobody waits for this one: it comes with the end of a delivery.
+      if (change === 'switched_off') save().catch((error) => process.emitWarning(error))
+    },
+  })
+  const state: State = {
+    services: createServiceRegistry(),
+    webhooks,
+    failures: createFailureLog(),
+    settings: options.settings,
+  }
+  const engine: Engine = createEngine(state, options, (attempt) => notices.emit({ type: 'attempt', attempt }))
+  const seed = structuredClone({ services: options.services, webhooks: options.webhooks })
+  restoreSnapshot(state, seed, options.settings)
+
+  const save = async (): Promise<void> => options.save?.(toSnapshot(state))
+
+  function restore(snapshot: SnapshotSeed): void {
+    restoreSnapshot(state, snapshot, options.settings)
+    notices.emit({ type: 'restored' })
+  }
+
+  return {
+    options,
+    state,
+    engine,
+    notices,
+    select(given) {
+      const events = [given].flat() as readonly MockEvent[]
+      const happened = events.map((event) => {
+        const service = state.services.resolve(event)
+        requireEvent(event, service, version)
+        return { service, happenings: toHappenings(event, clock.now()) }
+      })
+      const selected = new Map<string, Happening[]>()
+      for (const { service, happenings } of happened) {
+        for (const webhook of webhooks.list(service)) {
+          const wanted = happenings.filter(({ changeType }) => selects(webhook, changeType))
+          if (wanted.length > 0) selected.set(webhook.id, [...(selected.get(webhook.id) ?? []), ...wanted])
+        }
+      }
+      return selected
+    },
+    async notify(selection) {
+      const notified = [...selection].map(([id, happenings]) => engine.notify(id, happenings))
+      return (await Promise.all(notified)).flat()
+    },
+    restore,
+    reset() {
+      engine.clear()
+      restore(seed)
+    },
+    save,
+  }
+}

@@ -1,0 +1,70 @@
+import type { SignedRequest } from '../../testing/signer.ts'
+import type { FaultName } from './faults.ts'
+import type { Answer } from './send.ts'
+
+/** One attempt, as it was sent. */
+export interface Attempt {
+  id: string
+  /** The same for every attempt of one delivery. */
+  deliveryId: string
+  webhookId: string
+  /** 1 for the first attempt of a delivery. */
+  number: number
+  hookUrl: string
+  /** Milliseconds since 1970. */
+  sentAt: number
+  request: SignedRequest
+  /** What the receiver answered; absent where it did not. */
+  answer?: Answer
+  /** Why there is no answer. */
+  error?: string
+  /** How long it took; absent while it is on the wire. */
+  milliseconds?: number
+  /** What was done to it on purpose. */
+  fault?: FaultName
+}
+
+/** A part of the record. */
+export interface AttemptPage {
+  attempts: readonly Attempt[]
+  /** The id after which the next page begins; undefined on the last. */
+  next: string | undefined
+}
+
+/** The record of all attempts: the last thousand, oldest first. */
+export interface AttemptLog {
+  readonly attempts: readonly Attempt[]
+  add(attempt: Attempt): void
+  get(id: string): Attempt | undefined
+  /** @returns undefined where there is no attempt `after` */
+  page(query: {
+    limit: number
+    after?: string | undefined
+    webhookId?: string | undefined
+  }): AttemptPage | undefined
+  clear(): void
+}
+
+const MAX_RECORDS = 1000
+
+export function createAttemptLog(): AttemptLog {
+  const attempts: Attempt[] = []
+  return {
+    attempts,
+    add(attempt) {
+      attempts.push(attempt)
+      if (attempts.length > MAX_RECORDS) attempts.shift()
+    },
+    get: (id) => attempts.find((attempt) => attempt.id === id),
+    page({ limit, after, webhookId }) {
+      const start = after === undefined ? 0 : attempts.findIndex(({ id }) => id === after) + 1
+      if (start === 0 && after !== undefined) return undefined
+      const rest = attempts
+        .slice(start)
+        .filter((attempt) => webhookId === undefined || attempt.webhookId === webhookId)
+      const page = rest.slice(0, limit)
+      return { attempts: page, next: rest.length > limit ? page.at(-1)?.id : undefined }
+    },
+    clear: () => attempts.splice(0),
+  }
+}

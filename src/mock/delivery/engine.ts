@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto'
+import { type Happening, selects } from '../events.ts'
+import type { Options } from '../options.ts'
+import type { State } from '../snapshot.ts'
+import { has } from '../versions.ts'
+import { defaultSchedule, type ScheduleInfo, type Webhook } from '../webhook.ts'
+import { type Attempt, type AttemptLog, createAttemptLog } from './attempts.ts'
+import { type Courier, createCourier } from './courier.ts'
+import { createFaults, type FaultBox } from './faults.ts'
+import { createWindows } from './gather.ts'
+import { createPayloadWriter } from './payloads.ts'
+import { writeRequest } from './request.ts'
+
+/** Turns what happens on services into deliveries. */
+export interface Engine {
+  readonly log: AttemptLog
+  readonly faults: FaultBox
+  /**
+   * Sends the events to a webhook that is subscribed to them, at once or when its window has closed.
+   *
+   * @returns all attempts, once no more are to come
+   */
+  notify(webhookId: string, events: readonly Happening[]): Promise<Attempt[]>
+  /** Sends a recorded attempt once more, byte for byte. */
+  redeliver(attempt: Attempt): Promise<Attempt>
+  /** A webhook was edited, switched off or deleted. */
+  changed(webhookId: string): void
+  /** Forgets what was gathered and recorded, and all faults. */
+  clear(): void
+  /** Sends what was gathered, and waits for what is on the wire; nothing is tried again. */
+  close(): Promise<void>
+}
+
+/** @param finished called when an attempt has ended */
+export function createEngine(state: State, options: Options, finished: (attempt: Attempt) => void): Engine {
+  const { clock, version, gather, dialect } = options
+  const log = createAttemptLog()
+  const faults = createFaults()
+  const writePayloads = createPayloadWriter(options, clock.now)
+  const atWork = new Set<Promise<unknown>>()
+  const courier: Courier = createCourier({
+    ...options,
+    settings: () =>
+      has(version, 'failures') ? state.settings : { ...state.settings, notificationAttempts: 1 },
+    isWanted: (webhookId) => state.webhooks.get(webhookId)?.active === true,
+    record: log.add,
+    finished,
+  })
+  const windows = createWindows<Happening, Attempt>({ clock, scheduleOf, flush: invoke })
+
+  /** The schedule by which a webhook gathers; undefined where it does not. */
+  function scheduleOf(webhookId: string): ScheduleInfo | undefined {
+    const webhook = state.webhooks.get(webhookId)
+    if (!webhook?.active || webhook.serviceType === 'GPServer' || gather === 'never') return undefined
+    const { scheduleInfo, created } = webhook
+    if (isSchedule(scheduleInfo)) return scheduleInfo
+    return gather === 'always' ? defaultSchedule(created) : undefined
+  }
+
+  /** With the webhook as it is now: payload URL, key and triggers may have changed since the window opened. */
+  async function invoke(webhookId: string, events: readonly Happening[]): Promise<Attempt[]> {
+    const webhook = state.webhooks.get(webhookId)
+    if (!webhook || scheduleOf(webhookId)?.state === 'disabled') return []
+    const selected = events.filter(({ changeType }) => selects(webhook, changeType))
+    if (selected.length === 0) return []
+    const deliveries = writePayloads(webhook, selected).map((payload) => deliver(webhook, payload))
+    return (await Promise.all(deliveries)).flat()
+  }
+
+  async function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
+    const fault = faults.take(webhook.id)
+    const request = await writeRequest(webhook, payload, options, fault?.fault)
+    const { id: webhookId, hookUrl } = webhook
+    const { attempts, result } = await courier.deliver({
+      id: randomUUID(),
+      webhookId,
+      hookUrl,
+      request,
+      fault,
+    })
+    // Of hosted services a success resets the count (field facts, "Delivery").
+    if (result === 'succeeded' && dialect === 'hosted') state.failures.clear(webhookId)
+    if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
+      if (state.failures.add(webhookId, clock.now(), state.settings)) state.webhooks.switchOff(webhookId)
+    }
+    return attempts
+  }
+
+  /** Until it has ended, `close` waits for it. */
+  function track<T>(work: Promise<T>): Promise<T> {
+    atWork.add(work)
+    const done = (): boolean => atWork.delete(work)
+    work.then(done, done)
+    return work
+  }
+
+  return {
+    log,
+    faults,
+    notify(webhookId, events) {
+      const schedule = scheduleOf(webhookId)
+      if (schedule?.state === 'disabled') return Promise.resolve([])
+      return track(schedule ? windows.add(webhookId, events) : invoke(webhookId, events))
+    },
+    redeliver({ deliveryId: id, webhookId, hookUrl, request }) {
+      const numbers = log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
+      const delivery = { id, webhookId, hookUrl, request, fault: undefined }
+      return track(courier.again(delivery, Math.max(...numbers) + 1))
+    },
+    changed: windows.changed,
+    clear() {
+      windows.clear()
+      log.clear()
+      faults.clear()
+    },
+    async close() {
+      windows.close()
+      courier.stop()
+      while (atWork.size > 0) await Promise.allSettled(atWork)
+      await courier.close()
+    },
+  }
+}
+
+const isSchedule = (schedule: Webhook['scheduleInfo']): schedule is ScheduleInfo =>
+  'recurrenceInfo' in schedule

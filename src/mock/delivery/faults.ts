@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { check } from '../schemas.ts'
+
+/** What can go wrong with a delivery. */
+export type FaultName =
+  | 'wrong_key'
+  | 'altered'
+  | 'unsigned'
+  | 'truncated'
+  | 'wrong_content_type'
+  | 'gzip'
+  | 'duplicate'
+  | 'two_at_once'
+  | 'reordered'
+  | 'delayed'
+  | 'slow_drip'
+  | 'connection_dropped'
+  | 'wrong_length'
+  | 'answer_lost'
+
+/** What each fault does. */
+export const FAULTS: Readonly<Record<FaultName, string>> = {
+  wrong_key: 'signed with another key',
+  altered: 'one bit is changed after signing',
+  unsigned: 'sent without a signature',
+  truncated: 'the second half of the body is missing, and content-length says so',
+  wrong_content_type: 'sent as text/plain',
+  gzip: 'the body is compressed after signing, with content-encoding',
+  duplicate: 'sent once more after its success',
+  two_at_once: 'sent twice at the same time',
+  reordered: 'held back until the next delivery of the webhook was sent, or for the delay (default 10 s)',
+  delayed: 'held back for the delay (default 5 s)',
+  slow_drip: 'its first attempt sends a byte at a time, with the delay (default 100 ms) after each',
+  connection_dropped: 'its first attempt ends in the middle of the body',
+  wrong_length: 'its first attempt announces one byte more than it sends',
+  answer_lost: 'the answer to its first attempt is lost, so that it is sent again',
+}
+
+/** A fault for deliveries to come. */
+export interface FaultSeed {
+  fault: FaultName
+  /** Only deliveries of this webhook. Default: of every webhook. */
+  webhookId?: string | undefined
+  /** For so many deliveries, 1 to 1,000,000. Default: until it is removed. */
+  times?: number | undefined
+  /** In milliseconds, 0 to 86,400,000; see {@link FAULTS} for which it is. */
+  delay?: number | undefined
+}
+
+/** A fault that is set. */
+export interface Fault extends FaultSeed {
+  readonly id: string
+}
+
+/** The faults that are set. A delivery gets the oldest one that fits. */
+export interface Faults {
+  /** @throws {WebhookError} `config_invalid` */
+  add(seed: FaultSeed): Fault
+  list(): Fault[]
+  /** @returns whether there was one */
+  remove(id: string): boolean
+  clear(): void
+}
+
+export const faultSchema: z.ZodObject = z.strictObject({
+  fault: z.enum(Object.keys(FAULTS) as [FaultName, ...FaultName[]]),
+  webhookId: z.string().min(1).max(64).optional(),
+  times: z.int().min(1).max(1_000_000).optional(),
+  delay: z.int().min(0).max(86_400_000).optional(),
+})
+
+/** {@link Faults}, and the taking of them. */
+export interface FaultBox extends Faults {
+  /** The fault of the next delivery of a webhook. */
+  take(webhookId: string): Readonly<Fault> | undefined
+}
+
+export function createFaults(): FaultBox {
+  const faults = new Map<string, Fault>()
+  return {
+    add(seed) {
+      const fault = { id: randomUUID(), ...check<FaultSeed>(faultSchema, seed, 'fault') }
+      faults.set(fault.id, fault)
+      return { ...fault }
+    },
+    list: () => [...faults.values()].map((fault) => ({ ...fault })),
+    remove: (id) => faults.delete(id),
+    clear: () => faults.clear(),
+    take(webhookId) {
+      for (const fault of faults.values()) {
+        if (fault.webhookId !== undefined && fault.webhookId !== webhookId) continue
+        if (fault.times !== undefined && --fault.times === 0) faults.delete(fault.id)
+        return fault
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import type { Clock } from '../clock.ts'
+import type { ScheduleInfo } from '../webhook.ts'
+import { windowEnd } from './schedule.ts'
+
+/** What {@link createWindows} takes. */
+export interface WindowsOptions<E, R> {
+  clock: Clock
+  /** The webhook's schedule as it is now; undefined where it shall not gather any more. */
+  scheduleOf(webhookId: string): ScheduleInfo | undefined
+  /** Called when a window has closed. */
+  flush(webhookId: string, events: readonly E[]): Promise<R[]>
+}
+
+/** The open windows, one for each webhook at most (specification, "scheduleInfo object"). */
+export interface Windows<E, R> {
+  /** @returns what the window's delivery came to, once it has closed */
+  add(webhookId: string, events: readonly E[]): Promise<R[]>
+  /** The webhook has changed, and with it perhaps the schedule. */
+  changed(webhookId: string): void
+  /** Drops all that was gathered. */
+  clear(): void
+  /** Closes all windows now; those to come close at once. */
+  close(): void
+}
+
+interface Window<E, R> {
+  readonly openedAt: number
+  readonly events: E[]
+  done: Promise<R[]>
+  /** Ends the wait for the end of the window. */
+  wake: AbortController
+  dropped: boolean
+}
+
+/** A window closes early rather than gather more. */
+const MAX_EVENTS = 10_000
+
+export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions<E, R>): Windows<E, R> {
+  const windows = new Map<string, Window<E, R>>()
+  let closed = false
+
+  async function run(webhookId: string, window: Window<E, R>): Promise<R[]> {
+    while (!closed && !window.dropped && window.events.length < MAX_EVENTS) {
+      const schedule = scheduleOf(webhookId)
+      const left = schedule ? windowEnd(schedule, window.openedAt) - clock.now() : 0
+      if (left <= 0) break
+      window.wake = new AbortController()
+      await clock.wait(left, window.wake.signal).catch(() => {}) // woken: look again
+    }
+    if (windows.get(webhookId) === window) windows.delete(webhookId)
+    return window.dropped ? [] : flush(webhookId, window.events)
+  }
+
+  return {
+    add(webhookId, events) {
+      const open = windows.get(webhookId)
+      if (open) {
+        open.events.push(...events)
+        if (open.events.length >= MAX_EVENTS) open.wake.abort()
+        return open.done
+      }
+      const window: Window<E, R> = {
+        openedAt: clock.now(),
+        events: [...events],
+        done: Promise.resolve([]),
+        wake: new AbortController(),
+        dropped: false,
+      }
+      windows.set(webhookId, window)
+      window.done = run(webhookId, window)
+      return window.done
+    },
+    changed(webhookId) {
+      windows.get(webhookId)?.wake.abort()
+    },
+    clear() {
+      for (const window of windows.values()) {
+        window.dropped = true
+        window.wake.abort()
+      }
+      windows.clear()
+    },
+    close() {
+      closed = true
+      for (const window of windows.values()) window.wake.abort()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { createSigner, type Dialect, type SignedRequest } from '../../testing/index.ts'
+import { writeBody } from '../../testing/signer.ts'
+import { has, type ServiceVersion } from '../versions.ts'
+import type { Webhook } from '../webhook.ts'
+import type { FaultName } from './faults.ts'
+import type { SignatureOptions } from './signature-options.ts'
+
+/** How requests are written. */
+export interface RequestOptions {
+  version: ServiceVersion
+  dialect: Dialect
+  signature: SignatureOptions
+}
+
+/** Writes the request that carries a payload, with the fault that it is to have. */
+export async function writeRequest(
+  webhook: Readonly<Webhook>,
+  payload: unknown,
+  options: RequestOptions,
+  fault: FaultName | undefined,
+): Promise<SignedRequest> {
+  const request = await signed(webhook, payload, options, fault)
+  return CORRUPTIONS[fault as keyof typeof CORRUPTIONS]?.(request) ?? request
+}
+
+/** Without a key, and before version 11.2, there is no signature. */
+async function signed(
+  { signatureKey, contentType, payloadFormat }: Readonly<Webhook>,
+  payload: unknown,
+  { version, dialect, signature }: RequestOptions,
+  fault: FaultName | undefined,
+): Promise<SignedRequest> {
+  const format = { ...signature, contentType, payloadFormat }
+  if (fault === 'wrong_key') return createSigner({ ...format, signatureKey: randomBytes(32) }).sign(payload)
+  if (signatureKey && fault !== 'unsigned' && dialect !== 'organization' && has(version, 'signature'))
+    return createSigner({ ...format, signatureKey }).sign(payload)
+  const headers: Record<string, string> = { 'content-type': contentType }
+  // An organization sends its secret as it is (field facts, "Three dialects share the word webhook").
+  if (signatureKey && fault !== 'unsigned' && dialect === 'organization') headers.secret = signatureKey
+  return { method: 'POST', headers, body: writeBody(payload, format) }
+}
+
+/** What is done to a request after it was signed. */
+const CORRUPTIONS: { [fault in FaultName]?: (request: SignedRequest) => SignedRequest } = {
+  altered(request) {
+    const body = Uint8Array.from(request.body)
+    const middle = body.length >> 1
+    body[middle] = (body[middle] as number) ^ 1
+    return { ...request, body }
+  },
+  truncated: (request) => ({ ...request, body: request.body.slice(0, request.body.length >> 1) }),
+  wrong_content_type: (request) => ({
+    ...request,
+    headers: { ...request.headers, 'content-type': 'text/plain' },
+  }),
+  gzip: (request) => ({
+    ...request,
+    headers: { ...request.headers, 'content-encoding': 'gzip' },
+    body: Uint8Array.from(gzipSync(request.body)),
+  }),
+}

@@ -1,0 +1,42 @@
+import type { Attempt } from './delivery/attempts.ts'
+import type { WebhookChange } from './webhooks.ts'
+
+/** Something that has happened in a mock service. */
+export type Notice =
+  | { type: 'attempt'; attempt: Attempt }
+  | {
+      type: 'webhook'
+      change: WebhookChange
+      webhookId: string
+      name: string
+      /** As in a path: `[folder/]<serviceName>.<serviceType>`. */
+      service: string
+    }
+  | { type: 'restored' }
+
+/** Those who want to know what happens. */
+export interface Notices {
+  /** @returns the function that ends it */
+  on(listener: (notice: Notice) => void): () => void
+  emit(notice: Notice): void
+}
+
+export function createNotices(): Notices {
+  const listeners = new Set<(notice: Notice) => void>()
+  return {
+    on(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    emit(notice) {
+      for (const listener of listeners) {
+        try {
+          listener(notice)
+        } catch (error) {
+          // A listener's fault must not change what the service does.
+          process.emitWarning(error instanceof Error ? error : String(error))
+        }
+      }
+    },
+  }
+}

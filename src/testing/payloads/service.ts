@@ -1,0 +1,46 @@
+import type { PayloadDetails } from './details.ts'
+import { isJob, type TimedEvent } from './events.ts'
+import { changesUrl, serviceUrl } from './urls.ts'
+
+/**
+ * The service dialect: one object, `events` an array of `{eventType, when}` (field facts, "Payloads"). The end of a
+ * geoprocessing job has its job in place of changes, and no id of the webhook.
+ */
+export function writeService(
+  events: readonly TimedEvent[],
+  details: PayloadDetails,
+): Record<string, unknown> {
+  const members = events.map(({ changeType, when }) => ({ eventType: changeType, when }))
+  return isJob(events, details.serviceType) ? job(members, details) : features(members, details)
+}
+
+const SERVER_URL = 'https://server.example/server/rest'
+
+function features(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
+  const { serverUrl = SERVER_URL, serverGens = [1, 2], serviceName = 'Parcels' } = details
+  const service = serviceUrl(serverUrl, { ...details, serviceName }, 'FeatureServer')
+  return {
+    serviceType: 'FeatureServer',
+    changesUrl: details.url ?? changesUrl(service, serverGens, details.changesUrl ?? 'partial'),
+    name: details.name ?? 'webhook',
+    id: details.id ?? '00000000-0000-4000-8000-000000000000',
+    folderName: details.folderName ?? '',
+    serviceName,
+    events,
+  }
+}
+
+function job(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
+  const { serverUrl = SERVER_URL, serviceName = 'Analysis', taskName = 'Task', jobId = 'j0' } = details
+  const service = serviceUrl(serverUrl, { ...details, serviceName }, 'GPServer')
+  return {
+    serviceType: 'GPServer',
+    jobId,
+    statusURL: details.url ?? `${service}/${taskName}/jobs/${jobId}`,
+    name: details.name ?? 'webhook',
+    taskName,
+    folderName: details.folderName ?? '',
+    serviceName,
+    events,
+  }
+}

@@ -1,0 +1,153 @@
+import { WebhookError } from 'geohook'
+import {
+  createPayload,
+  createSigner,
+  type PayloadDetails,
+  type PayloadEvents,
+  type SignerOptions,
+} from 'geohook/testing'
+import { describe, expect, it } from 'vitest'
+import { FORM_TYPE, JSON_TYPE, KEY } from '../helpers/deliver.ts'
+
+/** Expects a WebhookError with `config_invalid` and exactly this message. */
+function expectRefused(make: () => unknown, message: string): void {
+  let thrown: unknown
+  try {
+    make()
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toBeInstanceOf(WebhookError)
+  expect([(thrown as WebhookError).code, (thrown as WebhookError).message]).toEqual([
+    'config_invalid',
+    message,
+  ])
+}
+
+describe('createPayload refuses change types that no event can bear', () => {
+  const TIME = 'when must be whole milliseconds since 1970'
+  it.each<[string, unknown, string]>([
+    ['none', [], 'changeTypes is empty'],
+    ['undefined', undefined, 'changeType must be a string'],
+    ['null in a list', [null], 'changeType must be a string'],
+    ['a number', [7], 'changeType must be a string'],
+    ['a list in a list', [['FeaturesCreated']], 'changeType must be a string'],
+    ['an event without one', [{ when: 1 }], 'changeType must be a string'],
+    ['an empty text', '', 'changeType is empty'],
+    ['an empty text after a good one', ['FeaturesCreated', ''], 'changeType is empty'],
+    ['white space around it', ' FeaturesCreated', 'changeType has white space around it'],
+    ['nothing but white space', '\n', 'changeType has white space around it'],
+    ['the wildcard', ['*'], 'changeType is the wildcard'],
+    ['an event with the wildcard', { changeType: '*' }, 'changeType is the wildcard'],
+    ['a time as a text', { changeType: 'A', when: '1' }, TIME],
+    ['no time', { changeType: 'A', when: null }, TIME],
+    ['a fraction', { changeType: 'A', when: 1.5 }, TIME],
+    ['a time beyond all calendars', { changeType: 'A', when: 8.64e15 + 1 }, TIME],
+  ])('%s', (_, changeTypes, message) => {
+    for (const dialect of ['service', 'hosted', 'organization'] as const)
+      expectRefused(() => createPayload(changeTypes as PayloadEvents, { dialect }), message)
+  })
+})
+
+describe('createPayload refuses details that cannot be right', () => {
+  const GENS = 'serverGens must be a list of whole numbers from 0'
+  const TWO = 'serverGens must be two numbers, the first and the last generation'
+  const LAYERS = 'layerIds must be a list of whole numbers from 0'
+  const SERVER = 'serverUrl must be an http or https URL without a query'
+  const TEXTS = ['serviceName', 'name', 'id', 'url', 'jobId', 'taskName', 'orgId'].concat(
+    ...['username', 'userId', 'source', 'itemId'],
+  )
+
+  it.each<[string, object, string]>([
+    ['a service type', { serviceType: 'MapServer' }, 'serviceType must be one of FeatureServer, GPServer'],
+    ['an encoding of changesUrl', { changesUrl: 'full' }, 'changesUrl must be one of partial, whole, none'],
+    ['a time', { when: Number.NaN }, 'when must be whole milliseconds since 1970'],
+    ['a Date', { when: new Date() }, 'when must be whole milliseconds since 1970'],
+    ['a negative generation', { serverGens: [-1, 2] }, GENS],
+    ['a fraction of a generation', { serverGens: [1, 2.5] }, GENS],
+    ['generations as text', { serverGens: ['1', '2'] }, GENS],
+    ['no list of generations', { serverGens: 12 }, GENS],
+    ['no generations', { serverGens: [] }, GENS],
+    ['one generation', { serverGens: [1] }, TWO],
+    ['three generations', { serverGens: [1, 2, 3] }, TWO],
+    ['generations backwards', { serverGens: [2, 1] }, 'serverGens ends before it begins'],
+    ['no layers', { layerIds: [] }, LAYERS],
+    ['a negative layer', { layerIds: [0, -1] }, LAYERS],
+    ['a layer as text', { layerIds: ['0'] }, LAYERS],
+    ['one layer without a list', { layerIds: 0 }, LAYERS],
+    ['a layer twice', { layerIds: [0, 1, 0] }, 'layerIds has a layer twice'],
+    ['a server without a scheme', { serverUrl: 'server.example/rest' }, SERVER],
+    ['a server of another scheme', { serverUrl: 'file:///rest' }, SERVER],
+    ['a server with a query', { serverUrl: 'https://server.example/rest?f=json' }, SERVER],
+    ['a server with an impossible port', { serverUrl: 'https://server.example:99999' }, SERVER],
+    ['a server as URL', { serverUrl: new URL('https://server.example') }, SERVER],
+    ['an empty server', { serverUrl: '' }, SERVER],
+    ['a portal', { portalUrl: 'portal' }, 'portalUrl must be an http or https URL without a query'],
+    ['an organization with a path', { orgId: 'a/b' }, 'orgId is no id'],
+    ['a folder', { folderName: null }, 'folderName must be a string'],
+    ...TEXTS.flatMap((option): [string, object, string][] => [
+      [`${option} as a number`, { [option]: 7 }, `${option} must be a string`],
+      [`an empty ${option}`, { [option]: '' }, `${option} is empty`],
+    ]),
+  ])('%s', (_, details, message) => {
+    // In every dialect: a mistake is told also where the dialect would not send it.
+    for (const dialect of ['service', 'hosted', 'organization'] as const)
+      expectRefused(
+        () => createPayload('FeaturesCreated', { dialect, ...(details as PayloadDetails) }),
+        message,
+      )
+  })
+
+  it.each(['portal', '', 'SERVICE', null, 'toString'])('the dialect %j', (dialect) => {
+    expectRefused(
+      () => createPayload('FeaturesCreated', { dialect } as PayloadDetails),
+      'dialect must be one of service, hosted, organization',
+    )
+  })
+
+  it('a job in the hosted dialect', () => {
+    const message = 'the hosted dialect has no geoprocessing jobs'
+    expectRefused(() => createPayload('esriJobFailed', { dialect: 'hosted' }), message)
+    expectRefused(() => createPayload('A', { dialect: 'hosted', serviceType: 'GPServer' }), message)
+  })
+
+  it('a name that has no UTF-8 bytes, in a URL that is encoded as a whole', () => {
+    expectRefused(
+      () => createPayload('A', { dialect: 'hosted', serviceName: '\ud800' }),
+      'a text with half a character cannot be encoded',
+    )
+  })
+})
+
+describe('createSigner refuses', () => {
+  const HEADER = 'signatureHeader is no header name'
+  it.each<[string, object, string]>([
+    [
+      'a content type',
+      { contentType: 'text/plain' },
+      `contentType must be one of ${JSON_TYPE}, ${FORM_TYPE}`,
+    ],
+    ['a place of the signature', { signatureIn: 'query' }, 'signatureIn must be one of header, field'],
+    ['a format', { payloadFormat: 'xml' }, 'payloadFormat must be one of json, pjson'],
+    ['a form payload', { formPayload: 'raw' }, 'formPayload must be one of encoded, plain'],
+    ['percentEncoded', { percentEncoded: 'yes' }, 'percentEncoded must be true or false'],
+    ['a prefix', { prefix: null }, 'prefix must be a string'],
+    ['an empty header name', { signatureHeader: '' }, HEADER],
+    ['a header name with a space', { signatureHeader: 'x service' }, HEADER],
+    ['a header name with a line end', { signatureHeader: 'x-service\n' }, HEADER],
+    ['a header name that would end the form field', { signatureHeader: 'a&b' }, HEADER],
+  ])('%s', (_, options, message) => {
+    expectRefused(() => createSigner({ signatureKey: KEY, ...options } as SignerOptions), message)
+  })
+
+  it.each(['a=1', 'payload', '{}', ''])(
+    'to sign %j in a field, where no payload= begins it',
+    async (body) => {
+      const signer = createSigner({ signatureKey: KEY, contentType: FORM_TYPE, signatureIn: 'field' })
+      await expect(signer.sign(Buffer.from(body))).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: 'a body with its signature in a field must begin with payload=',
+      })
+    },
+  )
+})
