@@ -26,7 +26,12 @@ export function webhooksPath({ folderName, serviceName, serviceType }: ServicePa
 }
 
 /** A webhook as a service lists it: what is read of it is checked, the rest is passed on. */
-export type ListedWebhook = Answer & { id: string; name: string; hookUrl: string; changeTypes: string[] }
+export interface ListedWebhook extends Answer {
+  id: string
+  name: string
+  hookUrl: string
+  changeTypes: string[]
+}
 
 /** All webhooks of a service, or of the whole site. */
 export async function listWebhooks(client: ServiceClient, service?: ServicePath): Promise<ListedWebhook[]> {
@@ -60,3 +65,13 @@ export const withoutKeys = (answer: Answer): Answer =>
 
 /** One text of a webhook, as it may be printed. */
 export const text = (value: unknown): string => printable(String(value ?? ''))
+
+export const WEBHOOK_COLUMNS = ['service', 'id', 'name', 'change types', 'active', 'key', 'hookUrl'] as const
+
+/** A webhook as a row of a table, without its key. */
+export function toRow({ folderName, serviceName, serviceType, ...webhook }: ListedWebhook): string[] {
+  const { id, name, changeTypes, active, signatureKey, hookUrl } = webhook
+  const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
+  const key = signatureKey ? '***' : 'none'
+  return [service, id, name, changeTypes.join(','), active === false ? 'no' : 'yes', key, hookUrl].map(text)
+}

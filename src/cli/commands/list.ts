@@ -4,11 +4,11 @@ import { addExamples } from '../help.ts'
 import { print, printJson, toTable } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import {
-  type ListedWebhook,
   listWebhooks,
   type ServicePath,
   servicePath,
-  text,
+  toRow,
+  WEBHOOK_COLUMNS,
   withoutKeys,
 } from '../webhooks.ts'
 
@@ -28,27 +28,7 @@ export function createListCommand(): Command {
       )
       if (options.json) printJson(withoutKeys({ webhooks }))
       else if (webhooks.length === 0) print('there are no webhooks')
-      else
-        print(
-          await toTable(
-            ['service', 'id', 'name', 'change types', 'active', 'key', 'hookUrl'],
-            webhooks.map(toRow),
-          ),
-        )
+      else print(await toTable(WEBHOOK_COLUMNS, webhooks.map(toRow)))
     },
   )
-}
-
-function toRow({ folderName, serviceName, serviceType, ...webhook }: ListedWebhook): string[] {
-  const { id, name, changeTypes, active, signatureKey, hookUrl } = webhook
-  const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
-  return [
-    service,
-    id,
-    name,
-    changeTypes.join(','),
-    active === false ? 'no' : 'yes',
-    signatureKey ? '***' : 'none',
-    hookUrl,
-  ].map(text)
 }
