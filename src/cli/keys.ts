@@ -16,6 +16,10 @@ const VARIABLE = 'SIGNATURE_KEY'
 export const addKeyOptions = (command: Command, { several = false }: { several?: boolean } = {}): Command =>
   addSecretOptions(command, { option: 'key', what: 'the signature key', variable: VARIABLE, several })
 
+/** The same for a key that is to be set: it comes from an option or not at all. */
+export const addNewKeyOptions = (command: Command): Command =>
+  addSecretOptions(command, { option: 'key', what: 'the new signature key', several: false })
+
 /** Whether an option names a key. */
 export const namesKey = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
   [key, keyEnv, keyFile].some((given) => given !== undefined)

@@ -22,16 +22,18 @@ export interface SecretSource {
 /** Adds the three options of a secret. */
 export function addSecretOptions(
   command: Command,
-  { option, what, variable, several }: { option: string; what: string; variable: string; several: boolean },
+  {
+    option,
+    what,
+    variable,
+    several,
+  }: { option: string; what: string; variable?: string | undefined; several: boolean },
 ): Command {
   const again = several ? '; repeat it for older ones' : ''
+  const otherwise = variable ? ` (default: ${variable})` : ''
   return command
     .option(`--${option} <text>`, `${what}; the history of your shell keeps it${again}`, collect)
-    .option(
-      `--${option}-env <name>`,
-      `the environment variable that holds it (default: ${variable})`,
-      collect,
-    )
+    .option(`--${option}-env <name>`, `the environment variable that holds it${otherwise}`, collect)
     .option(
       `--${option}-file <path>`,
       `the file that holds it; a line end at its end is cut${again}`,

@@ -7,7 +7,7 @@ export function createDemoCommand(): Command {
   const command = new Command('demo')
     .summary("watch one delivery's story")
     .description(
-      'Starts a mock service and a receiver, and tells what happens between them: signed, verified, edited,\n' +
+      'Starts a mock service and a receiver, and tells what happens between them: signed, verified, edited, ' +
         'forged, refused, deleted. It needs no options, uses free ports of this machine, and ends by itself.',
     )
   addExamples(command, ['geohook demo'])

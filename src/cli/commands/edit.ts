@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from '../client.ts'
 import { usageError } from '../exit.ts'
 import { addExamples } from '../help.ts'
-import { addKeyOptions, type KeyOptions, namesKey, requireKey } from '../keys.ts'
+import { addNewKeyOptions, type KeyOptions, namesKey, requireKey } from '../keys.ts'
 import { paint, print, printJson } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { collect, httpUrl } from '../values.ts'
@@ -32,7 +32,7 @@ export function createEditCommand(): Command {
   const command = new Command('edit')
     .summary('change a webhook')
     .description(
-      'Changes a webhook. What an edit must have and is not given is taken from the webhook as it is.\n' +
+      'Changes a webhook. What an edit must have and is not given is taken from the webhook as it is. ' +
         'The key changes only where a key option is given; SIGNATURE_KEY alone does not change it.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
@@ -53,7 +53,7 @@ export function createEditCommand(): Command {
     )
     .addOption(new Option('--payload-format <name>', 'how it writes JSON').choices(['json', 'pjson']))
     .option('--schedule <json>', 'its scheduleInfo, or the members of it that change')
-  addKeyOptions(addClientOptions(command)).option('--json', 'print JSON')
+  addNewKeyOptions(addClientOptions(command)).option('--json', 'print JSON')
   addExamples(command, [
     "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
     "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",

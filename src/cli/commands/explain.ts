@@ -31,8 +31,8 @@ export function createExplainCommand(): Command {
   const command = new Command('explain')
     .summary('find out why a signature does not match')
     .description(
-      'Tries what is known to go wrong between a sender and a receiver, and names a cause only if recomputing\n' +
-        'the signature proves it. Keys are taken as they are: white space around them is one of the causes.\n' +
+      'Tries what is known to go wrong between a sender and a receiver, and names a cause only if recomputing ' +
+        'the signature proves it. Keys are taken as they are: white space around them is one of the causes. ' +
         'The exit code is 0 if all signatures are right, else 1.',
     )
     .argument('[captures...]', 'files that "geohook listen --save" wrote, or folders of them')
@@ -48,7 +48,7 @@ export function createExplainCommand(): Command {
   addKeyOptions(command, { several: true })
   addExamples(command, [
     'geohook explain captures --key-file key.txt',
-    "geohook explain --body body.json --header 'x-service: 3f1c…' --key-file key.txt",
+    "geohook explain --body body.json --header 'x-service: 3f1c0a9b' --key-file key.txt",
   ])
   return command.action(async (paths: string[], options: Options) => {
     const signatureKey = await requireRawKeys(options)

@@ -17,7 +17,7 @@ export function createKeyCommand(): Command {
   const command = new Command('key')
     .summary('make a strong signature key')
     .description(
-      'Makes a signature key of random bytes, written in hex: the specification asks for an alphanumeric text.\n' +
+      'Makes a signature key of random bytes, written in hex: the specification asks for an alphanumeric text. ' +
         'Give the same text to the webhook and to the receiver.',
     )
     .option('--bytes <n>', 'how many random bytes, 16 to 512', wholeNumber(16, 512), 32)

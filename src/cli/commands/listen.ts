@@ -34,8 +34,8 @@ export function createListenCommand(): Command {
   const command = new Command('listen')
     .summary('receive deliveries, and tell of each')
     .description(
-      'Starts a receiver, and prints each delivery as it comes: verified, or refused and why.\n' +
-        'It can save what it gets, and pass the exact bytes on to another address; then the sender gets the answer\n' +
+      'Starts a receiver, and prints each delivery as it comes: verified, or refused and why. ' +
+        'It can save what it gets, and pass the exact bytes on to another address; then the sender gets the answer ' +
         'of that address, or 502 where it does not answer.',
     )
     .option('--port <n>', 'the port; 0 takes a free one', port, 3000)
@@ -48,7 +48,11 @@ export function createListenCommand(): Command {
         .choices(['auto', 'hex', 'base64'])
         .default('auto'),
     )
-    .option('--limit <size>', 'the largest body, for example 512kb', byteSize, 1024 ** 2)
+    .addOption(
+      new Option('--limit <size>', 'the largest body, for example 512kb')
+        .argParser(byteSize)
+        .default(1024 ** 2, '1mb'),
+    )
     .addOption(
       new Option('--unsigned <what>', 'accept lets requests without a signature through: only before 11.2')
         .choices(['reject', 'accept'])

@@ -36,8 +36,8 @@ export function createMockCommand(): Command {
   const command = new Command('mock')
     .summary('run a mock service that keeps webhooks and sends deliveries')
     .description(
-      'Runs a mock of the service on this machine: it keeps webhooks, answers the administration, and really signs\n' +
-        'and sends deliveries. Without a seed it has the services Parcels.FeatureServer and Analysis.GPServer, and no\n' +
+      'Runs a mock of the service on this machine: it keeps webhooks, answers the administration, and really signs ' +
+        'and sends deliveries. Without a seed it has the services Parcels.FeatureServer and Analysis.GPServer, and no ' +
         'webhooks. With a state file, every change that it has acknowledged survives its death.',
     )
     .option('--port <n>', 'the port; 0 takes a free one', port, 4000)
@@ -52,7 +52,7 @@ export function createMockCommand(): Command {
     .addOption(
       choice(
         '--gather <when>',
-        'which webhooks gather events over their schedule: those that were given one, all or none',
+        'whether webhooks gather events over their schedule: scheduled is those that were given one',
         ['never', 'scheduled', 'always'],
         'scheduled',
       ),

@@ -33,7 +33,7 @@ export function createReplayCommand(): Command {
   const command = new Command('replay')
     .summary('send captures again, as they were or re-signed')
     .description(
-      'Sends captures again: the exact bytes with the headers they came with, or with a new signature.\n' +
+      'Sends captures again: the exact bytes with the headers they came with, or with a new signature. ' +
         'The exit code is 0 if all answers are 2xx, 1 if one is not, 3 if one never came.',
     )
     .argument('<captures...>', 'files that "geohook listen --save" wrote, or folders of them')

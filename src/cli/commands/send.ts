@@ -30,7 +30,7 @@ export function createSendCommand(): Command {
   const command = new Command('send')
     .summary('sign a file and post it to a receiver')
     .description(
-      'Signs the exact bytes of a file, or a payload that it makes, and posts them.\n' +
+      'Signs the exact bytes of a file, or a payload that it makes, and posts them. ' +
         'The exit code is 0 if the answer is 2xx, 1 if it is another, 3 if there is none.',
     )
     .argument('[file]', 'the body; - reads the standard input')

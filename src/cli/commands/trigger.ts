@@ -37,7 +37,7 @@ export function createTriggerCommand(): Command {
   const command = new Command('trigger')
     .summary('let something happen on a mock service')
     .description(
-      'Lets something happen on a service of a running mock, and waits for what its webhooks are answered.\n' +
+      'Lets something happen on a service of a running mock, and waits for what its webhooks are answered. ' +
         'The exit code is 0 if every delivery was answered with 2xx, in the end, else 1.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)

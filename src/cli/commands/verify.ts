@@ -21,7 +21,7 @@ export function createVerifyCommand(): Command {
   const command = new Command('verify')
     .summary('check the signature of a file')
     .description(
-      'Says whether a signature was made over the exact bytes of a file with one of the keys.\n' +
+      'Says whether a signature was made over the exact bytes of a file with one of the keys. ' +
         'The exit code is 0 if it was, else 1. Where it was not, "geohook explain" finds out why.',
     )
     .argument('<file>', 'the body; - reads the standard input')
@@ -36,8 +36,8 @@ export function createVerifyCommand(): Command {
     .option('--json', 'print JSON')
   addKeyOptions(command, { several: true })
   addExamples(command, [
-    'geohook verify body.json --key-file key.txt --signature 3f1c…',
-    "geohook verify body.json --key-file new.txt --key-file old.txt --header 'x-service: 3f1c…'",
+    'geohook verify body.json --key-file key.txt --signature 3f1c0a9b',
+    "geohook verify body.json --key-file new.txt --key-file old.txt --header 'x-service: 3f1c0a9b'",
   ])
   return command.action(async (file: string, options: Options) => {
     const signature = findSignature(options)
