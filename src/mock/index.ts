@@ -1,4 +1,5 @@
 export type { Auth, Credentials, Privilege, User } from './administration/auth.ts'
+export { type TokensOptions, type TokenUser, tokens } from './administration/tokens.ts'
 export { createMockService, type MockService } from './app.ts'
 export { type Clock, createManualClock, type ManualClock } from './clock.ts'
 export type { Attempt } from './delivery/attempts.ts'

@@ -6,11 +6,11 @@ import { FREQUENCIES } from './webhook.ts'
 // What comes as JSON: seeds, snapshots, state files and the bodies of the control API. Each schema is also what the
 // OpenAPI document says.
 
-/** A part of a path: no slash, no control characters, and none of `.` and `..`. */
+/** A part of a path: no slash, no control characters, no half of a surrogate pair, and none of `.` and `..`. */
 const pathPart = z
   .string()
   .max(256)
-  .regex(/^(?!\.{1,2}$)[^/\\\p{Cc}]*$/u, 'must be usable in a path')
+  .regex(/^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]*$/u, 'must be usable in a path')
 const serviceName = pathPart.min(1)
 const serviceType = z.enum(['FeatureServer', 'GPServer'])
 const time = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })

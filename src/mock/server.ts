@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { configInvalid } from '../errors.ts'
+import { isLoopback } from './loopback.ts'
 
 /** The socket of a mock service. */
 export interface Listener {
@@ -20,7 +21,7 @@ export function createListener(app: RequestListener): Listener {
     },
     async listen(port = 0) {
       if (server) throw configInvalid('listen was called before')
-      server = createServer(app)
+      server = createServer(guard(app))
       try {
         await once(server.listen(port, '127.0.0.1'), 'listening')
       } catch (error) {
@@ -40,3 +41,16 @@ export function createListener(app: RequestListener): Listener {
     },
   }
 }
+
+/**
+ * Answers to this machine's own names only. A web page elsewhere could give its own name the address 127.0.0.1 (DNS
+ * rebinding), and would then be no stranger to the browser.
+ */
+const guard =
+  (app: RequestListener): RequestListener =>
+  (req, res) => {
+    const { host } = req.headers
+    if (host === undefined || isLoopback(host.replace(/:\d+$/, ''))) return app(req, res)
+    res.writeHead(403, { 'content-type': 'application/json', connection: 'close' })
+    res.end(JSON.stringify({ status: 'error', messages: ['the host is not this machine'], code: 403 }))
+  }

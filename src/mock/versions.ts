@@ -15,9 +15,13 @@ const SINCE: Record<Capability, ServiceVersion> = {
   post: '11.3',
 }
 
+/** Whether a version is this one or a later one. */
+export const reaches = (version: ServiceVersion, since: ServiceVersion): boolean =>
+  VERSIONS.indexOf(version) >= VERSIONS.indexOf(since)
+
 /** Whether a service of this version has it. */
 export const has = (version: ServiceVersion, capability: Capability): boolean =>
-  VERSIONS.indexOf(version) >= VERSIONS.indexOf(SINCE[capability])
+  reaches(version, SINCE[capability])
 
 /** The triggers of a feature service of this version. */
 export const triggersOf = (version: ServiceVersion): readonly string[] =>

@@ -84,6 +84,19 @@ export function withSchedule(
   return { ...defaultSchedule(created), ...scheduleInfo, ...changes }
 }
 
+/** What a webhook has where nothing is said of it. */
+export const DEFAULTS: Pick<
+  Webhook,
+  'changeTypes' | 'signatureKey' | 'active' | 'contentType' | 'scheduleInfo' | 'payloadFormat'
+> = {
+  changeTypes: [WILDCARD],
+  signatureKey: '',
+  active: true,
+  contentType: 'application/json',
+  scheduleInfo: {},
+  payloadFormat: 'json',
+}
+
 /** A webhook with every field, in the specification's order. */
 export function toWebhook(seed: WebhookSeed, now: number): Webhook {
   const { created = now, ownerId = ANYONE } = seed
@@ -91,14 +104,14 @@ export function toWebhook(seed: WebhookSeed, now: number): Webhook {
     id: seed.id ?? randomUUID(),
     ...toService(seed),
     name: seed.name,
-    changeTypes: seed.changeTypes ?? [WILDCARD],
-    signatureKey: seed.signatureKey ?? '',
+    changeTypes: seed.changeTypes ?? [...DEFAULTS.changeTypes],
+    signatureKey: seed.signatureKey ?? DEFAULTS.signatureKey,
     hookUrl: seed.hookUrl,
-    active: seed.active ?? true,
-    contentType: seed.contentType ?? 'application/json',
+    active: seed.active ?? DEFAULTS.active,
+    contentType: seed.contentType ?? DEFAULTS.contentType,
     scheduleInfo:
       seed.serviceType === 'GPServer' ? {} : withSchedule({ scheduleInfo: {}, created }, seed.scheduleInfo),
-    payloadFormat: seed.payloadFormat ?? 'json',
+    payloadFormat: seed.payloadFormat ?? DEFAULTS.payloadFormat,
     created,
     modified: seed.modified ?? created,
     ownerId,

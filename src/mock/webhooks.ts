@@ -1,7 +1,14 @@
 import { configInvalid } from '../errors.ts'
 import { requireTrimmed } from '../signature/keyring.ts'
 import { type Service, servicePath } from './services.ts'
-import { toWebhook, type Webhook, type WebhookChanges, type WebhookSeed, withSchedule } from './webhook.ts'
+import {
+  DEFAULTS,
+  toWebhook,
+  type Webhook,
+  type WebhookChanges,
+  type WebhookSeed,
+  withSchedule,
+} from './webhook.ts'
 
 /** What happened to a webhook. */
 export type WebhookChange = 'created' | 'edited' | 'deleted' | 'switched_off'
@@ -15,8 +22,17 @@ export interface WebhookStore {
   named(service: Service, name: string): Readonly<Webhook> | undefined
   /** Ids are random, so none is given out again. */
   create(seed: WebhookSeed): Readonly<Webhook>
-  /** @returns the webhook after the edit, or undefined where there is none */
-  edit(id: string, changes: WebhookChanges, modifiedId: string): Readonly<Webhook> | undefined
+  /**
+   * @param omitted what happens to that which `changes` leaves out; default `'keep'`. The name and the payload URL
+   *   always stay.
+   * @returns the webhook after the edit, or undefined where there is none
+   */
+  edit(
+    id: string,
+    changes: WebhookChanges,
+    modifiedId: string,
+    omitted?: 'keep' | 'reset',
+  ): Readonly<Webhook> | undefined
   /** Its deliveries failed too often. */
   switchOff(id: string): void
   /** @returns whether there was one */
@@ -65,11 +81,16 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
       onChange('created', webhook)
       return webhook
     },
-    edit(id, { scheduleInfo, ...changes }, modifiedId) {
+    edit(id, { scheduleInfo, ...changes }, modifiedId, omitted = 'keep') {
       const before = index.byId.get(id)
       if (!before) return undefined
-      const schedule = withSchedule(before, structuredClone(scheduleInfo))
-      const after = replace(before, { ...structuredClone(changes), scheduleInfo: schedule, modifiedId })
+      const kept = omitted === 'keep' ? before : { ...before, ...structuredClone(DEFAULTS) }
+      const after = replace(before, {
+        ...kept,
+        ...structuredClone(changes),
+        scheduleInfo: withSchedule(kept, structuredClone(scheduleInfo)),
+        modifiedId,
+      })
       onChange('edited', after)
       return after
     },

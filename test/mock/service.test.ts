@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import express from 'express'
 import { createManualClock, createMockService, type ScheduleInfo } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
+import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts.ts'
 import { capture, create, FEATURE, JOB, NOWHERE, pathOf, post, same, seed, start } from './support.ts'
 
@@ -189,6 +190,24 @@ describe('listen and close', () => {
     expect(second).toMatchObject({ reason: configInvalid(/^listen was called before$/) })
     await service.close()
     await expect(service.listen()).rejects.toEqual(configInvalid(/^listen was called before$/))
+  })
+
+  it.each([
+    ['127.0.0.1', 200],
+    ['localhost:1', 200],
+    ['LOCALHOST', 200],
+    ['[::1]:80', 200],
+    ['evil.example', 403],
+    ['127.0.0.1.evil.example', 403],
+    ['localhost@evil.example', 403],
+    ['10.0.0.1', 403],
+  ])('answers to the names of this machine only: %j, %i', async (host, status) => {
+    const service = await start()
+    for (const path of ['/_mock/snapshot', '/services/Parcels.FeatureServer/webhooks']) {
+      const answer = await send(service.url + path, { method: 'GET', headers: { host } })
+      expect(answer.status).toBe(status)
+      if (status === 403) expect(JSON.parse(answer.text)).toMatchObject({ status: 'error', code: 403 })
+    }
   })
 
   it('can be closed before it listens, and twice', async () => {

@@ -7,11 +7,14 @@ export interface User {
   privileges: readonly Privilege[]
 }
 
+/** The longest life of a token: two weeks. */
+export const MAX_MINUTES = 20_160
+
 /** What `generateToken` is given. */
 export interface Credentials {
   username: string
   password: string
-  /** How long the token is to be good for; absent where the request does not say. */
+  /** How long the token is to be good for, 1 to 20160; absent where the request does not say. */
   minutes?: number | undefined
 }
 

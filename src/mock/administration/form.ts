@@ -1,9 +1,9 @@
 import { parseForm } from '../../payload/form.ts'
 import { bodyFormat } from '../../payload/media-type.ts'
 import { toText } from '../../payload/text.ts'
-import { AdminError } from './formats.ts'
+import { AdminError } from './errors.ts'
 
-/** The fields of a form body: strict UTF-8, bounded, in a Map. */
+/** The fields of a form: strict UTF-8, bounded, in a Map. */
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
 /**
@@ -12,12 +12,21 @@ export type Parameters = ReadonlyMap<string, readonly string[]>
  * @throws {AdminError} 415 for another media type, 400 for a body that is not a form
  */
 export function readParameters(body: unknown, contentType: string | undefined): Parameters {
-  if (!(body instanceof Uint8Array) || body.length === 0) return new Map()
+  if (body !== undefined && !(body instanceof Uint8Array))
+    throw new AdminError(500, 'something read the body before the mock service; mount the mock service first')
+  if (!body || body.length === 0) return new Map()
   if (bodyFormat(contentType) !== 'form') {
     throw new AdminError(415, 'parameters must be sent as application/x-www-form-urlencoded, in UTF-8')
   }
+  return parse(() => toText(body))
+}
+
+/** @throws {AdminError} 400 for a query that is not a form */
+export const readQuery = (query: string): Parameters => (query === '' ? new Map() : parse(() => query))
+
+function parse(read: () => string): Parameters {
   try {
-    return parseForm(toText(body))
+    return parseForm(read())
   } catch (error) {
     throw new AdminError(400, (error as Error).message)
   }

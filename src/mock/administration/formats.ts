@@ -1,40 +1,30 @@
-import type { Response } from 'express'
+import type { Request } from 'express'
+import { AdminError } from './errors.ts'
+import { type Parameters, readQuery, single } from './form.ts'
 
-/** An answer that is no success; `status` is the HTTP status and the code in the body (field facts, "Errors"). */
-export class AdminError extends Error {
-  readonly status: number
-  readonly messages: readonly string[]
+/** JSON, JSON with indents, or a page for people. */
+export type Format = 'json' | 'pjson' | 'html'
 
-  constructor(status: number, ...messages: string[]) {
-    super(messages.join('; '))
-    this.name = 'AdminError'
-    this.status = status
-    this.messages = messages
-  }
-}
-
-/** Response formats: `json`, and `pjson` with indents. */
-const INDENTS = new Map([
-  ['json', 0],
-  ['pjson', 2],
-])
+const FORMATS: readonly string[] = ['json', 'pjson', 'html'] satisfies Format[]
 
 /** @throws {AdminError} 400 for a format that is none */
-export function readFormat(f: string | undefined): number {
-  const indent = INDENTS.get(f ?? 'json')
-  if (indent === undefined) throw new AdminError(400, 'f must be json or pjson')
-  return indent
+export function readFormat(parameters: Parameters): Format | undefined {
+  const f = single(parameters, 'f')
+  if (f === undefined) return undefined
+  if (!FORMATS.includes(f)) throw new AdminError(400, 'f must be json, pjson or html')
+  return f as Format
 }
 
-/** Sends an answer, with the indent in `res.locals` that the request asked for. */
-export function answer(res: Response, body: object): void {
-  res.type('application/json').send(JSON.stringify(body, null, res.locals.indent))
+/**
+ * How to answer before the parameters are read: as the query asks for, else a page for browsers. Whoever takes anything
+ * gets JSON.
+ */
+export function formatBefore(req: Request, query: string): Format {
+  try {
+    const format = readFormat(readQuery(query))
+    if (format) return format
+  } catch {
+    // Whatever is wrong there is said when its turn comes.
+  }
+  return req.accepts(['application/json', 'text/html']) === 'text/html' ? 'html' : 'json'
 }
-
-export function answerError(res: Response, { status, messages }: AdminError): void {
-  answer(res.status(status), { status: 'error', messages, code: status })
-}
-
-/** What somebody sent, for a message: in quotes, and the first 64 characters of it. */
-export const quote = (text: string): string =>
-  JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)

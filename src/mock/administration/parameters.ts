@@ -1,111 +1,114 @@
-import { FEATURE_CHANGE_TYPES, WILDCARD } from '../../payload/change-types.ts'
+import { MAX_KEY, MAX_NAME, MAX_URL } from '../schemas.ts'
+import type { ServiceVersion } from '../versions.ts'
 import type { Webhook, WebhookChanges } from '../webhook.ts'
-import { type Parameters, single } from './form.ts'
-import { AdminError, quote } from './formats.ts'
+import { readChangeTypes } from './change-types.ts'
+import type { Parameters } from './form.ts'
+import type { ParameterDescription } from './operation.ts'
 import { readSchedule } from './schedule-info.ts'
+import { oneOf, readEach, readUrl, required, text } from './values.ts'
+
+/** What the parameters of a webhook depend on. */
+export interface Subject {
+  operation: 'create' | 'edit'
+  serviceType: Webhook['serviceType']
+  version: ServiceVersion
+}
 
 /**
- * The parameters of edit (specification, "Edit a webhook"). An optional one that is absent or empty is left out, so
- * that the webhook keeps what it has.
+ * The parameters of create and edit (specification, "Edit a webhook"). An optional one that is absent or empty is left
+ * out.
  *
  * @throws {AdminError} 400 with a message for each parameter that is wrong
  */
-export function readChanges(parameters: Parameters, serviceType: Webhook['serviceType']): WebhookChanges {
-  const messages: string[] = []
-  const changes: Record<string, unknown> = {}
-  for (const [name, { read, required }] of Object.entries(EDIT)) {
-    try {
-      const value = read(parameters, name, serviceType)
-      if (value !== undefined) changes[name] = value
-      else if (required(serviceType)) messages.push(`${name} is required`)
-    } catch (error) {
-      if (!(error instanceof AdminError)) throw error
-      messages.push(...error.messages)
-    }
-  }
-  if (messages.length > 0) throw new AdminError(400, ...messages)
-  return changes
-}
+export const readChanges = (parameters: Parameters, subject: Subject): WebhookChanges =>
+  readEach(
+    WEBHOOK_PARAMETERS.map(({ name, read, isRequired }) => [
+      name,
+      () => {
+        const value = read(parameters, name, subject)
+        return isRequired(subject) ? required(name, value) : value
+      },
+    ]),
+  )
 
-interface Parameter {
+interface Parameter extends Pick<ParameterDescription, 'description' | 'schema'> {
+  name: keyof WebhookChanges
   /** The value, or undefined where it is not given. */
-  read(parameters: Parameters, name: string, serviceType: Webhook['serviceType']): unknown
-  required(serviceType: Webhook['serviceType']): boolean
+  read(parameters: Parameters, name: string, subject: Subject): unknown
+  isRequired(subject: Subject): boolean
 }
 
 const always = (): boolean => true
 const never = (): boolean => false
+const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded']
+const PAYLOAD_FORMATS = ['json', 'pjson']
 
-const EDIT: Record<keyof WebhookChanges, Parameter> = {
-  name: { read: text(256), required: always },
-  changeTypes: { read: readChangeTypes, required: (serviceType) => serviceType === 'FeatureServer' },
-  signatureKey: { read: text(1024), required: never },
-  hookUrl: { read: readUrl, required: always },
-  active: { read: oneOf(['true', 'false'], (value) => value === 'true'), required: never },
-  contentType: {
-    read: oneOf(['application/json', 'application/x-www-form-urlencoded']),
-    required: never,
+const WEBHOOK_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'name',
+    description: 'The name of the webhook, unique within its service.',
+    schema: { type: 'string', minLength: 1, maxLength: MAX_NAME },
+    read: text(MAX_NAME),
+    isRequired: always,
   },
-  scheduleInfo: { read: readSchedule, required: never },
-  payloadFormat: { read: oneOf(['json', 'pjson']), required: never },
-}
+  {
+    name: 'changeTypes',
+    description:
+      'The event triggers: comma-separated, a JSON array, or the parameter repeated. An edit of a feature service webhook requires it.',
+    schema: { type: 'string', examples: ['FeaturesCreated,FeaturesUpdated', '["*"]'] },
+    read: readChangeTypes,
+    isRequired: ({ operation, serviceType }) => operation === 'edit' && serviceType === 'FeatureServer',
+  },
+  {
+    name: 'signatureKey',
+    description: 'The shared secret for the signature.',
+    schema: { type: 'string', maxLength: MAX_KEY },
+    read: text(MAX_KEY),
+    isRequired: never,
+  },
+  {
+    name: 'hookUrl',
+    description: 'The payload URL.',
+    schema: { type: 'string', format: 'uri', pattern: '^[Hh][Tt]{2}[Pp][Ss]?://', maxLength: MAX_URL },
+    read: readUrl,
+    isRequired: always,
+  },
+  {
+    name: 'active',
+    description: 'Whether events are delivered.',
+    schema: { type: 'string', enum: ['true', 'false'] },
+    read: oneOf(['true', 'false'], (value) => value === 'true'),
+    isRequired: never,
+  },
+  {
+    name: 'contentType',
+    description: 'The media type of the payload.',
+    schema: { type: 'string', enum: CONTENT_TYPES },
+    read: oneOf(CONTENT_TYPES),
+    isRequired: never,
+  },
+  {
+    name: 'scheduleInfo',
+    description:
+      'When a feature service gathers events: a JSON object with all or some of name, state, startAt, recurrenceInfo.',
+    schema: { type: 'string', contentMediaType: 'application/json' },
+    read: (parameters, name, { serviceType }) => readSchedule(parameters, name, serviceType),
+    isRequired: never,
+  },
+  {
+    name: 'payloadFormat',
+    description: 'Whether the payload is indented.',
+    schema: { type: 'string', enum: PAYLOAD_FORMATS },
+    read: oneOf(PAYLOAD_FORMATS),
+    isRequired: never,
+  },
+]
 
-function text(maximum: number): Parameter['read'] {
-  return (parameters, name) => {
-    const value = single(parameters, name)
-    if (value === undefined) return undefined
-    if (value !== value.trim()) throw new AdminError(400, `${name} has white space around it`)
-    if (value.length > maximum) throw new AdminError(400, `${name} is longer than ${maximum} characters`)
-    return value
-  }
-}
-
-function oneOf(allowed: string[], convert = (value: string): unknown => value): Parameter['read'] {
-  return (parameters, name) => {
-    const value = single(parameters, name)
-    if (value === undefined) return undefined
-    if (!allowed.includes(value)) throw new AdminError(400, `${name} must be one of ${allowed.join(', ')}`)
-    return convert(value)
-  }
-}
-
-function readUrl(parameters: Parameters, name: string): string | undefined {
-  const value = single(parameters, name)
-  if (value === undefined) return undefined
-  // The URL parser drops line breaks and trims white space; here a payload URL is what is written, so it has none.
-  if (!/^https?:\/\/[^\s\p{Cc}]+$/iu.test(value) || !URL.canParse(value) || value.length > 2048) {
-    throw new AdminError(400, `${name} must be an http or https URL of at most 2048 characters`)
-  }
-  return value
-}
-
-/** Comma-separated, a JSON array, or the parameter repeated. */
-function readChangeTypes(
-  parameters: Parameters,
-  name: string,
-  serviceType: Webhook['serviceType'],
-): string[] | undefined {
-  const names = [...new Set((parameters.get(name) ?? []).flatMap(split))]
-  if (names.length === 0) return undefined
-  const known: readonly string[] = serviceType === 'GPServer' ? [] : FEATURE_CHANGE_TYPES
-  const unknown = names.filter((changeType) => changeType !== WILDCARD && !known.includes(changeType))
-  if (unknown.length === 0) return names
-  const allowed = [WILDCARD, ...known].join(', ')
-  throw new AdminError(400, `${name} holds ${quote(unknown[0] as string)}; a ${serviceType} has ${allowed}`)
-}
-
-function split(value: string): string[] {
-  if (!value.trimStart().startsWith('[')) {
-    return value
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== '')
-  }
-  try {
-    const names: unknown = JSON.parse(value)
-    if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
-  } catch {
-    // Not JSON: said below.
-  }
-  throw new AdminError(400, 'changeTypes must be comma-separated or a JSON array of texts')
-}
+/** For a document: what is required of some webhooks only stands there as optional. */
+export const webhookParameters = (operation: Subject['operation']): ParameterDescription[] =>
+  WEBHOOK_PARAMETERS.map(({ name, description, schema, isRequired }) => ({
+    name,
+    required: isRequired({ operation, serviceType: 'GPServer', version: '11.3' }),
+    description,
+    schema,
+  }))

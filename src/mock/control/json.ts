@@ -3,7 +3,7 @@ import { raw } from 'express'
 import { WebhookError } from '../../errors.ts'
 import { decodePayload } from '../../payload/decode.ts'
 import { bodyFormat } from '../../payload/media-type.ts'
-import { AdminError } from '../administration/formats.ts'
+import { AdminError } from '../administration/errors.ts'
 
 const MAX_BODY = '64mb'
 

@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 import { z } from 'zod'
-import { AdminError } from '../administration/formats.ts'
+import { AdminError } from '../administration/errors.ts'
 import type { Core } from '../core.ts'
 import type { Attempt } from '../delivery/attempts.ts'
 import { type FaultSeed, faultSchema } from '../delivery/faults.ts'
@@ -9,44 +9,8 @@ import { check, eventSchema, snapshotSchema } from '../schemas.ts'
 import { settingsSchema } from '../settings.ts'
 import { type SnapshotSeed, toSnapshot } from '../snapshot.ts'
 import { toAttemptJson } from './attempt-json.ts'
-import { openApi } from './openapi.ts'
+import type { ControlOperation, ControlRequest } from './operation.ts'
 import { stream } from './stream.ts'
-
-/** One operation of the control API: what serves it, and what its description says. */
-export interface ControlOperation {
-  method: 'get' | 'post' | 'delete'
-  /** Below `/_mock`, as Express writes it. */
-  path: string
-  summary: string
-  /** The parameters of the query. */
-  query?: Record<string, string>
-  /** What the body must be. */
-  body?: z.ZodType
-  /** Statuses of success, each with the name of what is answered. */
-  answers: Record<number, AnswerName>
-  /** Answers by itself, or returns what is answered as JSON with the first status. */
-  run(core: Core, request: ControlRequest, res: Response): unknown
-}
-
-/** What is answered; the OpenAPI document has a schema for each. */
-export type AnswerName =
-  | 'Deliveries'
-  | 'Delivery'
-  | 'Bytes'
-  | 'Fault'
-  | 'Faults'
-  | 'Settings'
-  | 'Snapshot'
-  | 'Status'
-  | 'Stream'
-  | 'OpenApi'
-
-/** A request that has been read and checked. */
-export interface ControlRequest {
-  id: string
-  query: Record<string, string | undefined>
-  body: unknown
-}
 
 const wait = z
   .boolean()
@@ -87,6 +51,7 @@ function listDeliveries(
   return { deliveries: page.attempts.map(toAttemptJson), next: page.next ?? null }
 }
 
+/** Every operation but the description of them all: the router and that description are both made from this table. */
 export const OPERATIONS: readonly ControlOperation[] = [
   {
     method: 'post',
@@ -225,12 +190,5 @@ export const OPERATIONS: readonly ControlOperation[] = [
     run({ notices }, _request, res) {
       stream(notices, res)
     },
-  },
-  {
-    method: 'get',
-    path: '/openapi.json',
-    summary: 'This description',
-    answers: { 200: 'OpenApi' },
-    run: ({ options: { version } }) => openApi(OPERATIONS, version),
   },
 ]

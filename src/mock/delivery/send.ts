@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
+import { isLoopback } from '../loopback.ts'
 
 /** What the receiver answered. */
 export interface Answer {
@@ -51,10 +52,8 @@ export async function readText(body: AsyncIterable<Uint8Array>): Promise<string>
   return Buffer.concat(chunks).toString()
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
-
 /** Whether a delivery may go there: to this machine, or to a host that was allowed by name. */
 export function mayReach(url: string, allowHosts: readonly string[]): boolean {
   const { hostname } = new URL(url)
-  return LOOPBACK.test(hostname) || allowHosts.some((host) => host.toLowerCase() === hostname)
+  return isLoopback(hostname) || allowHosts.some((host) => host.toLowerCase() === hostname)
 }

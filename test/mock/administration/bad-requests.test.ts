@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { FORM_TYPE, KEY } from '../helpers/deliver.ts'
-import { type Answer, type Sent, send } from '../helpers/http.ts'
-import { FEATURE, pathOf, same, seed, start } from './support.ts'
+import { FORM_TYPE, KEY } from '../../helpers/deliver.ts'
+import { type Answer, type Sent, send } from '../../helpers/http.ts'
+import { FEATURE, pathOf, same, seed, start } from '../support.ts'
 
 const EDIT = `${pathOf(FEATURE)}/edit`
 const DELETE = `${pathOf(FEATURE)}/delete`
@@ -64,12 +64,14 @@ describe('a bad request is answered with the error shape, and changes nothing', 
       /^scheduleInfo has no member "nnn/,
     ],
     ['a schedule of 400 kB', 400, edit(`scheduleInfo=${'['.repeat(400_000)}`), /^scheduleInfo must be/],
-    ...['html', 'JSON', 'xml', '__proto__', '0'].map((f): [string, number, Sent, RegExp] => [
-      `f=${f}`,
-      400,
-      edit(`f=${f}`),
-      /^f must be json or pjson$/,
-    ]),
+    ...['HTML', 'JSON', 'xml', '__proto__', '0', 'html%00', '%3Cscript%3E'].map(
+      (f): [string, number, Sent, RegExp] => [
+        `f=${f}`,
+        400,
+        edit(`f=${f}`),
+        /^f must be json, pjson or html$/,
+      ],
+    ),
     ['broken gzip', 400, { headers: { ...FORM, 'content-encoding': 'gzip' }, body: 'no gzip' }],
     ['an unknown encoding', 415, { headers: { ...FORM, 'content-encoding': 'zip' }, body: good }],
     ['JSON', 415, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(same(FEATURE)) }],
@@ -123,8 +125,11 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ['nothing', ''],
     ['the services', '/services'],
     ['a service', '/services/Parcels.FeatureServer'],
-    ['the webhooks', '/services/Parcels.FeatureServer/webhooks'],
-    ['a webhook', pathOf(FEATURE)],
+    ['a service and a slash', '/services/Parcels.FeatureServer/'],
+    ['an operation of services, without one', '/services/create'],
+    ['a service without a name', EDIT.replace('Parcels', '')],
+    ['an encoded slash', EDIT.replace('/edit', '%2Fedit')],
+    ['an encoded folder', EDIT.replace('/services', '/services/City%2FCentre')],
     ['an operation that is none', `${pathOf(FEATURE)}/close`],
     ['an operation of every object', `${pathOf(FEATURE)}/constructor`],
     ['an operation in capitals', `${pathOf(FEATURE)}/EDIT`],
@@ -132,7 +137,8 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ['a slash at the end', `${EDIT}/`],
     ['two slashes', EDIT.replace('/webhooks', '//webhooks')],
     ['a longer path', `${EDIT}/now`],
-    ['no word webhooks', EDIT.replace('/webhooks', '')],
+    ['the word webhooks twice', EDIT.replace('/webhooks', '/webhooks/webhooks')],
+    ['no slash after the word webhooks', EDIT.replace('/webhooks/', '/webhooks')],
     ['two folders', EDIT.replace('/services', '/services/City/Centre')],
     ['a service in a folder that is none', EDIT.replace('/services', '/services/City')],
     ['a service that is none', EDIT.replace('Parcels', 'Roads')],
@@ -145,9 +151,9 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     expect((await refused(path, edit(''))).status).toBe(404)
   })
 
-  it.each(['%ff', '%', '%zz', '%c3%28'])('%s in the path: 400', async (part) => {
+  it.each(['%ff', '%', '%zz', '%c3%28', '%ed%a0%80', '%c0%ae'])('%s in the path: 404', async (part) => {
     for (const word of ['Parcels.FeatureServer', FEATURE.id]) {
-      expect((await refused(EDIT.replace(word, part), edit(''))).status).toBe(400)
+      expect((await refused(EDIT.replace(word, part), edit(''))).status).toBe(404)
     }
   })
 

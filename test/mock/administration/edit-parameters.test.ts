@@ -1,6 +1,6 @@
 import type { MockService, Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FEATURE, JOB, pathOf, post, same, seed, start } from './support.ts'
+import { FEATURE, JOB, pathOf, post, same, seed, start } from '../support.ts'
 
 const edit = (service: MockService, from: Webhook, parameters: Record<string, string>) =>
   post(service, `${pathOf(from)}/edit`, parameters)

@@ -1,6 +1,6 @@
 import { createManualClock, type MockService, type Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FEATURE, JOB, type Posted, pathOf, post, same, seed, start } from './support.ts'
+import { FEATURE, JOB, type Posted, pathOf, post, same, seed, start } from '../support.ts'
 
 const edit = (service: MockService, from: Webhook, parameters: Record<string, string>) =>
   post(service, `${pathOf(from)}/edit`, parameters)
@@ -99,7 +99,7 @@ describe('the answer of an edit has the fields of the specification, in their or
     expect((await inQuery('f=pjson', {})).text).toContain('\n  "id"')
     expect((await inQuery('f=pjson', { f: 'json' })).text).not.toContain('\n')
     expect((await inQuery('f=', {})).status).toBe(200)
-    expect((await inQuery('f=html', {})).status).toBe(400)
+    expect((await inQuery('f=xml', {})).status).toBe(400)
     expect((await inQuery('f=json&f=pjson', {})).status).toBe(400)
   })
 })

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { send } from '../helpers/http.ts'
-import { capture, FEATURE, JOB, pathOf, post, same, seed, start } from './support.ts'
+import { send } from '../../helpers/http.ts'
+import { capture, FEATURE, JOB, pathOf, post, same, seed, start } from '../support.ts'
 
 describe('delete', () => {
   it.each([

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { faultSchema } from '../delivery/faults.ts'
+import { eventSchema, scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
+import { settingsSchema } from '../settings.ts'
+
+/** A JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>
+
+/** What a body must be, as JSON Schema: made from what checks it. */
+export function toJsonSchema(schema: z.ZodType): Schema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest
+}
+
+/** An object that has exactly these members. */
+const exactly = (properties: Record<string, unknown>, optional: readonly string[] = []): Schema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  additionalProperties: false,
+})
+
+/** The same, and every member is there: what is answered has no gaps. */
+const whole = (schema: z.ZodObject): Schema => toJsonSchema(schema.required())
+
+const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
+const listOf = (name: string): Schema => ({ type: 'array', items: reference(name) })
+
+const TEXT = { type: 'string' }
+const TIME = { type: 'integer', minimum: 0, description: 'Milliseconds since 1970' }
+const SUCCESS = { const: 'success' }
+
+const { properties: webhookMembers } = whole(webhookSchema) as { properties: Record<string, unknown> }
+/** As it is answered: the schedule of a geoprocessing webhook is empty, and a key may be. */
+const webhook = {
+  ...webhookMembers,
+  scheduleInfo: { anyOf: [whole(scheduleSchema), exactly({})] },
+}
+
+const headers = { type: 'object', additionalProperties: true }
+
+/** What is answered, and what it is made of. */
+export const SCHEMAS: Readonly<Record<string, Schema>> = {
+  Error: exactly({
+    status: { const: 'error' },
+    messages: { type: 'array', items: TEXT, minItems: 1 },
+    code: { type: 'integer' },
+  }),
+  Status: exactly({ status: SUCCESS }),
+  Webhook: exactly({ ...webhook, status: SUCCESS }, ['status']),
+  Webhooks: exactly({ webhooks: listOf('Webhook') }),
+  NotificationStatus: exactly({
+    webhookNotificationStatus: {
+      type: 'array',
+      items: exactly({ invoked: { const: false }, invokedTimestamp: TIME }),
+    },
+  }),
+  Settings: exactly({ ...(whole(settingsSchema).properties as object), status: SUCCESS }, ['status']),
+  Token: exactly({ token: TEXT, expires: TIME }),
+  Service: whole(serviceSchema),
+  Event: toJsonSchema(eventSchema),
+  Fault: exactly({ id: TEXT, ...(toJsonSchema(faultSchema).properties as object) }, [
+    'webhookId',
+    'times',
+    'delay',
+  ]),
+  Faults: exactly({ faults: listOf('Fault') }),
+  Delivery: exactly(
+    {
+      id: TEXT,
+      deliveryId: { ...TEXT, description: 'The same for every attempt of one delivery' },
+      webhookId: TEXT,
+      number: { type: 'integer', minimum: 1, description: '1 for the first attempt of a delivery' },
+      hookUrl: TEXT,
+      sentAt: TIME,
+      request: exactly({
+        method: TEXT,
+        headers,
+        body: { ...TEXT, contentEncoding: 'base64' },
+      }),
+      answer: exactly({ status: { type: 'integer' }, headers, body: TEXT }),
+      error: { ...TEXT, description: 'Why there is no answer' },
+      milliseconds: { type: 'integer', minimum: 0 },
+      fault: TEXT,
+    },
+    ['answer', 'error', 'milliseconds', 'fault'],
+  ),
+  Deliveries: exactly({ deliveries: listOf('Delivery'), next: { type: ['string', 'null'] } }, ['next']),
+  Snapshot: exactly({
+    services: listOf('Service'),
+    webhooks: { type: 'array', items: exactly(webhook) },
+    settings: whole(settingsSchema),
+    failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+  }),
+}
