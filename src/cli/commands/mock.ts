@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import type { MockService, SnapshotSeed } from '../../mock/index.ts'
+import type { MockService, SnapshotSeed, TokenUser } from '../../mock/index.ts'
 import { toRecord } from '../captures.ts'
 import { type CliError, toCliError, usageError } from '../exit.ts'
 import { readJson } from '../files.ts'
@@ -19,6 +19,7 @@ interface Options {
   omitted: 'keep' | 'reset'
   always200?: true
   allowHost?: string[]
+  users?: string
   quiet?: true
   json?: true
 }
@@ -66,6 +67,7 @@ export function createMockCommand(): Command {
       'a host beside this machine that may be sent to; repeat it for more',
       collect,
     )
+    .option('--users <file>', 'JSON list of users: ask for a token of one of them')
     .option('--quiet', 'print the address only')
     .option('--json', 'print a line of JSON for each attempt and change')
   addExamples(command, [
@@ -81,7 +83,10 @@ async function mock(options: Options): Promise<void> {
   const state = stateFile === undefined ? undefined : createStateFile(stateFile)
   const saved = await state?.load()
   const seed: SnapshotSeed = seedFile === undefined ? { services: SERVICES } : await readSeed(seedFile)
-  const { createMockService } = await import('../../mock/index.ts')
+  const users = options.users === undefined ? undefined : await readJson(options.users)
+  const { createMockService, tokens } = await import('../../mock/index.ts')
+  const auth =
+    users === undefined ? undefined : ofFile(options.users, () => tokens({ users: users as TokenUser[] }))
   const { services, webhooks, settings } = seed
   const create = (): MockService =>
     createMockService({
@@ -90,6 +95,7 @@ async function mock(options: Options): Promise<void> {
       webhooks,
       settings,
       version: options.serviceVersion,
+      auth,
       dialect: options.dialect,
       gather: options.gather,
       omitted: options.omitted,
