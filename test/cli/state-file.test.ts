@@ -37,6 +37,26 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ number: 49 })
   })
 
+  it('is whole at every moment, also while it is written', async () => {
+    const path = join(folder.path, 'large.json')
+    const file = createStateFile(path)
+    const text = 'x'.repeat(4_000_000)
+    await file.save({ number: 0, text })
+    let isDone = false
+    let looks = 0
+    const saved = file.save({ number: 1, text }).then(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      expect(read(path)).toEqual({ number: expect.any(Number), text })
+      looks++
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await saved
+    expect(looks).toBeGreaterThan(1)
+    expect(read(path)).toEqual({ number: 1, text })
+  })
+
   it('is for its owner only, and leaves nothing beside it', async () => {
     const path = join(folder.path, 'private', 'state.json')
     mkdirSync(join(folder.path, 'private'))
