@@ -1,7 +1,7 @@
 // Measures the mock service: the cost of edit and delete with 10 and with 10,000 webhooks, interleaved in one run, and
 // 1,000 deliveries at concurrency 50. Ratios and counts; it fails where a ratio is too high or a delivery is lost.
 //
-//   npm run build && node scripts/bench-mock.mjs
+//   npm run bench:mock
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -6,7 +6,8 @@ import { startNode } from './helpers/process.ts'
 
 const root = new URL('../', import.meta.url).pathname
 const readme = readFileSync(`${root}README.md`, 'utf8')
-const blocks = [...readme.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code as string)
+const mock = readFileSync(`${root}docs/mock.md`, 'utf8')
+const blocks = [...(readme + mock).matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code as string)
 
 /** The rows of the table under a heading. */
 const rows = (heading: string): string[][] =>
@@ -22,13 +23,13 @@ const rows = (heading: string): string[][] =>
         .map((cell) => cell.trim()),
     )
 
-describe('the README', () => {
+describe('the README, and the page on the mock service,', () => {
   const files = blocks.map((_, index) => `${root}test/readme-block-${index}.ts`)
   afterAll(() => {
     for (const file of files) rmSync(file, { force: true })
   })
 
-  it('has code that compiles', () => {
+  it('has code that compiles', { timeout: 60_000 }, () => {
     expect(blocks.length).toBeGreaterThan(4)
     for (const [index, file] of files.entries()) writeFileSync(file, `${blocks[index]}\nexport {}\n`)
     const { config } = ts.readConfigFile(`${root}tsconfig.test.json`, ts.sys.readFile)

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { createMockService, type FaultName, type MockServiceOptions } from 'geohook/mock'
+import { expect, it } from 'vitest'
+import { FAULTS } from '../../src/mock/delivery/faults.ts'
+
+const text = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8')
+
+/** The first cells of the table under a heading, as they are written in code. */
+const firstCells = (heading: string): string[] => {
+  const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string)
+}
+
+it('docs/mock.md tells every option', () => {
+  const options: Record<keyof MockServiceOptions, true> = {
+    services: true,
+    webhooks: true,
+    version: true,
+    auth: true,
+    httpStatus: true,
+    omitted: true,
+    gather: true,
+    settings: true,
+    dialect: true,
+    changesUrl: true,
+    fanOut: true,
+    signature: true,
+    concurrency: true,
+    allowHosts: true,
+    clock: true,
+    control: true,
+    save: true,
+  }
+  expect(firstCells('Options')).toEqual(Object.keys(options))
+})
+
+it('docs/mock.md tells every fault, as the source does', () => {
+  expect(firstCells('Faults')).toEqual(Object.keys(FAULTS))
+  for (const name of Object.keys(FAULTS) as FaultName[])
+    expect(text).toContain(`| \`${name}\` | ${FAULTS[name]} |`)
+})
+
+it('docs/mock.md tells every operation of the control API', async () => {
+  const service = createMockService()
+  const url = await service.listen()
+  const { paths } = (await (await fetch(`${url}/_mock/openapi.json`)).json()) as { paths: object }
+  await service.close()
+  for (const [path, item] of Object.entries<object>(paths)) {
+    if (!path.startsWith('/_mock')) continue
+    for (const method of Object.keys(item)) {
+      const written = `${method.toUpperCase()}[^|]*${path.replace('{id}', '<id>')}\``
+      expect(text, `${method} ${path}`).toMatch(new RegExp(written))
+    }
+  }
+})
