@@ -20,6 +20,25 @@ export interface CaptureFile extends Capture {
   file: string
 }
 
+/**
+ * Makes the folder for captures, where it is not there. One level only: Node tries for ever to make folders in `/proc`
+ * with all that is above them.
+ *
+ * @throws {CliError} exit code 2
+ */
+export async function requireFolder(path: string): Promise<void> {
+  const wrong = (why: string): CliError =>
+    usageError(`cannot save in ${path}: ${why}`, 'Give another folder.')
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw wrong('the folder that it should be in is not there')
+    if (code !== 'EEXIST') throw wrong(code ?? message)
+    if (!(await stat(path)).isDirectory()) throw wrong('it is a file')
+  }
+}
+
 /** Writes a capture into a folder, and gives the path of its file. Names sort by time. */
 export async function saveCapture(folder: string, capture: Capture, number: number): Promise<string> {
   const { receivedAt, method, url, headers, body, outcome } = capture
@@ -39,7 +58,6 @@ export async function saveCapture(folder: string, capture: Capture, number: numb
     null,
     2,
   )
-  await mkdir(folder, { recursive: true })
   // Never over another one, and for its owner only: a payload can be confidential.
   await writeFile(path, `${json}\n`, { flag: 'wx', mode: 0o600 })
   return path

@@ -7,7 +7,8 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     // Whoever read the output has gone, as `head` does.
     if (error.code === 'EPIPE') process.exit()
-    throw error
+    process.exitCode = 2
+    if (stream === process.stdout) process.stderr.write(`error: cannot write the output: ${error.code}\n`)
   })
 }
 

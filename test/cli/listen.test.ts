@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createFolder, geohook, startGeohook, withListener } from '../helpers/cli.ts'
@@ -100,7 +100,7 @@ describe.concurrent('geohook listen', () => {
   })
 
   it('saves what it gets for replay and explain, for its owner only and without the key', async () => {
-    const captures = join(folder.path, 'saved', 'captures')
+    const captures = join(folder.path, 'captures')
     const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte)
     await withListener(
       ['--save', captures],
@@ -140,18 +140,19 @@ describe.concurrent('geohook listen', () => {
     expect(statSync(join(captures, names[0] ?? '')).mode & 0o777).toBe(0o600)
   })
 
-  it('receives on when it cannot save', async () => {
-    const file = folder.file('not-a-folder', '')
+  it('receives on when it cannot save any more', async () => {
+    const captures = join(folder.path, 'removed')
     const { code, listener } = await withListener(
-      ['--save', join(file, 'x')],
+      ['--save', captures],
       async (url, { printed }) => {
+        rmSync(captures, { recursive: true })
         expect((await send(url, { headers: signed(body), body })).status).toBe(200)
         await printed(/verified/)
       },
       { env },
     )
     expect(code).toBe(0)
-    expect(listener.stderr).toMatch(/^cannot save a capture in .*: ENOTDIR\n$/)
+    expect(listener.stderr).toMatch(/^cannot save a capture in .*: ENOENT\n$/)
   })
 
   it('escapes what a sender could draw on the terminal, also in JSON', async () => {
@@ -230,6 +231,12 @@ describe.concurrent('geohook listen', () => {
     ['a bad URL', ['--key', KEY, '--forward-to', 'localhost:80'], /--forward-to <url>: give a URL/],
     ['--forward-refused alone', ['--key', KEY, '--forward-refused'], /goes with --forward-to/],
     ['a bad path', ['--key', KEY, '--path', 'hook'], /--path must begin with/],
+    [
+      'a file to save in',
+      ['--key', KEY, '--save', folder.file('file', '')],
+      /cannot save in .*: it is a file/,
+    ],
+    ['a folder in no folder', ['--key', KEY, '--save', '/proc/none/x'], /cannot save in .* is not there/],
     ['a bad limit', ['--key', KEY, '--limit', '1tb'], /--limit <size>: give bytes/],
   ])('refuses %s with the exit code 2', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(['listen', '--port', '0', ...args])

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { printable, toPrintableJson } from '../../src/cli/printable.ts'
 import { CLI, createFolder, geohook, startGeohook } from '../helpers/cli.ts'
@@ -40,6 +41,16 @@ describe.concurrent('a closed output', () => {
     child.stderr.on('data', (text) => (stderr += text))
     await once(child, 'close')
     expect(stderr).toBe('')
+  })
+
+  it.runIf(existsSync('/dev/full'))('that is full is told, with the exit code 2', async () => {
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, [CLI, 'key'], { stdio: ['ignore', full, 'pipe'] })
+    let stderr = ''
+    child.stderr?.on('data', (text) => (stderr += text))
+    const [code] = await once(child, 'close')
+    closeSync(full)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: cannot write the output: ENOSPC\n' })
   })
 
   it('ends a server quietly, as with head', async () => {

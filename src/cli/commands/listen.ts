@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { arcgis, createReceiver, type SignatureEncoding, service } from '../../index.ts'
-import { saveCapture } from '../captures.ts'
+import { requireFolder, saveCapture } from '../captures.ts'
 import { EXIT, usageError } from '../exit.ts'
 import { addExamples } from '../help.ts'
 import { addKeyOptions, type KeyOptions, readKeys, requireKeys } from '../keys.ts'
@@ -93,11 +93,14 @@ async function listen(options: Options): Promise<void> {
     forwardRefused,
     report: reporter.report,
   })
+  if (options.save !== undefined) await requireFolder(options.save)
+  // Before anybody is told that it listens, and may want to stop it.
+  const stopped = untilStopped()
   const server = await startServer(reception, options.port, options.host)
   const url = server.url + (path ?? '/')
   if (options.json) printJson({ event: 'listening', url }, 0)
   else print(`listening on ${paint.bold(url)}${paint.dim(' (Ctrl-C ends it)')}`)
-  await Promise.race([untilStopped(), reporter.enough])
+  await Promise.race([stopped, reporter.enough])
   await receiver.close()
   await server.close()
   await reporter.close()

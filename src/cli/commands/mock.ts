@@ -107,6 +107,8 @@ async function mock(options: Options): Promise<void> {
   // The service checks the files as a whole.
   ofFile(seedFile, () => service.restore(seed))
   if (saved !== undefined) ofFile(stateFile, () => service.restore(saved as SnapshotSeed))
+  // Before anybody is told that it listens, and may want to stop it.
+  const stopped = untilStopped()
   try {
     await service.listen(options.port).catch((error) => {
       throw toPortError(error, options.port, '127.0.0.1')
@@ -115,7 +117,7 @@ async function mock(options: Options): Promise<void> {
     await state?.save(service.snapshot())
     if (!quiet) service.on((notice) => tellNotice(notice, json))
     await tellStart(service.url, service.snapshot(), { quiet, json })
-    await untilStopped()
+    await stopped
   } finally {
     await service.close()
   }
