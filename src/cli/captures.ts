@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type CliError, usageError } from './exit.ts'
 import { readJson, unreadable } from './files.ts'
 import type { HeaderPairs } from './http.ts'
+import { toRecord } from './values.ts'
 
 /** One request as it arrived. It holds no key. docs/cli.md describes the file. */
 export interface Capture {
@@ -132,9 +133,3 @@ function toOutcome(value: unknown): Capture['outcome'] | undefined {
   if (code !== undefined && typeof code !== 'string') return undefined
   return code === undefined ? { status } : { status, code }
 }
-
-/** An object as a record; undefined for anything else. */
-export const toRecord = (value: unknown): Record<string, unknown> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander'
-import { toRecord } from './captures.ts'
 import { CliError, EXIT, usageError } from './exit.ts'
 import { exchange } from './http.ts'
 import { addSecretOptions, findSecrets, toText } from './secrets.ts'
-import { httpUrl } from './values.ts'
+import { httpUrl, toRecord } from './values.ts'
 
 /** How to reach a service. */
 export interface ClientOptions {

@@ -13,7 +13,7 @@ import { createSendCommand } from './commands/send.ts'
 import { createSignCommand } from './commands/sign.ts'
 import { createTriggerCommand } from './commands/trigger.ts'
 import { createVerifyCommand } from './commands/verify.ts'
-import { type CliError, EXIT, toCliError } from './exit.ts'
+import { EXIT, toCliError } from './exit.ts'
 import { addExamples } from './help.ts'
 import { printError } from './output.ts'
 
@@ -74,10 +74,10 @@ export async function run(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv)
     return Number(process.exitCode ?? EXIT.done)
   } catch (thrown) {
-    const error = toCliError(thrown)
     if (isHelp(thrown)) return EXIT.done
+    const error = toCliError(thrown)
     printError(error, argv.includes('--json'))
-    return (error satisfies CliError).exitCode
+    return error.exitCode
   }
 }
 

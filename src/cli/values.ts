@@ -43,3 +43,9 @@ export function byteSize(value: string): number {
   if (bytes >= 1 && bytes <= 64 * 1024 ** 2) return bytes
   throw new InvalidArgumentError('give bytes, or like 512kb or 1mb, up to 64mb')
 }
+
+/** An object as a record; undefined for anything else. */
+export const toRecord = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined

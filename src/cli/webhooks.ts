@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
-import { toRecord } from './captures.ts'
 import { type Answer, notFound, type ServiceClient } from './client.ts'
 import { printable } from './printable.ts'
+import { toRecord } from './values.ts'
 
 /** A service as it is written on the command line: `[folder/]<name>.<type>`. */
 export interface ServicePath {

@@ -1,13 +1,12 @@
 import { Command, Option } from 'commander'
 import type { MockService, SnapshotSeed, TokenUser } from '../../mock/index.ts'
-import { toRecord } from '../captures.ts'
 import { type CliError, toCliError, usageError } from '../exit.ts'
 import { readJson } from '../files.ts'
 import { addExamples } from '../help.ts'
 import { tellNotice, tellStart } from '../mock-report.ts'
 import { toPortError, untilStopped } from '../server.ts'
 import { createStateFile } from '../state-file.ts'
-import { collect, port } from '../values.ts'
+import { collect, port, toRecord } from '../values.ts'
 
 interface Options {
   port: number

@@ -1,11 +1,10 @@
 import { Command } from 'commander'
-import { toRecord } from '../captures.ts'
 import { addClientOptions, type ClientOptions, createClient } from '../client.ts'
 import { EXIT } from '../exit.ts'
 import { addExamples } from '../help.ts'
 import { paint, print, printJson } from '../output.ts'
 import { withProgress } from '../progress.ts'
-import { wholeNumber } from '../values.ts'
+import { toRecord, wholeNumber } from '../values.ts'
 import { type ServicePath, servicePath, text } from '../webhooks.ts'
 
 interface Options extends ClientOptions {
