@@ -43,9 +43,11 @@ it('docs/mock.md tells every fault, as the source does', () => {
 it('docs/mock.md tells every operation of the control API', async () => {
   const service = createMockService()
   const url = await service.listen()
-  const { paths } = (await (await fetch(`${url}/_mock/openapi.json`)).json()) as { paths: object }
+  const { paths } = (await (await fetch(`${url}/_mock/openapi.json`)).json()) as {
+    paths: Record<string, object>
+  }
   await service.close()
-  for (const [path, item] of Object.entries<object>(paths)) {
+  for (const [path, item] of Object.entries(paths)) {
     if (!path.startsWith('/_mock')) continue
     for (const method of Object.keys(item)) {
       const written = `${method.toUpperCase()}[^|]*${path.replace('{id}', '<id>')}\``

@@ -17,7 +17,7 @@ const MAX_MESSAGE = 300
 /** What reading the body throws bears a status; anything else is a fault of the mock, and its message stays inside. */
 export function toAdminError(error: unknown): AdminError {
   if (error instanceof AdminError) return error
-  const { status, message } = error as { status?: unknown; message?: unknown }
+  const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown }
   if (typeof status === 'number' && status >= 400 && status < 500)
     return new AdminError(status, String(message ?? 'bad request').slice(0, MAX_MESSAGE))
   return new AdminError(500, 'internal error')

@@ -42,6 +42,17 @@ export async function readRequest(
   return parameters
 }
 
+/** What is refused before its form is read is answered in the format that the form asks for, too. */
+export async function readFormatOnly(req: Request, res: Response, reply: Reply): Promise<void> {
+  if (req.body !== undefined) return
+  try {
+    await readBody(req, res)
+    follow(reply, readParameters(req.body, req.headers['content-type']))
+  } catch {
+    // It is refused already; what else is wrong with it does not matter.
+  }
+}
+
 /** Whoever asks for a format that is none gets JSON. */
 function follow(reply: Reply, parameters: Parameters): void {
   try {

@@ -8,7 +8,7 @@ import type { Call, Outcome } from './operation.ts'
 import { createMatcher, type Match, operationsOf } from './operations.ts'
 import { type Address, parsePath } from './paths.ts'
 import { createReply } from './reply.ts'
-import { readMethod, readRequest, splitUrl } from './request.ts'
+import { readFormatOnly, readMethod, readRequest, splitUrl } from './request.ts'
 
 /** The administration of webhooks: every operation of the table, and 404 for all else (specification, "Endpoints"). */
 export function administration(context: Context): Router {
@@ -33,6 +33,7 @@ export function administration(context: Context): Router {
       if (changed) await save(context)
       reply.send({ address, id: found.id, response: found.operation.response, body })
     } catch (error) {
+      await readFormatOnly(req, res, reply)
       reply.fail(error)
     }
   })

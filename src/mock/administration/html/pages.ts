@@ -12,13 +12,19 @@ import { fieldTable, webhookContent } from './webhook-page.ts'
 
 /** The page of an answer. */
 export function answerPage(view: View): string {
-  const { address, id, root, site } = view
+  const { address, root, site } = view
   const name = address.scope === 'service' ? address.service : ''
   return page(
     TITLES[view.response] + (name && ` of ${name}`),
-    linksOf(root, address, id, site),
+    linksOf(root, address, idOf(view), site),
     CONTENTS[view.response](view),
   )
+}
+
+/** The webhook that a page leads to; after a delete there is none. */
+function idOf({ id, response, body }: View): string | undefined {
+  if (response === 'Webhook') return (body as Webhook).id
+  return response === 'Status' ? undefined : id
 }
 
 /** The page of an error. Where a token is what it needs, it can be given here. */

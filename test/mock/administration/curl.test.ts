@@ -1,0 +1,54 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { FEATURE, JOB, seed, start } from '../support.ts'
+import { auth } from './support.ts'
+
+/** Where everything must be there, a lack of it fails the test; elsewhere the test is skipped, and says so. */
+const has = (command: string): boolean =>
+  process.env.CI === 'true' || spawnSync(command, ['--version']).error === undefined
+
+const SERVICES = [
+  { folderName: 'City', serviceName: 'Parcels', serviceType: 'FeatureServer' },
+  { serviceName: 'Parcels', serviceType: 'FeatureServer' },
+] as const
+
+/** Runs a script beside this file; `heard` is called with everything it prints. */
+async function run(command: string, script: string, args: string[], heard = (_output: string): void => {}) {
+  const path = fileURLToPath(new URL(script, import.meta.url))
+  const child = spawn(command, [path, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+      heard(output)
+    })
+  }
+  const [code] = await once(child, 'close')
+  return { code, output }
+}
+
+describe.skipIf(!has('curl'))('curl', () => {
+  it('drives the administration from end to end', async () => {
+    const other = [seed(FEATURE), seed(JOB)]
+    const service = await start(other, { auth: auth(), services: SERVICES })
+    const { code, output } = await run('bash', 'drive.sh', [service.url, 'both', 'pw-both'])
+    expect([code, output]).toEqual([0, 'done\n'])
+    expect(service.snapshot().webhooks, 'the others are as they were').toEqual(other)
+    expect(service.snapshot().settings.notificationAttempts).toBe(2)
+  }, 60_000)
+})
+
+describe.skipIf(!has('python3'))("Python's standard library", () => {
+  it('drives the administration, and verifies the delivery that follows', async () => {
+    const service = await start([], { auth: auth(), services: SERVICES })
+    let triggered: Promise<unknown> | undefined
+    const { code, output } = await run('python3', 'drive.py', [service.url, 'fs', 'pw-fs'], (printed) => {
+      if (!printed.startsWith('edited')) return
+      triggered ??= service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
+    })
+    expect([code, output]).toEqual([0, 'edited\ndone\n'])
+    expect(await triggered).toHaveLength(1)
+  }, 60_000)
+})

@@ -1,0 +1,113 @@
+import type { MockService } from 'geohook/mock'
+import { tokens } from 'geohook/mock'
+import { FORM_TYPE } from '../../helpers/deliver.ts'
+import { type Answer, raw, type Sent, send } from '../../helpers/http.ts'
+
+export const USERS = [
+  { username: 'both', password: 'pw-both', privileges: ['geoprocessing', 'features'] },
+  { username: 'gp', password: 'pw-gp', privileges: ['geoprocessing'] },
+  { username: 'fs', password: 'pw-fs', privileges: ['features'] },
+  { username: 'neither', password: 'pw-neither', privileges: [] },
+] as const
+
+export const auth = () => tokens({ users: USERS })
+
+/** Gets a token; the answer has to be a success. */
+export async function tokenOf(service: MockService, username: string, expiration = 60): Promise<string> {
+  const { text } = await postForm(`${service.url}/generateToken`, {
+    username,
+    password: `pw-${username}`,
+    expiration: String(expiration),
+  })
+  return (JSON.parse(text) as { token: string }).token
+}
+
+type Fields = Record<string, string> | [string, string][]
+
+export const postForm = (url: string, fields: Fields, headers: Sent['headers'] = {}): Promise<Answer> =>
+  send(url, {
+    headers: { 'content-type': FORM_TYPE, ...headers },
+    body: new URLSearchParams(fields).toString(),
+  })
+
+export const get = (url: string, headers: Sent['headers'] = {}): Promise<Answer> =>
+  send(url, { method: 'GET', headers })
+
+/** The type of a value, in the words of the specification's tables. */
+export function typeOf(value: unknown): string {
+  if (Number.isSafeInteger(value)) return 'integer'
+  if (!Array.isArray(value)) return typeof value
+  return value.every((item) => typeof item === 'string') ? 'array of string' : 'array'
+}
+
+/** Name and type of each field, in the order of the specification ("Webhook"). */
+export const WEBHOOK_FIELDS: [name: string, type: string][] = [
+  ['id', 'string'],
+  ['folderName', 'string'],
+  ['serviceName', 'string'],
+  ['serviceType', 'string'],
+  ['name', 'string'],
+  ['changeTypes', 'array of string'],
+  ['signatureKey', 'string'],
+  ['hookUrl', 'string'],
+  ['active', 'boolean'],
+  ['contentType', 'string'],
+  ['scheduleInfo', 'object'],
+  ['payloadFormat', 'string'],
+  ['created', 'integer'],
+  ['modified', 'integer'],
+  ['ownerId', 'string'],
+  ['modifiedId', 'string'],
+]
+
+/** The same of an item in a list (field facts, "Item as listed"). */
+export const LISTED_FIELDS: [name: string, type: string][] = [
+  ...WEBHOOK_FIELDS.filter(([name]) => name !== 'changeTypes'),
+  ['changeTypes', 'array of string'],
+]
+
+export const STATUS_FIELDS: [name: string, type: string][] = [['status', 'string']]
+
+export const SCHEDULE_FIELDS: [name: string, type: string][] = [
+  ['name', 'string'],
+  ['state', 'string'],
+  ['startAt', 'integer'],
+  ['recurrenceInfo', 'object'],
+]
+
+export const SETTINGS_FIELDS: [name: string, type: string][] = [
+  'notificationAttempts',
+  'notificationTimeOutInSeconds',
+  'notificationElapsedTimeInSeconds',
+  'numberOfFailures',
+  'daysInPast',
+].map((name) => [name, 'integer'])
+
+/** What an object holds, to be compared with one of the tables above. */
+export const fieldsOf = (value: object): [name: string, type: string][] =>
+  Object.entries(value).map(([name, member]) => [name, typeOf(member)])
+
+/** What a browser accepts. */
+export const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
+
+/** Undoes the escaping, as a browser does. */
+export const decode = (text: string): string =>
+  text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+
+/** Writes a request as it is; no client tidies its path or its headers. */
+export const write = (
+  { url }: Pick<MockService, 'url'>,
+  line: string,
+  { headers = '', body = '' }: { headers?: string; body?: string } = {},
+): Promise<string> =>
+  raw(
+    url,
+    `${line} HTTP/1.1\r\nhost: ${new URL(url).host}\r\nconnection: close\r\ncontent-type: ${FORM_TYPE}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`,
+  )
+
+export const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1])

@@ -1,0 +1,154 @@
+import { createManualClock, type MockService, type ServiceVersion, type Webhook } from 'geohook/mock'
+import { describe, expect, it } from 'vitest'
+import type { Answer } from '../../helpers/http.ts'
+import { FEATURE, JOB, seed, start } from '../support.ts'
+import { auth, get, postForm, tokenOf } from './support.ts'
+import { type Body, type Fields, ROWS, type Row } from './table-rows.ts'
+
+// Every operation × service type × format × version × who asks. What is expected comes from the rules below, which
+// are written from the specification, not from the source.
+
+const CASES = [
+  'auth off',
+  'both privileges',
+  'only geoprocessing',
+  'only features',
+  'neither',
+  'no token',
+  'bad token',
+  'expired token',
+] as const
+type Case = (typeof CASES)[number]
+const VERSIONS: ServiceVersion[] = ['11.1', '11.2', '11.3']
+const FORMATS = ['json', 'pjson', 'html'] as const
+const TYPES = [FEATURE, JOB]
+
+/** The rules. */
+function expectedStatus(
+  operation: string,
+  { serviceType }: Webhook,
+  version: ServiceVersion,
+  who: Case,
+): number {
+  const isWhole = /^(site|settings)/.test(operation)
+  if (version === '11.1' && (isWhole || operation === 'notificationStatus')) return 404
+  if (operation === 'generateToken') return who === 'auth off' ? 404 : 200
+  if (who === 'auth off' || who === 'both privileges') return 200
+  if (who === 'no token') return 499
+  if (who === 'bad token' || who === 'expired token') return 498
+  if (isWhole || who === 'neither') return 403
+  return (serviceType === 'GPServer') === (who === 'only geoprocessing') ? 200 : 403
+}
+
+/** A webhook of a service of its own for each case, so that one mock service serves them all. */
+const webhookOf = (from: Webhook, row: Row, who: Case, f: string): Webhook => {
+  const name = `${row.operation} ${who} ${f}`
+  return seed(from, {
+    serviceName: name,
+    id: `${from.serviceType}-${name.replace(/\W+/g, '-')}`,
+    active: row.operation !== 'activateAll',
+    scheduleInfo: {},
+  })
+}
+
+const errorOf = (code: number): unknown => ({ status: 'error', messages: [expect.any(String)], code })
+
+function checkAnswer(
+  { status, headers, text }: Answer,
+  f: string,
+  code: number,
+  check: (body: Body) => void,
+) {
+  expect(status).toBe(code)
+  expect(headers['cache-control']).toBe('no-store')
+  if (f === 'html') {
+    expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(text).toMatch(/^<!doctype html>\n<html lang="en">.*<h1>.*<\/html>\n$/s)
+    expect(text.includes(`<h1>Error ${code}</h1>`)).toBe(code !== 200)
+    return
+  }
+  expect(headers['content-type']).toBe('application/json; charset=utf-8')
+  const body = JSON.parse(text) as Body
+  expect(text).toBe(JSON.stringify(body, null, f === 'pjson' ? 2 : 0))
+  if (code === 200) check(body)
+  else expect(body).toEqual(errorOf(code))
+}
+
+describe.each(VERSIONS)('version %s', (version) => {
+  describe.each(['off', 'on'])('auth %s', (authIs) => {
+    const cases = CASES.filter((who) => (who === 'auth off') === (authIs === 'off'))
+    const all = cases.flatMap((who) =>
+      ROWS.flatMap((row) =>
+        TYPES.map((from) => ({
+          who,
+          row,
+          from,
+          title: `${row.operation} of a ${from.serviceType}, ${who}: ${expectedStatus(row.operation, from, version, who)}`,
+        })),
+      ),
+    )
+
+    it('every operation answers as it should, in every format, and what is refused changes nothing', async () => {
+      const clock = createManualClock(1800000000000)
+      let saves = 0
+      const save = async (): Promise<void> => {
+        saves++
+      }
+      const webhooks = all.flatMap(({ who, row, from }) => FORMATS.map((f) => webhookOf(from, row, who, f)))
+      const service = await start(webhooks, {
+        version,
+        clock,
+        save,
+        ...(authIs === 'on' ? { auth: auth() } : {}),
+      })
+      const tokens = authIs === 'on' ? await tokensOf(service, clock) : new Map<Case, string>()
+      const before = new Map(service.snapshot().webhooks.map((webhook) => [webhook.id, webhook]))
+      const failures: string[] = []
+      for (const { who, row, from, title } of all) {
+        const code = expectedStatus(row.operation, from, version, who)
+        for (const f of FORMATS) {
+          const webhook = webhookOf(from, row, who, f)
+          const savesBefore = saves
+          const answer = await ask(service, row, webhook, { f, token: tokens.get(who) ?? '' })
+          try {
+            checkAnswer(answer, f, code, (body) => row.check(body, webhook))
+            expect(saves - savesBefore).toBe(code === 200 && row.changes ? 1 : 0)
+          } catch (error) {
+            failures.push(`${title}, f=${f}: ${(error as Error).message}`)
+          }
+          if (code === 200 && row.changes) before.delete(webhook.id)
+        }
+      }
+      expect(failures).toEqual([])
+      const after = new Map(service.snapshot().webhooks.map((webhook) => [webhook.id, webhook]))
+      expect(before.size).toBeGreaterThan(0)
+      for (const [id, webhook] of before) expect(after.get(id)).toEqual(webhook)
+    }, 60_000)
+
+    it(`there are ${cases.length * 13 * 2} cases in 3 formats`, () => {
+      expect(new Set(all.map(({ title }) => title)).size).toBe(cases.length * 13 * 2)
+    })
+  })
+})
+
+async function tokensOf(
+  service: MockService,
+  clock: { advance(ms: number): Promise<void> },
+): Promise<Map<Case, string>> {
+  const expired = await tokenOf(service, 'both', 1)
+  await clock.advance(60_000)
+  return new Map<Case, string>([
+    ['both privileges', await tokenOf(service, 'both')],
+    ['only geoprocessing', await tokenOf(service, 'gp')],
+    ['only features', await tokenOf(service, 'fs')],
+    ['neither', await tokenOf(service, 'neither')],
+    ['bad token', 'bad'],
+    ['expired token', expired],
+  ])
+}
+
+function ask(service: MockService, row: Row, webhook: Webhook, common: Fields): Promise<Answer> {
+  const url = service.url + encodeURI(row.path(webhook))
+  const fields = { ...row.parameters?.(webhook), ...common }
+  return row.method === 'POST' ? postForm(url, fields) : get(`${url}?${new URLSearchParams(fields)}`)
+}
