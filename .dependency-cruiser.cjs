@@ -15,6 +15,16 @@ upward.at(-1).to.pathNot.push('^src/index\\.ts$')
 module.exports = {
   forbidden: [
     ...upward,
+    {
+      // These stay outside its build; anything else would be in the package twice.
+      name: 'cli-imports-only-entries',
+      severity: 'error',
+      from: { path: '^src/cli/' },
+      to: {
+        path: '^src/',
+        pathNot: '^src/(cli/|(index|adapters/(node|express)|mock/index|testing/index)\\.ts$)',
+      },
+    },
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'no-node-above-adapters',

@@ -1,4 +1,6 @@
-import { defineConfig } from 'tsup'
+import { rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { defineConfig, type Options } from 'tsup'
 
 /** What users import. */
 const entry = {
@@ -9,19 +11,49 @@ const entry = {
   mock: 'src/mock/index.ts',
 }
 
-export default defineConfig({
-  entry: {
-    ...entry,
-    // The two sides of #hmac: which one is taken is decided where geohook is used, by "imports" in package.json.
-    'hmac.node': 'src/signature/hmac.node.ts',
-    'hmac.web': 'src/signature/hmac.web.ts',
+const withTypes = !process.argv.includes('--no-dts')
+
+// Here, and not with `clean`: each of the two builds would remove what the other has written.
+rmSync('dist', { recursive: true, force: true })
+
+/** The command line loads the built entries, as users do; a copy of them would be a second WebhookError class. */
+const entriesStayOutside: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'entries-stay-outside',
+  setup({ onResolve }) {
+    const outputs = new Map(Object.entries(entry).map(([name, path]) => [resolve(path), `./${name}.js`]))
+    onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
+      const output = outputs.get(resolve(resolveDir, path))
+      return output === undefined ? undefined : { path: output, external: true }
+    })
   },
-  external: ['#hmac'],
-  format: ['esm', 'cjs'],
-  // Shared chunks, so that a WebhookError is the same class in every entry of a format.
-  splitting: true,
-  target: 'node20',
-  platform: 'neutral',
-  dts: process.argv.includes('--no-dts') ? false : { entry },
-  clean: true,
-})
+}
+
+export default defineConfig([
+  {
+    entry: {
+      ...entry,
+      // The two sides of #hmac: which one is taken is decided where geohook is used, by "imports" in package.json.
+      'hmac.node': 'src/signature/hmac.node.ts',
+      'hmac.web': 'src/signature/hmac.web.ts',
+    },
+    external: ['#hmac'],
+    format: ['esm', 'cjs'],
+    // Shared chunks, so that a WebhookError is the same class in every entry of a format.
+    splitting: true,
+    target: 'node20',
+    platform: 'neutral',
+    dts: withTypes ? { entry } : false,
+  },
+  {
+    entry: { cli: 'src/cli/main.ts' },
+    format: 'esm',
+    // Each command is loaded when it is called.
+    splitting: true,
+    target: 'node20',
+    platform: 'node',
+    esbuildPlugins: [entriesStayOutside],
+    esbuildOptions(options) {
+      options.chunkNames = 'cli-[name]-[hash]'
+    },
+  },
+])

@@ -10,7 +10,7 @@ const run = (command, args, cwd = '.') => execFileSync(command, args, { cwd, enc
 
 const folder = mkdtempSync(join(tmpdir(), 'geohook-package-'))
 try {
-  const [{ filename, files, size }] = JSON.parse(
+  const [{ filename, files, size, version }] = JSON.parse(
     run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]),
   )
   const tarball = join(folder, filename)
@@ -83,6 +83,11 @@ try {
     run(process.execPath, ['--unhandled-rejections=strict', file], consumer)
     console.log(`installed and used: ${file}`)
   }
+
+  const geohook = join(consumer, 'node_modules/.bin/geohook')
+  assert.equal(run(geohook, ['--version'], consumer).trim(), version)
+  assert.match(run(geohook, ['key'], consumer), /^[0-9a-f]{64}\n$/)
+  console.log('installed and used: the command line')
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

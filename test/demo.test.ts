@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startNode } from './helpers/process.ts'
 
-const DEMO = ['--import', 'tsx', 'src/cli/demo.ts']
+const DEMO = ['--import', 'tsx', 'src/cli/main.ts', 'demo']
 
 it('npm start tells the whole story and exits with 0', async () => {
   const demo = startNode(DEMO)

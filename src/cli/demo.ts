@@ -8,12 +8,18 @@ import { webhook } from '../adapters/express.ts'
 import { createReceiver, type Receiver } from '../index.ts'
 import { createMockService, type MockService } from '../mock/index.ts'
 import { createPayload, createSigner } from '../testing/index.ts'
+import { print } from './output.ts'
 
 const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
 const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
 
-/** One story, from the first delivery to the last. Each step checks that it happened. */
-async function demo(): Promise<void> {
+/**
+ * One story, from the first delivery to the last. Each step checks that it happened.
+ *
+ * @throws {AssertionError} where one did not
+ */
+export async function demo(): Promise<void> {
+  print('geohook: how a signed delivery reaches your handler, and what does not')
   const firstKey = newKey()
   const secondKey = newKey()
   const seen: string[] = []
@@ -41,6 +47,7 @@ async function demo(): Promise<void> {
     await service.close()
     await close(server)
   }
+  print('\nAll of it happened as it should.')
 }
 
 async function tellStory(
@@ -146,14 +153,5 @@ async function close(server: Server): Promise<void> {
 const newKey = (): string => randomBytes(24).toString('hex')
 
 let steps = 0
-const step = (title: string): void => console.log(`\n${++steps}. ${title}`)
-const say = (who: string, what: string): void => console.log(`   ${who.padEnd(9)} ${what}`)
-
-try {
-  console.log('geohook: how a signed delivery reaches your handler, and what does not')
-  await demo()
-  console.log('\nAll of it happened as it should.')
-} catch (error) {
-  console.error('\nThe story broke off:', error)
-  process.exitCode = 1
-}
+const step = (title: string): void => print(`\n${++steps}. ${title}`)
+const say = (who: string, what: string): void => print(`   ${who.padEnd(9)} ${what}`)

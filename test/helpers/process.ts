@@ -3,38 +3,66 @@ import { once } from 'node:events'
 
 /** A program that a test has started. */
 export interface Started {
+  /** Both streams, in the order in which they came. */
   readonly output: string
+  readonly stdout: string
+  readonly stderr: string
+  readonly child: ChildProcess
   /** Resolves with the match, once the program has printed it. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
-  /** The exit code. */
+  /** The exit code, when everything it printed is there. */
   readonly exited: Promise<number | null>
-  stop(): Promise<number | null>
+  stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts Node with these arguments. */
-export function startNode(args: readonly string[], env: Record<string, string> = {}): Started {
+/** Starts Node with these arguments. A variable that is undefined is not set; `stdin: 'open'` never ends. */
+export function startNode(
+  args: readonly string[],
+  env: Record<string, string | undefined> = {},
+  { stdin, cwd }: { stdin?: string | Uint8Array | undefined; cwd?: string | undefined } = {},
+): Started {
   const child: ChildProcess = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
   })
+  // It may end without having read everything.
+  child.stdin?.on('error', () => {})
+  if (stdin !== 'open') child.stdin?.end(stdin)
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
-  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    stdout += text
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    stderr += text
+  })
+  const exited = once(child, 'close').then(([code]) => code as number | null)
   return {
+    child,
     get output() {
       return output
+    },
+    get stdout() {
+      return stdout
+    },
+    get stderr() {
+      return stderr
     },
     async printed(pattern) {
       for (;;) {
         const match = pattern.exec(output)
         if (match) return match
         if (child.exitCode !== null) throw new Error(`it ended without printing ${pattern}:\n${output}`)
-        await Promise.race([once(child.stdout ?? child, 'data'), exited])
+        await Promise.race([once(child.stdout ?? child, 'data'), once(child.stderr ?? child, 'data'), exited])
       }
     },
     exited,
-    async stop() {
-      child.kill('SIGTERM')
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
       return exited
     },
   }

@@ -1,0 +1,140 @@
+import { Command, Option } from 'commander'
+import type { MockService, SnapshotSeed, TokenUser } from '../../mock/index.ts'
+import { type CliError, toCliError, usageError } from '../exit.ts'
+import { readJson } from '../files.ts'
+import { addExamples } from '../help.ts'
+import { tellNotice, tellStart } from '../mock-report.ts'
+import { toPortError, untilStopped } from '../server.ts'
+import { createStateFile } from '../state-file.ts'
+import { collect, port, toRecord } from '../values.ts'
+
+interface Options {
+  port: number
+  seed?: string
+  state?: string
+  serviceVersion: '11.1' | '11.2' | '11.3'
+  dialect: 'service' | 'hosted' | 'organization'
+  gather: 'never' | 'scheduled' | 'always'
+  omitted: 'keep' | 'reset'
+  always200?: true
+  allowHost?: string[]
+  users?: string
+  quiet?: true
+  json?: true
+}
+
+/** What there is where no seed says otherwise. */
+const SERVICES: SnapshotSeed['services'] = [
+  { serviceName: 'Parcels', serviceType: 'FeatureServer' },
+  { serviceName: 'Analysis', serviceType: 'GPServer' },
+]
+
+/** `geohook mock`: the reference mock service, as a process. */
+export function createMockCommand(): Command {
+  const choice = (flags: string, what: string, values: readonly string[], value: string): Option =>
+    new Option(flags, what).choices(values).default(value)
+  const command = new Command('mock')
+    .summary('run a mock service that keeps webhooks and sends deliveries')
+    .description(
+      'Runs a mock of the service on this machine: it keeps webhooks, answers the administration, and really signs ' +
+        'and sends deliveries. Without a seed it has the services Parcels.FeatureServer and Analysis.GPServer, and no ' +
+        'webhooks. With a state file, every change that it has acknowledged survives its death.',
+    )
+    .option('--port <n>', 'the port; 0 takes a free one', port, 4000)
+    .option('--seed <file>', 'JSON with services and webhooks to start with; it may hold keys')
+    .option('--state <file>', 'keep everything there; once it is written, it is used in place of the seed')
+    .addOption(
+      choice('--service-version <version>', 'the version to behave like', ['11.1', '11.2', '11.3'], '11.3'),
+    )
+    .addOption(
+      choice('--dialect <name>', 'the form of payloads', ['service', 'hosted', 'organization'], 'service'),
+    )
+    .addOption(
+      choice(
+        '--gather <when>',
+        'whether webhooks gather events over their schedule: scheduled is those that were given one',
+        ['never', 'scheduled', 'always'],
+        'scheduled',
+      ),
+    )
+    .addOption(
+      choice('--omitted <what>', 'what an edit does with what it is not given', ['keep', 'reset'], 'keep'),
+    )
+    .option('--always200', 'answer errors with the HTTP status 200, as some services do')
+    .option(
+      '--allow-host <name>',
+      'a host beside this machine that may be sent to; repeat it for more',
+      collect,
+    )
+    .option('--users <file>', 'JSON list of users: ask for a token of one of them')
+    .option('--quiet', 'print the address only')
+    .option('--json', 'print a line of JSON for each attempt and change')
+  addExamples(command, [
+    'geohook mock',
+    'geohook mock --seed seed.json --state state.json',
+    'geohook mock --port 0 --service-version 11.1 --json',
+  ])
+  return command.action(mock)
+}
+
+async function mock(options: Options): Promise<void> {
+  const { seed: seedFile, state: stateFile, quiet = false, json = false } = options
+  const state = stateFile === undefined ? undefined : createStateFile(stateFile)
+  const saved = await state?.load()
+  const seed: SnapshotSeed = seedFile === undefined ? { services: SERVICES } : await readSeed(seedFile)
+  const users = options.users === undefined ? undefined : await readJson(options.users)
+  const { createMockService, tokens } = await import('../../mock/index.ts')
+  const auth =
+    users === undefined ? undefined : ofFile(options.users, () => tokens({ users: users as TokenUser[] }))
+  const { services, webhooks, settings } = seed
+  const create = (): MockService =>
+    createMockService({
+      // To begin with, and what a reset goes back to.
+      services,
+      webhooks,
+      settings,
+      version: options.serviceVersion,
+      auth,
+      dialect: options.dialect,
+      gather: options.gather,
+      omitted: options.omitted,
+      httpStatus: options.always200 ? 'always200' : 'rest',
+      allowHosts: options.allowHost,
+      save: state?.save,
+    })
+  const service = ofFile(seedFile, create)
+  // The service checks the files as a whole.
+  ofFile(seedFile, () => service.restore(seed))
+  if (saved !== undefined) ofFile(stateFile, () => service.restore(saved as SnapshotSeed))
+  // Before anybody is told that it listens, and may want to stop it.
+  const stopped = untilStopped()
+  try {
+    await service.listen(options.port).catch((error) => {
+      throw toPortError(error, options.port, '127.0.0.1')
+    })
+    // From the start, so that ids that were made here are the same after a restart.
+    await state?.save(service.snapshot())
+    if (!quiet) service.on((notice) => tellNotice(notice, json))
+    await tellStart(service.url, service.snapshot(), { quiet, json })
+    await stopped
+  } finally {
+    await service.close()
+  }
+}
+
+async function readSeed(file: string): Promise<SnapshotSeed> {
+  const seed = toRecord(await readJson(file))
+  if (!seed)
+    throw usageError(`${file}: a seed must be an object`, '{"services": [], "webhooks": []}', 'file_invalid')
+  return seed
+}
+
+/** @throws {CliError} exit code 2, which names the file that is to blame */
+function ofFile<T>(file: string | undefined, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const { message, hint }: CliError = toCliError(error)
+    throw usageError(file === undefined ? message : `${file}: ${message}`, hint, 'file_invalid')
+  }
+}

@@ -1,0 +1,53 @@
+import { CommanderError } from 'commander'
+import { WebhookError } from '../index.ts'
+
+/** Exit codes, the same for every command. The help and docs/cli.md tell them too. */
+export const EXIT = { done: 0, no: 1, usage: 2, unreachable: 3 } as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** An error that a user can do something about: what happened, and what to do. */
+export class CliError extends Error {
+  readonly exitCode: ExitCode
+  /** For scripts. */
+  readonly code: string
+  readonly hint: string
+
+  constructor(exitCode: ExitCode, code: string, message: string, hint = '') {
+    super(message)
+    this.name = 'CliError'
+    this.exitCode = exitCode
+    this.code = code
+    this.hint = hint
+  }
+}
+
+/** Wrong options, or a file that cannot be read or does not hold what it should. */
+export const usageError = (message: string, hint?: string, code = 'usage'): CliError =>
+  new CliError(EXIT.usage, code, message, hint)
+
+/** Whatever was thrown, as an error that can be told: never a stack trace. */
+export function toCliError(thrown: unknown): CliError {
+  if (thrown instanceof CliError) return thrown
+  if (thrown instanceof CommanderError) return fromCommander(thrown)
+  if (thrown instanceof WebhookError) {
+    const exitCode = thrown.code === 'config_invalid' ? EXIT.usage : EXIT.no
+    return new CliError(exitCode, thrown.code, thrown.message, thrown.hint)
+  }
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  return new CliError(EXIT.no, 'internal', `this should not happen: ${message}`)
+}
+
+/** Commander's messages quote what was typed, which can be a key: only names are kept of it. */
+function fromCommander({ message }: CommanderError): CliError {
+  const text = message.replace(/^error: /, '')
+  const [, suggestion] = /\((Did you mean .*\?)\)$/.exec(text) ?? []
+  const [, unknown] = /^unknown option '(--[\w-]*|-.?)/.exec(text) ?? []
+  const [, flags, rule] = /^(?:option|command-argument) '(.*?)' .* is invalid.*?\. (.*)$/s.exec(text) ?? []
+  const what = unknown
+    ? `unknown option ${unknown}`
+    : flags
+      ? `${flags}: ${rule}`
+      : (text.split('\n')[0] ?? '')
+  return usageError(what, suggestion ?? 'Add --help to see what it takes.')
+}

@@ -1,0 +1,39 @@
+import type { ServerResponse } from 'node:http'
+import { finished } from 'node:stream/promises'
+import type { Outcome } from '../index.ts'
+import { toCliError } from './exit.ts'
+import { endToEnd, exchange, type HttpAnswer, type HttpRequest } from './http.ts'
+
+/** What became of a delivery that was passed on. */
+export type Forwarded = { answer: HttpAnswer } | { error: string }
+
+/** Passes the exact bytes on, with the headers that are not about the connection. */
+export async function forward(to: URL, request: HttpRequest): Promise<Forwarded> {
+  try {
+    return { answer: await exchange(to, { ...request, headers: endToEnd(request.headers) }) }
+  } catch (error) {
+    return { error: toCliError(error).message }
+  }
+}
+
+/** Gives the sender what the target answered. */
+export async function writeForwarded(
+  res: ServerResponse,
+  { status, headers, body }: HttpAnswer,
+): Promise<void> {
+  if (res.destroyed) return
+  const flat = endToEnd(headers).flat()
+  // These have no body, and must not say that they have one (RFC 9110 section 8.6).
+  if (status !== 204 && status !== 304) flat.push('content-length', String(body.length))
+  res.writeHead(status, flat)
+  res.end(body)
+  await finished(res).catch(() => {}) // the sender may have gone
+}
+
+/** The target did not answer, so the sender should try again. */
+export const toBadGateway = (outcome: Outcome): Outcome => ({
+  ...outcome,
+  status: 502,
+  headers: { 'content-type': 'application/problem+json', 'retry-after': '5' },
+  body: JSON.stringify({ title: 'Bad gateway', status: 502, code: 'target_unreachable' }),
+})

@@ -1,0 +1,92 @@
+import { createRequire } from 'node:module'
+import { Command } from 'commander'
+import { createDeleteCommand } from './commands/delete.ts'
+import { createDemoCommand } from './commands/demo.ts'
+import { createEditCommand } from './commands/edit.ts'
+import { createExplainCommand } from './commands/explain.ts'
+import { createKeyCommand } from './commands/key.ts'
+import { createListCommand } from './commands/list.ts'
+import { createListenCommand } from './commands/listen.ts'
+import { createMockCommand } from './commands/mock.ts'
+import { createReplayCommand } from './commands/replay.ts'
+import { createSendCommand } from './commands/send.ts'
+import { createSignCommand } from './commands/sign.ts'
+import { createTriggerCommand } from './commands/trigger.ts'
+import { createVerifyCommand } from './commands/verify.ts'
+import { EXIT, toCliError } from './exit.ts'
+import { addExamples } from './help.ts'
+import { printError } from './output.ts'
+
+const EPILOGUE = `
+Keys come from --key-file, --key-env, --key or the variable SIGNATURE_KEY, and are never printed.
+
+Exit codes:
+  0  done, or verified
+  1  the answer is no: a wrong signature, a receiver that refused, a service that said error
+  2  wrong usage: an unknown option, a missing key, a file that cannot be read
+  3  nobody was reached: connection refused, no answer in time
+
+With --json the result is JSON on the standard output, and an error is
+{"error": {"code", "message", "hint"}} on the standard error.`
+
+/** The whole command line. */
+export function createProgram(): Command {
+  const { version } = createRequire(import.meta.url)('geohook/package.json') as { version: string }
+  const program = new Command('geohook')
+    .description(
+      'Receives, sends, proves and explains signed webhooks, and runs a mock service that sends them.',
+    )
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command')
+    .addHelpText('after', EPILOGUE)
+    .configureOutput({ outputError() {} }) // run() tells errors
+    .exitOverride()
+  addExamples(program, [
+    'geohook demo',
+    'geohook listen --key-file key.txt --save captures',
+    'geohook explain captures --key-file key.txt',
+  ])
+  const commands = [
+    createDemoCommand(),
+    createListenCommand(),
+    createSendCommand(),
+    createReplayCommand(),
+    createSignCommand(),
+    createVerifyCommand(),
+    createExplainCommand(),
+    createKeyCommand(),
+    createMockCommand(),
+    createListCommand(),
+    createEditCommand(),
+    createDeleteCommand(),
+    createTriggerCommand(),
+  ]
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program))
+  return program
+}
+
+/** Runs one command line, and gives its exit code. */
+export async function run(argv: readonly string[]): Promise<number> {
+  const program = createProgram()
+  try {
+    if (argv.length <= 2) program.help()
+    await program.parseAsync(argv)
+    return Number(process.exitCode ?? EXIT.done)
+  } catch (thrown) {
+    if (isHelp(thrown)) return EXIT.done
+    const error = toCliError(thrown)
+    printError(error, argv.includes('--json'))
+    return error.exitCode
+  }
+}
+
+/** A mistake of ours, also one that happened beside the command: told without a stack trace, and the end. */
+export function tellUnexpected(thrown: unknown): never {
+  printError(toCliError(thrown), process.argv.includes('--json'))
+  process.exit(EXIT.no)
+}
+
+/** Commander throws after it has shown the help or the version, too. */
+const isHelp = (thrown: unknown): boolean =>
+  /^commander\.(help|helpDisplayed|version)$/.test((thrown as { code?: string }).code ?? '')

@@ -1,0 +1,126 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { webhook } from '../adapters/node.ts'
+import { type Outcome, type Receiver, type ReceiverRequest, WebhookError } from '../index.ts'
+import { type Forwarded, forward, toBadGateway, writeForwarded } from './forward.ts'
+import { type HeaderPairs, toPairs } from './http.ts'
+
+/** One request, and what became of it. */
+export interface Reception {
+  receivedAt: Date
+  method: string
+  /** Path and query. */
+  url: string
+  headers: HeaderPairs
+  /** Absent where it could not be read whole. */
+  body?: Uint8Array
+  outcome: Outcome
+  /** What the sender was answered. */
+  status: number
+  forwarded?: Forwarded
+}
+
+export interface ReceptionOptions {
+  receiver: Receiver
+  /** The largest body, in bytes. */
+  limit: number
+  /** Other paths are answered with 404. Default: every path is taken. */
+  path?: string | undefined
+  forwardTo?: URL | undefined
+  forwardRefused?: boolean | undefined
+  /** Is told of each request, after it was answered. */
+  report(reception: Reception): void
+}
+
+/** Milliseconds within which the whole body must arrive. */
+const BODY_TIMEOUT = 10_000
+
+/**
+ * A listener around a receiver. It reads the body ahead of it, because a receiver refuses without reading where it
+ * can, and a request that is to be explained, saved or passed on is needed whole.
+ */
+export function createReception(
+  options: ReceptionOptions,
+): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  return async function reception(req, res) {
+    const { method = '', url = '' } = req
+    if (options.path !== undefined && url.split('?')[0] !== options.path) {
+      answerNotFound(req, res)
+      return
+    }
+    const reception = { receivedAt: new Date(), method, url, headers: toPairs(req.rawHeaders) }
+    await webhook({
+      async receive(request, answer) {
+        const body = await readAhead(request, options.limit)
+        const seen: Pick<Reception, 'body'> = body instanceof WebhookError ? {} : { body }
+        let forwarded: Forwarded | undefined
+        let status = 0
+        const outcome = await options.receiver.receive(
+          { ...request, read: async ({ onChunk }) => replay(body, onChunk) },
+          async (outcome) => {
+            forwarded = await passOn(outcome, { ...reception, ...seen }, options)
+            status = await respond(outcome, forwarded, res, answer)
+          },
+        )
+        options.report({ ...reception, ...seen, outcome, status, ...(forwarded ? { forwarded } : {}) })
+        return outcome
+      },
+    })(req, res)
+  }
+}
+
+function answerNotFound(req: IncomingMessage, res: ServerResponse): void {
+  req.resume()
+  res.writeHead(404, { 'content-type': 'application/problem+json', connection: 'close' })
+  res.end('{"title":"Not found","status":404,"code":"path_unknown"}')
+}
+
+async function readAhead(request: ReceiverRequest, limit: number): Promise<Uint8Array | WebhookError> {
+  const { promise: timeout, cancel } = rejectAfter(BODY_TIMEOUT)
+  try {
+    return await Promise.race([request.read({ limit, onChunk() {} }), timeout])
+  } catch (error) {
+    return error instanceof WebhookError ? error : new WebhookError('body_aborted', { cause: error })
+  } finally {
+    cancel()
+  }
+}
+
+function rejectAfter(milliseconds: number): { promise: Promise<never>; cancel(): void } {
+  let timer: NodeJS.Timeout | undefined
+  const promise = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new WebhookError('body_timeout')), milliseconds)
+  })
+  return { promise, cancel: () => clearTimeout(timer) }
+}
+
+function replay(body: Uint8Array | WebhookError, onChunk: (chunk: Uint8Array) => void): Uint8Array {
+  if (body instanceof WebhookError) throw body
+  onChunk(body)
+  return body
+}
+
+/** Deliveries go on; refused requests only where that was asked for, and handshakes never. */
+async function passOn(
+  { kind }: Outcome,
+  { method, headers, body }: Omit<Reception, 'outcome' | 'status'>,
+  { forwardTo, forwardRefused }: ReceptionOptions,
+): Promise<Forwarded | undefined> {
+  const isWanted = kind === 'handled' || (kind === 'refused' && forwardRefused === true)
+  return forwardTo && body && isWanted ? forward(forwardTo, { method, headers, body }) : undefined
+}
+
+/** @returns the status that the sender gets */
+async function respond(
+  outcome: Outcome,
+  forwarded: Forwarded | undefined,
+  res: ServerResponse,
+  answer: ((outcome: Outcome) => unknown) | undefined,
+): Promise<number> {
+  if (forwarded && 'answer' in forwarded) {
+    await writeForwarded(res, forwarded.answer)
+    return forwarded.answer.status
+  }
+  const final = forwarded ? toBadGateway(outcome) : outcome
+  await answer?.(final)
+  return final.status
+}

@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, vi } from 'vitest'
+import { type Started, startNode } from './process.ts'
+
+// Many processes at once on a busy machine.
+vi.setConfig({ testTimeout: 30_000 })
+
+/** The built command line. */
+export const CLI = new URL('../../dist/cli.js', import.meta.url).pathname
+
+/** What a developer's own environment must not change. */
+const CLEAN = {
+  SIGNATURE_KEY: undefined,
+  GEOHOOK_URL: undefined,
+  GEOHOOK_TOKEN: undefined,
+  FORCE_COLOR: undefined,
+  NO_COLOR: undefined,
+}
+
+export interface RunOptions {
+  env?: Record<string, string>
+  stdin?: string | Uint8Array
+  cwd?: string
+}
+
+export interface Ran {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+/** Starts `geohook`. Whoever starts it stops it. */
+export const startGeohook = (args: readonly string[], { env, stdin, cwd }: RunOptions = {}): Started =>
+  startNode([CLI, ...args], { ...CLEAN, ...env }, { stdin, cwd })
+
+/** Runs `geohook` to its end. */
+export async function geohook(args: readonly string[], options?: RunOptions): Promise<Ran> {
+  const started = startGeohook(args, options)
+  const code = await started.exited
+  return { code, stdout: started.stdout, stderr: started.stderr }
+}
+
+/** A folder for the files of one test file, which is removed at its end. */
+export function createFolder(): { path: string; file(name: string, content: string | Uint8Array): string } {
+  const path = mkdtempSync(join(tmpdir(), 'geohook-cli-'))
+  afterAll(() => rmSync(path, { recursive: true, force: true }))
+  return {
+    path,
+    file(name, content) {
+      writeFileSync(join(path, name), content)
+      return join(path, name)
+    },
+  }
+}
+
+/** Starts `geohook listen` on a free port, runs a test with its address, and stops it. */
+export async function withListener(
+  args: readonly string[],
+  use: (url: string, listener: Started) => Promise<void>,
+  options: RunOptions = {},
+): Promise<{ code: number | null; listener: Started }> {
+  const listener = startGeohook(['listen', '--port', '0', ...args], options)
+  try {
+    const [, url = ''] = await listener.printed(/(http:\/\/[^\s"]+)/)
+    await use(url, listener)
+  } finally {
+    await listener.stop()
+  }
+  return { code: await listener.exited, listener }
+}
