@@ -1,0 +1,79 @@
+import { createServer } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { listen } from '../../helpers/mounts.ts'
+import { capture, seed } from '../support.ts'
+import { alter, CREATED, createAt, named, PLAIN, receive, statusesOf } from './support.ts'
+
+describe('what a receiver does with the request', () => {
+  it.each(['keeps', 'closes'])(
+    'it answers before it reads a large body, and %s the connection',
+    async (then) => {
+      const mounted = await listen((req, res) => {
+        if (then === 'closes') res.shouldKeepAlive = false
+        res.writeHead(413).end('too much')
+        req.resume()
+      })
+      const events = Array.from({ length: 9_000 }, () => CREATED)
+      const { service } = createAt([seed(PLAIN, { hookUrl: mounted.url })], {
+        settings: { notificationAttempts: 1 },
+      })
+      const [attempt] = await service.trigger(events)
+      expect(attempt?.request.body.length).toBeGreaterThan(400_000)
+      expect([attempt?.answer?.status, attempt?.answer?.body]).toEqual([413, 'too much'])
+      await mounted.close()
+    },
+  )
+
+  it('it closes the connection after every answer', async () => {
+    const { url, requests } = await receive(
+      (_n, _req, res) => void res.setHeader('connection', 'close').end(),
+    )
+    const { service } = createAt(named(url, { a: {} }))
+    for (let count = 0; count < 5; count++) expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
+    expect(requests).toHaveLength(5)
+  })
+
+  it('it says first that it is at work', async () => {
+    const { url } = await receive((_n, _req, res) => {
+      res.writeProcessing()
+      res.writeEarlyHints({ link: '</style.css>; rel=preload' })
+      res.writeHead(202).end()
+    })
+    const { service } = createAt(named(url, { a: {} }))
+    for (const fault of ['slow_drip', undefined] as const) {
+      if (fault) service.faults.add({ fault, delay: 0, times: 1 })
+      expect(statusesOf(await service.trigger(CREATED))).toEqual([202])
+    }
+  })
+
+  it('its payload URL has a query: it arrives, and what is behind # does not', async () => {
+    const { url, requests } = await receive()
+    const { service } = createAt(named(`${url}/a%20b?c=d%26e&f#g`, { a: {} }))
+    for (const fault of ['slow_drip', undefined] as const) {
+      if (fault) service.faults.add({ fault, delay: 0, times: 1 })
+      expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
+      expect(requests.pop()?.url).toBe('/hook/a%20b?c=d%26e&f')
+    }
+  })
+
+  it('it restarts: the next delivery finds it again', async () => {
+    const first = await capture()
+    const { service } = createAt(named(first.url, { a: {} }), { settings: { notificationAttempts: 1 } })
+    await service.trigger(CREATED)
+    await first.close()
+    expect((await service.trigger(CREATED))[0]?.error).toBeDefined()
+    const server = createServer((_req, res) => res.end()).listen(first.port, '127.0.0.1')
+    expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
+    server.close()
+    server.closeAllConnections()
+  })
+
+  it('an edit after the event does not reach a delivery that has begun', async () => {
+    const [before, after] = await Promise.all([receive(), receive()])
+    const { service } = createAt(named(before.url, { a: {} }))
+    const triggered = service.trigger(CREATED)
+    alter(service, { hookUrl: after.url })
+    expect(await triggered).toMatchObject([{ hookUrl: before.url, answer: { status: 200 } }])
+    expect(after.requests).toEqual([])
+  })
+})

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { signatureOf } from '../../helpers/deliver.ts'
+import { CREATED, createAt, NOW, named, payloadOf, receive } from './support.ts'
+
+/** The change types in the order in which they arrived. */
+const orderOf = ({ requests }: { requests: { body: Buffer }[] }) =>
+  requests.map((request) => payloadOf(request).events[0]?.eventType)
+
+describe('faults of the order', () => {
+  async function four(delay?: number, times?: number) {
+    const receiver = await receive()
+    const { service, clock } = createAt(named(receiver.url, { a: {}, b: { serviceName: 'Roads' } }))
+    service.faults.add({ fault: 'reordered', webhookId: 'a', times, delay })
+    const trigger = (changeType: string, serviceName = 'Parcels') =>
+      service.trigger({ serviceName, changeType })
+    return { receiver, service, clock, trigger }
+  }
+
+  it('reordered: it arrives after the next one of its webhook', async () => {
+    const { receiver, trigger } = await four(undefined, 1)
+    const first = trigger('First')
+    await trigger('OfAnother', 'Roads')
+    expect(orderOf(receiver)).toEqual(['OfAnother'])
+    await trigger('Second')
+    expect(await first).toHaveLength(1)
+    await trigger('Third')
+    expect(orderOf(receiver)).toEqual(['OfAnother', 'Second', 'First', 'Third'])
+  })
+
+  it('reordered, all of them: each two change places', async () => {
+    const { receiver, trigger } = await four()
+    const triggered: Promise<unknown>[] = []
+    for (const name of ['First', 'Second', 'Third', 'Fourth']) {
+      triggered.push(trigger(name))
+      if (triggered.length % 2 === 0) await Promise.all(triggered)
+    }
+    expect(orderOf(receiver)).toEqual(['Second', 'First', 'Fourth', 'Third'])
+  })
+
+  it.each([
+    ['ten seconds', undefined, 10_000],
+    ['its delay', 3_000, 3_000],
+  ])('reordered: where no other comes, it is sent after %s', async (_, delay, milliseconds) => {
+    const { clock, receiver, trigger } = await four(delay, 1)
+    const first = trigger('First')
+    await clock.advance(milliseconds - 1)
+    expect(receiver.requests).toHaveLength(0)
+    await clock.advance(1)
+    expect(await first).toMatchObject([{ sentAt: NOW + milliseconds, fault: 'reordered' }])
+  })
+
+  it.each([
+    ['five seconds', undefined, 5_000],
+    ['its delay', 60_000, 60_000],
+    ['no time', 0, 0],
+  ])('delayed: it is sent after %s', async (_, delay, milliseconds) => {
+    const receiver = await receive()
+    const { service, clock } = createAt(named(receiver.url, { a: {} }))
+    service.faults.add({ fault: 'delayed', times: 1, delay })
+    const delayed = service.trigger(CREATED)
+    if (milliseconds > 0) {
+      await service.trigger({ ...CREATED, changeType: 'Second' })
+      await clock.advance(milliseconds - 1)
+      expect(orderOf(receiver)).toEqual(['Second'])
+      await clock.advance(1)
+    }
+    expect(await delayed).toMatchObject([{ sentAt: NOW + milliseconds, fault: 'delayed' }])
+  })
+
+  it.each(['delayed', 'reordered'] as const)(
+    '%s: close() sends it at once, reset() does not',
+    async (fault) => {
+      for (const [end, sent] of [
+        ['close', 1],
+        ['reset', 0],
+      ] as const) {
+        const receiver = await receive()
+        const { service } = createAt(named(receiver.url, { a: {} }))
+        service.faults.add({ fault })
+        const triggered = service.trigger(CREATED)
+        await service[end]()
+        expect([(await triggered).length, receiver.requests.length]).toEqual([sent, sent])
+      }
+    },
+  )
+})
+
+describe('faults of the connection', () => {
+  it.each(['slow_drip', 'wrong_length', 'connection_dropped', 'answer_lost'] as const)(
+    '%s: where nobody listens, the attempts end',
+    async (fault) => {
+      const { service } = createAt(named('http://127.0.0.1:9/hook', { a: {} }), {
+        settings: { notificationElapsedTimeInSeconds: 0 },
+      })
+      service.faults.add({ fault })
+      const attempts = await service.trigger(CREATED)
+      expect(attempts).toHaveLength(3)
+      for (const { error } of attempts) expect(error).toContain('ECONNREFUSED')
+    },
+  )
+
+  it.each(['slow_drip', 'wrong_length'] as const)(
+    '%s: a receiver that waits for the rest is left after the time-out',
+    async (fault) => {
+      const receiver = await receive() // it reads to the end before it answers
+      const settings = { notificationTimeOutInSeconds: 1, notificationElapsedTimeInSeconds: 0 }
+      const { service } = createAt(named(receiver.url, { a: {} }), { settings })
+      service.faults.add({ fault })
+      const [first, second] = await service.trigger(CREATED)
+      expect(first?.error).toBe('no answer within 1 s')
+      expect(second?.answer?.status).toBe(200)
+    },
+  )
+
+  it('slow_drip: a patient receiver gets all of it', async () => {
+    const receiver = await receive()
+    const { service } = createAt(named(receiver.url, { a: {} }))
+    service.faults.add({ fault: 'slow_drip', delay: 0 })
+    const [attempt] = await service.trigger(CREATED)
+    expect(attempt?.answer?.status).toBe(200)
+    expect(receiver.requests[0]?.headers['x-service']).toBe(signatureOf(receiver.requests[0]!.body))
+  })
+})
