@@ -6,6 +6,7 @@ import { createNotices, type Notices } from './notices.ts'
 import { type MockServiceOptions, type Options, toOptions } from './options.ts'
 import { createServiceRegistry, servicePath } from './services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './snapshot.ts'
+import { warn } from './warn.ts'
 import { createWebhookStore } from './webhooks.ts'
 
 /** A mock service without its HTTP side: what the administration, the control API and TypeScript all work on. */
@@ -30,9 +31,6 @@ export interface Core {
   save(): Promise<void>
 }
 
-/** Node warns of errors and texts, and throws where it is given anything else. */
-const warn = (error: unknown): void => process.emitWarning(error instanceof Error ? error : String(error))
-
 /** By the ids of webhooks. */
 export type Selection = ReadonlyMap<string, readonly Happening[]>
 
@@ -52,8 +50,6 @@ export function createCore(given: MockServiceOptions): Core {
         name: webhook.name,
         service: servicePath(webhook),
       })
-      // Nobody waits for this one: it comes with the end of a delivery.
-      if (change === 'switched_off') save().catch(warn)
     },
   })
   const state: State = {
@@ -62,7 +58,11 @@ export function createCore(given: MockServiceOptions): Core {
     failures: createFailureLog(),
     settings: options.settings,
   }
-  const engine: Engine = createEngine(state, options, (attempt) => notices.emit({ type: 'attempt', attempt }))
+  const engine: Engine = createEngine(state, options, {
+    finished: (attempt) => notices.emit({ type: 'attempt', attempt }),
+    // Nobody waits for this one: it comes with the end of a delivery.
+    counted: () => void save().catch(warn),
+  })
   const seed = structuredClone({ services: options.services, webhooks: options.webhooks })
   restoreSnapshot(state, seed, options.settings)
 

@@ -12,8 +12,12 @@ export interface FailureLog {
   /** @returns whether it was one too many, so that the webhook is to be switched off */
   add(webhookId: string, time: number, settings: DeliverySettings): boolean
   of(webhookId: string): readonly number[]
-  /** A webhook that is switched on again, or deleted, starts anew. */
-  clear(webhookId: string): void
+  /**
+   * A webhook that is switched on again, or deleted, starts anew.
+   *
+   * @returns whether there was something to forget
+   */
+  clear(webhookId: string): boolean
   all(): FailureRecord[]
   restore(records: readonly FailureRecord[]): void
 }

@@ -1,4 +1,5 @@
 import type { Attempt } from './delivery/attempts.ts'
+import { warn } from './warn.ts'
 import type { WebhookChange } from './webhooks.ts'
 
 /** Something that has happened in a mock service. */
@@ -30,12 +31,9 @@ export function createNotices(): Notices {
     },
     emit(notice) {
       for (const listener of listeners) {
-        try {
-          listener(notice)
-        } catch (error) {
-          // A listener's fault must not change what the service does.
-          process.emitWarning(error instanceof Error ? error : String(error))
-        }
+        // A listener's fault must not change what the service does, whether it throws or rejects.
+        const listen = async (): Promise<void> => listener(notice)
+        listen().catch(warn)
       }
     },
   }

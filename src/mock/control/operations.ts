@@ -8,6 +8,7 @@ import type { MockEvent } from '../events.ts'
 import { check, eventSchema, snapshotSchema } from '../schemas.ts'
 import { settingsSchema } from '../settings.ts'
 import { type SnapshotSeed, toSnapshot } from '../snapshot.ts'
+import { warn } from '../warn.ts'
 import { toAttemptJson } from './attempt-json.ts'
 import type { ControlOperation, ControlRequest } from './operation.ts'
 import { stream } from './stream.ts'
@@ -34,7 +35,7 @@ async function trigger(core: Core, { body }: ControlRequest, res: Response): Pro
     : check<MockEvent & { wait?: boolean }>(triggerOne, body, 'body')
   const attempts = core.notify(core.select('events' in given ? given.events : given))
   if (waits) return { deliveries: (await attempts).map(toAttemptJson) }
-  attempts.catch((error) => process.emitWarning(error)) // a receiver's failure is no error
+  attempts.catch(warn) // a receiver's failure is no error
   res.status(202)
   return { deliveries: [] }
 }

@@ -32,11 +32,16 @@ export interface Engine {
   close(): Promise<void>
 }
 
-/**
- * @param finished called when an attempt has ended
- * @throws {WebhookError} `config_invalid`
- */
-export function createEngine(state: State, options: Options, finished: (attempt: Attempt) => void): Engine {
+/** Who is told of what the engine does. */
+export interface EngineListeners {
+  /** An attempt has ended. */
+  finished(attempt: Attempt): void
+  /** The failures of a webhook are others now, and with them perhaps whether it is active. */
+  counted(): void
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function createEngine(state: State, options: Options, { finished, counted }: EngineListeners): Engine {
   const { clock, version, gather, dialect } = options
   requireSignatureOptions(options.signature)
   const log = createAttemptLog()
@@ -83,9 +88,10 @@ export function createEngine(state: State, options: Options, finished: (attempt:
     const { id: webhookId } = webhook
     const { attempts, result } = await courier.deliver(write(webhook, payload))
     // Of hosted services a success resets the count (field facts, "Delivery").
-    if (result === 'succeeded' && dialect === 'hosted') state.failures.clear(webhookId)
+    if (result === 'succeeded' && dialect === 'hosted' && state.failures.clear(webhookId)) counted()
     if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
       if (state.failures.add(webhookId, clock.now(), state.settings)) state.webhooks.switchOff(webhookId)
+      counted()
     }
     return attempts
   }

@@ -2,16 +2,18 @@
 
 usage: drive.py <base URL> <user name> <password>
 
-Prints "edited" once the webhook is edited; whoever reads that lets something happen on the service. Then the delivery
-has to arrive here, signed with the key of the edit.
+After the edit it lets something happen on the service, over the control API. The delivery has to arrive here, signed
+with the key of the edit.
 """
 
+import base64
 import hashlib
 import hmac
 import http.server
 import json
 import queue
 import sys
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -72,10 +74,17 @@ check(edited["changeTypes"] == ["FeaturesEdited"] and edited["created"] == creat
 check(list(edited)[:6] == ["id", "folderName", "serviceName", "serviceType", "name", "changeTypes"], list(edited))
 check(list(edited)[-1] == "status", list(edited))
 
-print("edited", flush=True)
 server.timeout = 20
-server.handle_request()
+receiving = threading.Thread(target=server.handle_request)
+receiving.start()
+event = json.dumps({"serviceName": "Parcels", "folderName": "", "changeType": "FeaturesCreated"}).encode()
+request = urllib.request.Request(base + "/_mock/trigger", event, {"content-type": "application/json"})
+with urllib.request.urlopen(request, timeout=20) as answer:
+    attempts = json.load(answer)["deliveries"]
+check([attempt["answer"]["status"] for attempt in attempts] == [200], attempts)
+receiving.join()
 path, headers, body = deliveries.get_nowait()
+check(base64.b64decode(attempts[0]["request"]["body"]) == body, "the recorded bytes")
 expected = hmac.new("schlüssel-2027".encode(), body, hashlib.sha256).hexdigest()
 check(path == "/hook", path)
 check(hmac.compare_digest(headers["x-service"], expected), "the signature")

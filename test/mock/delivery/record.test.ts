@@ -39,13 +39,19 @@ describe('on()', () => {
     expect(told).toHaveLength(2)
   })
 
-  it('a listener that throws is a warning: the others hear it, and the delivery goes on', async () => {
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('a listener of mine')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('a listener of mine'))],
+  ])('a listener that %s is a warning: the others hear it, and the delivery goes on', async (_, listener) => {
     const { url } = await receive(answering(500, 200))
     const { service } = createAt(named(url, { a: {} }), { settings: { notificationElapsedTimeInSeconds: 0 } })
     const told: string[] = []
-    service.on(() => {
-      throw new Error('a listener of mine')
-    })
+    service.on(listener as () => void)
     service.on(({ type }) => told.push(type))
     const warnings = await warningsOf(async () => {
       expect(statusesOf(await service.trigger(CREATED))).toEqual([500, 200])

@@ -168,6 +168,15 @@ describe('what is saved', () => {
     expect(saved.at(-1)?.webhooks).toMatchObject([{ active: false }])
   })
 
+  it('each failure that counts, and that a success has put an end to them', async () => {
+    const counts: number[] = []
+    const save = async ({ failures }: Snapshot): Promise<void> =>
+      void counts.push(failures[0]?.times.length ?? 0)
+    const { trigger } = await failing([500, 500, 200, 200], { dialect: 'hosted', save })
+    await trigger(4)
+    expect(counts).toEqual([1, 2, 0])
+  })
+
   it.each([
     ['an error', new Error('the disk is full'), 'the disk is full'],
     ['something else', undefined, 'undefined'],
