@@ -6,8 +6,10 @@ import { startNode } from './helpers/process.ts'
 
 const root = new URL('../', import.meta.url).pathname
 const readme = readFileSync(`${root}README.md`, 'utf8')
-const mock = readFileSync(`${root}docs/mock.md`, 'utf8')
-const blocks = [...(readme + mock).matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code as string)
+const pages = ['mock', 'testing'].map((page) => readFileSync(`${root}docs/${page}.md`, 'utf8'))
+const blocks = [...[readme, ...pages].join('\n').matchAll(/```ts\n(.*?)```/gs)].map(
+  ([, code]) => code as string,
+)
 
 /** The rows of the table under a heading. */
 const rows = (heading: string): string[][] =>
@@ -23,7 +25,7 @@ const rows = (heading: string): string[][] =>
         .map((cell) => cell.trim()),
     )
 
-describe('the README, and the page on the mock service,', () => {
+describe('the README, and the pages on testing and the mock service,', () => {
   const files = blocks.map((_, index) => `${root}test/readme-block-${index}.ts`)
   afterAll(() => {
     for (const file of files) rmSync(file, { force: true })
@@ -87,6 +89,13 @@ describe('the README, and the page on the mock service,', () => {
     expect(told.map(([, , code]) => code).sort()).toEqual(
       codes.filter((code) => code !== '`config_invalid`').sort(),
     )
+  })
+
+  it('gives a reason for every dependency', () => {
+    const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+    const section = readFileSync(`${root}docs/decisions.md`, 'utf8').split('## Dependencies')[1] ?? ''
+    const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
+    expect(told.sort()).toEqual(Object.keys(dependencies).sort())
   })
 
   it('links only to what is there', () => {
