@@ -4,7 +4,7 @@ import { printable, toPrintableJson } from './printable.ts'
 
 type Paint = ReturnType<typeof pico.createColors>
 
-/** Colours on a terminal only. `FORCE_COLOR` switches them on elsewhere, `NO_COLOR` off everywhere. */
+/** Colours on a terminal only. `NO_COLOR` switches them off there; `FORCE_COLOR` wins over all else, as in Node. */
 function colours(stream: NodeJS.WriteStream): Paint {
   const { FORCE_COLOR, NO_COLOR, TERM } = process.env
   const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== '' && FORCE_COLOR !== '0'
