@@ -25,7 +25,7 @@ const SLOW: Outcome = {
   handlers: 1,
 }
 
-/** design.md, "Outcomes": what our receiver makes of each fault; attempts of a corrupted delivery are all corrupted. */
+/** The outcomes of the README: what our receiver makes of each fault; attempts of a corrupted delivery are all corrupted. */
 const OUTCOMES: [FaultSeed, Outcome, { [form in Form]?: Outcome }?][] = [
   [{ fault: 'wrong_key' }, MISMATCH],
   [{ fault: 'altered' }, MISMATCH],
