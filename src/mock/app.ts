@@ -12,6 +12,7 @@ import type { MockServiceOptions } from './options.ts'
 import { createListener } from './server.ts'
 import type { DeliverySettings } from './settings.ts'
 import { type Snapshot, type SnapshotSeed, toSnapshot } from './snapshot.ts'
+import { warn } from './warn.ts'
 
 /** A service for tests: it keeps webhooks, answers the administration, and really sends deliveries. */
 export interface MockService {
@@ -56,7 +57,8 @@ export interface MockService {
   /** Copies of all services and webhooks, with their keys, the settings, and the failures that count. */
   snapshot(): Snapshot
   /**
-   * Puts a snapshot, or a part of one, in place of all that there is.
+   * Puts a snapshot, or a part of one, in place of all services, webhooks, settings and failures. Records, faults and
+   * gathered events stay; events of webhooks that are gone are not sent.
    *
    * @throws {WebhookError} `config_invalid`; then nothing has changed
    */
@@ -92,7 +94,7 @@ export interface MockService {
 export function createMockService(options: MockServiceOptions = {}): MockService {
   const core = createCore(options)
   const { engine, notices, state } = core
-  const app = express().disable('x-powered-by')
+  const app = express().disable('x-powered-by').enable('case sensitive routing')
   if (core.options.control) app.use('/_mock', control(core))
   app.use(administration(core))
   const listener = createListener(app)
@@ -116,11 +118,18 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     },
     on: notices.on,
     snapshot: () => toSnapshot(state),
-    restore: core.restore,
-    reset: core.reset,
+    restore(snapshot) {
+      core.restore(snapshot)
+      core.save().catch(warn)
+    },
+    reset() {
+      core.reset()
+      core.save().catch(warn)
+    },
     async close() {
-      await listener.close()
-      await engine.close()
+      await listener.close(engine.close)
+      // What was changed last.
+      await core.save().catch(warn)
     },
   }
 }

@@ -10,6 +10,8 @@ export interface Clock {
   during?(work: Promise<unknown>): void
 }
 
+/** Of a Date (ECMA-262, section 21.4.1.1). */
+const LAST_TIME = 8.64e15
 /** Longer waits overflow Node's timers. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
@@ -56,6 +58,7 @@ export interface ManualClock extends Clock {
  * Makes a clock for tests.
  *
  * @param start milliseconds since 1970; default: now
+ * @throws {WebhookError} `config_invalid` for a time that is none
  * @example
  * ```ts
  * import { createManualClock, createMockService } from 'geohook/mock'
@@ -67,6 +70,8 @@ export interface ManualClock extends Clock {
  * ```
  */
 export function createManualClock(start: number = Date.now()): ManualClock {
+  if (!Number.isSafeInteger(start) || start < 0 || start > LAST_TIME)
+    throw configInvalid('start must be a time in whole milliseconds since 1970')
   let now = start
   const waiting = new Set<{ due: number; resolve: () => void }>()
   const busy = new Set<Promise<unknown>>()

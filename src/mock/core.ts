@@ -1,10 +1,12 @@
+import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempts.ts'
 import { createEngine, type Engine } from './delivery/engine.ts'
-import { type Happening, type MockEvent, requireEvent, selects, toHappening } from './events.ts'
+import { type Happening, MAX_CHANGES, type MockEvent, requireEvent, selects, toHappening } from './events.ts'
 import { createFailureLog } from './failures.ts'
 import { createNotices, type Notices } from './notices.ts'
 import { type MockServiceOptions, type Options, toOptions } from './options.ts'
-import { createServiceRegistry, servicePath } from './services.ts'
+import { createSaver } from './saver.ts'
+import { createServiceRegistry, type Service, servicePath } from './services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './snapshot.ts'
 import { warn } from './warn.ts'
 import { createWebhookStore } from './webhooks.ts'
@@ -23,7 +25,11 @@ export interface Core {
   select(events: MockEvent | readonly MockEvent[]): Selection
   /** Sends what was selected. */
   notify(selection: Selection): Promise<Attempt[]>
-  /** @throws {WebhookError} `config_invalid`; then nothing has changed */
+  /**
+   * Records, faults and gathered events stay.
+   *
+   * @throws {WebhookError} `config_invalid`; then nothing has changed
+   */
   restore(seed: SnapshotSeed): void
   /** Back to the seeds; records, faults and gathered events are gone. */
   reset(): void
@@ -39,6 +45,8 @@ export function createCore(given: MockServiceOptions): Core {
   const options = toOptions(given)
   const { clock, version } = options
   const notices = createNotices()
+  /** Of each service, how often it has changed, counted from the time of the first event. */
+  const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
     now: clock.now,
     onChange(change, webhook) {
@@ -63,10 +71,19 @@ export function createCore(given: MockServiceOptions): Core {
     // Nobody waits for this one: it comes with the end of a delivery.
     counted: () => void save().catch(warn),
   })
-  const seed = structuredClone({ services: options.services, webhooks: options.webhooks })
-  restoreSnapshot(state, seed, options.settings)
+  restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
+  // What a reset goes back to, with the ids and times that were made now.
+  const seed = toSnapshot(state)
 
-  const save = async (): Promise<void> => options.save?.(toSnapshot(state))
+  const save = createSaver(() => options.save?.(toSnapshot(state)))
+
+  /** @returns the generation before the changes */
+  function advance(service: Service, changes: number): number {
+    const path = servicePath(service)
+    const before = generations.get(path) ?? clock.now()
+    generations.set(path, before + changes)
+    return before
+  }
 
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
@@ -86,11 +103,17 @@ export function createCore(given: MockServiceOptions): Core {
         requireEvent(event, service, version)
         return { service, happening: toHappening(event, clock.now()) }
       })
+      const changes = happened.reduce((sum, { happening }) => sum + happening.layerIds.length, 0)
+      if (changes > MAX_CHANGES)
+        throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
       const selected = new Map<string, Happening[]>()
-      for (const { service, happening } of happened) {
+      for (const { service, happening: what } of happened) {
+        const happening = { ...what, generation: advance(service, what.layerIds.length) }
         for (const webhook of webhooks.list(service)) {
           if (!selects(webhook, happening.changeType)) continue
-          selected.set(webhook.id, [...(selected.get(webhook.id) ?? []), happening])
+          const known = selected.get(webhook.id)
+          if (known) known.push(happening)
+          else selected.set(webhook.id, [happening])
         }
       }
       return selected

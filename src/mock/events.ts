@@ -26,12 +26,18 @@ export interface MockEvent extends ServiceReference {
   taskName?: string | undefined
 }
 
+/** Events that can be triggered together; the changes of all their layers count. */
+export const MAX_TRIGGERED = 1000
+export const MAX_CHANGES = 10_000
+
 /** An event at its time, as webhooks gather it. */
 export interface Happening {
   changeType: string
   when: number
   /** Each once. */
   layerIds: readonly number[]
+  /** The state of the service before it; each layer's change makes one more. The same for every webhook. */
+  generation: number
   /** The end of a job is the same job for every webhook. */
   jobId: string
   taskName?: string | undefined
@@ -60,7 +66,7 @@ export function requireEvent(
     )
 }
 
-export function toHappening(event: MockEvent, now: number): Happening {
+export function toHappening(event: MockEvent, now: number): Omit<Happening, 'generation'> {
   const { changeType, when = now, layerIds = [0], jobId = randomUUID(), taskName } = event
   return { changeType, when, layerIds: [...new Set(layerIds)], jobId, taskName }
 }

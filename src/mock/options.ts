@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { configInvalid } from '../errors.ts'
 import { arcgis } from '../receiver/profiles.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
 import type { Auth } from './administration/auth.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { defined } from './defined.ts'
 import type { SignatureOptions } from './delivery/signature-options.ts'
 import { check } from './schemas.ts'
 import type { ServiceSeed } from './services.ts'
@@ -61,40 +61,71 @@ export type Options = {
 /** What has no default. */
 type Optional = 'auth' | 'save' | 'changesUrl'
 
+/** As such senders write it, in a header or at the end of a form (field facts, "Signature"). */
 const HOSTED_SIGNATURE: SignatureOptions = {
   signatureHeader: arcgis.signatureHeader,
   encoding: 'base64',
   prefix: 'sha256=',
+  signatureIn: 'field',
+  formPayload: 'plain',
 }
+
+/** A signature in one of these would break the request. */
+const TAKEN =
+  /^(host|connection|content-(length|type|encoding)|transfer-encoding|expect|upgrade|keep-alive)$/i
+
+const signatureSchema = z.strictObject({
+  signatureHeader: z.string().refine((name) => !TAKEN.test(name), 'is a header of the request'),
+  encoding: z.enum(['hex', 'base64']),
+  prefix: z.string(),
+  signatureIn: z.enum(['header', 'field']),
+  percentEncoded: z.boolean(),
+  formPayload: z.enum(['encoded', 'plain']),
+})
+
+/** An object of the caller's own, passed on as it is. */
+const withFunctions = <T>(...names: string[]): z.ZodType<T> =>
+  z.custom<T>(
+    (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
+    `must have ${names.join(' and ')}`,
+  )
+
+/** A host as URLs write it, without a port. */
+const host = z.string().refine((name) => {
+  const url = `http://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}`
+  return /^[^/?#@\\\s]+$/.test(name) && URL.canParse(url) && new URL(url).port === ''
+}, 'must be a host, without a port')
+
+const optionsSchema = z.strictObject({
+  // Checked item by item, as a snapshot.
+  services: z.array(z.unknown()).default([]),
+  webhooks: z.array(z.unknown()).default([]),
+  version: z.enum(VERSIONS).default('11.3'),
+  auth: withFunctions<Auth>('authenticate').optional(),
+  httpStatus: z.enum(['rest', 'always200']).default('rest'),
+  omitted: z.enum(['keep', 'reset']).default('keep'),
+  gather: z.enum(['never', 'scheduled', 'always']).default('scheduled'),
+  settings: settingsSchema.partial().default({}),
+  dialect: z.enum(['service', 'hosted', 'organization']).default('service'),
+  changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
+  fanOut: z.enum(['webhook', 'layer']).default('webhook'),
+  signature: signatureSchema.partial().default({}),
+  concurrency: z.int().min(1).max(1000).default(50),
+  allowHosts: z.array(host).default([]),
+  clock: withFunctions<Clock>('now', 'wait').default(systemClock),
+  control: z.boolean().default(true),
+  save: z
+    .custom<MockServiceOptions['save']>((value) => typeof value === 'function', 'must be a function')
+    .optional(),
+})
 
 /** @throws {WebhookError} `config_invalid` */
-export function toOptions(options: MockServiceOptions): Options {
-  const dialect = oneOf('dialect', ['service', 'hosted', 'organization'], options.dialect ?? 'service')
-  const defaults = dialect === 'hosted' ? HOSTED_SETTINGS : DEFAULT_SETTINGS
-  const settings = { ...defaults, ...options.settings }
-  check(settingsSchema, settings, 'settings')
+export function toOptions(given: MockServiceOptions): Options {
+  const options = check<Options>(optionsSchema, given, 'options')
+  const isHosted = options.dialect === 'hosted'
   return {
-    services: options.services ?? [],
-    webhooks: options.webhooks ?? [],
-    version: oneOf('version', VERSIONS, options.version ?? '11.3'),
-    auth: options.auth,
-    httpStatus: oneOf('httpStatus', ['rest', 'always200'], options.httpStatus ?? 'rest'),
-    omitted: oneOf('omitted', ['keep', 'reset'], options.omitted ?? 'keep'),
-    gather: oneOf('gather', ['never', 'scheduled', 'always'], options.gather ?? 'scheduled'),
-    settings,
-    dialect,
-    changesUrl: options.changesUrl,
-    fanOut: oneOf('fanOut', ['webhook', 'layer'], options.fanOut ?? 'webhook'),
-    signature: { ...(dialect === 'hosted' ? HOSTED_SIGNATURE : {}), ...options.signature },
-    concurrency: check<number>(z.int().min(1).max(1000), options.concurrency ?? 50, 'concurrency'),
-    allowHosts: options.allowHosts ?? [],
-    clock: options.clock ?? systemClock,
-    control: options.control ?? true,
-    save: options.save,
+    ...options,
+    settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...defined(options.settings) },
+    signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...defined(options.signature) },
   }
-}
-
-function oneOf<T extends string>(name: string, allowed: readonly T[], value: T): T {
-  if (allowed.includes(value)) return value
-  throw configInvalid(`${name} must be one of ${allowed.join(', ')}`)
 }

@@ -16,14 +16,20 @@ const serviceType = z.enum(['FeatureServer', 'GPServer'])
 const time = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
 const user = z.string().max(256)
 
-/** A payload URL is what is written: the URL parser would drop line breaks and trim white space. */
-const HOOK_URL = /^https?:\/\/[^\s\p{Cc}]+$/iu
+/** A payload URL is what is written: the URL parser would drop line breaks, trim white space, and find a host in a path. */
+const HOOK_URL = /^https?:\/\/[^\s\p{Cc}/?#\\][^\s\p{Cc}]*$/iu
 export const MAX_NAME = 256
 export const MAX_KEY = 1024
 export const MAX_URL = 2048
 
-export const isHookUrl = (text: string): boolean =>
-  text.length <= MAX_URL && HOOK_URL.test(text) && URL.canParse(text)
+export const HOOK_URL_RULE: string = `must be an http or https URL of at most ${MAX_URL} characters, without a user name`
+
+/** User names in a URL are refused: a service has a signature to prove itself, and clients differ in what they make of them. */
+export function isHookUrl(text: string): boolean {
+  if (text.length > MAX_URL || !HOOK_URL.test(text) || !URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}
 
 const scheduleMembers = {
   name: z.string().max(MAX_NAME),
@@ -41,18 +47,25 @@ export const serviceSchema: z.ZodObject = z.strictObject({
   serviceType,
 })
 
+/** What a path has in the place of an id. */
+const WORDS = ['create', 'deleteAll', 'activateAll', 'deactivateAll', 'webhooks']
+
+const PLAIN = 'must have no white space around it, and no control characters'
+const isPlain = (text: string): boolean => text === text.trim() && !/\p{Cc}/u.test(text)
+
 export const webhookSchema: z.ZodObject = z.strictObject({
   id: z
     .string()
     .regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _')
+    .refine((id) => !WORDS.includes(id), 'is the name of an operation')
     .optional(),
   folderName: pathPart.optional(),
   serviceName,
   serviceType,
-  name: z.string().min(1).max(MAX_NAME),
+  name: z.string().min(1).max(MAX_NAME).refine(isPlain, PLAIN),
   changeTypes: z.array(z.string().min(1).max(256)).min(1).max(100).optional(),
-  signatureKey: z.string().max(MAX_KEY).optional(),
-  hookUrl: z.string().refine(isHookUrl, `must be an http or https URL of at most ${MAX_URL} characters`),
+  signatureKey: z.string().max(MAX_KEY).refine(isPlain, PLAIN).optional(),
+  hookUrl: z.string().refine(isHookUrl, HOOK_URL_RULE),
   active: z.boolean().optional(),
   contentType: z.enum(['application/json', 'application/x-www-form-urlencoded']).optional(),
   scheduleInfo: scheduleSchema.optional(),
@@ -63,13 +76,36 @@ export const webhookSchema: z.ZodObject = z.strictObject({
   modifiedId: user.optional(),
 })
 
+const failureSchema = z.strictObject({ webhookId: z.string().max(64), times: z.array(time).max(1000) })
+
 /** What a snapshot, a seed file and a state file hold. */
 export const snapshotSchema: z.ZodObject = z.strictObject({
   services: z.array(serviceSchema).optional(),
   webhooks: z.array(webhookSchema).optional(),
   settings: settingsSchema.partial().optional(),
-  failures: z.array(z.strictObject({ webhookId: z.string(), times: z.array(time) })).optional(),
+  failures: z.array(failureSchema).optional(),
 })
+
+const LISTS = { services: serviceSchema, webhooks: webhookSchema, failures: failureSchema }
+const anyLists = z.strictObject({
+  services: z.array(z.unknown()).optional(),
+  webhooks: z.array(z.unknown()).optional(),
+  settings: settingsSchema.partial().optional(),
+  failures: z.array(z.unknown()).optional(),
+})
+
+/**
+ * Checks a snapshot item by item, so that one that is large and wrong is refused at the first.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function checkSnapshot(value: unknown, what: string): void {
+  const lists = check<Record<keyof typeof LISTS, unknown[] | undefined>>(anyLists, value, what)
+  for (const [name, schema] of Object.entries(LISTS)) {
+    const items = lists[name as keyof typeof LISTS] ?? []
+    for (const [index, item] of items.entries()) check(schema, item, `${what}.${name}.${index}`)
+  }
+}
 
 /** Something that happens on a service. */
 export const eventSchema: z.ZodObject = z.strictObject({
@@ -83,12 +119,18 @@ export const eventSchema: z.ZodObject = z.strictObject({
   layerIds: z.array(z.int().min(0)).min(1).max(1000).optional(),
 })
 
+const MAX_MEMBERS = 100
+
 /**
  * Checks a value that came from outside TypeScript.
  *
  * @throws {WebhookError} `config_invalid`, naming the member, never its value: it may be a key
  */
 export function check<T>(schema: z.ZodType, value: unknown, what: string): T {
+  // Of each member that is not known an issue would be made.
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (Object.keys(value).length > MAX_MEMBERS) throw configInvalid(`${what} has too many members`)
+  }
   const result = schema.safeParse(value)
   if (result.success) return result.data as T
   const { path, message } = result.error.issues[0] as z.core.$ZodIssue

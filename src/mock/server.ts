@@ -1,5 +1,11 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { configInvalid } from '../errors.ts'
 import { isLoopback } from './loopback.ts'
@@ -9,21 +15,36 @@ export interface Listener {
   /** The base address while it listens; empty before and after. */
   readonly url: string
   listen(port?: number): Promise<string>
-  close(): Promise<void>
+  /**
+   * Takes no more connections at once, and answers the requests that are whole.
+   *
+   * @param finish ends what they wait for
+   */
+  close(finish: () => Promise<void>): Promise<void>
 }
 
 export function createListener(app: RequestListener): Listener {
   let server: Server | undefined
+  let starting: Promise<unknown> | undefined
   let url = ''
+  const atWork = new Set<ServerResponse>()
+
+  function serve(req: IncomingMessage, res: ServerResponse): void {
+    atWork.add(res)
+    res.once('close', () => atWork.delete(res))
+    guard(app)(req, res)
+  }
+
   return {
     get url() {
       return url
     },
     async listen(port = 0) {
       if (server) throw configInvalid('listen was called before')
-      server = createServer(guard(app))
+      server = createServer(serve)
       try {
-        await once(server.listen(port, '127.0.0.1'), 'listening')
+        starting = once(server.listen(port, '127.0.0.1'), 'listening')
+        await starting
       } catch (error) {
         server = undefined // another port may be tried
         throw error
@@ -31,13 +52,18 @@ export function createListener(app: RequestListener): Listener {
       url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
       return url
     },
-    async close() {
-      if (!server?.listening) return
+    async close(finish) {
+      await starting?.catch(() => {})
       url = ''
-      server.close()
-      // A request is answered as soon as it is whole; one that is not could hold this back for minutes.
-      server.closeAllConnections()
-      await once(server, 'close')
+      const closed = server?.listening ? once(server.close(), 'close') : undefined
+      await finish()
+      // What is not whole yet, and streams that have no end, could hold this back for ever.
+      const answering = [...atWork].filter(
+        (res) => res.req.complete && !(res.headersSent && !res.writableEnded),
+      )
+      await Promise.all(answering.map((res) => new Promise((resolve) => res.once('close', resolve))))
+      server?.closeAllConnections()
+      await closed
     },
   }
 }

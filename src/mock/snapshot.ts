@@ -1,5 +1,6 @@
+import { defined } from './defined.ts'
 import type { FailureLog, FailureRecord } from './failures.ts'
-import { check, snapshotSchema } from './schemas.ts'
+import { checkSnapshot } from './schemas.ts'
 import type { Service, ServiceRegistry, ServiceSeed } from './services.ts'
 import type { DeliverySettings } from './settings.ts'
 import type { Webhook, WebhookSeed } from './webhook.ts'
@@ -42,10 +43,10 @@ export const toSnapshot = ({ services, webhooks, settings, failures }: State): S
  * @throws {WebhookError} `config_invalid`; then nothing has changed
  */
 export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: DeliverySettings): void {
-  check(snapshotSchema, seed, 'snapshot')
-  const { services = [], webhooks = [], settings, failures = [] } = seed
+  checkSnapshot(seed, 'snapshot')
+  const { services = [], webhooks = [], settings = {}, failures = [] } = seed
   state.webhooks.restore(webhooks)
   state.services.restore([...services, ...webhooks])
   state.failures.restore(failures)
-  state.settings = { ...defaults, ...settings }
+  state.settings = { ...defaults, ...defined(settings) }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { WILDCARD } from '../payload/change-types.ts'
+import { defined } from './defined.ts'
 import { type Service, type ServiceSeed, type ServiceType, toService } from './services.ts'
 
 /** When a feature service gathers events (specification, "scheduleInfo object"). */
@@ -75,13 +76,16 @@ export const defaultSchedule = (startAt: number): ScheduleInfo => ({
   recurrenceInfo: { interval: 20, frequency: 'second' },
 })
 
-/** A schedule with some members changed; without any, what it was. */
+/** A schedule with some members changed, in the specification's order; without any, what it was. */
 export function withSchedule(
   { scheduleInfo, created }: Pick<Webhook, 'scheduleInfo' | 'created'>,
-  changes: Partial<ScheduleInfo> = {},
+  given: Partial<ScheduleInfo> = {},
 ): Webhook['scheduleInfo'] {
+  const changes = defined(given)
   if (Object.keys(changes).length === 0) return scheduleInfo
-  return { ...defaultSchedule(created), ...scheduleInfo, ...changes }
+  const { recurrenceInfo, ...others } = { ...defaultSchedule(created), ...scheduleInfo, ...changes }
+  const { interval, frequency } = recurrenceInfo
+  return { ...others, recurrenceInfo: { interval, frequency } }
 }
 
 /** What a webhook has where nothing is said of it. */

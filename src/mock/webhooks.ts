@@ -56,15 +56,17 @@ export interface WebhookStoreOptions {
 interface Index {
   byId: Map<string, Readonly<Webhook>>
   byService: Map<string, Map<string, Readonly<Webhook>>>
-  ids: Map<string, string>
+  /** The id of each name. */
+  byName: Map<string, string>
 }
 
 export function createWebhookStore({ now, onChange }: WebhookStoreOptions): WebhookStore {
   let index = emptyIndex()
 
   function replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
-    const after = { ...before, ...changes, modified: now() }
-    index.ids.delete(nameKey(before, before.name))
+    // It moves with every edit, also within a millisecond.
+    const after = { ...before, ...changes, modified: Math.max(now(), before.modified + 1) }
+    index.byName.delete(nameKey(before, before.name))
     put(index, after)
     return after
   }
@@ -74,7 +76,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
       ...((service ? index.byService.get(servicePath(service)) : index.byId)?.values() ?? []),
     ],
     get: (id) => index.byId.get(id),
-    named: (service, name) => index.byId.get(index.ids.get(nameKey(service, name)) ?? ''),
+    named: (service, name) => index.byId.get(index.byName.get(nameKey(service, name)) ?? ''),
     create(seed) {
       const webhook = toWebhook(structuredClone(seed), now())
       put(index, webhook)
@@ -103,7 +105,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
       if (!webhook) return false
       index.byId.delete(id)
       index.byService.get(servicePath(webhook))?.delete(id)
-      index.ids.delete(nameKey(webhook, webhook.name))
+      index.byName.delete(nameKey(webhook, webhook.name))
       onChange('deleted', webhook)
       return true
     },
@@ -113,7 +115,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
   }
 }
 
-const emptyIndex = (): Index => ({ byId: new Map(), byService: new Map(), ids: new Map() })
+const emptyIndex = (): Index => ({ byId: new Map(), byService: new Map(), byName: new Map() })
 
 /** @throws {WebhookError} `config_invalid` */
 function toIndex(webhooks: readonly Webhook[]): Index {
@@ -122,7 +124,7 @@ function toIndex(webhooks: readonly Webhook[]): Index {
     const { id, name, signatureKey } = webhook
     requireTrimmed(signatureKey)
     if (index.byId.has(id)) throw configInvalid(`two webhooks have the id ${id}`)
-    if (index.ids.has(nameKey(webhook, name)))
+    if (index.byName.has(nameKey(webhook, name)))
       throw configInvalid(`two webhooks of ${servicePath(webhook)} are named ${name}`)
     put(index, webhook)
   }
@@ -130,11 +132,11 @@ function toIndex(webhooks: readonly Webhook[]): Index {
 }
 
 /** Setting a key that is there keeps its place, so lists stay in the order of creation. */
-function put({ byId, byService, ids }: Index, webhook: Webhook): void {
+function put({ byId, byService, byName }: Index, webhook: Webhook): void {
   const path = servicePath(webhook)
   byId.set(webhook.id, Object.freeze(webhook))
   byService.set(path, (byService.get(path) ?? new Map()).set(webhook.id, webhook))
-  ids.set(nameKey(webhook, webhook.name), webhook.id)
+  byName.set(nameKey(webhook, webhook.name), webhook.id)
 }
 
 /** Paths hold no line break, so two keys are the same only for the same service and name. */

@@ -108,7 +108,7 @@ describe('a seeded webhook', () => {
     'with the key %j is refused, as no receiver would take it',
     (signatureKey) => {
       expect(() => createMockService({ webhooks: [seed(FEATURE, { signatureKey })] })).toThrow(
-        configInvalid(/^signatureKey has white space around it$/),
+        configInvalid(/signatureKey: must have no white space around it, and no control characters$/),
       )
     },
   )

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { AdminError } from '../http/errors.ts'
 import { ANYONE } from '../webhook.ts'
 import type { Privilege, User } from './auth.ts'
 import type { Context } from './context.ts'
-import { AdminError } from './errors.ts'
 import { type Parameters, single } from './form.ts'
 import type { Address } from './paths.ts'
 
@@ -51,15 +51,3 @@ function neededFor(address: Address): Privilege[] {
   if (address.scope !== 'service') return ['geoprocessing', 'features']
   return [address.serviceType === 'GPServer' ? 'geoprocessing' : 'features']
 }
-
-/**
- * Browsers say which page sends a request. A page elsewhere must not drive a service on this machine.
- *
- * @throws {AdminError} 403
- */
-export function refuseOtherSites({ origin, host }: IncomingHttpHeaders): void {
-  if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
-    throw new AdminError(403, 'pages of other sites may not use this service')
-}
-
-const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host : null)

@@ -1,7 +1,7 @@
 import { WILDCARD } from '../../payload/change-types.ts'
+import { AdminError, quote } from '../http/errors.ts'
 import { type ServiceVersion, triggersOf } from '../versions.ts'
 import type { Webhook } from '../webhook.ts'
-import { AdminError, quote } from './errors.ts'
 import type { Parameters } from './form.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { parseForm } from '../../payload/form.ts'
 import { bodyFormat } from '../../payload/media-type.ts'
 import { toText } from '../../payload/text.ts'
-import { AdminError } from './errors.ts'
+import { AdminError } from '../http/errors.ts'
 
 /** The fields of a form: strict UTF-8, bounded, in a Map. */
 export type Parameters = ReadonlyMap<string, readonly string[]>

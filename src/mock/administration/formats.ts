@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import { AdminError } from './errors.ts'
+import { AdminError } from '../http/errors.ts'
 import { type Parameters, readQuery, single } from './form.ts'
 
 /** JSON, JSON with indents, or a page for people. */

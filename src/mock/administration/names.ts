@@ -1,7 +1,7 @@
+import { AdminError } from '../http/errors.ts'
 import type { Service } from '../services.ts'
 import type { Webhook } from '../webhook.ts'
 import type { Context } from './context.ts'
-import { AdminError } from './errors.ts'
 
 /**
  * A name is unique within its service.

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
+import { type AdminError, toAdminError } from '../http/errors.ts'
 import type { Context } from './context.ts'
-import { type AdminError, toAdminError } from './errors.ts'
 import { type Format, formatBefore } from './formats.ts'
 import { CONTENT_SECURITY_POLICY } from './html/layout.ts'
 import { answerPage, errorPage } from './html/pages.ts'

@@ -1,5 +1,5 @@
 import { type Request, type Response, raw } from 'express'
-import { AdminError } from './errors.ts'
+import { AdminError } from '../http/errors.ts'
 import { type Parameters, readParameters, readQuery } from './form.ts'
 import { readFormat } from './formats.ts'
 import type { Operation } from './operation.ts'
@@ -40,17 +40,6 @@ export async function readRequest(
   const parameters = readParameters(req.body, req.headers['content-type'])
   follow(reply, parameters)
   return parameters
-}
-
-/** What is refused before its form is read is answered in the format that the form asks for, too. */
-export async function readFormatOnly(req: Request, res: Response, reply: Reply): Promise<void> {
-  if (req.body !== undefined) return
-  try {
-    await readBody(req, res)
-    follow(reply, readParameters(req.body, req.headers['content-type']))
-  } catch {
-    // It is refused already; what else is wrong with it does not matter.
-  }
 }
 
 /** Whoever asks for a format that is none gets JSON. */

@@ -1,14 +1,16 @@
 import { Router } from 'express'
+import { AdminError } from '../http/errors.ts'
+import { refuseOtherSites } from '../http/origin.ts'
+import { saved } from '../http/saved.ts'
 import { servicePath } from '../services.ts'
 import { has } from '../versions.ts'
-import { identify, refuseOtherSites, requirePrivileges } from './access.ts'
+import { identify, requirePrivileges } from './access.ts'
 import type { Context } from './context.ts'
-import { AdminError } from './errors.ts'
 import type { Call, Outcome } from './operation.ts'
 import { createMatcher, type Match, operationsOf } from './operations.ts'
 import { type Address, parsePath } from './paths.ts'
 import { createReply } from './reply.ts'
-import { readFormatOnly, readMethod, readRequest, splitUrl } from './request.ts'
+import { readMethod, readRequest, splitUrl } from './request.ts'
 
 /** The administration of webhooks: every operation of the table, and 404 for all else (specification, "Endpoints"). */
 export function administration(context: Context): Router {
@@ -30,10 +32,9 @@ export function administration(context: Context): Router {
       const { body, changed } = await run(found, address, call, () =>
         identify(context, parameters, req.headers),
       )
-      if (changed) await save(context)
+      if (changed) await saved(context.save)
       reply.send({ address, id: found.id, response: found.operation.response, body })
     } catch (error) {
-      await readFormatOnly(req, res, reply)
       reply.fail(error)
     }
   })
@@ -59,13 +60,4 @@ async function run(
   const webhook = webhooks.get(id)
   if (!webhook || servicePath(webhook) !== path) throw new AdminError(404, 'there is no such webhook')
   return operation.run({ ...call, webhook })
-}
-
-/** @throws {AdminError} 500 */
-async function save(context: Context): Promise<void> {
-  try {
-    await context.save()
-  } catch {
-    throw new AdminError(500, 'the change is made, but the state could not be saved')
-  }
 }

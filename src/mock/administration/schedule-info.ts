@@ -1,6 +1,6 @@
+import { AdminError, quote } from '../http/errors.ts'
 import { scheduleSchema } from '../schemas.ts'
 import type { ScheduleInfo, Webhook } from '../webhook.ts'
-import { AdminError, quote } from './errors.ts'
 import { type Parameters, single } from './form.ts'
 
 /**

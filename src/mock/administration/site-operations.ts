@@ -1,6 +1,6 @@
+import { AdminError } from '../http/errors.ts'
 import { type DeliverySettings, settingsSchema } from '../settings.ts'
 import { listedWebhook, SUCCESS } from './answers.ts'
-import { AdminError } from './errors.ts'
 import { changed, type ParameterDescription, READ, type SiteOperation, unchanged } from './operation.ts'
 import { readEach, wholeNumber } from './values.ts'
 

@@ -1,5 +1,5 @@
+import { AdminError } from '../http/errors.ts'
 import { MAX_MINUTES } from './auth.ts'
-import { AdminError } from './errors.ts'
 import { single } from './form.ts'
 import { CHANGE, type RootOperation, unchanged } from './operation.ts'
 import { oneOf, readEach, required, wholeNumber } from './values.ts'

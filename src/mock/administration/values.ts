@@ -1,5 +1,5 @@
-import { isHookUrl, MAX_URL } from '../schemas.ts'
-import { AdminError } from './errors.ts'
+import { AdminError } from '../http/errors.ts'
+import { HOOK_URL_RULE, isHookUrl } from '../schemas.ts'
 import { type Parameters, single } from './form.ts'
 
 /** Reads one parameter; undefined where it is not given. */
@@ -44,7 +44,7 @@ export function wholeNumber(minimum: number, maximum: number): Read<number> {
 export function readUrl(parameters: Parameters, name: string): string | undefined {
   const value = single(parameters, name)
   if (value === undefined || isHookUrl(value)) return value
-  throw new AdminError(400, `${name} must be an http or https URL of at most ${MAX_URL} characters`)
+  throw new AdminError(400, `${name} ${HOOK_URL_RULE}`)
 }
 
 /**

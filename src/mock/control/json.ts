@@ -1,22 +1,22 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { raw } from 'express'
-import { WebhookError } from '../../errors.ts'
 import { decodePayload } from '../../payload/decode.ts'
 import { bodyFormat } from '../../payload/media-type.ts'
-import { AdminError } from '../administration/errors.ts'
+import { AdminError, toAdminError } from '../http/errors.ts'
 
-const MAX_BODY = '64mb'
-
-/** Reads the bytes of a body; a snapshot may be large. */
-export const readBytes: RequestHandler = raw({ type: () => true, limit: MAX_BODY })
+/** A snapshot may be large. */
+export const readBytes = (limit: '1mb' | '16mb'): RequestHandler => raw({ type: () => true, limit })
 
 /**
- * The JSON of a request, without keys that reach a prototype; an empty object where there is no body.
+ * The JSON of a request, without keys that reach a prototype.
  *
- * @throws {AdminError} 415 for another media type, which also keeps forms of web pages out; 400 for what is not JSON
+ * @throws {AdminError} 415 for another media type, which also keeps forms of web pages out; 400 for what is not JSON,
+ *   and for nothing; 500 where the body was read before
  */
 export function readJson({ body, headers }: Request): unknown {
-  if (!(body instanceof Uint8Array) || body.length === 0) return {}
+  if (body !== undefined && !(body instanceof Uint8Array))
+    throw new AdminError(500, 'something read the body before the mock service; mount the mock service first')
+  if (!body || body.length === 0) throw new AdminError(400, 'a body of JSON is required')
   const contentType = headers['content-type']
   if (bodyFormat(contentType) !== 'json') throw new AdminError(415, 'send application/json, in UTF-8')
   try {
@@ -45,13 +45,4 @@ export function readQuery<Name extends string>(
 export function answerError(res: Response, error: unknown): void {
   const { status, messages } = toAdminError(error)
   res.status(status).json({ status: 'error', messages, code: status })
-}
-
-function toAdminError(error: unknown): { status: number; messages: readonly string[] } {
-  if (error instanceof AdminError) return error
-  if (error instanceof WebhookError && error.code === 'config_invalid')
-    return { status: 400, messages: [error.message] }
-  const { status, message } = error as { status?: number; message?: string }
-  if (status !== undefined && status >= 400 && status < 500) return { status, messages: [String(message)] }
-  return { status: 500, messages: ['internal error'] }
 }

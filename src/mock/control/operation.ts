@@ -9,9 +9,11 @@ export interface ControlOperation {
   path: string
   summary: string
   /** The parameters of the query. */
-  query?: Record<string, string>
+  query?: Record<string, { description: string; schema: object }>
   /** What the body must be. */
   body?: z.ZodType
+  /** Of the body. Default 1 MB. */
+  limit?: '16mb'
   /** Statuses of success, each with the name of what is answered. */
   answers: Record<number, AnswerName>
   /** Answers by itself, or returns what is answered as JSON with the first status. */

@@ -1,7 +1,7 @@
 import { type ErrorRequestHandler, type RequestHandler, Router } from 'express'
-import { refuseOtherSites } from '../administration/access.ts'
-import { AdminError } from '../administration/errors.ts'
 import type { Core } from '../core.ts'
+import { AdminError } from '../http/errors.ts'
+import { refuseOtherSites } from '../http/origin.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { answerError, readBytes, readJson, readQuery } from './json.ts'
 import type { ControlOperation } from './operation.ts'
@@ -19,11 +19,14 @@ const ALL: readonly ControlOperation[] = [...OPERATIONS, DESCRIPTION]
 
 /** The control API, for tests in any language: it lets things happen, and shows what came of them. */
 export function control(core: Core): Router {
-  const router = Router({ caseSensitive: true, strict: true })
+  const router = Router({ caseSensitive: true, strict: true }).use(guard)
   for (const path of new Set(ALL.map((operation) => operation.path))) {
     const operations = ALL.filter((operation) => operation.path === path)
     const route = router.route(path)
-    for (const operation of operations) route[operation.method](readBytes, serve(core, operation))
+    for (const operation of operations) {
+      const { method, body, limit = '1mb' } = operation
+      route[method](...(body ? [readBytes(limit)] : []), serve(core, operation))
+    }
     route.all(refuseMethod(operations.map(({ method }) => method.toUpperCase())))
   }
   router.use(() => {
@@ -32,14 +35,20 @@ export function control(core: Core): Router {
   return router.use(onError)
 }
 
+/** Before anything is read. Answers hold keys, so they are not kept. */
+const guard: RequestHandler = (req, res, next) => {
+  refuseOtherSites(req.headers)
+  res.set({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+  next()
+}
+
 const serve =
-  (core: Core, { query = {}, run }: ControlOperation): RequestHandler<{ id?: string }> =>
+  (core: Core, { query = {}, body, run }: ControlOperation): RequestHandler<{ id?: string }> =>
   async (req, res) => {
-    refuseOtherSites(req.headers)
     const request = {
       id: req.params.id ?? '',
       query: readQuery(req, Object.keys(query)),
-      body: readJson(req),
+      body: body ? readJson(req) : undefined,
     }
     const answer = await run(core, request, res)
     if (answer !== undefined) res.json(answer)
@@ -48,8 +57,9 @@ const serve =
 const refuseMethod =
   (methods: string[]): RequestHandler =>
   (_req, res) => {
-    res.set('allow', methods.join(', '))
-    throw new AdminError(405, `use ${methods.join(' or ')}`)
+    const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    res.set('allow', allowed.join(', '))
+    throw new AdminError(405, `use ${allowed.join(' or ')}`)
   }
 
 const onError: ErrorRequestHandler = (error, _req, res, _next) => answerError(res, error)

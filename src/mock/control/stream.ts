@@ -15,6 +15,7 @@ export function stream(notices: Notices, res: Response): void {
     else res.write(text)
   }
   res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  if (res.req.method === 'HEAD') return void res.end()
   write(': connected\n\n')
   const off = notices.on((notice) => {
     const { type, ...rest } = notice

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Attempt } from './attempts.ts'
-import { isBroken, sendBroken } from './broken.ts'
+import { isBroken, lengthOf, sendBroken } from './broken.ts'
 import type { Fault } from './faults.ts'
 import { type Answer, mayReach, send, sendAndLoseAnswer } from './send.ts'
 
@@ -33,7 +33,7 @@ export async function attempt(
   number: number,
   { clock, dispatcher, allowHosts, seconds, isClosed, record }: AttemptOptions,
 ): Promise<Attempt> {
-  const { id: deliveryId, webhookId, hookUrl, request, fault } = delivery
+  const { id: deliveryId, webhookId, hookUrl, fault } = delivery
   const made: Attempt = {
     id: randomUUID(),
     deliveryId,
@@ -41,7 +41,7 @@ export async function attempt(
     number,
     hookUrl,
     sentAt: clock.now(),
-    request,
+    request: asSent(delivery, number),
     ...(fault ? { fault: fault.fault } : {}),
   }
   record(made)
@@ -51,7 +51,10 @@ export async function attempt(
   try {
     if (isClosed()) throw new Error(CLOSED)
     if (!mayReach(hookUrl, allowHosts)) throw new Error(HOST_REFUSED)
-    made.answer = await transmit(delivery, number, { dispatcher, signal })
+    const wrote = (bytes: number): void => {
+      made.bytesSent = (made.bytesSent ?? 0) + bytes
+    }
+    made.answer = await transmit(delivery, number, { dispatcher, signal, wrote })
   } catch (error) {
     made.error = signal.aborted ? `no answer within ${seconds} s` : messageOf(error)
   }
@@ -62,14 +65,21 @@ export async function attempt(
 export const CLOSED = 'the mock service is closed'
 export const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 
+/** With the headers that the connection needs. */
+function asSent({ hookUrl, request, fault }: Delivery, number: number): SignedRequest {
+  const length = lengthOf(request.body, number === 1 ? fault?.fault : undefined)
+  const { host } = new URL(hookUrl)
+  return { ...request, headers: { host, ...request.headers, 'content-length': String(length) } }
+}
+
 /** Faults of the connection are those of the first attempt, so that the next can succeed. */
 function transmit(
   { hookUrl, request, fault }: Delivery,
   number: number,
-  options: { dispatcher: Dispatcher; signal: AbortSignal },
+  options: { dispatcher: Dispatcher; signal: AbortSignal; wrote(bytes: number): void },
 ): Promise<Answer> {
   if (number === 1 && isBroken(fault?.fault))
-    return sendBroken(hookUrl, request, { fault: fault.fault, delay: fault?.delay, signal: options.signal })
+    return sendBroken(hookUrl, request, { ...options, fault: fault.fault, delay: fault.delay })
   if (number === 1 && fault?.fault === 'answer_lost') return sendAndLoseAnswer(hookUrl, request, options)
   return send(hookUrl, request, options)
 }

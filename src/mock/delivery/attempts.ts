@@ -13,7 +13,10 @@ export interface Attempt {
   hookUrl: string
   /** Milliseconds since 1970. */
   sentAt: number
+  /** As it was sent, with `host` and `content-length`. */
   request: SignedRequest
+  /** How much of the body was sent, where the fault is one of the connection. */
+  bytesSent?: number
   /** What the receiver answered; absent where it did not. */
   answer?: Answer
   /** Why there is no answer. */

@@ -12,25 +12,28 @@ import { type Answer, readText } from './send.ts'
 type BodyWriter = (
   req: http.ClientRequest,
   body: Uint8Array,
-  delay: number | undefined,
-  over: AbortSignal,
+  options: { delay: number | undefined; over: AbortSignal; wrote(bytes: number): void },
 ) => Promise<void>
 
 /** The faults of a connection, and how each writes the body. */
 const WRITERS: { [fault in FaultName]?: BodyWriter } = {
-  async slow_drip(req, body, delay = 100, over) {
+  async slow_drip(req, body, { delay = 100, over, wrote }) {
     for (let index = 0; index < body.length; index++) {
       req.write(body.subarray(index, index + 1))
+      wrote(1)
       await pause(delay, undefined, { signal: over })
     }
     req.end()
   },
-  async connection_dropped(req, body) {
-    await new Promise((resolve) => req.write(body.subarray(0, body.length >> 1), resolve))
+  async connection_dropped(req, body, { wrote }) {
+    const half = body.subarray(0, body.length >> 1)
+    await new Promise((resolve) => req.write(half, resolve))
+    wrote(half.length)
     req.destroy(new Error('the connection was dropped'))
   },
-  async wrong_length(req, body) {
+  async wrong_length(req, body, { wrote }) {
     req.write(body)
+    wrote(body.length)
   },
 }
 
@@ -38,24 +41,32 @@ const WRITERS: { [fault in FaultName]?: BodyWriter } = {
 export const isBroken = (fault: FaultName | undefined): fault is FaultName =>
   fault !== undefined && fault in WRITERS
 
+/** What `content-length` says. */
+export const lengthOf = (body: Uint8Array, fault: FaultName | undefined): number =>
+  fault === 'wrong_length' ? body.length + 1 : body.length
+
 /** Sends one attempt with a fault of the connection. */
 export async function sendBroken(
   url: string,
   { headers, body }: SignedRequest,
-  { fault, delay, signal }: { fault: FaultName; delay: number | undefined; signal: AbortSignal },
+  {
+    fault,
+    delay,
+    signal,
+    wrote,
+  }: { fault: FaultName; delay: number | undefined; signal: AbortSignal; wrote(bytes: number): void },
 ): Promise<Answer> {
   const { request } = url.startsWith('https:') ? https : http
-  const length = fault === 'wrong_length' ? body.length + 1 : body.length
   const req = request(url, {
     method: 'POST',
-    headers: { ...headers, 'content-length': length },
+    headers: { ...headers, 'content-length': lengthOf(body, fault) },
     agent: false,
     signal,
   })
   const over = new AbortController()
   const write = WRITERS[fault] as BodyWriter
   // What the writing meets is an error of the request too, and said there.
-  const written = write(req, body, delay, over.signal).catch(() => {})
+  const written = write(req, body, { delay, over: over.signal, wrote }).catch(() => {})
   try {
     const [res] = (await once(req, 'response')) as [http.IncomingMessage]
     return { status: res.statusCode ?? 0, headers: res.headers, body: await readText(res) }

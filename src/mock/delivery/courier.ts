@@ -21,6 +21,15 @@ export interface CourierOptions {
   finished(attempt: Attempt): void
 }
 
+/** An attempt that waits until others are done. */
+interface Task {
+  delivery: Delivery
+  /** Its number, asked for when it begins. */
+  next(): number
+  /** Whether it is still to be made, asked then too. */
+  isDue(): boolean
+}
+
 /** What became of a delivery. */
 export interface Delivered {
   attempts: Attempt[]
@@ -61,9 +70,11 @@ export function createCourier(options: CourierOptions): Courier {
   let closed: Promise<void> | undefined
   const wire = fastq.promise(make, options.concurrency)
   /** Deliveries that are held back until the webhook's next one was sent. */
-  const heldBack = new Map<string, () => void>()
+  const heldBack = new Map<string, { order: number; release(): void }>()
+  let deliveries = 0
 
-  async function make({ delivery, next }: { delivery: Delivery; next: () => number }): Promise<Attempt> {
+  async function make({ delivery, next, isDue }: Task): Promise<Attempt | undefined> {
+    if (!isDue()) return undefined
     const { allowHosts } = options
     const number = next()
     const seconds = settings().notificationTimeOutInSeconds
@@ -83,46 +94,54 @@ export function createCourier(options: CourierOptions): Courier {
     )
   }
 
-  async function holdBack({ webhookId, fault }: Delivery, signal: AbortSignal): Promise<void> {
+  async function holdBack({ webhookId, fault }: Delivery, order: number, signal: AbortSignal): Promise<void> {
     if (fault?.fault === 'delayed') await wait(fault.delay ?? DELAYED, signal)
     // While one is held back, the next goes before it: held back as well, it would keep the order.
     if (fault?.fault !== 'reordered' || heldBack.has(webhookId)) return
     const next = new AbortController()
-    const release = (): void => next.abort()
-    heldBack.set(webhookId, release)
+    const held = { order, release: () => next.abort() }
+    heldBack.set(webhookId, held)
     await wait(fault.delay ?? REORDERED, AbortSignal.any([next.signal, signal]))
-    if (heldBack.get(webhookId) === release) heldBack.delete(webhookId)
+    if (heldBack.get(webhookId) === held) heldBack.delete(webhookId)
+  }
+
+  /** Lets go what was held back for this one: a delivery that came later. */
+  function release({ webhookId }: Delivery, order: number): void {
+    const held = heldBack.get(webhookId)
+    if (held && order > held.order) held.release()
   }
 
   async function deliver(writing: Promise<Delivery>): Promise<Delivered> {
     const { signal } = patience
+    const order = ++deliveries
     const delivery = await writing
     const { webhookId, fault } = delivery
-    await holdBack(delivery, signal)
-    const attempts: Attempt[] = []
-    if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
-    for (let number = 1; ; number = attempts.length + 1) {
-      const numbers = number === 1 && fault?.fault === 'two_at_once' ? [1, 2] : [number]
-      attempts.push(
-        ...(await Promise.all(numbers.map((number) => wire.push({ delivery, next: () => number })))),
-      )
-      heldBack.get(webhookId)?.()
-      if (signal.reason === FORGOTTEN) return { attempts, result: 'given_up' }
+    const isDue = (): boolean => signal.reason !== FORGOTTEN && isWanted(webhookId)
+    const push = async (...numbers: number[]): Promise<Attempt[]> => {
+      const made = numbers.map((number) => wire.push({ delivery, next: () => number, isDue }))
+      return (await Promise.all(made)).filter((attempt) => attempt !== undefined)
+    }
+
+    await holdBack(delivery, order, signal)
+    const attempts = await push(...(fault?.fault === 'two_at_once' ? [1, 2] : [1]))
+    release(delivery, order)
+    for (;;) {
+      if (!isDue() && !attempts.some(succeeded)) return { attempts, result: 'given_up' }
       if (attempts.some(succeeded)) break
       if (NEVER_SENT.includes(attempts.at(-1)?.error)) return { attempts, result: 'given_up' }
       const { notificationAttempts, notificationElapsedTimeInSeconds } = settings()
       if (attempts.length >= notificationAttempts) return { attempts, result: 'failed' }
-      const goOn = (await wait(notificationElapsedTimeInSeconds * 1000, signal)) && isWanted(webhookId)
-      if (!goOn) return { attempts, result: 'given_up' }
+      if (!(await wait(notificationElapsedTimeInSeconds * 1000, signal)))
+        return { attempts, result: 'given_up' }
+      attempts.push(...(await push(attempts.length + 1)))
     }
-    if (fault?.fault === 'duplicate')
-      attempts.push(await wire.push({ delivery, next: () => attempts.length + 1 }))
+    if (fault?.fault === 'duplicate') attempts.push(...(await push(attempts.length + 1)))
     return { attempts, result: 'succeeded' }
   }
 
   return {
     deliver,
-    again: (delivery, next) => wire.push({ delivery, next }),
+    again: async (delivery, next) => (await wire.push({ delivery, next, isDue: () => true })) as Attempt,
     forget() {
       patience.abort(FORGOTTEN)
       patience = createPatience()

@@ -46,7 +46,7 @@ export function createEngine(state: State, options: Options, { finished, counted
   requireSignatureOptions(options.signature)
   const log = createAttemptLog()
   const faults = createFaults()
-  const writePayloads = createPayloadWriter(options, clock.now)
+  const writePayloads = createPayloadWriter(options)
   const atWork = new Set<Promise<unknown>>()
   const courier: Courier = createCourier({
     ...options,
@@ -61,7 +61,7 @@ export function createEngine(state: State, options: Options, { finished, counted
   /** The schedule by which a webhook gathers; undefined where it does not. */
   function scheduleOf(webhookId: string): ScheduleInfo | undefined {
     const webhook = state.webhooks.get(webhookId)
-    if (!webhook?.active || webhook.serviceType === 'GPServer' || gather === 'never') return undefined
+    if (!webhook || webhook.serviceType === 'GPServer' || gather === 'never') return undefined
     const { scheduleInfo, created } = webhook
     if (isSchedule(scheduleInfo)) return scheduleInfo
     return gather === 'always' ? defaultSchedule(created) : undefined
@@ -113,7 +113,9 @@ export function createEngine(state: State, options: Options, { finished, counted
       return track(schedule ? windows.add(webhookId, events) : invoke(webhookId, events))
     },
     redeliver({ deliveryId: id, webhookId, hookUrl, request, number }) {
-      const delivery = { id, webhookId, hookUrl, request, fault: undefined }
+      // The connection makes these anew.
+      const { host: _host, 'content-length': _length, ...headers } = request.headers
+      const delivery = { id, webhookId, hookUrl, request: { ...request, headers }, fault: undefined }
       const numbers = (): number[] =>
         log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
       return track(courier.again(delivery, () => Math.max(number, ...numbers()) + 1))

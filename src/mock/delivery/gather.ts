@@ -59,8 +59,9 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
   return {
     add(webhookId, events) {
       const open = windows.get(webhookId)
-      // A timer may be late: what happens once a window is over belongs to the next.
-      if (open && timeLeft(webhookId, open) <= 0) open.wake.abort()
+      // A timer may be late: what happens once a window is over, or full, belongs to the next.
+      const isOver = open && (open.events.length >= MAX_EVENTS || timeLeft(webhookId, open) <= 0)
+      if (isOver) open.wake.abort()
       else if (open) {
         open.events.push(...events)
         if (open.events.length >= MAX_EVENTS) open.wake.abort()

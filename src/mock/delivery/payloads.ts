@@ -5,7 +5,6 @@ import {
   type PayloadEvent,
 } from '../../testing/index.ts'
 import type { Happening } from '../events.ts'
-import { servicePath } from '../services.ts'
 import type { Webhook } from '../webhook.ts'
 
 /** How payloads are written. */
@@ -18,19 +17,7 @@ export interface PayloadOptions {
 /** Writes the payloads that carry these events to a webhook: one for each delivery. */
 export type PayloadWriter = (webhook: Readonly<Webhook>, events: readonly Happening[]) => unknown[]
 
-/** @throws {WebhookError} `config_invalid` for an option that would fail at every delivery */
-export function createPayloadWriter(options: PayloadOptions, now: () => number): PayloadWriter {
-  createPayload('FeaturesCreated', { changesUrl: options.changesUrl })
-  /** The last generation of each service; the next changes are newer. */
-  const generations = new Map<string, number>()
-
-  function nextGenerations(webhook: Readonly<Webhook>): readonly [number, number] {
-    const path = servicePath(webhook)
-    const from = generations.get(path) ?? now()
-    generations.set(path, from + 1)
-    return [from, from + 1]
-  }
-
+export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
   function write(webhook: Readonly<Webhook>, events: readonly Happening[]): unknown {
     const { folderName, serviceName, serviceType, name, id } = webhook
     const { dialect, changesUrl } = options
@@ -45,7 +32,7 @@ export function createPayloadWriter(options: PayloadOptions, now: () => number):
         dialect: dialect === 'hosted' ? 'service' : dialect,
       })
     }
-    const serverGens = nextGenerations(webhook)
+    const serverGens = generationsOf(events)
     if (dialect !== 'hosted')
       return createPayload(toPayloadEvents(events), { ...details, serverGens, dialect })
     return byLayer(events).flatMap((layer) =>
@@ -72,14 +59,20 @@ export function createPayloadWriter(options: PayloadOptions, now: () => number):
 const toPayloadEvents = (events: readonly Happening[]): PayloadEvent[] =>
   events.map(({ changeType, when }) => ({ changeType, when }))
 
+/** From before the first change to after the last: whoever reads one range after another misses none. */
+const generationsOf = (events: readonly Happening[]): readonly [number, number] => [
+  Math.min(...events.map(({ generation }) => generation)),
+  Math.max(...events.map(({ generation, layerIds }) => generation + layerIds.length)),
+]
+
 /** What happened on each layer, as if there were no others. */
 function byLayer(events: readonly Happening[]): Happening[][] {
   const layers = new Map<number, Happening[]>()
   for (const event of events) {
-    for (const layerId of event.layerIds) {
+    for (const [index, layerId] of event.layerIds.entries()) {
       const layer = layers.get(layerId) ?? []
       layers.set(layerId, layer)
-      layer.push({ ...event, layerIds: [layerId] })
+      layer.push({ ...event, layerIds: [layerId], generation: event.generation + index })
     }
   }
   return [...layers.values()]

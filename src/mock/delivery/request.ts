@@ -30,7 +30,7 @@ export async function writeRequest(
   return CORRUPTIONS[fault as keyof typeof CORRUPTIONS]?.(request) ?? request
 }
 
-/** Without a key, and before version 11.2, there is no signature; but for `wrong_key` there always is one. */
+/** Without a key, and before version 11.2, there is no signature. */
 async function signed(
   webhook: Readonly<Webhook>,
   payload: unknown,
@@ -40,7 +40,7 @@ async function signed(
   const { contentType, payloadFormat } = webhook
   const format = { ...signature, contentType, payloadFormat }
   const signatureKey = keyOf(webhook, fault)
-  if (signatureKey && dialect !== 'organization' && (has(version, 'signature') || fault === 'wrong_key'))
+  if (signatureKey && dialect !== 'organization' && has(version, 'signature'))
     return createSigner({ ...format, signatureKey }).sign(payload)
   const headers: Record<string, string> = { 'content-type': contentType }
   // An organization sends its secret as it is (field facts, "Three dialects share the word webhook").

@@ -7,21 +7,38 @@ import type { Options } from '../options.ts'
 export type Paths = Record<string, Record<string, unknown>>
 
 /** The paths of the administration, from the table that its router is made from. */
-export function administrationPaths({ version, auth }: Pick<Options, 'version' | 'auth'>): Paths {
+export function administrationPaths({
+  version,
+  auth,
+  httpStatus,
+}: Pick<Options, 'version' | 'auth' | 'httpStatus'>): Paths {
   const paths: Paths = {}
   for (const operation of operationsOf(version, auth?.generateToken !== undefined)) {
     for (const path of pathTemplates(operation)) {
       paths[path] = Object.fromEntries(
-        operation.methods.map((method) => [method.toLowerCase(), describe(operation, path, method)]),
+        operation.methods.map((method) => [
+          method.toLowerCase(),
+          describe(operation, path, method, httpStatus),
+        ]),
       )
     }
   }
   return paths
 }
 
-function describe(operation: Operation, path: string, method: 'GET' | 'POST'): object {
-  const { name, summary, since, response } = operation
-  const parameters = [...operation.parameters, ...COMMON_PARAMETERS]
+function describe(
+  operation: Operation,
+  path: string,
+  method: 'GET' | 'POST',
+  httpStatus: Options['httpStatus'],
+): object {
+  const { name, summary, since, response, changes } = operation
+  // What can change something does so by POST only.
+  const own = method === 'GET' && changes ? [] : operation.parameters
+  const parameters = [...own, ...COMMON_PARAMETERS]
+  const success = { $ref: `#/components/schemas/${response}` }
+  const schema =
+    httpStatus === 'rest' ? success : { anyOf: [success, { $ref: '#/components/schemas/Error' }] }
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
     name: parameter,
     in: 'path',
@@ -39,7 +56,7 @@ function describe(operation: Operation, path: string, method: 'GET' | 'POST'): o
       200: {
         description: summary,
         content: {
-          'application/json': { schema: { $ref: `#/components/schemas/${response}` } },
+          'application/json': { schema },
           'text/html': { schema: { type: 'string' } },
         },
       },

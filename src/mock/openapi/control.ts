@@ -16,12 +16,11 @@ function describe({ method, summary, query = {}, body, answers }: ControlOperati
   const inPath = path.includes('{id}')
     ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]
     : []
-  const inQuery = Object.entries(query).map(([name, description]) => ({
+  const inQuery = Object.entries(query).map(([name, parameter]) => ({
     name,
     in: 'query',
     required: false,
-    description,
-    schema: { type: 'string' },
+    ...parameter,
   }))
   const responses = Object.entries(answers).map(([status, name]) => [
     status,

@@ -4,6 +4,16 @@ import { administrationPaths } from './administration.ts'
 import { controlPaths } from './control.ts'
 import { SCHEMAS } from './schemas.ts'
 
+const SECURITY = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  esri: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Esri-Authorization',
+    description: 'Bearer, and the token',
+  },
+}
+
 /** The OpenAPI document of a mock service, as it is configured: what its version does not have is not in it. */
 export function openApiDocument(operations: readonly ControlOperation[], options: Options): object {
   const { version, auth } = options
@@ -22,16 +32,19 @@ export function openApiDocument(operations: readonly ControlOperation[], options
       { name: 'control', description: 'What only a mock does' },
     ],
     // In the form or the query it is a parameter of each operation.
-    security: auth ? [{ bearer: [] }, {}] : [],
+    security: auth ? [{ bearer: [] }, { esri: [] }, {}] : [],
     paths: { ...administrationPaths(options), ...controlPaths(operations) },
     components: {
-      ...(auth ? { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } } : {}),
+      ...(auth ? { securitySchemes: SECURITY } : {}),
       schemas: SCHEMAS,
       responses: {
         Error: {
           description:
             'What is wrong; the HTTP status is the code, or 200 where the service is so configured',
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          content: {
+            'application/json': { schema: { $ref: '#/components/schemas/Error' } },
+            'text/html': { schema: { type: 'string' } },
+          },
         },
       },
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { faultSchema } from '../delivery/faults.ts'
-import { eventSchema, scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
+import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
 import { settingsSchema } from '../settings.ts'
 
 /** A JSON Schema. */
@@ -58,7 +58,6 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Settings: exactly({ ...(whole(settingsSchema).properties as object), status: SUCCESS }, ['status']),
   Token: exactly({ token: TEXT, expires: TIME }),
   Service: whole(serviceSchema),
-  Event: toJsonSchema(eventSchema),
   Fault: exactly({ id: TEXT, ...(toJsonSchema(faultSchema).properties as object) }, [
     'webhookId',
     'times',
@@ -78,12 +77,13 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         headers,
         body: { ...TEXT, contentEncoding: 'base64' },
       }),
+      bytesSent: { type: 'integer', minimum: 0, description: 'Where the connection is broken on purpose' },
       answer: exactly({ status: { type: 'integer' }, headers, body: TEXT }),
       error: { ...TEXT, description: 'Why there is no answer' },
       milliseconds: { type: 'integer', minimum: 0 },
       fault: TEXT,
     },
-    ['answer', 'error', 'milliseconds', 'fault'],
+    ['bytesSent', 'answer', 'error', 'milliseconds', 'fault'],
   ),
   Deliveries: exactly({ deliveries: listOf('Delivery'), next: { type: ['string', 'null'] } }, ['next']),
   Snapshot: exactly({

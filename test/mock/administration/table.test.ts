@@ -111,7 +111,9 @@ describe.each(VERSIONS)('version %s', (version) => {
           const savesBefore = saves
           const answer = await ask(service, row, webhook, { f, token: tokens.get(who) ?? '' })
           try {
-            checkAnswer(answer, f, code, (body) => row.check(body, webhook))
+            // Of a path that is not there, no form is read.
+            const format = code === 404 && row.method === 'POST' ? 'json' : f
+            checkAnswer(answer, format, code, (body) => row.check(body, webhook))
             expect(saves - savesBefore).toBe(code === 200 && row.changes ? 1 : 0)
           } catch (error) {
             failures.push(`${title}, f=${f}: ${(error as Error).message}`)

@@ -277,7 +277,7 @@ describe('what is sent to it', () => {
   it('another method is answered with those that there are', async () => {
     const { service } = await startWithReceiver()
     const { status, headers, body } = await call(service, 'PUT', '/faults')
-    expect([status, headers.get('allow'), body.code]).toEqual([405, 'GET, POST, DELETE', 405])
+    expect([status, headers.get('allow'), body.code]).toEqual([405, 'GET, HEAD, POST, DELETE', 405])
   })
 
   it('a web page elsewhere cannot use it', async () => {

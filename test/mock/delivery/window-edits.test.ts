@@ -134,12 +134,21 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect(lengthsOf(receiver)).toEqual([2])
   })
 
-  it('inactive: nothing is sent, and whoever waits hears it at once', async () => {
+  it('inactive: nothing is sent', async () => {
     const { clock, receiver, edit, triggered } = await open()
     await edit({ active: 'false' })
-    expect(await triggered).toEqual([])
     await clock.advance(MINUTE)
+    expect(await triggered).toEqual([])
     expect(receiver.requests).toEqual([])
+  })
+
+  it('inactive, and active again before its end: it is sent', async () => {
+    const { clock, receiver, edit, triggered } = await open()
+    await edit({ active: 'false' })
+    await edit({ active: 'true' })
+    await clock.advance(MINUTE)
+    expect(await triggered).toHaveLength(1)
+    expect(receiver.requests).toHaveLength(1)
   })
 
   it('deleted: nothing is sent, and whoever waits hears it at once', async () => {

@@ -32,7 +32,10 @@ export function serviceForms(
   { version, hasTokens }: Site,
 ): Html {
   const href = webhooksHref(root, service)
-  const fields = webhookFields({ serviceType }, version, 'Without one, deliveries are not signed.')
+  const fields = webhookFields({ serviceType }, version, {
+    key: 'Without one, deliveries are not signed.',
+    schedule: 'A JSON object; without one, events are not gathered.',
+  })
   return html`<h2>Create</h2>
 ${form(`${href}/create`, 'Create', hasTokens, fields)}
 <h2>All</h2>

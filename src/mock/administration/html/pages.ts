@@ -1,6 +1,6 @@
+import type { AdminError } from '../../http/errors.ts'
 import type { DeliverySettings } from '../../settings.ts'
 import type { Webhook } from '../../webhook.ts'
-import type { AdminError } from '../errors.ts'
 import type { ResponseName } from '../operation.ts'
 import type { Address } from '../paths.ts'
 import { field, form, input } from './forms.ts'

@@ -1,4 +1,4 @@
-/** Markup that is safe to send. Only {@link html} makes it. */
+/** Markup that is safe to send. What comes from outside gets into it through {@link html} only. */
 export class Html {
   readonly markup: string
 

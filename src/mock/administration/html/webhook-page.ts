@@ -14,11 +14,17 @@ export function webhookContent(
 ): Html[] {
   const href = webhookHref(root, service, fields.id)
   const rows = { ...fields, signatureKey: signatureKey ? 'set' : 'not set' }
-  const keyHint = site.omitted === 'keep' ? 'Empty keeps the key.' : 'Empty takes the key away.'
+  const keeps = site.omitted === 'keep'
+  const hints = {
+    key: keeps ? 'Empty keeps the key.' : 'Empty takes the key away.',
+    schedule: keeps
+      ? 'A JSON object with what is to change of it; empty keeps it.'
+      : 'A JSON object; empty takes its own schedule away.',
+  }
   return [
     fieldTable(rows),
     html`<h2>Edit</h2>
-${form(`${href}/edit`, 'Edit', site.hasTokens, webhookFields(fields, site.version, keyHint))}
+${form(`${href}/edit`, 'Edit', site.hasTokens, webhookFields(fields, site.version, hints))}
 <h2>Delete</h2>
 ${form(`${href}/delete`, 'Delete for ever', site.hasTokens)}`,
   ]
@@ -28,7 +34,7 @@ ${form(`${href}/delete`, 'Delete for ever', site.hasTokens)}`,
 export function webhookFields(
   values: Partial<Webhook> & Pick<Webhook, 'serviceType'>,
   version: ServiceVersion,
-  keyHint: string,
+  hints: { key: string; schedule: string },
 ): Html[] {
   const { name, hookUrl, serviceType } = values
   const { changeTypes, active, contentType, payloadFormat } = { ...DEFAULTS, ...values }
@@ -36,7 +42,7 @@ export function webhookFields(
     field('name', input('name', name, true)),
     field('hookUrl', input('hookUrl', hookUrl, true)),
     field('changeTypes', input('changeTypes', changeTypes.join(',')), triggerHint(serviceType, version)),
-    field('signatureKey', secret('signatureKey'), keyHint),
+    field('signatureKey', secret('signatureKey'), hints.key),
     field('active', select('active', ['true', 'false'], String(active))),
     field(
       'contentType',
@@ -44,7 +50,7 @@ export function webhookFields(
     ),
     field('payloadFormat', select('payloadFormat', ['json', 'pjson'], payloadFormat)),
     ...(serviceType === 'FeatureServer'
-      ? [field('scheduleInfo', input('scheduleInfo'), 'A JSON object with what is to change of it.')]
+      ? [field('scheduleInfo', input('scheduleInfo'), hints.schedule)]
       : []),
   ]
 }
