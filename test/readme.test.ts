@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
 import ts from 'typescript'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -7,6 +7,13 @@ import { startNode } from './helpers/process.ts'
 const root = new URL('../', import.meta.url).pathname
 const readme = readFileSync(`${root}README.md`, 'utf8')
 const pages = ['mock', 'testing'].map((page) => readFileSync(`${root}docs/${page}.md`, 'utf8'))
+/** The examples in the docstrings of the source, without the asterisks. */
+const examples = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .flatMap((path) => [
+    ...readFileSync(`${root}src/${path}`, 'utf8').matchAll(/@example\n \* ```ts\n(.*?) \* ```/gs),
+  ])
+  .map(([, code = '']) => code.replace(/^ \* ?/gm, ''))
 const blocks = [...[readme, ...pages].join('\n').matchAll(/```ts\n(.*?)```/gs)].map(
   ([, code]) => code as string,
 )
@@ -26,17 +33,21 @@ const rows = (heading: string): string[][] =>
     )
 
 describe('the README, and the pages on testing and the mock service,', () => {
-  const files = blocks.map((_, index) => `${root}test/readme-block-${index}.ts`)
+  const all = [...blocks, ...examples]
+  const files = all.map((_, index) => `${root}test/readme-block-${index}.ts`)
   afterAll(() => {
     for (const file of files) rmSync(file, { force: true })
   })
 
   it('has code that compiles', { timeout: 60_000 }, () => {
     expect(blocks.length).toBeGreaterThan(4)
-    for (const [index, file] of files.entries()) writeFileSync(file, `${blocks[index]}\nexport {}\n`)
+    expect(examples.length).toBeGreaterThan(10)
+    for (const [index, file] of files.entries()) writeFileSync(file, `${all[index]}\nexport {}\n`)
     const { config } = ts.readConfigFile(`${root}tsconfig.test.json`, ts.sys.readFile)
     const { options } = ts.parseJsonConfigFileContent({ ...config, files, include: [] }, ts.sys, root)
-    const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram(files, options))
+    const diagnostics = ts.getPreEmitDiagnostics(
+      ts.createProgram(files, { ...options, noUnusedLocals: false }),
+    )
     expect(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual(
       [],
     )
@@ -53,6 +64,18 @@ describe('the README, and the pages on testing and the mock service,', () => {
       expect(await run.exited).toBe(0)
       expect(run.output).toMatch(expected)
     }
+  })
+
+  it('has docstrings with examples that run, but for those that go on for ever', {
+    timeout: 60_000,
+  }, async () => {
+    const ending = examples.filter((code) => !/\.listen\((?!4000)/.test(code))
+    expect(ending.length).toBeGreaterThan(9)
+    const runs = ending.map((code) =>
+      startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),
+    )
+    for (const [index, run] of runs.entries())
+      expect([ending[index], await run.exited]).toEqual([ending[index], 0])
   })
 
   it('tells every option', () => {

@@ -88,7 +88,9 @@ export interface MockService {
  *   }],
  * })
  * await service.listen(4000)
- * await service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
+ * const [attempt] = await service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
+ * console.log(attempt?.answer?.status ?? attempt?.error)
+ * await service.close()
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {

@@ -161,6 +161,27 @@ describe('the document and the service agree', () => {
     },
   )
 
+  it.each(['rest', 'always200'] as const)('errors are as they are described: %s', async (httpStatus) => {
+    const { service, document } = await startDescribed({ httpStatus })
+    const ajv = new Ajv2020({ strict: false })
+    ajv.addSchema({ $id: 'doc', ...document })
+    const template = '/services/{service}/webhooks/{webhookId}'
+    const path = template.replace('{service}', 'Parcels.FeatureServer').replace('{webhookId}', 'nobody')
+    for (const f of ['json', 'html']) {
+      const response = await fetch(`${service.url}${path}?f=${f}`)
+      const { responses } = document.paths[template].get
+      const described = responses[response.status] ?? document.components.responses.Error
+      const type = response.headers.get('content-type')?.split(';')[0] ?? ''
+      expect(Object.keys(described.content)).toContain(type)
+      if (f === 'html') continue
+      const pointer = responses[response.status]
+        ? `/paths/${template.replaceAll('~', '~0').replaceAll('/', '~1')}/get/responses/200/content/application~1json/schema`
+        : '/components/schemas/Error'
+      const validate = ajv.getSchema(`doc#${pointer}`) as ValidateFunction
+      expect([validate(await response.json()), validate.errors]).toEqual([true, null])
+    }
+  })
+
   it('errors have their shape', async () => {
     const { service, document } = await startDescribed()
     const ajv = new Ajv2020({ strict: false })
