@@ -115,7 +115,7 @@ async function mock(options: Options): Promise<void> {
     // From the start, so that ids that were made here are the same after a restart.
     await state?.save(service.snapshot())
     if (!quiet) service.on((notice) => tellNotice(notice, json))
-    await tellStart(service.url, service.snapshot(), { quiet, json })
+    tellStart(service.url, service.snapshot(), { quiet, json })
     await stopped
   } finally {
     await service.close()
