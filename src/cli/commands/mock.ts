@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander'
-import type { MockService, SnapshotSeed, TokenUser } from '../../mock/index.ts'
+import type { MockService, Notice, SnapshotSeed, TokenUser } from '../../mock/index.ts'
 import { type CliError, toCliError, usageError } from '../exit.ts'
 import { readJson } from '../files.ts'
 import { addExamples } from '../help.ts'
 import { tellNotice, tellStart } from '../mock-report.ts'
+import { type Progress, startProgress } from '../progress.ts'
 import { toPortError, untilStopped } from '../server.ts'
 import { createStateFile } from '../state-file.ts'
 import { collect, port, toRecord } from '../values.ts'
@@ -108,17 +109,24 @@ async function mock(options: Options): Promise<void> {
   if (saved !== undefined) ofFile(stateFile, () => service.restore(saved as SnapshotSeed))
   // Before anybody is told that it listens, and may want to stop it.
   const stopped = untilStopped()
+  let ending: Progress | undefined
   try {
     await service.listen(options.port).catch((error) => {
       throw toPortError(error, options.port, '127.0.0.1')
     })
     // From the start, so that ids that were made here are the same after a restart.
     await state?.save(service.snapshot())
-    if (!quiet) service.on((notice) => tellNotice(notice, json))
+    const tell = (notice: Notice): void => {
+      ending?.clear()
+      tellNotice(notice, json)
+    }
+    if (!quiet) service.on(tell)
     tellStart(service.url, service.snapshot(), { quiet, json })
     await stopped
   } finally {
+    ending = startProgress('waiting for deliveries that are on their way', json)
     await service.close()
+    ending.stop()
   }
 }
 
