@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { MockService, Notice, SnapshotSeed, TokenUser } from '../../mock/index.ts'
 import { type CliError, toCliError, usageError } from '../exit.ts'
 import { readJson } from '../files.ts'
@@ -7,22 +7,8 @@ import { tellNotice, tellStart } from '../mock-report.ts'
 import { type Progress, startProgress } from '../progress.ts'
 import { toPortError, untilStopped } from '../server.ts'
 import { createStateFile } from '../state-file.ts'
-import { collect, port, toRecord } from '../values.ts'
-
-interface Options {
-  port: number
-  seed?: string
-  state?: string
-  serviceVersion: '11.1' | '11.2' | '11.3'
-  dialect: 'service' | 'hosted' | 'organization'
-  gather: 'never' | 'scheduled' | 'always'
-  omitted: 'keep' | 'reset'
-  always200?: true
-  allowHost?: string[]
-  users?: string
-  quiet?: true
-  json?: true
-}
+import { toRecord } from '../values.ts'
+import { addMockOptions, type MockOptions, toServiceOptions } from './mock-options.ts'
 
 /** What there is where no seed says otherwise. */
 const SERVICES: SnapshotSeed['services'] = [
@@ -32,8 +18,6 @@ const SERVICES: SnapshotSeed['services'] = [
 
 /** `geohook mock`: the reference mock service, as a process. */
 export function createMockCommand(): Command {
-  const choice = (flags: string, what: string, values: readonly string[], value: string): Option =>
-    new Option(flags, what).choices(values).default(value)
   const command = new Command('mock')
     .summary('run a mock service that keeps webhooks and sends deliveries')
     .description(
@@ -41,44 +25,17 @@ export function createMockCommand(): Command {
         'and sends deliveries. Without a seed it has the services Parcels.FeatureServer and Analysis.GPServer, and no ' +
         'webhooks. With a state file, every change that it has acknowledged survives its death.',
     )
-    .option('--port <n>', 'the port; 0 takes a free one', port, 4000)
-    .option('--seed <file>', 'JSON with services and webhooks to start with; it may hold keys')
-    .option('--state <file>', 'keep everything there; once it is written, it is used in place of the seed')
-    .addOption(
-      choice('--service-version <version>', 'the version to behave like', ['11.1', '11.2', '11.3'], '11.3'),
-    )
-    .addOption(
-      choice('--dialect <name>', 'the form of payloads', ['service', 'hosted', 'organization'], 'service'),
-    )
-    .addOption(
-      choice(
-        '--gather <when>',
-        'whether webhooks gather events over their schedule: scheduled is those that were given one',
-        ['never', 'scheduled', 'always'],
-        'scheduled',
-      ),
-    )
-    .addOption(
-      choice('--omitted <what>', 'what an edit does with what it is not given', ['keep', 'reset'], 'keep'),
-    )
-    .option('--always200', 'answer errors with the HTTP status 200, as some services do')
-    .option(
-      '--allow-host <name>',
-      'a host beside this machine that may be sent to; repeat it for more',
-      collect,
-    )
-    .option('--users <file>', 'JSON list of users: ask for a token of one of them')
-    .option('--quiet', 'print the address only')
-    .option('--json', 'print a line of JSON for each attempt and change')
+  addMockOptions(command)
   addExamples(command, [
     'geohook mock',
     'geohook mock --seed seed.json --state state.json',
     'geohook mock --port 0 --service-version 11.1 --json',
+    'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
   ])
   return command.action(mock)
 }
 
-async function mock(options: Options): Promise<void> {
+async function mock(options: MockOptions): Promise<void> {
   const { seed: seedFile, state: stateFile, quiet = false, json = false } = options
   const state = stateFile === undefined ? undefined : createStateFile(stateFile)
   const saved = await state?.load()
@@ -90,17 +47,12 @@ async function mock(options: Options): Promise<void> {
   const { services, webhooks, settings } = seed
   const create = (): MockService =>
     createMockService({
+      ...toServiceOptions(options),
       // To begin with, and what a reset goes back to.
       services,
       webhooks,
       settings,
-      version: options.serviceVersion,
       auth,
-      dialect: options.dialect,
-      gather: options.gather,
-      omitted: options.omitted,
-      httpStatus: options.always200 ? 'always200' : 'rest',
-      allowHosts: options.allowHost,
       save: state?.save,
     })
   const service = ofFile(seedFile, create)
