@@ -38,16 +38,32 @@ export function toCliError(thrown: unknown): CliError {
   return new CliError(EXIT.no, 'internal', `this should not happen: ${message}`)
 }
 
-/** Commander's messages quote what was typed, which can be a key: only names are kept of it. */
-function fromCommander({ message }: CommanderError): CliError {
+/** Commander's messages that quote names of its own only. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'commander.missingArgument',
+  'commander.optionMissingArgument',
+  'commander.missingMandatoryOptionValue',
+  'commander.excessArguments',
+  'commander.conflictingOption',
+])
+
+/** Most of Commander's messages quote what was typed, which can be a key: it is left out. */
+function fromCommander({ code, message }: CommanderError): CliError {
   const text = message.replace(/^error: /, '')
   const [, suggestion] = /\((Did you mean .*\?)\)$/.exec(text) ?? []
-  const [, unknown] = /^unknown option '(--[\w-]*|-.?)/.exec(text) ?? []
-  const [, flags, rule] = /^(?:option|command-argument) '(.*?)' .* is invalid.*?\. (.*)$/s.exec(text) ?? []
-  const what = unknown
-    ? `unknown option ${unknown}`
-    : flags
-      ? `${flags}: ${rule}`
-      : (text.split('\n')[0] ?? '')
-  return usageError(what, suggestion ?? 'Add --help to see what it takes.')
+  return usageError(toHarmless(code, text), suggestion ?? 'Add --help to see what it takes.')
 }
+
+function toHarmless(code: string, text: string): string {
+  if (HARMLESS.has(code)) return text
+  if (code === 'commander.unknownCommand') return 'unknown command'
+  if (code === 'commander.unknownOption') return `unknown option ${unknownOf(text)}`.trimEnd()
+  const [, flags, optionRule] = /^option '(.*?)' .* is invalid.*?\. (.*)$/s.exec(text) ?? []
+  if (flags) return `${flags}: ${optionRule}`
+  const [, name, rule] = /^command-argument .* is invalid for argument '(.*?)'\. (.*)$/s.exec(text) ?? []
+  return name ? `${name}: ${rule}` : 'wrong usage'
+}
+
+/** The option that is not known, if it is a plain word, and not the name of a secret with the secret at its end. */
+const unknownOf = (text: string): string =>
+  /^unknown option '(-[^-]|--(?!key|token)[a-z]+(?:-[a-z]+)*(?=[=']))/.exec(text)?.[1] ?? ''

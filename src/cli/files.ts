@@ -4,26 +4,30 @@ import { type CliError, usageError } from './exit.ts'
 /** No webhook is so large; a wrong name (a disk, `/dev/zero`) ends here instead of filling the memory. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/**
- * The bytes of a file, or of the standard input where the name is `-`.
- *
- * @throws {CliError} exit code 2
- */
-export async function readInput(name: string): Promise<Buffer> {
+/** The bytes of a file, or of the standard input where the name is `-`. @throws what Node throws, or a RangeError */
+export async function readBytes(name: string): Promise<Buffer> {
   const stream = name === '-' ? process.stdin : createReadStream(name)
   const chunks: Buffer[] = []
   let length = 0
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > MAX_BYTES) throw new RangeError('it is larger than 64 MiB')
+  }
+  return Buffer.concat(chunks)
+}
+
+/**
+ * As {@link readBytes}, for what is not secret.
+ *
+ * @throws {CliError} exit code 2, which names the file
+ */
+export async function readInput(name: string): Promise<Buffer> {
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      chunks.push(chunk)
-      length += chunk.length
-      if (length > MAX_BYTES) break
-    }
+    return await readBytes(name)
   } catch (error) {
     throw unreadable(name, error)
   }
-  if (length > MAX_BYTES) throw usageError(`${name} is larger than 64 MiB`, 'Give the body of one delivery.')
-  return Buffer.concat(chunks)
 }
 
 /** @throws {CliError} exit code 2, also for bytes that are not UTF-8 */
@@ -62,8 +66,13 @@ const REASONS: Record<string, string> = {
   ENOTDIR: 'a part of its path is a file',
 }
 
-/** The error for a file that cannot be read. */
-export function unreadable(name: string, error: unknown): CliError {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return usageError(`cannot read ${name}: ${REASONS[code] ?? message}`)
+/** Why a file cannot be read, without its name. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof RangeError) return error.message
+  const { code = 'it failed' } = error as NodeJS.ErrnoException
+  return REASONS[code] ?? code
 }
+
+/** The error for a file that cannot be read. */
+export const unreadable = (name: string, error: unknown): CliError =>
+  usageError(`cannot read ${name}: ${reasonOf(error)}`)

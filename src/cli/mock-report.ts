@@ -1,27 +1,36 @@
-import type { Attempt, Notice, Snapshot } from '../mock/index.ts'
-import { paint, print, printJson, toTable } from './output.ts'
+import type { Attempt, Notice, Service, Snapshot } from '../mock/index.ts'
+import { count, paint, print, printJson } from './output.ts'
 import { printable } from './printable.ts'
-import { toRow, WEBHOOK_COLUMNS } from './webhooks.ts'
+
+/** More of them are only counted: "geohook list" shows all. */
+const MAX_TOLD = 10
 
 /** Tells where the service is, and what it has. */
-export async function tellStart(
+export function tellStart(
   url: string,
   { services, webhooks }: Snapshot,
   { quiet, json }: { quiet: boolean; json: boolean },
-): Promise<void> {
+): void {
   if (json) {
     printJson({ event: 'listening', url }, 0)
     return
   }
   print(`mock service on ${paint.bold(url)}${paint.dim(' (Ctrl-C ends it)')}`)
   if (quiet) return
-  const rows = webhooks.map((webhook) => toRow({ ...webhook }))
-  if (rows.length > 0) print(await toTable(WEBHOOK_COLUMNS, rows))
-  const names = services.map(({ folderName, serviceName, serviceType }) =>
-    printable(`${folderName && `${folderName}/`}${serviceName}.${serviceType}`),
-  )
-  if (rows.length === 0) print(`no webhooks yet; services: ${names.join(', ') || 'none'}`)
+  print(`${count(services.length, 'service')}, ${count(webhooks.length, 'webhook')}`)
+  if (webhooks.length === 0) tellSome(services, nameOf)
+  tellSome(webhooks, ({ id, name, hookUrl, ...service }) => {
+    return `${nameOf(service)}  ${printable(name)} (${id})  ${printable(hookUrl)}`
+  })
 }
+
+function tellSome<T>(items: readonly T[], toText: (item: T) => string): void {
+  for (const item of items.slice(0, MAX_TOLD)) print(`  ${toText(item)}`)
+  if (items.length > MAX_TOLD) print(`  ... and ${items.length - MAX_TOLD} more`)
+}
+
+const nameOf = ({ folderName, serviceName, serviceType }: Service): string =>
+  printable(`${folderName && `${folderName}/`}${serviceName}.${serviceType}`)
 
 /** Tells of an attempt that has ended, or a change. What receivers answered goes through `printable`. */
 export function tellNotice(notice: Notice, json: boolean): void {

@@ -42,32 +42,5 @@ export function printError({ code, message, hint, exitCode }: CliError, asJson: 
   if (hint) note(dim(printable(hint)))
 }
 
-/** A plain table: columns that line up, without borders. */
-export async function toTable(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): Promise<string> {
-  const { default: Table } = await import('cli-table3')
-  const none = Object.fromEntries(
-    ['top', 'bottom', 'left', 'right', 'mid'].flatMap((side) =>
-      side === 'left' || side === 'right'
-        ? [[side, '']]
-        : ['', '-mid', '-left', '-right'].map((end) => [`${side}${end}`, '']),
-    ),
-  )
-  const table = new Table({
-    chars: { ...none, 'left-mid': '', 'mid-mid': '', 'right-mid': '', middle: '  ' },
-    // Its own colours do not know when they are unwanted.
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    head: head.map((name) => paint.dim(name)),
-  })
-  table.push(...rows.map((row) => [...row]))
-  return table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n')
-}
-
 /** `1 webhook`, `2 webhooks`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`

@@ -1,4 +1,5 @@
 import { type Diagnosis, explain, type Outcome } from '../index.ts'
+import { noteOn } from './organization.ts'
 import { count, paint, print, printJson } from './output.ts'
 import { printable, shortened } from './printable.ts'
 import type { Reception } from './reception.ts'
@@ -35,7 +36,7 @@ export function tellReception(
   diagnosis: Diagnosis | undefined,
   capture: string | undefined,
 ): void {
-  const { receivedAt, method, url, body, status, outcome, forwarded } = reception
+  const { receivedAt, method, url, headers, body, status, outcome, forwarded } = reception
   const { delivery, error } = outcome
   const finding = findingOf(outcome)
   const event = delivery?.events[0]
@@ -79,6 +80,8 @@ export function tellReception(
   if (diagnosis) {
     tell(diagnosis.cause, printable(diagnosis.evidence))
     tell('fix', diagnosis.fix)
+    const note = noteOn(diagnosis, headers)
+    if (note) tell('note', note)
   } else if (error?.hint) tell('hint', error.hint)
   if (forwarded)
     tell(

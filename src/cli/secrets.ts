@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type CliError, usageError } from './exit.ts'
-import { readInput } from './files.ts'
+import { readBytes, reasonOf } from './files.ts'
 import { collect } from './values.ts'
 
 /** A secret and where it came from, for messages: a message never holds the secret. */
@@ -52,7 +52,7 @@ export async function findSecrets(source: SecretSource): Promise<Secret[]> {
   }
   if (text) return text.map((one) => ({ from: `--${option}`, bytes: Buffer.from(one) }))
   if (env) return env.map((name) => fromEnvironment(name, option))
-  if (file) return Promise.all(file.map(fromFile))
+  if (file) return Promise.all(file.map((path) => fromFile(path, option)))
   return process.env[variable] === undefined ? [] : [fromEnvironment(variable, option)]
 }
 
@@ -69,8 +69,18 @@ function fromEnvironment(name: string, option: string): Secret {
   return { from: `the environment variable ${name}`, bytes: Buffer.from(text) }
 }
 
-async function fromFile(path: string): Promise<Secret> {
-  const binary = (await readInput(path)).toString('latin1')
+async function fromFile(path: string, option: string): Promise<Secret> {
+  let binary: string
+  try {
+    binary = (await readBytes(path)).toString('latin1')
+  } catch (error) {
+    // Nor is the path, for the same reason.
+    throw usageError(
+      `cannot read the file of --${option}-file: ${reasonOf(error)}`,
+      `Give its path, not the ${option}.`,
+      `${option}_missing`,
+    )
+  }
   return { from: path, bytes: Buffer.from(binary.replace(/\r?\n$/, ''), 'latin1') }
 }
 

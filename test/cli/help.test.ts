@@ -84,7 +84,7 @@ describe.concurrent('help', () => {
 
 describe.concurrent('mistakes at the command line', () => {
   it.each([
-    ['an unknown command', ['sing'], "unknown command 'sing'\nDid you mean sign?"],
+    ['an unknown command', ['sing'], 'unknown command\nDid you mean sign?'],
     ['an unknown option', ['--verion'], 'unknown option --verion\nDid you mean --version?'],
     ['a missing value', ['key', '--bytes'], "option '--bytes <n>' argument missing"],
     ['a value that is not allowed', ['mock', '--dialect', 'x'], '--dialect <name>: Allowed choices are'],

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, geohook, type RunOptions, startGeohook, withListener } from '../helpers/cli.ts'
+import { createFolder, geohook, type Mock, type RunOptions, withListener, withMock } from '../helpers/cli.ts'
 import { KEY } from '../helpers/deliver.ts'
-import type { Started } from '../helpers/process.ts'
 import { startTarget, type Target, unusedUrl } from '../helpers/target.ts'
 
 const folder = createFolder()
@@ -33,25 +32,6 @@ const seedFor = (hookUrl: string, count = 1): object => ({
 
 let files = 0
 const seedFile = (seed: unknown): string => folder.file(`seed-${++files}.json`, JSON.stringify(seed))
-
-/** A running mock, and the commands with its address. */
-interface Mock {
-  url: string
-  mock: Started
-  geohook(...args: string[]): ReturnType<typeof geohook>
-}
-
-async function withMock(args: readonly string[], use: (mock: Mock) => Promise<void>): Promise<Started> {
-  const mock = startGeohook(['mock', '--port', '0', ...args])
-  try {
-    const [, url = ''] = await mock.printed(/(http:\/\/[\d.:]+)/)
-    const env = { GEOHOOK_URL: url }
-    await use({ url, mock, geohook: (...more: string[]) => geohook(more, { env }) })
-  } finally {
-    await mock.stop()
-  }
-  return mock
-}
 
 async function withTarget(use: (target: Target) => Promise<void>, status = 200): Promise<void> {
   const target = await startTarget((res) => res.writeHead(status).end())

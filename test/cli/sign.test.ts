@@ -71,7 +71,7 @@ describe.concurrent('geohook sign', () => {
       'a key file that is not there',
       [body, '--key-file', 'nowhere.txt'],
       {},
-      'cannot read nowhere.txt: there is no such file',
+      'cannot read the file of --key-file: there is no such file',
     ],
     ['two kinds of keys', [body, '--key', KEY, '--key-env', 'A'], {}, 'cannot be mixed'],
     ['two keys', [body, '--key', KEY, '--key', 'B'], {}, 'only one key'],

@@ -70,3 +70,26 @@ export async function withListener(
   }
   return { code: await listener.exited, listener }
 }
+
+/** A running mock service, and the command line with its address. */
+export interface Mock {
+  url: string
+  mock: Started
+  geohook(...args: string[]): Promise<Ran>
+}
+
+/** Starts `geohook mock` on a free port, runs a test with it, and stops it. */
+export async function withMock(
+  args: readonly string[],
+  use: (mock: Mock) => Promise<void>,
+): Promise<Started> {
+  const mock = startGeohook(['mock', '--port', '0', ...args])
+  try {
+    const [, url = ''] = await mock.printed(/(http:\/\/[\d.:]+)/)
+    const env = { GEOHOOK_URL: url }
+    await use({ url, mock, geohook: (...more: string[]) => geohook(more, { env }) })
+  } finally {
+    await mock.stop()
+  }
+  return mock
+}

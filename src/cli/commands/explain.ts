@@ -7,6 +7,7 @@ import { addExamples } from '../help.ts'
 import type { HeaderPairs } from '../http.ts'
 import { addKeyOptions, type KeyOptions, requireRawKeys } from '../keys.ts'
 import { profileOption } from '../options.ts'
+import { noteOn } from '../organization.ts'
 import { paint, print, printJson } from '../output.ts'
 import { printable } from '../printable.ts'
 import { withProgress } from '../progress.ts'
@@ -24,6 +25,11 @@ interface Request {
   file: string
   headers: HeaderPairs
   body: Uint8Array
+}
+
+interface Explained extends Diagnosis {
+  file: string
+  note: string | undefined
 }
 
 /** `geohook explain`: why a signature does not match. */
@@ -55,11 +61,12 @@ export function createExplainCommand(): Command {
     const signatureHeader =
       options.signatureHeader ?? (options.profile === 'arcgis' ? arcgis.signatureHeader : undefined)
     const requests = await readRequests(paths, options)
-    const diagnoses: (Diagnosis & { file: string })[] = []
+    const diagnoses: Explained[] = []
     await withProgress('explaining', options.json === true, async (progress) => {
       for (const { file, headers, body } of requests) {
         progress.update(`explaining ${diagnoses.length + 1} of ${requests.length}`)
-        diagnoses.push({ file, ...(await explain({ body, headers, signatureKey, signatureHeader })) })
+        const diagnosis = await explain({ body, headers, signatureKey, signatureHeader })
+        diagnoses.push({ file, ...diagnosis, note: noteOn(diagnosis, headers) })
       }
     })
     if (options.json) printJson({ diagnoses })
@@ -80,9 +87,10 @@ async function readRequests(paths: readonly string[], { body, header }: Options)
 }
 
 /** The evidence names headers and fields of the request, which a stranger may have chosen. */
-function tell({ file, ok, cause, evidence, fix }: Diagnosis & { file: string }): void {
+function tell({ file, ok, cause, evidence, fix, note }: Explained): void {
   print(paint.bold(printable(file)))
   print(`  cause     ${ok ? paint.green(cause) : paint.red(cause)}`)
   print(`  evidence  ${printable(evidence)}`)
   print(`  fix       ${fix}`)
+  if (note) print(`  note      ${note}`)
 }

@@ -1,8 +1,10 @@
 import { Command } from 'commander'
 import { addClientOptions, type ClientOptions, createClient } from '../client.ts'
 import { addExamples } from '../help.ts'
-import { print, printJson, toTable } from '../output.ts'
+import { print } from '../output.ts'
+import { toPrintableJson } from '../printable.ts'
 import { withProgress } from '../progress.ts'
+import { toTable } from '../table.ts'
 import {
   listWebhooks,
   type ServicePath,
@@ -23,12 +25,13 @@ export function createListCommand(): Command {
   return command.action(
     async (service: ServicePath | undefined, options: ClientOptions & { json?: true }) => {
       const client = await createClient(options)
-      const webhooks = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
-        listWebhooks(client, service),
-      )
-      if (options.json) printJson(withoutKeys({ webhooks }))
-      else if (webhooks.length === 0) print('there are no webhooks')
-      else print(await toTable(WEBHOOK_COLUMNS, webhooks.map(toRow)))
+      // The drawing too: with many webhooks it takes its time.
+      const output = await withProgress(`asking ${options.url.origin}`, options.json === true, async () => {
+        const webhooks = await listWebhooks(client, service)
+        if (options.json) return toPrintableJson(withoutKeys({ webhooks }), 2)
+        return webhooks.length === 0 ? 'there are no webhooks' : toTable(WEBHOOK_COLUMNS, webhooks.map(toRow))
+      })
+      print(output)
     },
   )
 }

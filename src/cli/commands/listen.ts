@@ -5,6 +5,7 @@ import { EXIT, usageError } from '../exit.ts'
 import { addExamples } from '../help.ts'
 import { addKeyOptions, type KeyOptions, readKeys, requireKeys } from '../keys.ts'
 import { profileOption } from '../options.ts'
+import { withoutSecrets } from '../organization.ts'
 import { note, paint, print, printJson } from '../output.ts'
 import { createQueue } from '../queue.ts'
 import { createReception, type Reception } from '../reception.ts'
@@ -141,7 +142,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
 
   /** A full disk must not end a receiver. */
   async function keep(folder: string, reception: Reception, index: number): Promise<string | undefined> {
-    const { receivedAt, body, outcome, status } = reception
+    const { receivedAt, headers, body, outcome, status } = reception
     if (!body) return undefined
     const code = outcome.error?.code
     try {
@@ -149,6 +150,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
         folder,
         {
           ...reception,
+          headers: withoutSecrets(headers, options.signatureKey),
           receivedAt: receivedAt.toISOString(),
           body,
           outcome: code === undefined ? { status } : { status, code },

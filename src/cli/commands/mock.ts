@@ -1,27 +1,14 @@
-import { Command, Option } from 'commander'
-import type { MockService, SnapshotSeed, TokenUser } from '../../mock/index.ts'
+import { Command } from 'commander'
+import type { MockService, Notice, SnapshotSeed, TokenUser } from '../../mock/index.ts'
 import { type CliError, toCliError, usageError } from '../exit.ts'
 import { readJson } from '../files.ts'
 import { addExamples } from '../help.ts'
 import { tellNotice, tellStart } from '../mock-report.ts'
+import { type Progress, startProgress } from '../progress.ts'
 import { toPortError, untilStopped } from '../server.ts'
 import { createStateFile } from '../state-file.ts'
-import { collect, port, toRecord } from '../values.ts'
-
-interface Options {
-  port: number
-  seed?: string
-  state?: string
-  serviceVersion: '11.1' | '11.2' | '11.3'
-  dialect: 'service' | 'hosted' | 'organization'
-  gather: 'never' | 'scheduled' | 'always'
-  omitted: 'keep' | 'reset'
-  always200?: true
-  allowHost?: string[]
-  users?: string
-  quiet?: true
-  json?: true
-}
+import { toRecord } from '../values.ts'
+import { addMockOptions, type MockOptions, toServiceOptions } from './mock-options.ts'
 
 /** What there is where no seed says otherwise. */
 const SERVICES: SnapshotSeed['services'] = [
@@ -31,8 +18,6 @@ const SERVICES: SnapshotSeed['services'] = [
 
 /** `geohook mock`: the reference mock service, as a process. */
 export function createMockCommand(): Command {
-  const choice = (flags: string, what: string, values: readonly string[], value: string): Option =>
-    new Option(flags, what).choices(values).default(value)
   const command = new Command('mock')
     .summary('run a mock service that keeps webhooks and sends deliveries')
     .description(
@@ -40,44 +25,17 @@ export function createMockCommand(): Command {
         'and sends deliveries. Without a seed it has the services Parcels.FeatureServer and Analysis.GPServer, and no ' +
         'webhooks. With a state file, every change that it has acknowledged survives its death.',
     )
-    .option('--port <n>', 'the port; 0 takes a free one', port, 4000)
-    .option('--seed <file>', 'JSON with services and webhooks to start with; it may hold keys')
-    .option('--state <file>', 'keep everything there; once it is written, it is used in place of the seed')
-    .addOption(
-      choice('--service-version <version>', 'the version to behave like', ['11.1', '11.2', '11.3'], '11.3'),
-    )
-    .addOption(
-      choice('--dialect <name>', 'the form of payloads', ['service', 'hosted', 'organization'], 'service'),
-    )
-    .addOption(
-      choice(
-        '--gather <when>',
-        'whether webhooks gather events over their schedule: scheduled is those that were given one',
-        ['never', 'scheduled', 'always'],
-        'scheduled',
-      ),
-    )
-    .addOption(
-      choice('--omitted <what>', 'what an edit does with what it is not given', ['keep', 'reset'], 'keep'),
-    )
-    .option('--always200', 'answer errors with the HTTP status 200, as some services do')
-    .option(
-      '--allow-host <name>',
-      'a host beside this machine that may be sent to; repeat it for more',
-      collect,
-    )
-    .option('--users <file>', 'JSON list of users: ask for a token of one of them')
-    .option('--quiet', 'print the address only')
-    .option('--json', 'print a line of JSON for each attempt and change')
+  addMockOptions(command)
   addExamples(command, [
     'geohook mock',
     'geohook mock --seed seed.json --state state.json',
     'geohook mock --port 0 --service-version 11.1 --json',
+    'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
   ])
   return command.action(mock)
 }
 
-async function mock(options: Options): Promise<void> {
+async function mock(options: MockOptions): Promise<void> {
   const { seed: seedFile, state: stateFile, quiet = false, json = false } = options
   const state = stateFile === undefined ? undefined : createStateFile(stateFile)
   const saved = await state?.load()
@@ -89,17 +47,12 @@ async function mock(options: Options): Promise<void> {
   const { services, webhooks, settings } = seed
   const create = (): MockService =>
     createMockService({
+      ...toServiceOptions(options),
       // To begin with, and what a reset goes back to.
       services,
       webhooks,
       settings,
-      version: options.serviceVersion,
       auth,
-      dialect: options.dialect,
-      gather: options.gather,
-      omitted: options.omitted,
-      httpStatus: options.always200 ? 'always200' : 'rest',
-      allowHosts: options.allowHost,
       save: state?.save,
     })
   const service = ofFile(seedFile, create)
@@ -108,17 +61,24 @@ async function mock(options: Options): Promise<void> {
   if (saved !== undefined) ofFile(stateFile, () => service.restore(saved as SnapshotSeed))
   // Before anybody is told that it listens, and may want to stop it.
   const stopped = untilStopped()
+  let ending: Progress | undefined
   try {
     await service.listen(options.port).catch((error) => {
       throw toPortError(error, options.port, '127.0.0.1')
     })
     // From the start, so that ids that were made here are the same after a restart.
     await state?.save(service.snapshot())
-    if (!quiet) service.on((notice) => tellNotice(notice, json))
-    await tellStart(service.url, service.snapshot(), { quiet, json })
+    const tell = (notice: Notice): void => {
+      ending?.clear()
+      tellNotice(notice, json)
+    }
+    if (!quiet) service.on(tell)
+    tellStart(service.url, service.snapshot(), { quiet, json })
     await stopped
   } finally {
+    ending = startProgress('waiting for deliveries that are on their way', json)
     await service.close()
+    ending.stop()
   }
 }
 
