@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CliError, usageError } from './exit.ts'
 import { readJson, unreadable } from './files.ts'
@@ -15,6 +15,9 @@ export interface Capture {
   body: Uint8Array
   outcome: { status: number; code?: string }
 }
+
+/** A body of 64 MiB as base64, and the rest. */
+const MAX_CAPTURE = 100 * 1024 * 1024
 
 /** A capture and the file that it is in. */
 export interface CaptureFile extends Capture {
@@ -41,10 +44,14 @@ export async function requireFolder(path: string): Promise<void> {
 }
 
 /** Writes a capture into a folder, and gives the path of its file. Names sort by time. */
-export async function saveCapture(folder: string, capture: Capture, number: number): Promise<string> {
+export async function saveCapture(
+  folder: string,
+  capture: Capture,
+  { number, finding }: { number: number; finding: string },
+): Promise<string> {
   const { receivedAt, method, url, headers, body, outcome } = capture
   const time = receivedAt.replaceAll(':', '-')
-  const path = join(folder, `${time}-${String(number).padStart(4, '0')}-${outcome.code ?? 'verified'}.json`)
+  const path = join(folder, `${time}-${String(number).padStart(4, '0')}-${outcome.code ?? finding}.json`)
   const json = JSON.stringify(
     {
       geohook: 'capture',
@@ -60,7 +67,14 @@ export async function saveCapture(folder: string, capture: Capture, number: numb
     2,
   )
   // Never over another one, and for its owner only: a payload can be confidential.
-  await writeFile(path, `${json}\n`, { flag: 'wx', mode: 0o600 })
+  // Half a file, of a disk that is full, would keep the others in the folder from being read.
+  const part = `${path}.part`
+  try {
+    await writeFile(part, `${json}\n`, { flag: 'wx', mode: 0o600 })
+    await link(part, path)
+  } finally {
+    await rm(part, { force: true })
+  }
   return path
 }
 
@@ -72,7 +86,7 @@ export async function saveCapture(folder: string, capture: Capture, number: numb
 export async function readCaptures(paths: readonly string[]): Promise<CaptureFile[]> {
   const files = (await Promise.all(paths.map(filesOf))).flat()
   const captures: CaptureFile[] = []
-  for (const file of files) captures.push({ file, ...toCapture(await readJson(file), file) })
+  for (const file of files) captures.push({ file, ...toCapture(await readJson(file, MAX_CAPTURE), file) })
   return captures
 }
 
@@ -100,8 +114,7 @@ function toCapture(value: unknown, file: string): Capture {
   if (version !== 1) throw wrong('version', '1')
   if (typeof receivedAt !== 'string' || Number.isNaN(Date.parse(receivedAt)))
     throw wrong('receivedAt', 'a time')
-  if (typeof method !== 'string' || !/^[A-Z]{1,20}$/.test(method))
-    throw wrong('method', 'the method of a request')
+  if (typeof method !== 'string' || !METHOD.test(method)) throw wrong('method', 'the method of a request')
   if (typeof url !== 'string') throw wrong('url', 'text')
   if (!isHeaders(headers)) throw wrong('headers', 'a list of ["name", "value"]')
   if (typeof body !== 'string' || !BASE64.test(body)) throw wrong('body', 'base64')
@@ -110,6 +123,8 @@ function toCapture(value: unknown, file: string): Capture {
   return { receivedAt, method, url, headers, body: Buffer.from(body, 'base64'), outcome }
 }
 
+// Those that Node's parser lets through.
+const METHOD = /^[A-Z][A-Z-]{0,19}$/
 const BASE64 = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
 // What RFC 9110 section 5.5 allows, as Node reads it: one character for each byte.

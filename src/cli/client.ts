@@ -58,7 +58,11 @@ export async function createClient({
   const authorization: [string, string][] = secret
     ? [['authorization', `Bearer ${toText(secret, 'token')}`]]
     : []
+  if (url.search || url.hash)
+    throw usageError('--url has a query or a fragment', 'Give the base address only.')
   const base = url.href.replace(/\/*$/, '')
+  /** A service may quote the token in what it says. */
+  const redact = (text: string): string => (secret ? text.replaceAll(toText(secret, 'token'), '***') : text)
 
   async function ask(method: string, path: string, type: string, body: string): Promise<Answer> {
     const headers: [string, string][] = [['accept', 'application/json'], ...authorization]
@@ -69,7 +73,7 @@ export async function createClient({
       { method, headers, body: Buffer.from(body) },
       { timeout: WAIT, limit: LIMIT },
     )
-    return toAnswer(answer.status, answer.body.toString(), target)
+    return toAnswer(answer.status, redact(answer.body.toString()), target)
   }
 
   return {
@@ -91,16 +95,11 @@ function toAnswer(status: number, text: string, { origin, pathname }: URL): Answ
   try {
     answer = toRecord(JSON.parse(text))
   } catch {}
-  if (!answer) {
-    throw new CliError(
-      EXIT.no,
-      'no_service',
-      `${origin} answered ${status}, but not as a service does`,
-      'Is it the base address of the service? "geohook mock" starts one.',
-    )
-  }
+  if (!answer) throw noService(`${origin} answered ${status}, but not as a service does`)
   if (answer.status !== 'error' && status < 400) return answer
-  const messages = Array.isArray(answer.messages) ? answer.messages.map(String) : []
+  const messages = Array.isArray(answer.messages)
+    ? answer.messages.filter((message) => typeof message === 'string')
+    : []
   const code = typeof answer.code === 'number' ? answer.code : status
   throw new CliError(
     EXIT.no,
@@ -117,6 +116,15 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [498, 'The token has expired or is none: get a new one.'],
   [499, 'The service asks for a token: give it with --token-file or --token-env.'],
 ])
+
+/** The error for what does not answer as a service does. */
+export const noService = (message: string): CliError =>
+  new CliError(
+    EXIT.no,
+    'no_service',
+    message,
+    'Is it the base address of the service? "geohook mock" starts one.',
+  )
 
 /** The error for something that is not there. */
 export const notFound = (message: string): CliError =>

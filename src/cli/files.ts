@@ -4,15 +4,20 @@ import { type CliError, usageError } from './exit.ts'
 /** No webhook is so large; a wrong name (a disk, `/dev/zero`) ends here instead of filling the memory. */
 const MAX_BYTES = 64 * 1024 * 1024
 
+/** A second reader of the standard input would get nothing, and take it for what there is. */
+let isInputRead = false
+
 /** The bytes of a file, or of the standard input where the name is `-`. @throws what Node throws, or a RangeError */
-export async function readBytes(name: string): Promise<Buffer> {
+export async function readBytes(name: string, maximum: number = MAX_BYTES): Promise<Buffer> {
+  if (name === '-' && isInputRead) throw new RangeError('it can be read only once')
+  isInputRead ||= name === '-'
   const stream = name === '-' ? process.stdin : createReadStream(name)
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     length += chunk.length
-    if (length > MAX_BYTES) throw new RangeError('it is larger than 64 MiB')
+    if (length > maximum) throw new RangeError(`it is larger than ${maximum / 1024 ** 2} MiB`)
   }
   return Buffer.concat(chunks)
 }
@@ -22,17 +27,17 @@ export async function readBytes(name: string): Promise<Buffer> {
  *
  * @throws {CliError} exit code 2, which names the file
  */
-export async function readInput(name: string): Promise<Buffer> {
+export async function readInput(name: string, maximum?: number): Promise<Buffer> {
   try {
-    return await readBytes(name)
+    return await readBytes(name, maximum)
   } catch (error) {
     throw unreadable(name, error)
   }
 }
 
 /** @throws {CliError} exit code 2, also for bytes that are not UTF-8 */
-export async function readText(name: string): Promise<string> {
-  const bytes = await readInput(name)
+export async function readText(name: string, maximum?: number): Promise<string> {
+  const bytes = await readInput(name, maximum)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -41,8 +46,8 @@ export async function readText(name: string): Promise<string> {
 }
 
 /** @throws {CliError} exit code 2, which names the file and where the JSON is wrong, but quotes nothing of it */
-export async function readJson(name: string): Promise<unknown> {
-  const text = await readText(name)
+export async function readJson(name: string, maximum?: number): Promise<unknown> {
+  const text = await readText(name, maximum)
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import { finished } from 'node:stream/promises'
 import type { Outcome } from '../index.ts'
 import { toCliError } from './exit.ts'
 import { endToEnd, exchange, type HttpAnswer, type HttpRequest } from './http.ts'
@@ -8,9 +7,12 @@ import { endToEnd, exchange, type HttpAnswer, type HttpRequest } from './http.ts
 export type Forwarded = { answer: HttpAnswer } | { error: string }
 
 /** Passes the exact bytes on, with the headers that are not about the connection. */
-export async function forward(to: URL, request: HttpRequest): Promise<Forwarded> {
+export async function forward(to: URL, request: HttpRequest, stop: AbortSignal): Promise<Forwarded> {
   try {
-    return { answer: await exchange(to, { ...request, headers: endToEnd(request.headers) }) }
+    const answer = await exchange(to, { ...request, headers: endToEnd(request.headers) }, { stop })
+    // Nothing else can be passed on (RFC 9110 section 15).
+    if (answer.status >= 200 && answer.status <= 599) return { answer }
+    return { error: `answered ${answer.status}, which is no status of an answer` }
   } catch (error) {
     return { error: toCliError(error).message }
   }
@@ -21,13 +23,19 @@ export async function writeForwarded(
   res: ServerResponse,
   { status, headers, body }: HttpAnswer,
 ): Promise<void> {
-  if (res.destroyed) return
+  const { socket } = res.req
+  if (res.destroyed || socket.destroyed) return
+  // A response that waits behind another on its connection is not closed with it on Node 20.
+  const gone = new Promise<void>((resolve) => {
+    res.once('close', resolve)
+    socket.setMaxListeners(0).once('close', resolve)
+  })
   const flat = endToEnd(headers).flat()
   // These have no body, and must not say that they have one (RFC 9110 section 8.6).
   if (status !== 204 && status !== 304) flat.push('content-length', String(body.length))
   res.writeHead(status, flat)
   res.end(body)
-  await finished(res).catch(() => {}) // the sender may have gone
+  await gone
 }
 
 /** The target did not answer, so the sender should try again. */

@@ -21,6 +21,8 @@ export interface Bounds {
   /** Senders wait ten seconds; whoever tests may be slower. */
   timeout?: number
   limit?: number
+  /** Ends it early. */
+  stop?: AbortSignal | undefined
 }
 
 /**
@@ -31,15 +33,22 @@ export interface Bounds {
 export async function exchange(
   url: URL,
   { method, headers, body }: HttpRequest,
-  { timeout = 30_000, limit = 1024 * 1024 }: Bounds = {},
+  { timeout = 30_000, limit = 64 * 1024 * 1024, stop }: Bounds = {},
 ): Promise<HttpAnswer> {
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const signal = AbortSignal.timeout(timeout)
+  const timeOut = AbortSignal.timeout(timeout)
+  const signal = stop ? AbortSignal.any([timeOut, stop]) : timeOut
+  // As one list, so that names, order and what comes twice stay as they are. With its length, whatever the method is:
+  // a body without one would be read as the next request.
+  const flat = [['host', url.host], ...headers, ['content-length', String(body.length)]].flat()
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const req = request(url, { method, signal, agent: false })
-      for (const [name, values] of grouped(headers)) req.setHeader(name, values)
+      const req = request(url, { method, headers: flat, signal, agent: false })
       req.once('response', resolve).once('error', reject)
+      req.once('upgrade', (_answer, socket) => {
+        socket.destroy()
+        reject(new Error('it answered with another protocol'))
+      })
       req.end(body)
     })
     return {
@@ -48,7 +57,7 @@ export async function exchange(
       body: await readAnswer(answer, limit),
     }
   } catch (error) {
-    throw error instanceof CliError ? error : toUnreachable(error, url, signal.aborted ? timeout : undefined)
+    throw error instanceof CliError ? error : toUnreachable(error, url, timeOut.aborted ? timeout : undefined)
   }
 }
 
@@ -89,17 +98,6 @@ function firstOf(error: unknown): NodeJS.ErrnoException {
 const hintFor = (code: string): string =>
   code === 'ECONNREFUSED' ? 'Is it started, and is the port right?' : 'Check the address.'
 
-/** One entry for each name, in whatever case it is written. */
-function grouped(headers: HeaderPairs): Iterable<readonly [string, string | string[]]> {
-  const groups = new Map<string, [string, string[]]>()
-  for (const [name, value] of headers) {
-    const group = groups.get(name.toLowerCase())
-    if (group) group[1].push(value)
-    else groups.set(name.toLowerCase(), [name, [value]])
-  }
-  return [...groups.values()].map(([name, values]) => [name, values.length > 1 ? values : (values[0] ?? '')])
-}
-
 /** What Node gives as one flat list. */
 export function toPairs(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index) =>
@@ -111,15 +109,9 @@ export function toPairs(raw: readonly string[]): [string, string][] {
 const HOP_BY_HOP =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/i
 
-/** The headers that go on to another host. */
-export function endToEnd(headers: HeaderPairs): HeaderPairs {
-  const named = headers
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) =>
-      value
-        .toLowerCase()
-        .split(',')
-        .map((part) => part.trim()),
-    )
-  return headers.filter(([name]) => !HOP_BY_HOP.test(name) && !named.includes(name.toLowerCase()))
-}
+/**
+ * The headers that go on to another host. What `connection` names besides is kept: a stranger on the way could name the
+ * signature.
+ */
+export const endToEnd = (headers: HeaderPairs): HeaderPairs =>
+  headers.filter(([name]) => !HOP_BY_HOP.test(name))

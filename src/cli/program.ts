@@ -88,5 +88,7 @@ export function tellUnexpected(thrown: unknown): never {
 }
 
 /** Commander throws after it has shown the help or the version, too. */
-const isHelp = (thrown: unknown): boolean =>
-  /^commander\.(help|helpDisplayed|version)$/.test((thrown as { code?: string }).code ?? '')
+function isHelp(thrown: unknown): boolean {
+  const { code = '', exitCode } = thrown as { code?: string; exitCode?: number }
+  return /^commander\.(help|helpDisplayed|version)$/.test(code) && exitCode === 0
+}

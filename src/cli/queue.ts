@@ -16,7 +16,11 @@ export function createQueue(): Queue {
     },
     add(task) {
       size++
-      last = last.then(task).finally(() => size--)
+      // One that fails does not keep the others from running.
+      last = last
+        .then(task)
+        .catch((error) => process.emitWarning(error))
+        .finally(() => size--)
     },
     idle: () => last,
   }

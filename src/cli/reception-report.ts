@@ -1,4 +1,4 @@
-import { type Diagnosis, explain, type Outcome } from '../index.ts'
+import { type Diagnosis, explain, type Outcome, type SignatureEncoding } from '../index.ts'
 import { noteOn } from './organization.ts'
 import { count, paint, print, printJson } from './output.ts'
 import { printable, shortened } from './printable.ts'
@@ -8,6 +8,7 @@ import type { Reception } from './reception.ts'
 export interface ReportOptions {
   signatureKey: readonly string[]
   signatureHeader: string
+  encoding: SignatureEncoding
   json: boolean
 }
 
@@ -23,11 +24,22 @@ export const findingOf = ({ kind, delivery }: Outcome): Finding => {
 /** Finds out why a signature was refused; other refusals say it themselves. */
 export async function explainReception(
   { outcome, body, headers }: Reception,
-  { signatureKey, signatureHeader }: ReportOptions,
+  { signatureKey, signatureHeader, encoding }: ReportOptions,
 ): Promise<Diagnosis | undefined> {
   if (!outcome.error?.code.startsWith('signature_') || !body || signatureKey.length === 0) return undefined
-  return explain({ body, headers, signatureKey, signatureHeader })
+  if (body.length > MAX_EXPLAINED) return undefined
+  const diagnosis = await explain({ body, headers, signatureKey, signatureHeader })
+  if (!diagnosis.ok) return diagnosis
+  return {
+    ok: false,
+    cause: 'signature_encoding',
+    evidence: `The signature is right, but not written in ${encoding}.`,
+    fix: `Leave out --encoding ${encoding}, or let the sender write it so.`,
+  }
 }
+
+/** Larger bodies take long to explain, and a stranger can send them: they are left to the command explain. */
+const MAX_EXPLAINED = 64 * 1024
 
 /** Tells of one request. All that a sender chose goes through `printable`. */
 export function tellReception(

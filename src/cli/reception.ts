@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { webhook } from '../adapters/node.ts'
 import { type Outcome, type Receiver, type ReceiverRequest, WebhookError } from '../index.ts'
 import { type Forwarded, forward, toBadGateway, writeForwarded } from './forward.ts'
@@ -27,8 +27,12 @@ export interface ReceptionOptions {
   path?: string | undefined
   forwardTo?: URL | undefined
   forwardRefused?: boolean | undefined
+  /** Ends what is being passed on. */
+  stop: AbortSignal
   /** Is told of each request, after it was answered. */
   report(reception: Reception): void
+  /** Is told of each request for another path. */
+  missed(url: string): void
 }
 
 /** Milliseconds within which the whole body must arrive. */
@@ -45,6 +49,7 @@ export function createReception(
     const { method = '', url = '' } = req
     if (options.path !== undefined && url.split('?')[0] !== options.path) {
       answerNotFound(req, res)
+      options.missed(url)
       return
     }
     const reception = { receivedAt: new Date(), method, url, headers: toPairs(req.rawHeaders) }
@@ -75,6 +80,9 @@ function answerNotFound(req: IncomingMessage, res: ServerResponse): void {
 }
 
 async function readAhead(request: ReceiverRequest, limit: number): Promise<Uint8Array | WebhookError> {
+  // What says that it is too large is refused without being read.
+  const declared = (request.headers as IncomingHttpHeaders)['content-length']
+  if (Number(declared) > limit) return new WebhookError('body_too_large')
   const { promise: timeout, cancel } = rejectAfter(BODY_TIMEOUT)
   try {
     return await Promise.race([request.read({ limit, onChunk() {} }), timeout])
@@ -103,10 +111,10 @@ function replay(body: Uint8Array | WebhookError, onChunk: (chunk: Uint8Array) =>
 async function passOn(
   { kind }: Outcome,
   { method, headers, body }: Omit<Reception, 'outcome' | 'status'>,
-  { forwardTo, forwardRefused }: ReceptionOptions,
+  { forwardTo, forwardRefused, stop }: ReceptionOptions,
 ): Promise<Forwarded | undefined> {
   const isWanted = kind === 'handled' || (kind === 'refused' && forwardRefused === true)
-  return forwardTo && body && isWanted ? forward(forwardTo, { method, headers, body }) : undefined
+  return forwardTo && body && isWanted ? forward(forwardTo, { method, headers, body }, stop) : undefined
 }
 
 /** @returns the status that the sender gets */

@@ -14,6 +14,7 @@ export interface Running {
 /** @throws {CliError} exit code 2 where the port cannot be had */
 export async function startServer(listener: RequestListener, port: number, host: string): Promise<Running> {
   const server: Server = createServer(listener)
+  server.maxHeadersCount = 0 // their size is bounded; one that were cut off could be the signature
   try {
     await once(server.listen(port, host), 'listening')
   } catch (error) {

@@ -1,45 +1,58 @@
-import { open, rename, stat } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { usageError } from './exit.ts'
+import { type CliError, usageError } from './exit.ts'
 import { readJson } from './files.ts'
+import { lock } from './lock.ts'
 
 /** A file that survives the death of its process at any moment: it holds what was saved last, and never half of it. */
 export interface StateFile {
-  /**
-   * What was saved last; undefined where nothing ever was.
-   *
-   * @throws {CliError} exit code 2 for a file that cannot be read or is damaged; it stays as it is
-   */
-  load(): Promise<unknown>
+  /** What it held; undefined where nothing was ever saved. */
+  readonly content: unknown
   /** Resolves when this value, or one that was saved after it, would survive a power cut. */
   save(value: unknown): Promise<void>
+  /** Lets other processes have it. */
+  release(): Promise<void>
 }
 
-export function createStateFile(path: string): StateFile {
+/** As much as Node can hold in one text. */
+const MAX_BYTES = 512 * 1024 * 1024
+
+/**
+ * Takes a state file for this process alone, and reads it.
+ *
+ * @throws {CliError} exit code 2 for a file that another process has, cannot be read or is damaged; it stays as it is
+ */
+export async function openStateFile(name: string): Promise<StateFile> {
+  // Of a symbolic link, the file that it leads to is kept.
+  const path = await realpath(name).catch(() => name)
+  const release = await lock(path)
+  try {
+    const isThere = await stat(path).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+    )
+    return { content: isThere ? await readJson(path, MAX_BYTES) : undefined, save: createSave(path), release }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+function createSave(path: string): StateFile['save'] {
   let latest: unknown
   let running: Promise<void> = Promise.resolve()
   let waiting: Promise<void> | undefined
-
-  return {
-    async load() {
-      const isThere = await stat(path).then(
-        () => true,
-        (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
-      )
-      return isThere ? readJson(path) : undefined
-    },
-    save(value) {
-      latest = value
-      // All that wait for the write under way share the one after it, which has the latest of their values.
-      waiting ??= running
-        .catch(() => {})
-        .then(() => {
-          running = write(path, JSON.stringify(latest, null, 2))
-          waiting = undefined
-          return running
-        })
-      return waiting
-    },
+  return (value) => {
+    latest = value
+    // All that wait for the write under way share the one after it, which has the latest of their values.
+    waiting ??= running
+      .catch(() => {})
+      .then(() => {
+        running = write(path, JSON.stringify(latest, null, 2))
+        waiting = undefined
+        return running
+      })
+    return waiting
   }
 }
 
@@ -47,9 +60,10 @@ export function createStateFile(path: string): StateFile {
 async function write(path: string, json: string): Promise<void> {
   const beside = `${path}.tmp`
   try {
-    const file = await open(beside, 'w', 0o600)
+    // One may have been left by a process that died, or been put there to be followed.
+    await rm(beside, { force: true })
+    const file = await open(beside, 'wx', 0o600)
     try {
-      await file.chmod(0o600) // one may have been left by a process that died
       await file.writeFile(`${json}\n`)
       await file.sync()
     } finally {
@@ -58,12 +72,16 @@ async function write(path: string, json: string): Promise<void> {
     await rename(beside, path)
     await syncFolder(dirname(path))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw usageError(
-      `cannot write the state file ${path}: ${code ?? message}`,
-      'Is its folder there, with room in it?',
-    )
+    throw cannotWrite(path, error)
   }
+}
+
+const cannotWrite = (path: string, error: unknown): CliError => {
+  const { code, message } = error as NodeJS.ErrnoException
+  return usageError(
+    `cannot write the state file ${path}: ${code ?? message}`,
+    'Is its folder there, with room in it?',
+  )
 }
 
 /** So that the new name is on the disk too. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { type Answer, notFound, type ServiceClient } from './client.ts'
+import { type Answer, noService, notFound, type ServiceClient } from './client.ts'
 import { printable } from './printable.ts'
 import { toRecord } from './values.ts'
 
@@ -36,7 +36,8 @@ export interface ListedWebhook extends Answer {
 /** All webhooks of a service, or of the whole site. */
 export async function listWebhooks(client: ServiceClient, service?: ServicePath): Promise<ListedWebhook[]> {
   const { webhooks } = await client.get(service ? webhooksPath(service) : '/services/webhooks')
-  return Array.isArray(webhooks) ? webhooks.flatMap((one) => toListed(one) ?? []) : []
+  if (!Array.isArray(webhooks)) throw noService('the answer has no webhooks')
+  return webhooks.flatMap((one) => toListed(one) ?? [])
 }
 
 function toListed(value: unknown): ListedWebhook | undefined {
@@ -46,9 +47,9 @@ function toListed(value: unknown): ListedWebhook | undefined {
   return {
     ...webhook,
     id,
-    name: String(name ?? ''),
-    hookUrl: String(hookUrl ?? ''),
-    changeTypes: Array.isArray(changeTypes) ? changeTypes.map(String) : [],
+    name: typeof name === 'string' ? name : '',
+    hookUrl: typeof hookUrl === 'string' ? hookUrl : '',
+    changeTypes: Array.isArray(changeTypes) ? changeTypes.filter((one) => typeof one === 'string') : [],
   }
 }
 
@@ -59,9 +60,11 @@ export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string
   return found
 }
 
+const SECRET = /^(signature_?key|secret|password|token)$/i
+
 /** The same without keys, wherever the service has put them. */
 export const withoutKeys = (answer: Answer): Answer =>
-  JSON.parse(JSON.stringify(answer, (name, value) => (name === 'signatureKey' && value ? '***' : value)))
+  JSON.parse(JSON.stringify(answer, (name, value) => (SECRET.test(name) && value ? '***' : value)))
 
 /** One text of a webhook, as it may be printed. */
 export const text = (value: unknown): string => printable(String(value ?? ''))

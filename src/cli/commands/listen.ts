@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import { arcgis, createReceiver, type SignatureEncoding, service } from '../../index.ts'
 import { requireFolder, saveCapture } from '../captures.ts'
@@ -7,6 +8,7 @@ import { addKeyOptions, type KeyOptions, readKeys, requireKeys } from '../keys.t
 import { profileOption } from '../options.ts'
 import { withoutSecrets } from '../organization.ts'
 import { note, paint, print, printJson } from '../output.ts'
+import { shortened } from '../printable.ts'
 import { createQueue } from '../queue.ts'
 import { createReception, type Reception } from '../reception.ts'
 import { explainReception, findingOf, type ReportOptions, tellReception } from '../reception-report.ts'
@@ -77,7 +79,9 @@ export function createListenCommand(): Command {
 async function listen(options: Options): Promise<void> {
   const { limit, encoding, unsigned, path, forwardTo, forwardRefused } = options
   if (forwardRefused && !forwardTo) throw usageError('--forward-refused goes with --forward-to')
-  if (path !== undefined && !path.startsWith('/')) throw usageError('--path must begin with /')
+  if (path !== undefined && !/^\/[^?#]*$/.test(path))
+    throw usageError('--path must begin with /, and has no ? and no #')
+  if (options.host === '') throw usageError('--host is empty', 'Give an address of this machine.')
   const profile = options.profile === 'arcgis' ? arcgis : service
   const signatureHeader = options.signatureHeader ?? profile.signatureHeader
   const signatureKey = await (unsigned === 'accept' ? readKeys(options) : requireKeys(options))
@@ -85,14 +89,20 @@ async function listen(options: Options): Promise<void> {
   // What it refuses is told below.
   const observer = { refused() {}, failed() {} }
   const receiver = createReceiver({ ...keys, profile, signatureHeader, encoding, limit, unsigned, observer })
-  const reporter = createReporter(options, { signatureKey, signatureHeader, json: options.json === true })
+  const json = options.json === true
+  const reporter = createReporter(options, { signatureKey, signatureHeader, encoding, json })
+  const stopping = new AbortController()
   const reception = createReception({
     receiver,
     limit,
     path,
     forwardTo,
     forwardRefused,
+    stop: stopping.signal,
     report: reporter.report,
+    missed(url) {
+      if (!json) note(paint.dim(`404 for ${shortened(url)}: --path is ${path}`))
+    },
   })
   if (options.save !== undefined) await requireFolder(options.save)
   // Before anybody is told that it listens, and may want to stop it.
@@ -101,12 +111,26 @@ async function listen(options: Options): Promise<void> {
   const url = server.url + (path ?? '/')
   if (options.json) printJson({ event: 'listening', url }, 0)
   else print(`listening on ${paint.bold(url)}${paint.dim(' (Ctrl-C ends it)')}`)
+  if (forwardTo && isSame(forwardTo, server.url)) {
+    await server.close()
+    throw usageError(
+      '--forward-to is the address that it listens on',
+      'Each delivery would go round for ever.',
+    )
+  }
   await Promise.race([stopped, reporter.enough])
-  await receiver.close()
+  reporter.stop()
+  const answered = receiver.close()
+  // Whoever does not read an answer, or does not give one, must not hold this back.
+  await Promise.race([answered, pause(GRACE, undefined, { ref: false })])
+  stopping.abort()
   await server.close()
+  await answered
   await reporter.close()
 }
 
+/** Milliseconds that answers and forwarded deliveries get to end after a stop. */
+const GRACE = 3_000
 /** Requests that wait to be told of. More come only from somebody who floods; they are told, but not explained. */
 const MAX_WAITING = 20
 
@@ -115,6 +139,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
   const queue = createQueue()
   const wanted = once ? 1 : count
   let number = 0
+  let isStopping = false
   let stop = (): void => {}
   const enough = new Promise<void>((resolve) => {
     stop = resolve
@@ -122,7 +147,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
 
   async function tell(reception: Reception, isExplained: boolean, index: number): Promise<void> {
     const capture = save === undefined ? undefined : await keep(save, reception, index)
-    const diagnosis = isExplained ? await explainReception(reception, options) : undefined
+    const diagnosis = isExplained && !isStopping ? await explainReception(reception, options) : undefined
     tellReception(reception, options, diagnosis, capture)
   }
 
@@ -136,6 +161,10 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
       if (wanted === undefined) return
       if (findingOf(reception.outcome) === 'refused') process.exitCode = EXIT.no
       if (number >= wanted) stop()
+    },
+    /** From now on nothing is explained. */
+    stop() {
+      isStopping = true
     },
     close: () => queue.idle(),
   }
@@ -155,7 +184,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
           body,
           outcome: code === undefined ? { status } : { status, code },
         },
-        index,
+        { number: index, finding: findingOf(outcome) },
       )
     } catch (error) {
       const message = `cannot save a capture in ${folder}: ${(error as NodeJS.ErrnoException).code}`
@@ -163,4 +192,12 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
       return undefined
     }
   }
+}
+
+/** Whether a delivery that is passed on would come back. */
+function isSame(to: URL, own: string): boolean {
+  const { hostname, port } = new URL(own)
+  const names =
+    hostname === '0.0.0.0' || hostname.startsWith('127.') ? ['localhost', '127.0.0.1', hostname] : [hostname]
+  return names.includes(to.hostname) && (to.port || '80') === (port || '80')
 }

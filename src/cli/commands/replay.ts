@@ -58,8 +58,7 @@ export function createReplayCommand(): Command {
   return command.action(async (paths: string[], options: Options) => {
     const write = await createWriter(options)
     const captures = await readCaptures(paths)
-    const jobs = captures.flatMap((capture) => Array<CaptureFile>(options.count).fill(capture))
-    const results = await sendAll(jobs, write, options)
+    const results = await sendAll(captures, write, options)
     if (options.json) printJson({ results: results.map(toJson) })
     else print(paint.dim(`${count(results.filter(isGood).length, 'answer')} with 2xx, of ${results.length}`))
     const failed = results.filter((result) => !isGood(result))
@@ -83,19 +82,20 @@ async function createWriter({ resign, encoding, prefix, signatureHeader, ...keys
 }
 
 async function sendAll(
-  jobs: readonly CaptureFile[],
+  captures: readonly CaptureFile[],
   write: Write,
-  { to, concurrency, json }: Options,
+  { to, count: times, concurrency, json }: Options,
 ): Promise<Result[]> {
   const results: Result[] = []
-  const queue = jobs.values()
+  const total = captures.length * times
+  const queue = repeat(captures, times)
   const progress = startProgress('replaying', json === true)
 
   async function work(): Promise<void> {
     for (const job of queue) {
       const result = await sendOne(job, write, to)
       results.push(result)
-      progress.update(`replaying, ${results.length} of ${jobs.length}`)
+      progress.update(`replaying, ${results.length} of ${total}`)
       if (json) continue
       progress.clear()
       tell(result)
@@ -108,6 +108,11 @@ async function sendAll(
     progress.stop()
   }
   return results
+}
+
+/** Each so many times in a row. */
+function* repeat(captures: readonly CaptureFile[], times: number): Generator<CaptureFile> {
+  for (const capture of captures) for (let time = 0; time < times; time++) yield capture
 }
 
 /** One that fails does not keep the others from being sent. */
