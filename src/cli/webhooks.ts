@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { type Answer, notFound, type ServiceClient } from './client.ts'
+import { paint, print } from './output.ts'
 import { printable } from './printable.ts'
 import { toRecord } from './values.ts'
 
@@ -74,4 +75,17 @@ export function toRow({ folderName, serviceName, serviceType, ...webhook }: List
   const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
   const key = signatureKey ? '***' : 'none'
   return [service, id, name, changeTypes.join(','), active === false ? 'no' : 'yes', key, hookUrl].map(text)
+}
+
+/** Tells what became of a webhook, and what of its key. */
+export function tellWebhook(
+  what: string,
+  { id, name, hookUrl, changeTypes, active }: Answer,
+  key: string,
+): void {
+  print(`${paint.green(what)} ${text(name)} (${text(id)})`)
+  print(`  hookUrl      ${text(hookUrl)}`)
+  print(`  changeTypes  ${text(changeTypes)}`)
+  print(`  active       ${text(active)}`)
+  print(`  key          ${key}`)
 }
