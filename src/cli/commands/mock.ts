@@ -16,6 +16,16 @@ const SERVICES: SnapshotSeed['services'] = [
   { serviceName: 'Analysis', serviceType: 'GPServer' },
 ]
 
+const FIRST_STEPS = `A first webhook, and a delivery to it, from another shell:
+  $ geohook create Parcels.FeatureServer --name edits --hook-url http://127.0.0.1:3000/ --key-file key.txt
+  $ geohook trigger Parcels.FeatureServer FeaturesCreated
+
+A seed:
+  {"services": [{"serviceName": "Analysis", "serviceType": "GPServer"}],
+   "webhooks": [{"serviceName": "Parcels", "serviceType": "FeatureServer", "name": "edits",
+                 "hookUrl": "http://127.0.0.1:3000/", "signatureKey": "3f1c"}]}
+`
+
 /** `geohook mock`: the reference mock service, as a process. */
 export function createMockCommand(): Command {
   const command = new Command('mock')
@@ -32,6 +42,7 @@ export function createMockCommand(): Command {
     'geohook mock --port 0 --service-version 11.1 --json',
     'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
   ])
+  command.addHelpText('after', FIRST_STEPS)
   return command.action(mock)
 }
 
