@@ -22,6 +22,8 @@ export interface ServiceClient {
   post(path: string, form?: Record<string, string>): Promise<Answer>
   /** JSON, for what only a mock service has. */
   control(path: string, body: object): Promise<Answer>
+  /** Takes back what only a mock service has. */
+  remove(path: string): Promise<Answer>
 }
 
 const TOKEN_VARIABLE = 'GEOHOOK_TOKEN'
@@ -86,6 +88,7 @@ export async function createClient({
         new URLSearchParams({ ...form, f: 'json' }).toString(),
       ),
     control: (path, body) => ask('POST', path, 'application/json', JSON.stringify(body)),
+    remove: (path) => ask('DELETE', path, '', ''),
   }
 }
 

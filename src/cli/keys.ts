@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
 import { type CliError, usageError } from './exit.ts'
 import { addSecretOptions, findSecrets, type Secret, toText } from './secrets.ts'
@@ -49,10 +50,11 @@ export async function requireKey(options: KeyOptions): Promise<string> {
 }
 
 /** The keys as they are, with white space and all: `explain` finds out about that. */
-export async function requireRawKeys(options: KeyOptions): Promise<Buffer[]> {
+export async function requireRawKeys(options: KeyOptions): Promise<(string | Buffer)[]> {
   const found = await find(options)
   if (found.length === 0) throw noKey()
-  return found.map(({ bytes }) => bytes)
+  // As text where it is text: that one is blank can be seen of text only.
+  return found.map(({ bytes }) => (isUtf8(bytes) ? bytes.toString() : bytes))
 }
 
 const find = ({ key, keyEnv, keyFile }: KeyOptions): Promise<Secret[]> =>

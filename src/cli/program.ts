@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
+import { createCreateCommand } from './commands/create.ts'
 import { createDeleteCommand } from './commands/delete.ts'
 import { createDemoCommand } from './commands/demo.ts'
 import { createEditCommand } from './commands/edit.ts'
@@ -58,6 +59,7 @@ export function createProgram(): Command {
     createKeyCommand(),
     createMockCommand(),
     createListCommand(),
+    createCreateCommand(),
     createEditCommand(),
     createDeleteCommand(),
     createTriggerCommand(),

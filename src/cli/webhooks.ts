@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { type Answer, noService, notFound, type ServiceClient } from './client.ts'
+import { paint, print } from './output.ts'
 import { printable } from './printable.ts'
 import { toRecord } from './values.ts'
 
@@ -67,7 +68,8 @@ export const withoutKeys = (answer: Answer): Answer =>
   JSON.parse(JSON.stringify(answer, (name, value) => (SECRET.test(name) && value ? '***' : value)))
 
 /** One text of a webhook, as it may be printed. */
-export const text = (value: unknown): string => printable(String(value ?? ''))
+export const text = (value: unknown): string =>
+  printable(typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value ?? ''))
 
 export const WEBHOOK_COLUMNS = ['service', 'id', 'name', 'change types', 'active', 'key', 'hookUrl'] as const
 
@@ -77,4 +79,17 @@ export function toRow({ folderName, serviceName, serviceType, ...webhook }: List
   const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
   const key = signatureKey ? '***' : 'none'
   return [service, id, name, changeTypes.join(','), active === false ? 'no' : 'yes', key, hookUrl].map(text)
+}
+
+/** Tells what became of a webhook, and what of its key. */
+export function tellWebhook(
+  what: string,
+  { id, name, hookUrl, changeTypes, active }: Answer,
+  key: string,
+): void {
+  print(`${paint.green(what)} ${text(name)} (${text(id)})`)
+  print(`  hookUrl      ${text(hookUrl)}`)
+  print(`  changeTypes  ${text(changeTypes)}`)
+  print(`  active       ${text(active)}`)
+  print(`  key          ${key}`)
 }

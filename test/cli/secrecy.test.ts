@@ -61,6 +61,7 @@ const COMMANDS: Record<string, (url: string) => string[]> = {
   send: (url) => ['send', body, '--to', url],
   replay: (url) => ['replay', capture, '--to', url, '--resign'],
   explain: () => ['explain', capture],
+  create: (url) => ['create', 'P.GPServer', '--name', 'n', '--hook-url', url, '--url', url],
   edit: (url) => ['edit', 'Parcels.FeatureServer', 'edits', '--url', url],
 }
 
@@ -99,6 +100,7 @@ const MISPLACED: [string, string[], string][] = [
   ['the command', [KEY], 'unknown command\n'],
   ['a service', ['trigger', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
   ['the service of a list', ['list', KEY], 'service: give it as Parcels.FeatureServer'],
+  ['the service of a create', ['create', KEY], 'service: give it as Parcels.FeatureServer'],
   ['the service of an edit', ['edit', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
   ['the service of a delete', ['delete', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
   ['a word too many', ['sign', body, KEY], 'too many arguments'],

@@ -1,23 +1,48 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { createStateFile } from '../../src/cli/state-file.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openStateFile, type StateFile } from '../../src/cli/state-file.ts'
 import { createFolder } from '../helpers/cli.ts'
+import { startNode } from '../helpers/process.ts'
 
 const folder = createFolder()
+const opened: StateFile[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((file) => file.release()))
+})
+
+async function open(path: string): Promise<StateFile> {
+  const file = await openStateFile(path)
+  opened.push(file)
+  return file
+}
+
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
 describe('a state file', () => {
   it('is nothing until something was saved', async () => {
-    const file = createStateFile(join(folder.path, 'none.json'))
-    expect(await file.load()).toBeUndefined()
+    const path = join(folder.path, 'none.json')
+    const file = await open(path)
+    expect(file.content).toBeUndefined()
     await file.save({ a: 1 })
-    expect(await file.load()).toEqual({ a: 1 })
+    await file.release()
+    expect((await open(path)).content).toEqual({ a: 1 })
   })
 
   it('resolves a save only when its value, or a later one, is in the file', async () => {
     const path = join(folder.path, 'many.json')
-    const file = createStateFile(path)
+    const file = await open(path)
     const saves = Array.from({ length: 200 }, async (_, number) => {
       // Some come while a write is under way, some while none is.
       await new Promise((resolve) => setTimeout(resolve, number % 20))
@@ -39,7 +64,7 @@ describe('a state file', () => {
 
   it('is whole at every moment, also while it is written', async () => {
     const path = join(folder.path, 'large.json')
-    const file = createStateFile(path)
+    const file = await open(path)
     const text = 'x'.repeat(4_000_000)
     await file.save({ number: 0, text })
     let isDone = false
@@ -63,23 +88,56 @@ describe('a state file', () => {
     // One that a process left when it died.
     writeFileSync(`${path}.tmp`, '{"half":')
     chmodSync(`${path}.tmp`, 0o644)
-    await createStateFile(path).save({ whole: true })
+    const file = await open(path)
+    await file.save({ whole: true })
+    await file.release()
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(readdirSync(join(folder.path, 'private'))).toEqual(['state.json'])
   })
 
   it('that is damaged is an error, and stays as it is', async () => {
     const path = folder.file('damaged.json', '{"webhooks": [')
-    await expect(createStateFile(path).load()).rejects.toMatchObject({ exitCode: 2 })
+    await expect(open(path)).rejects.toMatchObject({ exitCode: 2 })
     expect(readFileSync(path, 'utf8')).toBe('{"webhooks": [')
+    expect(existsSync(`${path}.lock`)).toBe(false)
   })
 
   it('goes on after a write that failed', async () => {
-    const path = join(folder.path, 'later', 'state.json')
-    const file = createStateFile(path)
+    const later = join(folder.path, 'later')
+    mkdirSync(later)
+    const path = join(later, 'state.json')
+    const file = await open(path)
+    rmSync(later, { recursive: true })
     await expect(file.save({ a: 1 })).rejects.toMatchObject({ exitCode: 2 })
-    mkdirSync(join(folder.path, 'later'))
+    mkdirSync(later)
     await file.save({ a: 2 })
     expect(read(path)).toEqual({ a: 2 })
+  })
+
+  it("is one process's alone, until it is released or that process has died", async () => {
+    const path = join(folder.path, 'shared.json')
+    const script = `import('${new URL('../../src/cli/lock.ts', import.meta.url).pathname}')
+      .then(({ lock }) => lock(${JSON.stringify(path)}))
+      .then(() => { console.log('locked'); setInterval(() => {}, 1000) })`
+    const other = startNode(['--import', 'tsx', '--input-type=module', '--eval', script])
+    await other.printed(/locked/)
+    await expect(open(path)).rejects.toMatchObject({
+      exitCode: 2,
+      message: `${path} is in use by the process ${other.child.pid}`,
+    })
+    await other.stop('SIGKILL')
+    await (await open(path)).save({ a: 1 })
+    expect(read(path)).toEqual({ a: 1 })
+  })
+
+  it('behind a symbolic link is kept where it is, and none beside it is followed', async () => {
+    const real = folder.file('real.json', '{}')
+    const victim = folder.file('victim.txt', 'mine')
+    const link = join(folder.path, 'link.json')
+    symlinkSync(real, link)
+    symlinkSync(victim, `${real}.tmp`)
+    await (await open(link)).save({ a: 1 })
+    expect([read(real), readFileSync(victim, 'utf8')]).toEqual([{ a: 1 }, 'mine'])
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
   })
 })

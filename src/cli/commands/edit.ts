@@ -1,29 +1,22 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from '../client.ts'
 import { usageError } from '../exit.ts'
 import { addExamples } from '../help.ts'
-import { addNewKeyOptions, type KeyOptions, namesKey, requireKey } from '../keys.ts'
-import { paint, print, printJson } from '../output.ts'
+import { printJson } from '../output.ts'
 import { withProgress } from '../progress.ts'
-import { collect, httpUrl } from '../values.ts'
+import { httpUrl } from '../values.ts'
+import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from '../webhook-options.ts'
 import {
   findWebhook,
   listWebhooks,
   type ServicePath,
   servicePath,
-  text,
+  tellWebhook,
   webhooksPath,
   withoutKeys,
 } from '../webhooks.ts'
 
-interface Options extends ClientOptions, KeyOptions {
-  name?: string
-  hookUrl?: URL
-  changeTypes?: string[]
-  active?: 'true' | 'false'
-  contentType?: string
-  payloadFormat?: string
-  schedule?: string
+interface Options extends ClientOptions, WebhookOptions {
   json?: true
 }
 
@@ -39,27 +32,15 @@ export function createEditCommand(): Command {
     .argument('<webhook>', 'its id or its name')
     .option('--name <text>', 'the new name')
     .option('--hook-url <url>', 'the new payload URL', httpUrl)
-    .option(
-      '--change-types <names>',
-      'the new triggers, with commas between them; repeat it for more',
-      collect,
-    )
-    .addOption(new Option('--active <boolean>', 'whether it fires').choices(['true', 'false']))
-    .addOption(
-      new Option('--content-type <type>', 'what it sends').choices([
-        'application/json',
-        'application/x-www-form-urlencoded',
-      ]),
-    )
-    .addOption(new Option('--payload-format <name>', 'how it writes JSON').choices(['json', 'pjson']))
-    .option('--schedule <json>', 'its scheduleInfo, or the members of it that change')
-  addNewKeyOptions(addClientOptions(command)).option('--json', 'print JSON')
+  addClientOptions(
+    addWebhookOptions(command, 'the new triggers, with commas between them; repeat it for more'),
+  ).option('--json', 'print JSON')
   addExamples(command, [
     "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
     "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
   ])
   return command.action(async (service: ServicePath, idOrName: string, options: Options) => {
-    const changes = await readChanges(options)
+    const changes = await readWebhookOptions(options)
     if (Object.keys(changes).length === 0) {
       throw usageError('there is nothing to change', 'Give --name, --hook-url, --key-file or another option.')
     }
@@ -67,12 +48,8 @@ export function createEditCommand(): Command {
     const edited = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
       edit(client, service, idOrName, changes),
     )
-    if (options.json) return printJson(withoutKeys(edited))
-    print(`${paint.green('edited')} ${text(edited.name)} (${text(edited.id)})`)
-    print(`  hookUrl      ${text(edited.hookUrl)}`)
-    print(`  changeTypes  ${text(edited.changeTypes)}`)
-    print(`  active       ${text(edited.active)}`)
-    print(`  key          ${'signatureKey' in changes ? 'changed' : 'as it was'}`)
+    if (options.json) printJson(withoutKeys(edited))
+    else tellWebhook('edited', edited, 'signatureKey' in changes ? 'changed' : 'as it was')
   })
 }
 
@@ -87,34 +64,4 @@ async function edit(
   const required: Record<string, string> = { name, hookUrl }
   if (service.serviceType === 'FeatureServer') required.changeTypes = JSON.stringify(changeTypes)
   return client.post(`${webhooksPath(service)}/${encodeURIComponent(id)}/edit`, { ...required, ...changes })
-}
-
-async function readChanges(options: Options): Promise<Record<string, string>> {
-  const { name, hookUrl, changeTypes, active, contentType, payloadFormat, schedule } = options
-  if (schedule !== undefined) requireJsonObject(schedule)
-  const signatureKey = namesKey(options) ? await requireKey(options) : undefined
-  const changes = {
-    name,
-    hookUrl: hookUrl?.href,
-    changeTypes: changeTypes && JSON.stringify(changeTypes.flatMap((names) => names.split(','))),
-    active,
-    contentType,
-    payloadFormat,
-    scheduleInfo: schedule,
-    signatureKey,
-  }
-  return Object.fromEntries(
-    Object.entries(changes).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
-}
-
-function requireJsonObject(json: string): void {
-  try {
-    const value: unknown = JSON.parse(json)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
-  } catch {}
-  throw usageError(
-    '--schedule must be a JSON object',
-    `For example '{"recurrenceInfo":{"interval":30,"frequency":"second"}}'.`,
-  )
 }

@@ -61,6 +61,7 @@ export function createExplainCommand(): Command {
     const signatureHeader =
       options.signatureHeader ?? (options.profile === 'arcgis' ? arcgis.signatureHeader : undefined)
     const requests = await readRequests(paths, options)
+    requests.forEach(requireExplainable)
     const diagnoses: Explained[] = []
     await withProgress('explaining', options.json === true, async (progress) => {
       for (const { file, headers, body } of requests) {
@@ -84,6 +85,15 @@ async function readRequests(paths: readonly string[], { body, header }: Options)
   }
   if (paths.length > 0) throw usageError('give either captures or --body')
   return [{ file: body, headers: header ?? [], body: await readInput(body) }]
+}
+
+/** Explaining takes many copies of a body. */
+const MAX_EXPLAINED = 8 * 1024 * 1024
+
+/** @throws {CliError} exit code 2 */
+function requireExplainable({ file, body }: Request): void {
+  if (body.length > MAX_EXPLAINED)
+    throw usageError(`${file}: a body of more than 8 MiB cannot be explained`, 'Take a smaller delivery.')
 }
 
 /** The evidence names headers and fields of the request, which a stranger may have chosen. */

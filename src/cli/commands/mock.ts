@@ -1,12 +1,13 @@
 import { Command } from 'commander'
-import type { MockService, Notice, SnapshotSeed, TokenUser } from '../../mock/index.ts'
+import type { MockService, Notice, Snapshot, SnapshotSeed, TokenUser } from '../../mock/index.ts'
 import { type CliError, toCliError, usageError } from '../exit.ts'
 import { readJson } from '../files.ts'
 import { addExamples } from '../help.ts'
 import { tellNotice, tellStart } from '../mock-report.ts'
+import { printError } from '../output.ts'
 import { type Progress, startProgress } from '../progress.ts'
 import { toPortError, untilStopped } from '../server.ts'
-import { createStateFile } from '../state-file.ts'
+import { openStateFile, type StateFile } from '../state-file.ts'
 import { toRecord } from '../values.ts'
 import { addMockOptions, type MockOptions, toServiceOptions } from './mock-options.ts'
 
@@ -15,6 +16,16 @@ const SERVICES: SnapshotSeed['services'] = [
   { serviceName: 'Parcels', serviceType: 'FeatureServer' },
   { serviceName: 'Analysis', serviceType: 'GPServer' },
 ]
+
+const FIRST_STEPS = `A first webhook, and a delivery to it, from another shell:
+  $ geohook create Parcels.FeatureServer --name edits --hook-url http://127.0.0.1:3000/ --key-file key.txt
+  $ geohook trigger Parcels.FeatureServer FeaturesCreated
+
+A seed:
+  {"services": [{"serviceName": "Analysis", "serviceType": "GPServer"}],
+   "webhooks": [{"serviceName": "Parcels", "serviceType": "FeatureServer", "name": "edits",
+                 "hookUrl": "http://127.0.0.1:3000/", "signatureKey": "3f1c"}]}
+`
 
 /** `geohook mock`: the reference mock service, as a process. */
 export function createMockCommand(): Command {
@@ -32,39 +43,58 @@ export function createMockCommand(): Command {
     'geohook mock --port 0 --service-version 11.1 --json',
     'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
   ])
+  command.addHelpText('after', FIRST_STEPS)
   return command.action(mock)
 }
 
 async function mock(options: MockOptions): Promise<void> {
-  const { seed: seedFile, state: stateFile, quiet = false, json = false } = options
-  const state = stateFile === undefined ? undefined : createStateFile(stateFile)
-  const saved = await state?.load()
+  const state = options.state === undefined ? undefined : await openStateFile(options.state)
+  try {
+    await run(await createService(options, state), state, options)
+  } finally {
+    await state?.release()
+  }
+}
+
+async function createService(options: MockOptions, state: StateFile | undefined): Promise<MockService> {
+  const { seed: seedFile, state: stateFile, json = false } = options
   const seed: SnapshotSeed = seedFile === undefined ? { services: SERVICES } : await readSeed(seedFile)
   const users = options.users === undefined ? undefined : await readJson(options.users)
   const { createMockService, tokens } = await import('../../mock/index.ts')
   const auth =
     users === undefined ? undefined : ofFile(options.users, () => tokens({ users: users as TokenUser[] }))
   const { services, webhooks, settings } = seed
-  const create = (): MockService =>
-    createMockService({
-      ...toServiceOptions(options),
-      // To begin with, and what a reset goes back to.
-      services,
-      webhooks,
-      settings,
-      auth,
-      save: state?.save,
-    })
-  const service = ofFile(seedFile, create)
-  // The service checks the files as a whole.
-  ofFile(seedFile, () => service.restore(seed))
-  if (saved !== undefined) ofFile(stateFile, () => service.restore(saved as SnapshotSeed))
+  const save = async (snapshot: Snapshot): Promise<void> => {
+    try {
+      await state?.save(snapshot)
+    } catch (error) {
+      printError(toCliError(error), json) // whoever made the change is told, too
+      throw error
+    }
+  }
+  const service = ofFile(seedFile, () =>
+    // The services and webhooks of the seed are what a reset goes back to.
+    createMockService({ ...toServiceOptions(options), services, webhooks, settings, auth, save }),
+  )
+  // The service checks the files as a whole, before it changes or saves anything.
+  if (state?.content === undefined) ofFile(seedFile, () => service.restore(seed))
+  else ofFile(stateFile, () => service.restore(state.content as SnapshotSeed))
+  return service
+}
+
+async function run(
+  service: MockService,
+  state: StateFile | undefined,
+  { port, ...options }: MockOptions,
+): Promise<void> {
+  const quiet = options.quiet === true
+  const json = options.json === true
   // Before anybody is told that it listens, and may want to stop it.
   const stopped = untilStopped()
   let ending: Progress | undefined
   try {
-    await service.listen(options.port).catch((error) => {
-      throw toPortError(error, options.port, '127.0.0.1')
+    await service.listen(port).catch((error) => {
+      throw toPortError(error, port, '127.0.0.1')
     })
     // From the start, so that ids that were made here are the same after a restart.
     await state?.save(service.snapshot())

@@ -1,7 +1,16 @@
-import { Command } from 'commander'
-import { addClientOptions, type ClientOptions, createClient } from '../client.ts'
-import { EXIT } from '../exit.ts'
+import { Command, Option } from 'commander'
+import type { FaultName } from '../../mock/index.ts'
+import {
+  type Answer,
+  addClientOptions,
+  type ClientOptions,
+  createClient,
+  noService,
+  type ServiceClient,
+} from '../client.ts'
+import { EXIT, usageError } from '../exit.ts'
 import { addExamples } from '../help.ts'
+import { CHANGE_TYPES, FAULT_NAMES, JOB_ENDS } from '../names.ts'
 import { paint, print, printJson } from '../output.ts'
 import { withProgress } from '../progress.ts'
 import { toRecord, wholeNumber } from '../values.ts'
@@ -11,6 +20,8 @@ interface Options extends ClientOptions {
   jobId?: string
   taskName?: string
   layer?: number[]
+  fault?: FaultName
+  delay?: number
   wait: boolean
   json?: true
 }
@@ -44,24 +55,62 @@ export function createTriggerCommand(): Command {
     .option('--job-id <id>', 'geoprocessing: the job that ended')
     .option('--task-name <name>', 'geoprocessing: its task')
     .option('--layer <n>', 'the layer in which it happens; repeat it for more', layer)
+    .addOption(
+      new Option('--fault <name>', 'what is to go wrong with the next delivery, and with no other').choices(
+        FAULT_NAMES,
+      ),
+    )
+    .option('--delay <ms>', 'with --fault: its delay, in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
   addClientOptions(command).option('--json', 'print JSON')
   addExamples(command, [
     'geohook trigger Parcels.FeatureServer FeaturesCreated',
     'geohook trigger Analysis.GPServer esriJobSucceeded --job-id j42',
+    'geohook trigger Parcels.FeatureServer FeaturesCreated --fault delayed --delay 2000',
   ])
+  command.addHelpText(
+    'after',
+    [
+      'Change types of a feature service:',
+      ...CHANGE_TYPES.map((name) => `  ${name}`),
+      '',
+      'Ends of a job of a geoprocessing service:',
+      ...JOB_ENDS.map((name) => `  ${name}`),
+    ].join('\n'),
+  )
   return command.action(async (service: ServicePath, changeTypes: string[], options: Options) => {
     const { jobId, taskName, layer: layerIds, wait } = options
+    if (options.delay !== undefined && !options.fault) throw usageError('--delay goes with --fault')
     const client = await createClient(options)
     const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
     const { deliveries } = await withProgress('waiting for the answers', options.json === true, () =>
-      client.control('/_mock/trigger', { events, wait }),
+      withFault(client, options, () => client.control('/_mock/trigger', { events, wait })),
     )
-    const attempts = Array.isArray(deliveries) ? deliveries.flatMap((one) => toAttempt(one) ?? []) : []
+    if (!Array.isArray(deliveries)) throw noService('the answer has no deliveries')
+    const attempts = deliveries.flatMap((one) => toAttempt(one) ?? [])
     if (options.json) printJson({ attempts })
     else tell(attempts, wait)
     if (!areAllAnswered(attempts)) process.exitCode = EXIT.no
   })
+}
+
+/** Sets the fault for one delivery, and takes it back where there was none. Without a wait, it may be yet to come. */
+async function withFault(
+  client: ServiceClient,
+  { fault, delay, wait }: Options,
+  trigger: () => Promise<Answer>,
+): Promise<Answer> {
+  if (!fault) return trigger()
+  const { id } = await client.control('/_mock/faults', { fault, delay, times: 1 })
+  let isSent = false
+  try {
+    const answer = await trigger()
+    isSent = !wait || (Array.isArray(answer.deliveries) && answer.deliveries.length > 0)
+    return answer
+  } finally {
+    // What is wrong is said by the trigger, and a fault that is gone was used.
+    if (!isSent) await client.remove(`/_mock/faults/${encodeURIComponent(String(id))}`).catch(() => {})
+  }
 }
 
 function toAttempt(value: unknown): Attempt | undefined {
