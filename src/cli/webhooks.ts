@@ -68,8 +68,10 @@ export const withoutKeys = (answer: Answer): Answer =>
   JSON.parse(JSON.stringify(answer, (name, value) => (SECRET.test(name) && value ? '***' : value)))
 
 /** One text of a webhook, as it may be printed. */
-export const text = (value: unknown): string =>
-  printable(typeof value === 'object' ? (JSON.stringify(value) ?? '') : String(value ?? ''))
+export function text(value: unknown): string {
+  if (Array.isArray(value)) return value.map(text).join(',')
+  return printable(typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
+}
 
 export const WEBHOOK_COLUMNS = ['service', 'id', 'name', 'change types', 'active', 'key', 'hookUrl'] as const
 
