@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { MockServiceOptions, SignatureOptions } from '../../mock/index.ts'
+import type { MockServiceOptions } from '../../mock/index.ts'
 import { collect, headerName, port, wholeNumber } from '../values.ts'
 
 type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
@@ -87,6 +87,7 @@ function addDeliveryOptions(command: Command): void {
 /** What the options say of the service, without what is in files. */
 export function toServiceOptions(options: MockOptions): MockServiceOptions {
   const { dialect, gather, omitted, changesUrl, fanOut, concurrency } = options
+  const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
   return {
     version: options.serviceVersion,
     dialect,
@@ -97,13 +98,6 @@ export function toServiceOptions(options: MockOptions): MockServiceOptions {
     changesUrl,
     fanOut,
     concurrency,
-    signature: toSignature(options),
+    signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
   }
-}
-
-/** Only what was given: what is there as undefined would take the place of what the dialect does. */
-function toSignature(options: MockOptions): SignatureOptions {
-  const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
-  const signature = { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload }
-  return Object.fromEntries(Object.entries(signature).filter(([, value]) => value !== undefined))
 }
