@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { MockServiceOptions } from '../../mock/index.ts'
+import type { MockServiceOptions, SignatureOptions } from '../../mock/index.ts'
 import { collect, headerName, port, wholeNumber } from '../values.ts'
 
 type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
