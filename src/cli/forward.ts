@@ -45,3 +45,11 @@ export const toBadGateway = (outcome: Outcome): Outcome => ({
   headers: { 'content-type': 'application/problem+json', 'retry-after': '5' },
   body: JSON.stringify({ title: 'Bad gateway', status: 502, code: 'target_unreachable' }),
 })
+
+/** Whether a delivery that is passed on would come back. */
+export function comesBack(to: URL, own: string): boolean {
+  const { hostname, port } = new URL(own)
+  const names =
+    hostname === '0.0.0.0' || hostname.startsWith('127.') ? ['localhost', '127.0.0.1', hostname] : [hostname]
+  return names.includes(to.hostname) && (to.port || '80') === (port || '80')
+}

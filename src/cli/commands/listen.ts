@@ -3,6 +3,7 @@ import { Command, Option } from 'commander'
 import { arcgis, createReceiver, type SignatureEncoding, service } from '../../index.ts'
 import { requireFolder, saveCapture } from '../captures.ts'
 import { EXIT, usageError } from '../exit.ts'
+import { comesBack } from '../forward.ts'
 import { addExamples } from '../help.ts'
 import { addKeyOptions, type KeyOptions, readKeys, requireKeys } from '../keys.ts'
 import { profileOption } from '../options.ts'
@@ -111,7 +112,7 @@ async function listen(options: Options): Promise<void> {
   const url = server.url + (path ?? '/')
   if (options.json) printJson({ event: 'listening', url }, 0)
   else print(`listening on ${paint.bold(url)}${paint.dim(' (Ctrl-C ends it)')}`)
-  if (forwardTo && isSame(forwardTo, server.url)) {
+  if (forwardTo && comesBack(forwardTo, server.url)) {
     await server.close()
     throw usageError(
       '--forward-to is the address that it listens on',
@@ -192,12 +193,4 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
       return undefined
     }
   }
-}
-
-/** Whether a delivery that is passed on would come back. */
-function isSame(to: URL, own: string): boolean {
-  const { hostname, port } = new URL(own)
-  const names =
-    hostname === '0.0.0.0' || hostname.startsWith('127.') ? ['localhost', '127.0.0.1', hostname] : [hostname]
-  return names.includes(to.hostname) && (to.port || '80') === (port || '80')
 }

@@ -111,7 +111,7 @@ describe('save', () => {
   it('that fails is said, without what went wrong inside', async () => {
     const service = await start(undefined, {
       save: async () => {
-        throw new Error('ENOSPC /home/alice/state.json')
+        throw new Error('ENOSPC state.json')
       },
     })
     const { status, body } = await post(service, EDIT, same(FEATURE))
