@@ -210,6 +210,15 @@ describe('geohook listen', () => {
   })
 })
 
+it('a mock that cannot start leaves no state: it would take the place of the seed from then on', async () => {
+  const taken = await startRaw('')
+  const state = join(folder.path, 'never.json')
+  const ran = await geohook(['mock', '--port', new URL(taken.url).port, '--state', state])
+  await taken.close()
+  expect(ran.code).toBe(2)
+  expect(readdirSync(folder.path).filter((name) => name.startsWith('never'))).toEqual([])
+})
+
 describe('wrong usage', () => {
   it.each([
     ['a second reader of the standard input', ['sign', '-', '--key-file', '-'], 'it can be read only once'],

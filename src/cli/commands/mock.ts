@@ -49,14 +49,25 @@ export function createMockCommand(): Command {
 
 async function mock(options: MockOptions): Promise<void> {
   const state = options.state === undefined ? undefined : await openStateFile(options.state)
+  // A start that fails leaves no state behind: it would take the place of the seed from then on.
+  const saving = { isOn: false }
   try {
-    await run(await createService(options, state), state, options)
+    await run(await createService(options, state, saving), state, saving, options)
   } finally {
     await state?.release()
   }
 }
 
-async function createService(options: MockOptions, state: StateFile | undefined): Promise<MockService> {
+/** Whether changes are saved yet. */
+interface Saving {
+  isOn: boolean
+}
+
+async function createService(
+  options: MockOptions,
+  state: StateFile | undefined,
+  saving: Saving,
+): Promise<MockService> {
   const { seed: seedFile, state: stateFile, json = false } = options
   const seed: SnapshotSeed = seedFile === undefined ? { services: SERVICES } : await readSeed(seedFile)
   const users = options.users === undefined ? undefined : await readJson(options.users)
@@ -65,6 +76,7 @@ async function createService(options: MockOptions, state: StateFile | undefined)
     users === undefined ? undefined : ofFile(options.users, () => tokens({ users: users as TokenUser[] }))
   const { services, webhooks, settings } = seed
   const save = async (snapshot: Snapshot): Promise<void> => {
+    if (!saving.isOn) return
     try {
       await state?.save(snapshot)
     } catch (error) {
@@ -85,6 +97,7 @@ async function createService(options: MockOptions, state: StateFile | undefined)
 async function run(
   service: MockService,
   state: StateFile | undefined,
+  saving: Saving,
   { port, ...options }: MockOptions,
 ): Promise<void> {
   const quiet = options.quiet === true
@@ -96,6 +109,7 @@ async function run(
     await service.listen(port).catch((error) => {
       throw toPortError(error, port, '127.0.0.1')
     })
+    saving.isOn = true
     // From the start, so that ids that were made here are the same after a restart.
     await state?.save(service.snapshot())
     const tell = (notice: Notice): void => {
