@@ -1,5 +1,16 @@
 /** The rooms, in the order in which they may be used: a room imports from the rooms before it, and from no other. */
-const ROOMS = ['errors', 'signature', 'payload', 'receiver', 'inbox', 'adapters', 'testing', 'mock', 'cli']
+const ROOMS = [
+  'errors',
+  'signature',
+  'payload',
+  'receiver',
+  'inbox',
+  'otel',
+  'adapters',
+  'testing',
+  'mock',
+  'cli',
+]
 
 const pathOf = (room) => (room === 'errors' ? '^src/errors\\.ts$' : `^src/${room}/`)
 

@@ -1,15 +1,7 @@
 import { rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
-
-/** What users import. */
-const entry = {
-  index: 'src/index.ts',
-  node: 'src/adapters/node.ts',
-  express: 'src/adapters/express.ts',
-  testing: 'src/testing/index.ts',
-  mock: 'src/mock/index.ts',
-}
+import entry from './entries.json' with { type: 'json' }
 
 const withTypes = !process.argv.includes('--no-dts')
 

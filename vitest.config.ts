@@ -1,17 +1,17 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import entries from './entries.json' with { type: 'json' }
 
-const source = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Tests import the package by its names, and get its source. */
-const alias = (platform: 'node' | 'web') => ({
-  '#hmac': source(`signature/hmac.${platform}.ts`),
-  'geohook/express': source('adapters/express.ts'),
-  'geohook/node': source('adapters/node.ts'),
-  'geohook/testing': source('testing/index.ts'),
-  'geohook/mock': source('mock/index.ts'),
-  geohook: source('index.ts'),
-})
+const alias = (platform: 'node' | 'web') => [
+  { find: '#hmac', replacement: source(`src/signature/hmac.${platform}.ts`) },
+  ...Object.entries(entries).map(([name, path]) => ({
+    find: name === 'index' ? /^geohook$/ : `geohook/${name}`,
+    replacement: source(path),
+  })),
+]
 
 export default defineConfig({
   test: {
