@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { arcgis, createReceiver, type Delivery, type Receiver, type ReceiverOptions } from 'geohook'
 import { afterEach, describe, expect, it } from 'vitest'
 import { answerOf, begin, raw, type Sent, send } from '../helpers/http.ts'
-import type { Mounted } from '../helpers/mounts.ts'
+import type { Mount, Mounted } from '../helpers/mounts.ts'
 import { createRecorder, type Recorder } from '../helpers/recorder.ts'
 
 const signatureKey = 'parcels2026'
@@ -18,7 +18,7 @@ const signed = (body: Uint8Array | string, headers: Sent['headers'] = {}): Sent 
 })
 
 /** What every adapter does alike. Each case runs against a real server on a real socket. */
-export function adapterContract(name: string, mount: (receiver: Receiver) => Promise<Mounted>): void {
+export function adapterContract(name: string, mount: Mount): void {
   describe(name, () => {
     const open: Mounted[] = []
     afterEach(async () => {

@@ -11,8 +11,12 @@ import { webhook as nodeWebhook } from 'geohook/node'
 /** A receiver behind a real socket. */
 export interface Mounted {
   url: string
+  /** The host reads the whole body before it calls the receiver, within its own limits: Lambda, Azure, Google Cloud. */
+  hostReadsBody?: boolean
   close(): Promise<void>
 }
+
+export type Mount = (receiver: Receiver) => Promise<Mounted>
 
 export async function listen(listener: RequestListener): Promise<Mounted> {
   const server = createServer(listener).listen(0, '127.0.0.1')
@@ -28,7 +32,7 @@ export async function listen(listener: RequestListener): Promise<Mounted> {
 }
 
 /** Every way to mount a receiver. A new adapter joins by one line. */
-export const MOUNTS: Record<string, (receiver: Receiver) => Promise<Mounted>> = {
+export const MOUNTS: Record<string, Mount> = {
   'node:http': (receiver) => listen(nodeWebhook(receiver)),
   'Express 5': (receiver) => listen(express().all('/hook', expressWebhook(receiver))),
   'Express 4': (receiver) => listen(express4().all('/hook', expressWebhook(receiver))),
