@@ -1,0 +1,118 @@
+import { expect } from 'vitest'
+import { send } from '../../helpers/http.ts'
+import { deliveriesOf, linesOf } from '../subject.ts'
+import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.ts'
+
+const everyByte = Buffer.concat([
+  Buffer.from('{"a":"'),
+  Buffer.from(Array.from({ length: 256 }, (_, i) => i)),
+  Buffer.from('"}'),
+])
+
+const kept = (which: string, ...bodies: string[]): ContractCase => ({
+  name: `keeps ${which} as it came`,
+  async run(start) {
+    const subject = await start('plain')
+    for (const body of bodies) {
+      expect((await send(subject.url, signed(body))).status).toBe(200)
+      expect((await deliveriesOf(subject)).at(-1)?.rawBody).toBe(Buffer.from(body).toString('hex'))
+    }
+  },
+})
+
+const refused = (
+  which: string,
+  body: string,
+  type: string | undefined,
+  status: number,
+  code: NonNullable<ContractCase['codes']>[number],
+): ContractCase => ({
+  name: `refuses ${which}, though it is signed: ${status}`,
+  codes: [code],
+  async run(start) {
+    const subject = await start('plain')
+    const headers = { 'x-service': signatureOf(body), ...(type ? { 'content-type': type } : {}) }
+    const answer = await send(subject.url, { headers, body })
+    expect([answer.status, JSON.parse(answer.text).code]).toEqual([status, code])
+    expect(await linesOf(subject)).toEqual([`refused ${code}`])
+  },
+})
+
+const ofLength = (length: number): string => JSON.stringify({ a: 'x'.repeat(length - 8) })
+
+/** The signature covers the bytes, so the bytes must come through. */
+export const BYTES: readonly ContractCase[] = [
+  {
+    name: 'verifies and keeps all 256 byte values',
+    codes: ['payload_malformed'],
+    async run(start) {
+      const subject = await start('plain')
+      // The signature is right, and only then it turns out not to be UTF-8.
+      expect((await send(subject.url, signed(everyByte))).text).toContain('payload_malformed')
+      expect((await subject.entries()).at(-1)?.body).toBe(everyByte.toString('hex'))
+      const other = everyByte.map((byte) => byte & 0x7f)
+      expect((await send(subject.url, { ...signed(everyByte), body: other })).status).toBe(401)
+    },
+  },
+  kept('a byte order mark', '\ufeff{"a":1}'),
+  kept('line ends', '{"a":1,\r\n"b":2}\r\n', '{"a":1}\n', '{"a":1}\r'),
+  kept('what a parser would write differently', '{"a": 1.0, "b":"\\u00e9\\/"}', '{"a":1,"a":2}', '[]'),
+  {
+    name: 'takes pieces without a content-length, cut anywhere',
+    async run(start) {
+      const subject = await start('plain')
+      const chunks = [...Buffer.from('{"a":"\u00e9\u{1f30d}"}')].map((byte) => Buffer.from([byte]))
+      const { headers = {} } = signed(Buffer.concat(chunks))
+      expect((await send(subject.url, { headers, chunks })).status).toBe(200)
+      expect((await deliveriesOf(subject))[0]?.payload).toEqual({ a: '\u00e9\u{1f30d}' })
+    },
+  },
+  ...[
+    { name: 'one byte under the limit', length: 999, status: 200 },
+    { name: 'exactly the limit', length: 1000, status: 200 },
+    { name: 'one byte over the limit', length: 1001, status: 413 },
+  ].map(
+    ({ name, length, status }): ContractCase => ({
+      name: `answers ${name} with ${status}, with and without a content-length`,
+      codes: status === 413 ? ['body_too_large'] : [],
+      async run(start) {
+        const subject = await start('limited')
+        const body = ofLength(length)
+        expect(body.length).toBe(length)
+        expect((await send(subject.url, signed(body))).status).toBe(status)
+        const { headers = {} } = signed(body)
+        expect(
+          (await send(subject.url, { headers, chunks: [body.slice(0, 400), body.slice(400)] })).status,
+        ).toBe(status)
+        const refusals = (await linesOf(subject)).filter((line) => line === 'refused body_too_large')
+        expect(refusals.length).toBe(status === 413 ? 2 : 0)
+      },
+    }),
+  ),
+  refused('another media type', BODY, 'text/plain', 415, 'content_type_unsupported'),
+  refused('no media type', BODY, undefined, 415, 'content_type_unsupported'),
+  refused('half a JSON', '{"a":', JSON_TYPE, 400, 'payload_malformed'),
+  refused('an empty body', '', JSON_TYPE, 400, 'payload_malformed'),
+  refused('a bad form', 'a=%zz', 'application/x-www-form-urlencoded', 400, 'payload_malformed'),
+  {
+    name: 'refuses a media type that is none: 401 without a signature, 415 with one',
+    async run(start) {
+      const subject = await start('plain')
+      const type = { 'content-type': 'json; charset' }
+      expect((await send(subject.url, { headers: type, body: BODY })).status).toBe(401)
+      expect((await send(subject.url, signed(BODY, type))).status).toBe(415)
+    },
+  },
+  {
+    name: 'refuses compressed bodies before it reads them: 415',
+    codes: ['content_encoding_unsupported'],
+    async run(start) {
+      const subject = await start('plain')
+      for (const encoding of ['gzip', 'br', 'GZIP', 'identity, gzip']) {
+        expect((await send(subject.url, signed(BODY, { 'content-encoding': encoding }))).status).toBe(415)
+      }
+      expect(await linesOf(subject)).toEqual(Array(4).fill('refused content_encoding_unsupported'))
+      expect((await send(subject.url, signed(BODY, { 'content-encoding': 'identity' }))).status).toBe(200)
+    },
+  },
+]

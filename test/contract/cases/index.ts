@@ -1,0 +1,34 @@
+import type { ErrorCode } from 'geohook'
+import { BYTES } from './bytes.ts'
+import type { ContractCase } from './case.ts'
+import { METHODS } from './methods.ts'
+import { OUTCOMES } from './outcomes.ts'
+import { SIGNATURES } from './signatures.ts'
+import { UPLOADS } from './uploads.ts'
+
+/** The contract: what a receiver does alike in every framework and on every runtime. */
+export const CASES: readonly ContractCase[] = [...OUTCOMES, ...SIGNATURES, ...BYTES, ...UPLOADS, ...METHODS]
+
+/** Every code; a new one does not compile until it is here, and then needs a case. */
+export const CODES: Record<Exclude<ErrorCode, 'config_invalid'>, true> = {
+  signature_missing: true,
+  signature_malformed: true,
+  signature_mismatch: true,
+  key_unknown: true,
+  key_unavailable: true,
+  delivery_stale: true,
+  delivery_in_progress: true,
+  handler_failed: true,
+  inbox_unavailable: true,
+  receiver_closed: true,
+  body_too_large: true,
+  body_timeout: true,
+  body_aborted: true,
+  body_already_parsed: true,
+  content_encoding_unsupported: true,
+  content_type_unsupported: true,
+  payload_malformed: true,
+  payload_invalid: true,
+  method_not_allowed: true,
+  handshake_invalid: true,
+}

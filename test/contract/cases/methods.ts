@@ -1,0 +1,53 @@
+import { createHmac } from 'node:crypto'
+import { expect } from 'vitest'
+import { send } from '../../helpers/http.ts'
+import { linesOf } from '../subject.ts'
+import { BODY, type ContractCase, JSON_TYPE } from './case.ts'
+
+const KEY = 'parcels2026'
+
+const refused = (method: string): ContractCase => ({
+  name: `answers ${method} with 405 and what is allowed`,
+  codes: ['method_not_allowed'],
+  async run(start) {
+    const subject = await start('plain')
+    const answer = await send(subject.url, { method })
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
+    expect(await linesOf(subject)).toEqual(['refused method_not_allowed'])
+  },
+})
+
+/** Every method but POST, and the handshake. */
+export const METHODS: readonly ContractCase[] = [
+  ...['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'].map(refused),
+  {
+    name: 'answers a handshake, and verifies what follows',
+    async run(start) {
+      const subject = await start('handshake')
+      const token = 'f3a1-b2_c.d~e+/='
+      const expected = createHmac('sha256', KEY).update(token).digest('base64')
+      const url = `${subject.url}?a=b&crc_token=${encodeURIComponent(token)}`
+      expect(await send(url, { method: 'GET' })).toMatchObject({
+        status: 200,
+        text: `{"response_token":"sha256=${expected}"}`,
+      })
+      const headers = {
+        'content-type': JSON_TYPE,
+        'x-esriHook-Signature': `sha256=${createHmac('sha256', KEY).update(BODY).digest('base64')}`,
+      }
+      expect((await send(subject.url, { headers, body: BODY })).status).toBe(200)
+      expect((await send(subject.url, { method: 'PUT' })).headers.allow).toBe('GET, POST')
+    },
+  },
+  {
+    name: 'refuses a handshake without a proper token: 400',
+    codes: ['handshake_invalid'],
+    async run(start) {
+      const subject = await start('handshake')
+      for (const query of ['', '?crc_token=', '?crc_token=%7B%7D', '?crc_token=a&crc_token=b']) {
+        const answer = await send(subject.url + query, { method: 'GET' })
+        expect([answer.status, JSON.parse(answer.text).code]).toEqual([400, 'handshake_invalid'])
+      }
+    },
+  },
+]

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'vitest'
+import { answerOf, begin, raw, send } from '../../helpers/http.ts'
+import { deliveriesOf, linesOf, type Subject, told } from '../subject.ts'
+import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.ts'
+
+const { headers = {} } = signed(BODY)
+
+/** Begins an upload that will not end, and hangs up where a host keeps it to itself. */
+async function abandon(subject: Subject): Promise<void> {
+  const req = begin(subject.url, { ...headers, 'content-length': 100_000 }, BODY)
+  req.on('error', () => {})
+  if (!subject.hostReadsBody) await told(subject, 'key asked for')
+  req.destroy()
+}
+
+/** Bodies that come slowly, not whole, or too large. */
+export const UPLOADS: readonly ContractCase[] = [
+  {
+    name: 'answers a stalled upload with 408; a host that reads bodies itself never calls it',
+    codes: ['body_timeout'],
+    async run(start) {
+      const subject = await start('impatient')
+      const req = begin(subject.url, { ...headers, 'content-length': BODY.length }, BODY.slice(0, 10))
+      if (subject.hostReadsBody) {
+        req.on('error', () => {})
+        // Nothing is heard of it, while other requests are answered.
+        expect((await send(subject.url, signed(BODY))).status).toBe(200)
+        req.destroy()
+        expect(await linesOf(subject)).toEqual(['accepted', 'handled'])
+        return
+      }
+      const answer = await answerOf(req)
+      expect([answer.status, JSON.parse(answer.text).code]).toEqual([408, 'body_timeout'])
+      expect(await linesOf(subject)).toEqual(['refused body_timeout'])
+      expect(await deliveriesOf(subject)).toEqual([])
+    },
+  },
+  {
+    name: 'hears of an upload that breaks off, handles nothing of it, and goes on',
+    codes: ['body_aborted'],
+    async run(start) {
+      const subject = await start('asked')
+      await abandon(subject)
+      if (!subject.hostReadsBody && !subject.hostEndsWork) await told(subject, 'refused body_aborted')
+      expect((await send(subject.url, signed(BODY))).status).toBe(200)
+      expect((await deliveriesOf(subject)).length).toBe(1)
+    },
+  },
+  {
+    name: 'lets a sender read 413 while it is still sending',
+    async run(start) {
+      const subject = await start('limited')
+      const body = randomBytes(600_000)
+      const request = signed(body)
+      expect((await send(subject.url, request)).status).toBe(413)
+      const chunks = [body.subarray(0, 2000), body.subarray(2000)]
+      expect((await send(subject.url, { ...request, chunks })).status).toBe(413)
+    },
+  },
+  {
+    name: 'keeps a connection alive over refusals',
+    async run(start) {
+      const subject = await start('plain')
+      const { host, pathname } = new URL(subject.url)
+      const request = (signature: string, last = ''): string =>
+        `POST ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signature}\r\ncontent-length: ${BODY.length}\r\n${last}\r\n${BODY}`
+      const text = await raw(
+        subject.url,
+        request('oops') + request('0'.repeat(64)) + request(signatureOf(BODY), 'connection: close\r\n'),
+      )
+      expect(text.match(/HTTP\/1.1 (\d+)/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 401', 'HTTP/1.1 200'])
+    },
+  },
+  {
+    name: 'handles many at once, each with its own bytes',
+    async run(start) {
+      const subject = await start('plain')
+      const bodies = Array.from({ length: 50 }, (_, i) => JSON.stringify({ i, pad: 'x'.repeat(i * 100) }))
+      const answers = await Promise.all(bodies.map((body) => send(subject.url, signed(body))))
+      expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
+      const received = (await deliveriesOf(subject)).map(({ rawBody }) =>
+        Buffer.from(rawBody, 'hex').toString(),
+      )
+      expect(received.sort()).toEqual([...bodies].sort())
+    },
+  },
+  {
+    name: 'answers 500 at once where something has read the body first',
+    codes: ['body_already_parsed'],
+    async run(start) {
+      const subject = await start('plain', { bodyIsRead: true })
+      const answer = await send(subject.url, signed(BODY))
+      expect([answer.status, JSON.parse(answer.text).code]).toEqual([500, 'body_already_parsed'])
+      expect(await linesOf(subject)).toEqual(['refused body_already_parsed'])
+      expect(await deliveriesOf(subject)).toEqual([])
+    },
+  },
+]

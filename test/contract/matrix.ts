@@ -1,0 +1,46 @@
+import type { Reporter, TestCase, TestModule } from 'vitest/node'
+
+const MARKS = { passed: '\u2713', failed: '\u2717', skipped: '-', pending: '-' }
+
+/** Prints the contract as a table, one column for each adapter or runtime; a hole in it fails the run. */
+export default class Matrix implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const columns = new Map<string, Map<string, TestCase>>()
+    for (const test of modules.flatMap((module) => [...module.children.allTests()])) {
+      if (test.parent.type !== 'suite') continue
+      const column = columns.get(test.parent.name) ?? new Map<string, TestCase>()
+      columns.set(test.parent.name, column.set(test.name, test))
+    }
+    const cases = [...new Set([...columns.values()].flatMap((column) => [...column.keys()]))]
+    const cells = cases.map((name) =>
+      [...columns.values()].map((column) => column.get(name)?.result().state ?? 'pending'),
+    )
+    const holes = cells.flat().filter((state) => state !== 'passed').length
+    const width = Math.max(...cases.map(({ length }) => length))
+    const titles = [...columns.keys()].map((title, i) => `  ${String(i + 1).padStart(2)} ${title}`)
+    const line = (name: string, marks: string[]): string =>
+      `${name.padEnd(width)} ${marks.map((mark) => mark.padStart(3)).join('')}`
+    print([
+      '',
+      ...titles,
+      '',
+      line(
+        '',
+        titles.map((_, i) => String(i + 1)),
+      ),
+      ...cases.map((name, i) =>
+        line(
+          name,
+          (cells[i] ?? []).map((state) => MARKS[state]),
+        ),
+      ),
+      '',
+      `${titles.length} \u00d7 ${cases.length} cases: ${holes === 0 ? 'no hole' : `${holes} holes`}`,
+    ])
+    if (holes > 0 || cases.length === 0) process.exitCode = 1
+  }
+}
+
+function print(lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n`)
+}

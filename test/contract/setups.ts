@@ -1,0 +1,97 @@
+import { arcgis, createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
+import { createLog, type Log, toSeenDelivery } from './log.ts'
+
+/** The key of every receiver of the contract. */
+export const signatureKey = 'parcels2026'
+/** What the clock shows where a setup has one. */
+export const NOW = Date.UTC(2026, 0, 1)
+
+interface Setup {
+  options?: ReceiverOptions
+  /** What the handler does with each event; `log.released` is for those that must wait. */
+  handle?(log: Log): unknown
+}
+
+const broken = (): never => {
+  throw new Error('secret \u00e9 detail')
+}
+
+/** A store of duplicates in its shortest form. */
+function memory(): NonNullable<ReceiverOptions['duplicates']> {
+  const states = new Map<string, 'busy' | 'done'>()
+  return {
+    async claim(id) {
+      const state = states.get(id)
+      if (!state) states.set(id, 'busy')
+      return state ?? 'claimed'
+    },
+    done: async (id) => void states.set(id, 'done'),
+    release: async (id) => void states.delete(id),
+  }
+}
+
+const schema: NonNullable<ReceiverOptions['schema']> = {
+  '~standard': {
+    version: 1,
+    vendor: 'contract',
+    validate: (value) =>
+      typeof (value as { a?: unknown }).a === 'number' ? { value } : { issues: [{ message: 'a is secret' }] },
+  },
+}
+
+/** The receivers that the cases need, by name, so that a receiver in another process can be asked for by its name. */
+const SETUPS = {
+  plain: () => ({}),
+  limited: () => ({ options: { limit: 1000 } }),
+  impatient: () => ({ options: { bodyTimeout: 50 } }),
+  handshake: () => ({ options: { profile: arcgis } }),
+  otherHeader: () => ({ options: { signatureHeader: 'X-Esrihook-Signature' } }),
+  nobody: () => ({ options: { signatureKey: () => null } }),
+  noKeys: () => ({ options: { signatureKey: async () => broken() } }),
+  asked: (log) => ({
+    options: {
+      signatureKey: () => {
+        log.add({ line: 'key asked for' })
+        return signatureKey
+      },
+    },
+  }),
+  tenants: () => ({
+    options: {
+      signatureKey: async ({ method, url, headers }) =>
+        method === 'POST' && url.endsWith('/hook?tenant=b') && headers['x-tenant'] === 'b'
+          ? ['new-b', 'key-b']
+          : undefined,
+    },
+  }),
+  failing: () => ({ handle: broken }),
+  waiting: () => ({ handle: (log) => log.released() }),
+  once: () => ({ options: { duplicates: memory() } }),
+  onceWaiting: () => ({ options: { duplicates: memory() }, handle: (log) => log.released() }),
+  onceFailing: (log) => ({
+    options: { duplicates: memory() },
+    handle: () => log.deliveries.length === 1 && broken(),
+  }),
+  noStore: () => ({ options: { duplicates: { ...memory(), claim: async () => broken() } } }),
+  inbox: (log) => ({
+    options: { inbox: { put: async (delivery) => log.add({ delivery: toSeenDelivery(delivery) }) } },
+  }),
+  fullInbox: () => ({ options: { inbox: { put: async () => broken() } } }),
+  fresh: () => ({ options: { maxAge: 60_000, clock: () => NOW } }),
+  schema: () => ({ options: { schema } }),
+  unsigned: () => ({ options: { unsigned: 'accept' } }),
+} satisfies Record<string, (log: Log) => Setup>
+
+export type SetupName = keyof typeof SETUPS
+
+/** Makes the receiver of a setup, and the log of what becomes of it. */
+export function createSubject(name: SetupName): { receiver: Receiver; log: Log } {
+  const log = createLog()
+  const { options, handle }: Setup = SETUPS[name](log)
+  const receiver = createReceiver({ signatureKey, observer: log.observer, ...options })
+  receiver.on('*', async (_event, delivery) => {
+    log.add({ delivery: toSeenDelivery(delivery) })
+    await handle?.(log)
+  })
+  return { receiver, log }
+}

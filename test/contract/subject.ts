@@ -1,0 +1,65 @@
+import type { Mount, MountOptions } from '../helpers/mounts.ts'
+import type { Entry, SeenDelivery } from './log.ts'
+import { createSubject, type SetupName } from './setups.ts'
+
+/** A receiver under test, wherever it runs. */
+export interface Subject {
+  readonly url: string
+  /** The host reads the whole body before it calls the receiver. */
+  readonly hostReadsBody: boolean
+  /** The host ends the work on a request whose sender has gone, so nobody can be told. */
+  readonly hostEndsWork: boolean
+  entries(): Promise<readonly Entry[]>
+  /** Resolves when there is something new, at the latest. */
+  changed(): Promise<void>
+  /** Lets handlers that wait go on. */
+  release(): Promise<void>
+  /** `receiver.close()`. */
+  close(): Promise<void>
+}
+
+/** Starts a receiver of this setup. */
+export type Start = (setup: SetupName, options?: MountOptions) => Promise<Subject>
+
+/** What the observer was told so far. */
+export async function linesOf(subject: Subject): Promise<string[]> {
+  return (await subject.entries()).flatMap(({ line }) => line ?? [])
+}
+
+/** What the handlers were given so far. */
+export async function deliveriesOf(subject: Subject): Promise<SeenDelivery[]> {
+  return (await subject.entries()).flatMap(({ delivery }) => delivery ?? [])
+}
+
+/** Waits until the observer has been told this. */
+export async function told(subject: Subject, line: string): Promise<void> {
+  for (;;) {
+    const changed = subject.changed()
+    if ((await linesOf(subject)).includes(line)) return
+    await changed
+  }
+}
+
+/** Starts receivers in this process; `stop` ends their servers. */
+export function startHere(mount: Mount): { start: Start; stop(): Promise<void> } {
+  const open: { close(): Promise<void> }[] = []
+  return {
+    async start(setup, options) {
+      const { receiver, log } = createSubject(setup)
+      const mounted = await mount(receiver, options)
+      open.push(mounted)
+      return {
+        url: mounted.url,
+        hostReadsBody: mounted.hostReadsBody ?? false,
+        hostEndsWork: false,
+        entries: async () => log.entries,
+        changed: log.changed,
+        release: async () => log.release(),
+        close: () => receiver.close(),
+      }
+    },
+    async stop() {
+      for (const mounted of open.splice(0)) await mounted.close()
+    },
+  }
+}
