@@ -5,7 +5,7 @@ import entries from './entries.json' with { type: 'json' }
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** Tests import the package by its names, and get its source. */
-const alias = (platform: 'node' | 'web') => [
+export const alias = (platform: 'node' | 'web') => [
   { find: '#hmac', replacement: source(`src/signature/hmac.${platform}.ts`) },
   ...Object.entries(entries).map(([name, path]) => ({
     find: name === 'index' ? /^geohook$/ : `geohook/${name}`,

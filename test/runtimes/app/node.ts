@@ -1,0 +1,13 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { webhook } from 'geohook/node'
+import { control, route } from './subjects.ts'
+
+/** The app under test on node:http, which Bun and Deno have too. */
+const server = createServer(async (req, res) => {
+  const { what, ...subject } = route(req.url ?? '')
+  if (what === 'read') for await (const _ of req);
+  if (what === 'hook' || what === 'read') await webhook(subject.receiver)(req, res)
+  else res.end(control(what, subject))
+})
+server.listen(0, '127.0.0.1', () => console.log(`port ${(server.address() as AddressInfo).port}`))

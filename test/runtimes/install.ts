@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import type { TestProject } from 'vitest/node'
+
+const here = import.meta.dirname
+const root = join(here, '../..')
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the package is installed from its tarball, with the apps beside it. */
+    appFolder: string
+  }
+}
+
+/** Installs the runtimes, and the package from its tarball, and builds the apps under test against it. */
+export async function setup({ provide }: TestProject): Promise<() => void> {
+  if (!isInstalled()) npm(['ci', '--ignore-scripts'], here)
+  const folder = mkdtempSync(join(tmpdir(), 'geohook-runtimes-'))
+  execFileSync(
+    process.execPath,
+    [join(root, 'node_modules/tsup/dist/cli-default.js'), '--no-dts', '--silent'],
+    {
+      cwd: root,
+      stdio: 'inherit',
+    },
+  )
+  const packed = npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], root)
+  const [{ filename }] = JSON.parse(packed) as [{ filename: string }]
+  npm(['install', '--ignore-scripts', '--prefer-offline', join(folder, filename)], folder)
+  const bundle = (names: string[], format: 'esm' | 'cjs', options: Parameters<typeof build>[0] = {}) =>
+    build({
+      entryPoints: names.map((name) => join(here, `app/${name}.ts`)),
+      outdir: folder,
+      outExtension: { '.js': format === 'esm' ? '.mjs' : '.cjs' },
+      bundle: true,
+      format,
+      platform: 'node',
+      target: 'es2022',
+      external: ['geohook', 'geohook/*'],
+      tsconfigRaw: {},
+      logLevel: 'error',
+      ...options,
+    })
+  await bundle(['node', 'bun', 'deno'], 'esm')
+  await bundle(['node'], 'cjs')
+  // A worker is one file, with the package in it.
+  await bundle(['worker'], 'esm', {
+    external: [],
+    platform: 'neutral',
+    conditions: ['workerd', 'worker', 'browser'],
+    nodePaths: [join(folder, 'node_modules')],
+  })
+  copyFileSync(join(here, 'app/worker.capnp'), join(folder, 'worker.capnp'))
+  provide('appFolder', folder)
+  return () => rmSync(folder, { recursive: true, force: true })
+}
+
+/** Whether what is installed is as new as the lock file. */
+function isInstalled(): boolean {
+  const installed = join(here, 'node_modules/.package-lock.json')
+  return (
+    existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(here, 'package-lock.json')).mtimeMs
+  )
+}
+
+function npm(args: readonly string[], cwd: string): string {
+  return execFileSync('npm', [...args, '--no-audit', '--no-fund'], { cwd, encoding: 'utf8' })
+}

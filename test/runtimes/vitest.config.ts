@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+import { alias } from '../../vitest.config.ts'
+
+/** `npm run test:runtimes`: not a part of `npm test`, because it installs a gigabyte of runtimes. */
+export default defineConfig({
+  resolve: { alias: alias('node') },
+  test: {
+    root: import.meta.dirname,
+    globalSetup: 'install.ts',
+    include: ['*.run.ts'],
+    reporters: ['default', '../contract/matrix.ts'],
+    hookTimeout: 30_000,
+  },
+})
