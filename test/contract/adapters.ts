@@ -1,4 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { arcgis, createReceiver, type Delivery, type Receiver, type ReceiverOptions } from 'geohook'
 import { afterEach, describe, expect, it } from 'vitest'
 import { answerOf, begin, raw, type Sent, send } from '../helpers/http.ts'
@@ -30,6 +31,7 @@ export function adapterContract(name: string, mount: Mount): void {
       recorder: Recorder
       deliveries: Delivery[]
       receiver: Receiver
+      hostReadsBody: boolean
     }
 
     async function start(
@@ -45,7 +47,8 @@ export function adapterContract(name: string, mount: Mount): void {
       })
       const mounted = await mount(receiver)
       open.push(mounted)
-      return { url: mounted.url, recorder, deliveries, receiver }
+      const { url, hostReadsBody = false } = mounted
+      return { url, recorder, deliveries, receiver, hostReadsBody }
     }
 
     it('hands a signed delivery to its handlers and answers 200', async () => {
@@ -72,7 +75,7 @@ export function adapterContract(name: string, mount: Mount): void {
         Buffer.from(Array.from({ length: 256 }, (_, i) => i)),
         Buffer.from('"}'),
       ])
-      const { url, recorder, deliveries } = await start()
+      const { url, recorder, deliveries, hostReadsBody } = await start()
       for (const body of [
         Buffer.from('\ufeff{"a":1}\r\n'),
         Buffer.from('{"a": 1.0,\r\n"b":"\\u00e9\\/"}'),
@@ -82,7 +85,10 @@ export function adapterContract(name: string, mount: Mount): void {
         expect(Buffer.from(deliveries.at(-1)?.rawBody ?? [])).toEqual(body)
       }
       // Every byte value: the signature is right, and only then it turns out not to be UTF-8.
-      expect((await send(url, signed(all))).text).toContain('payload_malformed')
+      const refused = await send(url, signed(all))
+      expect(refused.status).toBe(400)
+      if (hostReadsBody) return // it may parse what it reads, and refuse by itself
+      expect(refused.text).toContain('payload_malformed')
       expect(Buffer.from(recorder.seen.at(-1)?.body ?? [])).toEqual(all)
       expect((await send(url, { ...signed(all), body: all.map((byte) => byte & 0x7f) })).status).toBe(401)
     })
@@ -149,7 +155,7 @@ export function adapterContract(name: string, mount: Mount): void {
 
     it('lets a sender read 413 while it is still sending megabytes', async () => {
       const { url } = await start({ limit: 1000 })
-      const body = randomBytes(600_000)
+      const body = Buffer.from(JSON.stringify({ a: 'x'.repeat(600_000) }))
       expect(await send(url, signed(body))).toMatchObject({ status: 413 })
       expect(
         await send(url, { ...signed(body), chunks: [body.subarray(0, 2000), body.subarray(2000)] }),
@@ -158,8 +164,9 @@ export function adapterContract(name: string, mount: Mount): void {
       })
     })
 
-    it('answers a stalled upload with 408', async () => {
-      const { url, recorder, deliveries } = await start({ bodyTimeout: 50 })
+    it('answers a stalled upload with 408', async ({ skip }) => {
+      const { url, recorder, deliveries, hostReadsBody } = await start({ bodyTimeout: 50 })
+      skip(hostReadsBody, 'the host waits for the whole body')
       const { headers = {} } = signed(BODY)
       const answer = await answerOf(
         begin(url, { ...headers, 'content-length': BODY.length }, BODY.slice(0, 10)),
@@ -170,7 +177,7 @@ export function adapterContract(name: string, mount: Mount): void {
       expect(deliveries).toEqual([])
     })
 
-    it('hears of an upload that breaks off, and goes on', async () => {
+    it('hears of an upload that breaks off, and goes on', async ({ skip }) => {
       let asked = (): void => {}
       const reading = new Promise<void>((resolve) => {
         asked = resolve
@@ -179,7 +186,8 @@ export function adapterContract(name: string, mount: Mount): void {
         asked()
         return signatureKey
       }
-      const { url, recorder } = await start({ signatureKey: keyOnce })
+      const { url, recorder, hostReadsBody } = await start({ signatureKey: keyOnce })
+      skip(hostReadsBody, 'the host waits for the whole body')
       const { headers = {} } = signed(BODY)
       const req = begin(url, { ...headers, 'content-length': 100_000 }, BODY)
       req.on('error', () => {})
@@ -191,21 +199,30 @@ export function adapterContract(name: string, mount: Mount): void {
 
     it('refuses compressed bodies before it reads them', async () => {
       const { url, recorder } = await start()
-      for (const encoding of ['gzip', 'br', 'GZIP', 'identity, gzip']) {
-        expect((await send(url, signed(BODY, { 'content-encoding': encoding }))).status).toBe(415)
+      const compressed = {
+        gzip: gzipSync,
+        br: brotliCompressSync,
+        GZIP: gzipSync,
+        'identity, gzip': gzipSync,
       }
+      for (const [encoding, compress] of Object.entries(compressed)) {
+        const request = signed(compress(BODY), { 'content-encoding': encoding })
+        expect((await send(url, request)).status).toBe(415)
+      }
+      const refusals = new Set(recorder.lines)
       expect((await send(url, signed(BODY, { 'content-encoding': 'identity' }))).status).toBe(200)
-      expect(recorder.lines.slice(0, 4)).toEqual(Array(4).fill('refused content_encoding_unsupported'))
+      expect([...refusals]).toEqual(['refused content_encoding_unsupported'])
     })
 
-    it.each([
+    it.for([
       ['another media type', BODY, 'text/plain', 415, 'content_type_unsupported'],
       ['no media type', BODY, undefined, 415, 'content_type_unsupported'],
       ['half a JSON', '{"a":', JSON_TYPE, 400, 'payload_malformed'],
       ['an empty body', '', JSON_TYPE, 400, 'payload_malformed'],
       ['a bad form', 'a=%zz', 'application/x-www-form-urlencoded', 400, 'payload_malformed'],
-    ])('refuses %s, though it is signed', async (_, body, type, status, code) => {
-      const { url, recorder } = await start()
+    ] as const)('refuses %s, though it is signed', async ([, body, type, status, code], { skip }) => {
+      const { url, recorder, hostReadsBody } = await start()
+      skip(hostReadsBody && body === '{"a":', 'the host parses what it reads, and refuses by itself')
       const headers = { 'x-service': signatureOf(body), ...(type ? { 'content-type': type } : {}) }
       const answer = await send(url, { headers, body })
       expect([answer.status, JSON.parse(answer.text).code]).toEqual([status, code])
