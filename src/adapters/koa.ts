@@ -22,7 +22,10 @@ export interface KoaContext {
 }
 
 /** What Koa takes as a middleware. */
-export type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>
+export type KoaMiddleware = <Context extends KoaContext>(
+  context: Context,
+  next: () => Promise<unknown>,
+) => Promise<void>
 
 const parsers = {
   text: 'koa-bodyparser',

@@ -39,13 +39,16 @@ export const MOUNTS: Record<string, Mount> = {
   Polka: (receiver) => listen(polka().all('/hook', expressWebhook(receiver)).handler as RequestListener),
   NestJS: mountNest,
   'Fastify 5': (receiver) => mountFastify(fastify().register(fastifyWebhook(receiver), { prefix: '/hook' })),
-  'Koa 3': (receiver) => listen(new Koa().use(koaWebhook(receiver)).callback()),
+  'Koa 3': (receiver) => listen(quiet(new Koa()).use(koaWebhook(receiver)).callback()),
   'fetch (Hono server)': (receiver) =>
     mountServer(
       serve({ fetch: (request) => receiver.fetch(request), port: 0, hostname: '127.0.0.1' }) as Server,
     ),
   'Google Cloud Functions': mountFunction,
 }
+
+/** Koa prints what a broken connection costs it. */
+export const quiet = (app: Koa): Koa => Object.assign(app, { silent: true })
 
 async function mountServer(server: Server): Promise<Mounted> {
   if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening')
