@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { Http2Server } from 'node:http2'
 import type { HttpFunction } from '@google-cloud/functions-framework'
 import connect from 'connect'
@@ -61,7 +61,5 @@ it('webhook() of geohook/express fits Connect and Polka', () => {
 
 it('webhook() of geohook/node fits Google Cloud Functions and node:http', () => {
   expectTypeOf(nodeWebhook(receiver)).toExtend<HttpFunction>()
-  expectTypeOf(nodeWebhook(receiver)).toExtend<
-    (...args: Parameters<Parameters<Server['on']>[1]>) => unknown
-  >()
+  expectTypeOf(nodeWebhook(receiver)).toExtend<RequestListener>()
 })
