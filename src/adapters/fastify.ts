@@ -57,7 +57,6 @@ export function webhook(
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
     scope.all('/', {
-      config: { rawBody: false }, // fastify-raw-body would wait for it, too
       onRequest(request, reply, done) {
         const { raw: req, originalUrl: url } = request
         const params = request.params as RequestHead['params']

@@ -36,9 +36,8 @@ const parsers = {
 }
 
 /**
- * The receiver in Koa 2 and 3. A receiver with handlers (or an inbox) answers by itself. One without, or plain options,
- * makes a middleware: it refuses what is not verified, sets `ctx.state.delivery`, and runs the next middleware for the
- * rest.
+ * The receiver in Koa 3. A receiver with handlers (or an inbox) answers by itself. One without, or plain options, makes
+ * a middleware: it refuses what is not verified, sets `ctx.state.delivery`, and runs the next middleware for the rest.
  *
  * Mount it before any body parser: the signature covers the bytes, and a parser throws them away. It answers every
  * request that reaches it, so put it behind a router or a condition on `ctx.path`.

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { createReceiver, type Inbox, type ReceiverOptions } from 'geohook'
@@ -290,7 +291,7 @@ describe('the option handler', () => {
     async (type) => {
       const app = fastify({ bodyLimit: 1 })
       app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text))
-      app.addHook('preParsing', async (_request, _reply, stream) => stream)
+      app.addHook('preParsing', async (_request, _reply, stream) => stream.pipe(new PassThrough()))
       app.addHook('preHandler', async (_request, reply) => void reply.header('x-hook', 'ran'))
       app.register(webhook({ signatureKey }), {
         prefix: '/hook',
