@@ -38,10 +38,15 @@ export async function serve(
 ): Promise<void> {
   let isPassedOn = false
   function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
-    isPassedOn = true
     const answered = whenSent(req, res)
     answered.catch(() => {}) // should the next one throw, nobody waits for it
-    run(delivery)
+    isPassedOn = true
+    try {
+      run(delivery)
+    } catch (error) {
+      isPassedOn = false // nobody else would answer: hosts that do catch what is thrown
+      throw error
+    }
     return answered
   }
   await receive(

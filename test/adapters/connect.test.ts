@@ -104,6 +104,16 @@ describe('in Polka', () => {
     await told('handled')
   })
 
+  it('answers 500 where the next handler throws, which Polka does not catch', async () => {
+    const { observer, told } = createRecorder()
+    const app = polka().post('/hook', webhook({ signatureKey, observer }), () => {
+      throw new Error('oops')
+    })
+    const answer = await post(listenerOf(app)).expect(500)
+    expect(answer.text).not.toContain('oops')
+    await told('failed handler_failed')
+  })
+
   it('answers by itself where Polka gives it no next', async () => {
     const app = polka().post('/hook', webhook({ signatureKey }))
     await post(listenerOf(app)).expect(200, '{"status":"handled"}')
