@@ -91,8 +91,7 @@ it.each<[string, Mode]>([
   ['listener', (receiver, gate) => webhook(receiver.on('*', () => gate))],
   [
     'middleware',
-    (receiver, gate) => (req, res) =>
-      middleware(receiver)(req, res, () => void gate.then(() => res.writeHead(204).end())),
+    (receiver, gate) => (req, res) => middleware(receiver)(req, res, () => void gate.then(() => res.end())),
   ],
 ])('a pipelined connection that is cut leaves nothing at work: %s', async (_, mode) => {
   const { observer, told, seen } = createRecorder()
@@ -122,6 +121,24 @@ it.each<[string, Mode]>([
   release()
   await receiver.close()
   await mounted.close()
+})
+
+it('a response that waits behind another one belongs to the next handler, also when its client has gone', async () => {
+  const { observer, told, seen } = createRecorder()
+  const responses: ServerResponse[] = []
+  const listener = middleware({ signatureKey: KEY, observer })
+  const mounted = await listen((req, res) => void listener(req, res, () => responses.push(res)))
+  open.push(mounted)
+  const { hostname, port } = new URL(mounted.url)
+  const request = `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`
+  const socket = connect(Number(port), hostname)
+  socket.write(request + request)
+  while (responses.length < 2) await setImmediate()
+  socket.destroy()
+  await told('failed handler_failed')
+  while (seen.filter(({ name }) => name === 'failed').length < 2) await setImmediate()
+  await setImmediate()
+  for (const res of responses) expect(() => res.writeHead(204).end()).not.toThrow()
 })
 
 it('a stranger who pipelines many requests draws no warning, and each is answered', async () => {
