@@ -5,7 +5,7 @@ import { createPayload, createSigner } from 'geohook/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY, payloadOf, signatureOf } from './helpers/deliver.ts'
 import { answerOf, begin, type Sent, send } from './helpers/http.ts'
-import { listen, type Mounted } from './helpers/mounts.ts'
+import { listen, type Mounted } from './helpers/mounts/mounted.ts'
 import { createRecorder } from './helpers/recorder.ts'
 import { warningsOf } from './helpers/warnings.ts'
 

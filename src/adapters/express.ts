@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver, type Receiver } from '../receiver/receiver.ts'
-import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
-import { toReceiverRequest, whenSent, writeOutcome } from './node-port.ts'
+import type { RequestHead } from '../receiver/request.ts'
+import { serve } from './node-port.ts'
 
 declare global {
   namespace Express {
@@ -20,18 +20,34 @@ type ExpressRequest = IncomingMessage & {
   delivery?: Delivery
 }
 
-/** What Express 4 and 5 take as a handler, and everything that calls `(req, res, next)`. */
+/**
+ * What Express 4 and 5 take as a handler, and everything that calls `(req, res, next)`: Connect, Polka, NestJS. Where
+ * there is no `next`, there is nobody to pass a delivery on to.
+ */
 export type Middleware = (
   req: IncomingMessage,
   res: ServerResponse,
-  next: (error?: unknown) => void,
+  next?: (error?: unknown) => void,
 ) => Promise<void>
 
+const parsers = {
+  text: 'express.text()',
+  value: 'express.json() or express.urlencoded()',
+  hint:
+    'Mount geohook before app.use(express.json()), or keep its path out of the parser. If the parser must come first, ' +
+    'let it keep the bytes: express.json({ verify: (req, res, bytes) => { req.rawBody = bytes } }), or in NestJS ' +
+    'NestFactory.create(App, { rawBody: true }).',
+}
+
 /**
- * The receiver in Express. A receiver with handlers (or an inbox) answers by itself. One without, or plain options,
- * makes a middleware: it refuses what is not verified, sets `req.delivery`, and calls `next()` for the rest.
+ * The receiver in Express, Connect, Polka and NestJS. A receiver with handlers (or an inbox) answers by itself. One
+ * without, or plain options, makes a middleware: it refuses what is not verified, sets `req.delivery`, and calls
+ * `next()` for the rest.
  *
- * Mount it before any body parser: the signature covers the bytes, and a parser throws them away.
+ * Mount it before any body parser: the signature covers the bytes, and a parser throws them away. In NestJS that is
+ * `app.use('/hooks/parcels', webhook(receiver))` right after `NestFactory.create(App)`; with
+ * `NestFactory.create(App, { rawBody: true })` its own parser may run first. Bytes in `req.rawBody` or `req.body` are
+ * taken as they are.
  *
  * @param receiver what `createReceiver` made, or its options
  * @throws {WebhookError} `config_invalid`
@@ -50,22 +66,14 @@ export type Middleware = (
 export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): Middleware {
   const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
 
-  return async function webhook(req: ExpressRequest, res, next) {
-    let isPassedOn = false
-    const request: ReceiverRequest = {
-      ...toReceiverRequest(req),
-      url: req.originalUrl ?? req.url ?? '',
-      params: req.params,
-      next(delivery) {
-        req.delivery = delivery
-        isPassedOn = true
-        const answered = whenSent(req, res)
-        answered.catch(() => {}) // should next() throw, nobody waits for it
-        next()
-        return answered
-      },
+  return function webhook(req: ExpressRequest, res, next) {
+    const { originalUrl: url, params } = req
+    function passOn(delivery: Delivery): void {
+      req.delivery = delivery
+      next?.()
     }
-    // Once it is passed on, the response belongs to the next handler, even where its client has gone.
-    await receive(request, (outcome) => (isPassedOn ? undefined : writeOutcome(req, res, outcome)))
+    // Not every host has a third argument, or a function there.
+    const canPassOn = typeof next === 'function'
+    return serve(receive, { req, res, url, params, parsers, next: canPassOn ? passOn : undefined })
   }
 }

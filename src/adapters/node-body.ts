@@ -3,23 +3,41 @@ import getRawBody from 'raw-body'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
 
-/** What parsers and hosts leave on a request: bytes are as good as the stream, a parsed value is not. */
-export type NodeRequest = IncomingMessage & { rawBody?: unknown; body?: unknown; _body?: unknown }
+/** What parsers and hosts leave of a body: bytes are as good as the stream, a parsed value is not. */
+export interface Leftovers {
+  rawBody?: unknown
+  body?: unknown
+  _body?: unknown
+}
+
+/** What reads bodies in a framework, by what it leaves there, and what to do about it. */
+export interface Parsers {
+  /** Leave a text. */
+  text: string
+  /** Leave a value. */
+  value: string
+  hint: string
+}
 
 /**
- * Reads the exact bytes of a Node request, from `req.rawBody` or a Buffer in `req.body` where something has put
- * them there, else from the stream.
+ * Reads the exact bytes of a Node request, from `rawBody` or a Buffer in `body` where something has left them, else
+ * from the stream.
  *
  * @throws {WebhookError} `body_already_parsed`, `body_too_large`, `body_aborted`
  */
-export async function readNodeBody(req: NodeRequest, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
-  const ready = req.rawBody instanceof Uint8Array ? req.rawBody : req.body
+export async function readNodeBody(
+  req: IncomingMessage,
+  { limit, onChunk }: ReadOptions,
+  left: Leftovers,
+  parsers: Parsers,
+): Promise<Uint8Array> {
+  const ready = left.rawBody instanceof Uint8Array ? left.rawBody : left.body
   if (ready instanceof Uint8Array) {
     if (ready.length > limit) throw new WebhookError('body_too_large')
     onChunk(ready)
     return ready
   }
-  if (req.readableDidRead || req.readableEnded) throw alreadyParsed(req)
+  if (req.readableDidRead || req.readableEnded) throw alreadyParsed(left, parsers)
   if (req.destroyed) throw new WebhookError('body_aborted')
   try {
     // raw-body has nothing to say when a connection closes without an error, so that is waited for beside it.
@@ -49,17 +67,12 @@ function toWebhookError(cause: unknown): WebhookError {
 }
 
 /** Names the culprit by what it has left behind. */
-function alreadyParsed({ body, _body }: NodeRequest): WebhookError {
-  const parser =
+function alreadyParsed({ body, _body }: Leftovers, { text, value, hint }: Parsers): WebhookError {
+  const culprit =
     typeof body === 'string'
-      ? 'a text parser, such as express.text(),'
+      ? `a text parser, such as ${text},`
       : _body === true || (typeof body === 'object' && body !== null)
-        ? 'a body parser, such as express.json() or express.urlencoded(),'
+        ? `a body parser, such as ${value},`
         : 'something'
-  return new WebhookError('body_already_parsed', {
-    message: `${parser} read the body before geohook`,
-    hint:
-      'Mount geohook before app.use(express.json()), or keep its path out of the parser. ' +
-      'If the parser must come first, let it keep the bytes: express.json({ verify: (req, res, bytes) => { req.rawBody = bytes } }).',
-  })
+  return new WebhookError('body_already_parsed', { message: `${culprit} read the body before geohook`, hint })
 }

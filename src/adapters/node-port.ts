@@ -1,25 +1,74 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import { finished } from 'node:stream'
+import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
-import type { ReceiverRequest } from '../receiver/request.ts'
-import { readNodeBody } from './node-body.ts'
+import type { Receiver } from '../receiver/receiver.ts'
+import type { RequestHead } from '../receiver/request.ts'
+import { type Leftovers, type Parsers, readNodeBody } from './node-body.ts'
+import { drain, whenSent } from './node-connection.ts'
 
-/** A Node request as the receiver's port. */
-export function toReceiverRequest(req: IncomingMessage): ReceiverRequest {
-  return {
-    method: req.method ?? '',
-    url: req.url ?? '',
-    headers: req.headers,
-    read: (options) => readNodeBody(req, options),
-  }
+/** One request of a framework on Node streams, and what is that framework's own. */
+export interface NodeExchange {
+  req: IncomingMessage
+  res: ServerResponse
+  /** The whole path and query, where a router cuts `req.url`. Default: `req.url`. */
+  url?: string | undefined
+  params?: RequestHead['params']
+  /** Where parsers leave what they have read. Default: the request itself. */
+  left?: Leftovers
+  parsers: Parsers
+  /** Lets the framework run what comes next, which answers then. */
+  next?: ((delivery: Delivery) => void) | undefined
+  /** Answers the framework's way. Default: through `res`. */
+  write?(outcome: Outcome): void
 }
 
-/** Writes the answer, if anybody is there to read it. Resolves when it is sent, or cannot be any more. */
-export async function writeOutcome(
+/** Receives the request. Resolves when it is answered, by the receiver or by what it was passed on to. */
+export async function serve(
+  receive: Receiver['receive'],
+  {
+    req,
+    res,
+    url,
+    params,
+    left = req as Leftovers,
+    parsers,
+    next,
+    write = (outcome) => writeTo(res, outcome),
+  }: NodeExchange,
+): Promise<void> {
+  let isPassedOn = false
+  function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
+    const answered = whenSent(req, res)
+    answered.catch(() => {}) // should the next one throw, nobody waits for it
+    isPassedOn = true
+    try {
+      run(delivery)
+    } catch (error) {
+      isPassedOn = false // nobody else would answer: hosts that do catch what is thrown
+      throw error
+    }
+    return answered
+  }
+  await receive(
+    {
+      method: req.method ?? '',
+      url: url ?? req.url ?? '',
+      headers: req.headers,
+      params,
+      read: (options) => readNodeBody(req, options, left, parsers),
+      ...(next ? { next: (delivery: Delivery) => passOn(next, delivery) } : {}),
+    },
+    // Once it is passed on, the response belongs to the next handler, even where its client has gone.
+    (outcome) => (isPassedOn ? undefined : answer(req, res, outcome, write)),
+  )
+}
+
+/** Answers, if anybody is there to read it. Resolves when the answer is sent, or cannot be any more. */
+async function answer(
   req: IncomingMessage,
   res: ServerResponse,
-  { status, headers, body, close }: Outcome,
+  outcome: Outcome,
+  write: (outcome: Outcome) => void,
 ): Promise<void> {
   if (res.destroyed) return
   const sent = whenSent(req, res).catch(() => {})
@@ -27,61 +76,15 @@ export async function writeOutcome(
     // Somebody has begun an answer before, and nobody else will end it.
     res.end()
   } else {
-    if (close) res.shouldKeepAlive = false
+    if (outcome.close) res.shouldKeepAlive = false
     if (!req.complete) drain(req)
-    res.writeHead(status, { ...headers, 'content-length': body.length })
-    res.end(body)
+    write(outcome)
   }
   await sent
 }
 
-/** Resolves with the status of the answer once it is sent; rejects when the connection closes before. */
-export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number> {
-  return new Promise((resolve, reject) => {
-    // Node 20 does not close a response that waits behind another one on a pipelined connection.
-    const forget = onClose(socket, () => reject(new Error('the connection was closed')))
-    finished(res, (error) => {
-      forget()
-      if (error) reject(error)
-      else resolve(res.statusCode)
-    })
-  })
-}
-
-const closings = new WeakMap<Socket, Set<() => void>>()
-
-/** One listener for each socket, however many requests a stranger pipelines on it: Node warns of more than ten. */
-function onClose(socket: Socket, callback: () => void): () => void {
-  if (socket.destroyed) callback()
-  let callbacks = closings.get(socket)
-  if (!callbacks) {
-    const all = new Set<() => void>()
-    socket.once('close', () => {
-      for (const one of all) one()
-    })
-    closings.set(socket, all)
-    callbacks = all
-  }
-  callbacks.add(callback)
-  return () => callbacks.delete(callback)
-}
-
-/** Bytes and milliseconds that a sender gets to finish what it is sending, after it was refused. */
-const DRAIN = { bytes: 1024 * 1024, milliseconds: 5_000 }
-
-/**
- * A sender that is still sending would not read the answer if the connection were cut, so it may finish, within
- * bounds. Beyond them the connection ends.
- */
-function drain(req: IncomingMessage): void {
-  let bytes = 0
-  const timer = setTimeout(() => req.destroy(), DRAIN.milliseconds)
-  timer.unref()
-  req.once('close', () => clearTimeout(timer))
-  req.on('error', () => {})
-  req.on('data', (chunk: Uint8Array) => {
-    bytes += chunk.length
-    if (bytes > DRAIN.bytes) req.destroy()
-  })
-  req.resume() // whoever refused the body has paused it
+/** Writes an outcome to Node's own response. */
+export function writeTo(res: ServerResponse, { status, headers, body }: Outcome): void {
+  res.writeHead(status, { ...headers, 'content-length': body.length })
+  res.end(body)
 }

@@ -1,9 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receiver } from '../receiver/receiver.ts'
-import { toReceiverRequest, writeOutcome } from './node-port.ts'
+import { serve } from './node-port.ts'
+
+const parsers = {
+  text: 'express.text()',
+  value: 'express.json() or express.urlencoded()',
+  hint: 'Give geohook the request before anything reads it. What must come first has to leave the bytes in req.rawBody.',
+}
 
 /**
- * The receiver as a listener for `node:http` and `node:https`. It answers every request itself.
+ * The receiver as a listener for `node:http` and `node:https`, and as an HTTP function of Google Cloud Functions, whose
+ * host leaves the bytes in `req.rawBody`. It answers every request itself.
+ *
+ * The host of a function reads the body before, within limits of its own, and refuses by itself what it cannot parse.
  *
  * @param receiver what `createReceiver` made
  * @example
@@ -15,11 +24,19 @@ import { toReceiverRequest, writeOutcome } from './node-port.ts'
  * const receiver = createReceiver({ signatureKey: 'parcels2026' }).on('*', console.log)
  * createServer(webhook(receiver)).listen(3000)
  * ```
+ * @example
+ * ```ts
+ * import { http } from '@google-cloud/functions-framework'
+ * import { createReceiver } from 'geohook'
+ * import { webhook } from 'geohook/node'
+ *
+ * http('parcels', webhook(createReceiver({ signatureKey: 'parcels2026' }).on('*', console.log)))
+ * ```
  */
 export function webhook(
   receiver: Pick<Receiver, 'receive'>,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
-  return async function webhook(req, res) {
-    await receiver.receive(toReceiverRequest(req), (outcome) => writeOutcome(req, res, outcome))
+  return function webhook(req, res) {
+    return serve(receiver.receive, { req, res, parsers })
   }
 }

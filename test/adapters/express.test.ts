@@ -7,7 +7,7 @@ import { webhook } from 'geohook/express'
 import { createPayload, createSigner } from 'geohook/testing'
 import supertest from 'supertest'
 import { describe, expect, it } from 'vitest'
-import { listen } from '../helpers/mounts.ts'
+import { listen } from '../helpers/mounts/mounted.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const signatureKey = 'parcels2026'

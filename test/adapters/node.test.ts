@@ -8,7 +8,7 @@ import { webhook } from 'geohook/node'
 import { afterEach, expect, it } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
-import { listen, type Mounted } from '../helpers/mounts.ts'
+import { listen, type Mounted } from '../helpers/mounts/mounted.ts'
 import { startNode } from '../helpers/process.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
@@ -121,6 +121,24 @@ it.each<[string, Mode]>([
   release()
   await receiver.close()
   await mounted.close()
+})
+
+it('a response that waits behind another one belongs to the next handler, also when its client has gone', async () => {
+  const { observer, told, seen } = createRecorder()
+  const responses: ServerResponse[] = []
+  const listener = middleware({ signatureKey: KEY, observer })
+  const mounted = await listen((req, res) => void listener(req, res, () => responses.push(res)))
+  open.push(mounted)
+  const { hostname, port } = new URL(mounted.url)
+  const request = `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`
+  const socket = connect(Number(port), hostname)
+  socket.write(request + request)
+  while (responses.length < 2) await setImmediate()
+  socket.destroy()
+  await told('failed handler_failed')
+  while (seen.filter(({ name }) => name === 'failed').length < 2) await setImmediate()
+  await setImmediate()
+  for (const res of responses) expect(() => res.writeHead(204).end()).not.toThrow()
 })
 
 it('a stranger who pipelines many requests draws no warning, and each is answered', async () => {

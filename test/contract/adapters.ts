@@ -1,5 +1,5 @@
 import { afterEach, describe, it } from 'vitest'
-import type { Mount } from '../helpers/mounts.ts'
+import type { Mount } from '../helpers/mounts/mounted.ts'
 import { CASES } from './cases/index.ts'
 import { startHere } from './subject.ts'
 

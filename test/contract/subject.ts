@@ -1,4 +1,4 @@
-import type { Mount, MountOptions } from '../helpers/mounts.ts'
+import type { Mount, MountOptions } from '../helpers/mounts/mounted.ts'
 import type { Entry, SeenDelivery } from './log.ts'
 import { createSubject, type SetupName } from './setups.ts'
 
@@ -7,6 +7,8 @@ export interface Subject {
   readonly url: string
   /** The host reads the whole body before it calls the receiver. */
   readonly hostReadsBody: boolean
+  /** And refuses by itself what it cannot parse. */
+  readonly hostParsesBody: boolean
   /** The host ends the work on a request whose sender has gone, so nobody can be told. */
   readonly hostEndsWork: boolean
   entries(): Promise<readonly Entry[]>
@@ -51,6 +53,7 @@ export function startHere(mount: Mount): { start: Start; stop(): Promise<void> }
       return {
         url: mounted.url,
         hostReadsBody: mounted.hostReadsBody ?? false,
+        hostParsesBody: mounted.hostParsesBody ?? false,
         hostEndsWork: false,
         entries: async () => log.entries,
         changed: log.changed,

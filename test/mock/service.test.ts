@@ -5,7 +5,7 @@ import express from 'express'
 import { createManualClock, createMockService, type ScheduleInfo } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { send } from '../helpers/http.ts'
-import { listen } from '../helpers/mounts.ts'
+import { listen } from '../helpers/mounts/mounted.ts'
 import { capture, create, FEATURE, JOB, NOWHERE, pathOf, post, same, seed, start } from './support.ts'
 
 const created = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }

@@ -27,6 +27,7 @@ export async function startThere(
       return {
         url: `${base}/${bodyIsRead ? 'read' : 'hook'}`,
         hostReadsBody: false,
+        hostParsesBody: false,
         hostEndsWork: endsWork,
         entries: () => ask('entries'),
         changed: () => setTimeout(5),

@@ -1,3 +1,4 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { send } from '../../helpers/http.ts'
 import { deliveriesOf, linesOf } from '../subject.ts'
@@ -33,7 +34,10 @@ const refused = (
     const subject = await start('plain')
     const headers = { 'x-service': signatureOf(body), ...(type ? { 'content-type': type } : {}) }
     const answer = await send(subject.url, { headers, body })
-    expect([answer.status, JSON.parse(answer.text).code]).toEqual([status, code])
+    expect(answer.status).toBe(status)
+    expect(await deliveriesOf(subject)).toEqual([])
+    if (subject.hostParsesBody && (await linesOf(subject)).length === 0) return
+    expect(JSON.parse(answer.text).code).toBe(code)
     expect(await linesOf(subject)).toEqual([`refused ${code}`])
   },
 })
@@ -44,14 +48,14 @@ const ofLength = (length: number): string => JSON.stringify({ a: 'x'.repeat(leng
 export const BYTES: readonly ContractCase[] = [
   {
     name: 'verifies and keeps all 256 byte values',
-    codes: ['payload_malformed'],
     async run(start) {
       const subject = await start('plain')
-      // The signature is right, and only then it turns out not to be UTF-8.
-      expect((await send(subject.url, signed(everyByte))).text).toContain('payload_malformed')
+      const request = signed(everyByte, { 'content-type': 'application/octet-stream' })
+      // The signature is right, and only then the media type matters.
+      expect((await send(subject.url, request)).text).toContain('content_type_unsupported')
       expect((await subject.entries()).at(-1)?.body).toBe(everyByte.toString('hex'))
       const other = everyByte.map((byte) => byte & 0x7f)
-      expect((await send(subject.url, { ...signed(everyByte), body: other })).status).toBe(401)
+      expect((await send(subject.url, { ...request, body: other })).status).toBe(401)
     },
   },
   kept('a byte order mark', '\ufeff{"a":1}'),
@@ -108,11 +112,15 @@ export const BYTES: readonly ContractCase[] = [
     codes: ['content_encoding_unsupported'],
     async run(start) {
       const subject = await start('plain')
-      for (const encoding of ['gzip', 'br', 'GZIP', 'identity, gzip']) {
-        expect((await send(subject.url, signed(BODY, { 'content-encoding': encoding }))).status).toBe(415)
+      const bodies = { gzip: gzipSync(BODY), br: brotliCompressSync(BODY), GZIP: gzipSync(BODY) }
+      for (const [encoding, body] of Object.entries(bodies)) {
+        expect((await send(subject.url, signed(body, { 'content-encoding': encoding }))).status).toBe(415)
       }
-      expect(await linesOf(subject)).toEqual(Array(4).fill('refused content_encoding_unsupported'))
+      expect(await linesOf(subject)).toEqual(Array(3).fill('refused content_encoding_unsupported'))
+      const twice = signed(gzipSync(BODY), { 'content-encoding': 'identity, gzip' })
+      expect((await send(subject.url, twice)).status).toBe(415)
       expect((await send(subject.url, signed(BODY, { 'content-encoding': 'identity' }))).status).toBe(200)
+      expect((await deliveriesOf(subject)).length).toBe(1)
     },
   },
 ]

@@ -51,7 +51,7 @@ export const UPLOADS: readonly ContractCase[] = [
     name: 'lets a sender read 413 while it is still sending',
     async run(start) {
       const subject = await start('limited')
-      const body = randomBytes(600_000)
+      const body = Buffer.from(JSON.stringify({ a: randomBytes(300_000).toString('hex') }))
       const request = signed(body)
       expect((await send(subject.url, request)).status).toBe(413)
       const chunks = [body.subarray(0, 2000), body.subarray(2000)]

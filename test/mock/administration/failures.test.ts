@@ -7,7 +7,7 @@ import { toOptions } from '../../../src/mock/options.ts'
 import { createServiceRegistry } from '../../../src/mock/services.ts'
 import { restoreSnapshot, type State } from '../../../src/mock/snapshot.ts'
 import { createWebhookStore } from '../../../src/mock/webhooks.ts'
-import { listen } from '../../helpers/mounts.ts'
+import { listen } from '../../helpers/mounts/mounted.ts'
 import { FEATURE, JOB, pathOf, same, seed } from '../support.ts'
 import { get, postForm } from './support.ts'
 

@@ -3,7 +3,7 @@ import express from 'express'
 import { createMockService, type MockService } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { raw, send } from '../../helpers/http.ts'
-import { listen } from '../../helpers/mounts.ts'
+import { listen } from '../../helpers/mounts/mounted.ts'
 import { FEATURE, seed, start } from '../support.ts'
 import { call } from './support.ts'
 

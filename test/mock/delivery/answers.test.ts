@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { listen } from '../../helpers/mounts.ts'
+import { listen } from '../../helpers/mounts/mounted.ts'
 import { capture, seed } from '../support.ts'
 import { alter, CREATED, createAt, named, PLAIN, receive, statusesOf } from './support.ts'
 

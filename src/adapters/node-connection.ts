@@ -1,0 +1,54 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { finished } from 'node:stream'
+
+/** Resolves with the status of the answer once it is sent; rejects when the connection closes before. */
+export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number> {
+  return new Promise((resolve, reject) => {
+    // Node 20 does not close a response that waits behind another one on a pipelined connection.
+    const forget = onClose(socket, () => reject(new Error('the connection was closed')))
+    finished(res, (error) => {
+      forget()
+      if (error) reject(error)
+      else resolve(res.statusCode)
+    })
+  })
+}
+
+const closings = new WeakMap<Socket, Set<() => void>>()
+
+/** One listener for each socket, however many requests a stranger pipelines on it: Node warns of more than ten. */
+function onClose(socket: Socket, callback: () => void): () => void {
+  if (socket.destroyed) callback()
+  let callbacks = closings.get(socket)
+  if (!callbacks) {
+    const all = new Set<() => void>()
+    socket.once('close', () => {
+      for (const one of all) one()
+    })
+    closings.set(socket, all)
+    callbacks = all
+  }
+  callbacks.add(callback)
+  return () => callbacks.delete(callback)
+}
+
+/** Bytes and milliseconds that a sender gets to finish what it is sending, after it was refused. */
+const DRAIN = { bytes: 1024 * 1024, milliseconds: 5_000 }
+
+/**
+ * A sender that is still sending would not read the answer if the connection were cut, so it may finish, within
+ * bounds. Beyond them the connection ends.
+ */
+export function drain(req: IncomingMessage): void {
+  let bytes = 0
+  const timer = setTimeout(() => req.destroy(), DRAIN.milliseconds)
+  timer.unref()
+  req.once('close', () => clearTimeout(timer))
+  req.on('error', () => {})
+  req.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length
+    if (bytes > DRAIN.bytes) req.destroy()
+  })
+  req.resume() // whoever refused the body has paused it
+}

@@ -1,0 +1,386 @@
+import { PassThrough } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { createReceiver, type Inbox, type ReceiverOptions } from 'geohook'
+import { webhook } from 'geohook/fastify'
+import { createPayload, createSigner } from 'geohook/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { JSON_TYPE, signatureOf } from '../helpers/deliver.ts'
+import { answerOf, begin, send } from '../helpers/http.ts'
+import type { Mounted } from '../helpers/mounts/mounted.ts'
+import { listenFastify } from '../helpers/mounts/node.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const signatureKey = 'parcels2026'
+const request = await createSigner({ signatureKey }).sign(
+  createPayload(['FeaturesCreated', 'FeaturesUpdated']),
+)
+const payload = Buffer.from(request.body)
+
+const open: Mounted[] = []
+afterEach(async () => {
+  for (const mounted of open.splice(0)) await mounted.close()
+})
+
+async function mount(app: FastifyInstance): Promise<string> {
+  const mounted = await listenFastify(app)
+  open.push(mounted)
+  return mounted.url
+}
+
+const post = (app: FastifyInstance, url = '/hook', headers: Record<string, string | undefined> = {}) =>
+  app.inject({
+    method: 'POST',
+    url,
+    headers: { ...request.headers, ...headers } as Record<string, string>,
+    payload,
+  })
+
+const handled = (options: Partial<ReceiverOptions> = {}) =>
+  webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
+
+describe('a receiver that answers by itself', () => {
+  it('answers in inject() as over a socket', async () => {
+    const app = fastify()
+    app.register(handled(), { prefix: '/hook' })
+    const good = await post(app)
+    expect([good.statusCode, good.headers['content-type'], good.body]).toEqual([
+      200,
+      'application/json',
+      '{"status":"handled"}',
+    ])
+    const bad = await post(app, '/hook', { 'x-service': '0'.repeat(64) })
+    expect([bad.statusCode, bad.headers['content-type'], bad.json().code]).toEqual([
+      401,
+      'application/problem+json',
+      'unauthorized',
+    ])
+    expect((await app.inject('/hook')).statusCode).toBe(405)
+    expect((await app.inject({ method: 'POST', url: '/hook' })).statusCode).toBe(401)
+  })
+
+  it.each(['/hook', '/hook/', '/hook?x=1', '/hook/?x=1'])('is found at %s', async (url) => {
+    const app = fastify()
+    app.register(handled(), { prefix: '/hook' })
+    expect((await post(app, url)).statusCode).toBe(200)
+  })
+
+  it('needs no prefix', async () => {
+    const app = fastify()
+    app.register(handled())
+    expect((await post(app, '/')).statusCode).toBe(200)
+    expect((await post(app, '/other')).statusCode).toBe(404)
+  })
+
+  it('refuses every method that the app knows', async () => {
+    const app = fastify()
+    app.addHttpMethod('PROPFIND')
+    app.addHttpMethod('LOCK', { hasBody: true })
+    app.register(handled(), { prefix: '/hook' })
+    for (const method of app.supportedMethods.filter((one) => one !== 'POST')) {
+      const answer = await app.inject({ method: method as 'GET', url: '/hook' })
+      expect([method, answer.statusCode, answer.headers.allow]).toEqual([method, 405, 'POST'])
+    }
+  })
+
+  it('sees the whole URL and the parameters of the prefix', async () => {
+    const seen: unknown[] = []
+    const receiver = handled({
+      signatureKey: ({ url, params }) => {
+        seen.push(url, { ...params })
+        return signatureKey
+      },
+    })
+    const app = fastify({ rewriteUrl: ({ url = '' }) => url.replace('/old/', '/hooks/') })
+    app.register(async (api) => void api.register(receiver, { prefix: '/:tenant/in' }), { prefix: '/hooks' })
+    expect((await post(app, '/old/lyon/in?x=1')).statusCode).toBe(200)
+    expect(seen).toEqual(['/old/lyon/in?x=1', { tenant: 'lyon' }])
+  })
+
+  it('has several webhooks in one app, each with its key', async () => {
+    const app = fastify()
+    app.register(handled(), { prefix: '/a' })
+    app.register(handled({ signatureKey: 'another' }), { prefix: '/b' })
+    expect((await post(app, '/a')).statusCode).toBe(200)
+    expect((await post(app, '/b')).statusCode).toBe(401)
+  })
+
+  it.each([';', 'application/json; =', 'a b/c', '/'])(
+    'tells a stranger with the content-type %j no more than any other',
+    async (type) => {
+      const app = fastify()
+      app.register(handled(), { prefix: '/hook' })
+      const url = await mount(app)
+      const headers = { 'content-type': type, 'x-service': '0'.repeat(64) }
+      expect((await send(url, { headers, body: payload })).status).toBe(401)
+      const signed = { 'content-type': type, 'x-service': signatureOf(payload) }
+      expect((await send(url, { headers: signed, body: payload })).status).not.toBe(401)
+    },
+  )
+
+  it('takes no notice of how the app reads bodies', async () => {
+    const app = fastify({ bodyLimit: 1 })
+    const parse = async (): Promise<never> => {
+      throw new Error('not to be parsed')
+    }
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', { parseAs: 'string' }, parse)
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parse)
+    app.addHook('preParsing', async () => {
+      throw new Error('not to be reached')
+    })
+    app.register(handled(), { prefix: '/hook' })
+    expect((await post(app)).statusCode).toBe(200)
+  })
+
+  it('with an inbox answers 202', async () => {
+    const inbox: Inbox = { put: async () => {} }
+    const app = fastify()
+    app.register(webhook({ signatureKey, inbox }), { prefix: '/hook' })
+    expect((await post(app)).statusCode).toBe(202)
+  })
+
+  it('without handlers verifies and answers 200', async () => {
+    const app = fastify()
+    app.register(webhook({ signatureKey }), { prefix: '/hook' })
+    expect((await post(app)).statusCode).toBe(200)
+    expect((await post(app, '/hook', { 'x-service': '0'.repeat(64) })).statusCode).toBe(401)
+  })
+})
+
+it('leaves the bodies of other routes to the app', async () => {
+  const answers: unknown[] = []
+  for (const isMounted of [false, true]) {
+    const app = fastify({ bodyLimit: 50 })
+    app.addContentTypeParser('text/csv', { parseAs: 'string' }, (_request, text, done) =>
+      done(null, { text }),
+    )
+    app.setErrorHandler((error, _request, reply) => reply.code(418).send({ name: (error as Error).name }))
+    if (isMounted) app.register(handled(), { prefix: '/hook' })
+    app.post('/other', (req) => ({ body: req.body, hasDelivery: 'delivery' in req }))
+    const bodies = [
+      [JSON_TYPE, '{"a":1}'],
+      [JSON_TYPE, '{"a":'],
+      [JSON_TYPE, JSON.stringify('x'.repeat(60))],
+      ['text/csv', 'a,b'],
+      ['text/plain', 'a'],
+      ['image/png', 'a'],
+      ['oops', 'a'],
+    ] as const
+    const seen = []
+    for (const [type, body] of bodies) {
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/other',
+        headers: { 'content-type': type },
+        payload: body,
+      })
+      seen.push([answer.statusCode, answer.body])
+    }
+    answers.push(seen)
+  }
+  expect(answers[1]).toEqual(answers[0])
+  expect(answers[0]).toHaveLength(7)
+})
+
+it('runs the hooks of the app around its answers', async () => {
+  const seen: unknown[] = []
+  const app = fastify()
+  app.addHook('onSend', async (_request, reply, body) => {
+    await setTimeout(1)
+    reply.header('access-control-allow-origin', '*')
+    return body
+  })
+  app.addHook('onResponse', async (_request, reply) => void seen.push(reply.statusCode))
+  app.register(handled(), { prefix: '/hook' })
+  const url = await mount(app)
+  const good = await send(url, { headers: { ...request.headers }, body: payload })
+  expect([good.headers['access-control-allow-origin'], good.text]).toEqual(['*', '{"status":"handled"}'])
+  const bad = await send(url, { body: payload })
+  expect([bad.status, bad.headers['access-control-allow-origin']]).toEqual([401, '*'])
+  expect(seen).toEqual([200, 401])
+})
+
+it('stays away where a hook of the app answers first', async () => {
+  const { observer, seen } = createRecorder()
+  const app = fastify()
+  app.addHook('onRequest', async (_request, reply) => reply.code(403).send('no'))
+  app.register(handled({ observer }), { prefix: '/hook' })
+  expect((await post(app)).statusCode).toBe(403)
+  expect(seen).toEqual([])
+})
+
+it('names what has read the stream before, at once', async () => {
+  const { observer, seen } = createRecorder()
+  const app = fastify()
+  app.addHook('onRequest', (req, _reply, done) => void req.raw.on('end', () => done()).resume())
+  app.register(handled({ observer }), { prefix: '/hook' })
+  const url = await mount(app)
+  const answer = await send(url, { headers: { ...request.headers }, body: payload })
+  expect([answer.status, JSON.parse(answer.text).code]).toEqual([500, 'body_already_parsed'])
+  expect(seen[0]?.error?.hint).toContain('onRequest')
+})
+
+it('ends an answer that a hook has begun before', async () => {
+  const app = fastify()
+  app.addHook('onRequest', async (_request, reply) => void reply.raw.write('begun'))
+  app.register(handled(), { prefix: '/hook' })
+  const url = await mount(app)
+  expect((await send(url, { headers: { ...request.headers }, body: payload })).text).toBe('begun')
+})
+
+it('closes the connection of a sender that is too slow', async () => {
+  const app = fastify()
+  app.register(handled({ bodyTimeout: 50 }), { prefix: '/hook' })
+  const url = await mount(app)
+  const answer = await answerOf(begin(url, { ...request.headers, 'content-length': payload.length }, '{'))
+  expect([answer.status, answer.headers.connection]).toEqual([408, 'close'])
+})
+
+it('a receiver is closed when its answers are sent, whatever the hooks of the app do to them', async () => {
+  const order: string[] = []
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { observer, told } = createRecorder()
+  const receiver = createReceiver({ signatureKey, observer }).on('*', () => {})
+  const app = fastify()
+  app.addHook('onSend', async () => gate)
+  app.addHook('onResponse', async () => void order.push('sent'))
+  app.register(webhook(receiver), { prefix: '/hook' })
+  const url = await mount(app)
+  const sent = send(url, { headers: { ...request.headers }, body: payload })
+  await told('handled')
+  const closed = receiver.close().then(() => order.push('closed'))
+  const stopped = app.close().then(() => order.push('stopped'))
+  release()
+  expect((await sent).status).toBe(200)
+  await Promise.all([closed, stopped])
+  expect(order[0]).toBe('sent')
+  expect(order.sort()).toEqual(['closed', 'sent', 'stopped'])
+})
+
+describe('the option handler', () => {
+  it('gets the delivery, and answers it as any handler does', async () => {
+    const app = fastify()
+    app.register(webhook({ signatureKey }), {
+      prefix: '/hooks/:tenant',
+      handler: async (req) => ({
+        types: req.delivery?.changeTypes,
+        params: req.params,
+        body: req.body ?? null,
+      }),
+    })
+    const answer = await post(app, '/hooks/lyon')
+    expect([answer.statusCode, answer.json()]).toEqual([
+      200,
+      { types: ['FeaturesCreated', 'FeaturesUpdated'], params: { tenant: 'lyon' }, body: null },
+    ])
+    const url = await mount(app)
+    const overSocket = await send(url.replace('/hook', '/hooks/x'), {
+      headers: { ...request.headers },
+      body: payload,
+    })
+    expect(JSON.parse(overSocket.text).params).toEqual({ tenant: 'x' })
+    expect((await post(app, '/hooks/lyon', { 'x-service': '0'.repeat(64) })).statusCode).toBe(401)
+    expect((await app.inject('/hooks/lyon')).statusCode).toBe(405)
+  })
+
+  it.each(['application/json', 'application/json; charset=utf-8', 'application/x-www-form-urlencoded'])(
+    'gets it without a parser, also for %s, whatever parsers the app has',
+    async (type) => {
+      const app = fastify({ bodyLimit: 1 })
+      app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text))
+      app.addHook('preParsing', async (_request, _reply, stream) => stream.pipe(new PassThrough()))
+      app.addHook('preHandler', async (_request, reply) => void reply.header('x-hook', 'ran'))
+      app.register(webhook({ signatureKey }), {
+        prefix: '/hook',
+        handler: (_request, reply) => reply.code(204).send(),
+      })
+      const url = await mount(app)
+      const body = type.endsWith('encoded') ? 'payload=%7B%7D' : '{}'
+      const answer = await send(url, {
+        headers: { 'content-type': type, 'x-service': signatureOf(body) },
+        body,
+      })
+      expect([answer.status, answer.headers['x-hook']]).toEqual([204, 'ran'])
+    },
+  )
+
+  it('is not called where the receiver has handlers', async () => {
+    const app = fastify()
+    app.register(handled(), {
+      prefix: '/hook',
+      handler: () => {
+        throw new Error('not to be called')
+      },
+    })
+    expect((await post(app)).body).toBe('{"status":"handled"}')
+  })
+
+  it('is heard of by the observer as it answered', async () => {
+    const answers: Record<string, (reply: FastifyReply) => unknown> = {
+      fine: (reply) => reply.code(202).send({}),
+      returned: async () => 'done',
+      broken: (reply) => reply.code(503).send(),
+      throwing: () => {
+        throw new Error('oops')
+      },
+      rejecting: async () => {
+        throw new Error('oops')
+      },
+    }
+    const lines: Record<string, unknown> = {}
+    for (const [name, answer] of Object.entries(answers)) {
+      const { observer, told, seen } = createRecorder()
+      const app = fastify()
+      app.setErrorHandler((_error, _request, reply) => reply.code(500).send('mine'))
+      app.register(webhook({ signatureKey, observer }), {
+        prefix: '/hook',
+        handler: (_request, reply) => answer(reply),
+      })
+      const { statusCode, body } = await post(app)
+      await told(['fine', 'returned'].includes(name) ? 'handled' : 'failed handler_failed')
+      lines[name] = [statusCode, body, ...seen.map((one) => one.name)]
+    }
+    expect(lines).toEqual({
+      fine: [202, '{}', 'accepted', 'handled'],
+      returned: [200, 'done', 'accepted', 'handled'],
+      broken: [503, '', 'accepted', 'failed'],
+      throwing: [500, 'mine', 'accepted', 'failed'],
+      rejecting: [500, 'mine', 'accepted', 'failed'],
+    })
+  })
+
+  it('does not answer in the place of one whose client has gone', async () => {
+    const { observer, told } = createRecorder()
+    let answer = (): void => {}
+    const app = fastify()
+    app.register(webhook({ signatureKey, observer }), {
+      prefix: '/hook',
+      handler: (_request, reply) =>
+        new Promise<void>((resolve) => {
+          answer = () => {
+            reply.send('late')
+            resolve()
+          }
+        }),
+    })
+    const url = await mount(app)
+    const controller = new AbortController()
+    const sent = fetch(url, { ...request, signal: controller.signal })
+    await told('accepted')
+    controller.abort()
+    await expect(sent).rejects.toThrow()
+    await told('failed handler_failed')
+    expect(answer).not.toThrow()
+  })
+
+  it('works beside a decorator of the app that has its name', async () => {
+    const app = fastify()
+    app.decorateRequest('delivery')
+    app.register(webhook({ signatureKey }), { prefix: '/hook', handler: (req) => req.delivery?.changeTypes })
+    expect((await post(app)).json()).toEqual(['FeaturesCreated', 'FeaturesUpdated'])
+  })
+})

@@ -1,0 +1,302 @@
+import { createReceiver, type Inbox, type ReceiverOptions } from 'geohook'
+import { webhook } from 'geohook/koa'
+import { createPayload, createSigner } from 'geohook/testing'
+import Koa from 'koa'
+import bodyParser from 'koa-bodyparser'
+import supertest from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { answerOf, begin, send } from '../helpers/http.ts'
+import { listen } from '../helpers/mounts/mounted.ts'
+import { quiet } from '../helpers/mounts/node.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+import { warningsOf } from '../helpers/warnings.ts'
+
+const signatureKey = 'parcels2026'
+const request = await createSigner({ signatureKey }).sign(
+  createPayload(['FeaturesCreated', 'FeaturesUpdated']),
+)
+const payload = Buffer.from(request.body).toString()
+
+const create = () => quiet(new Koa())
+const post = (app: Koa, path = '/hook') =>
+  supertest(app.callback()).post(path).set(request.headers).send(payload)
+const handled = (options: Partial<ReceiverOptions> = {}) =>
+  webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
+
+it('with handlers answers by itself, and leaves the next one alone', async () => {
+  const app = create()
+    .use(handled())
+    .use(() => {
+      throw new Error('not to be called')
+    })
+  const answer = await post(app).expect(200, '{"status":"handled"}')
+  expect(answer.headers['content-type']).toBe('application/json')
+  const refused = await supertest(app.callback()).post('/hook').send({}).expect(401)
+  expect(refused.headers['content-type']).toBe('application/problem+json')
+  await supertest(app.callback()).head('/hook').expect(405)
+})
+
+it('with an inbox answers 202 by itself', async () => {
+  const inbox: Inbox = { put: async () => {} }
+  await post(create().use(webhook({ signatureKey, inbox }))).expect(202, '{"status":"stored"}')
+})
+
+it('lets other middleware see and change its answers', async () => {
+  const seen: unknown[] = []
+  const app = create()
+    .use(async (ctx, next) => {
+      await next()
+      seen.push([ctx.status, ctx.body])
+      ctx.set('access-control-allow-origin', '*')
+    })
+    .use(handled())
+  await post(app).expect(200).expect('access-control-allow-origin', '*')
+  await supertest(app.callback()).get('/').expect(405).expect('allow', 'POST')
+  expect(seen[0]).toEqual([200, '{"status":"handled"}'])
+})
+
+it('sees the whole URL and the parameters that a router has set', async () => {
+  const seen: unknown[] = []
+  const options: ReceiverOptions = {
+    signatureKey: ({ url, params }) => {
+      seen.push(url, params)
+      return signatureKey
+    },
+  }
+  const app = create()
+    .use((ctx, next) => {
+      ctx.params = { tenant: 'lyon' }
+      ctx.url = '/rewritten'
+      return next()
+    })
+    .use(handled(options))
+  await post(app, '/api/lyon/hook?x=1').expect(200)
+  expect(seen).toEqual(['/api/lyon/hook?x=1', { tenant: 'lyon' }])
+})
+
+it('has several webhooks in one app, each with its key', async () => {
+  const hooks = new Map([
+    ['/a', handled()],
+    ['/b', handled({ signatureKey: 'another' })],
+  ])
+  const app = create().use((ctx, next) => hooks.get(ctx.path)?.(ctx, next) ?? next())
+  await post(app, '/a').expect(200)
+  await post(app, '/b').expect(401)
+  await post(app, '/c').expect(404)
+})
+
+it('leaves the bodies of other routes to the parser', async () => {
+  const hook = handled()
+  const create1 = (isMounted: boolean) => {
+    const app = create()
+    if (isMounted) app.use((ctx, next) => (ctx.path === '/hook' ? hook(ctx, next) : next()))
+    return app.use(bodyParser({ jsonLimit: '20b' })).use((ctx) => {
+      ctx.body = { body: ctx.request.body, raw: ctx.request.rawBody }
+    })
+  }
+  const answers: unknown[] = []
+  for (const isMounted of [false, true]) {
+    for (const body of ['{"a":1}', '{"a":', JSON.stringify({ a: 'x'.repeat(30) })]) {
+      const app = create1(isMounted)
+      const answer = await supertest(app.callback()).post('/other').type('application/json').send(body)
+      answers.push([answer.status, answer.text])
+    }
+  }
+  expect(answers.slice(3)).toEqual(answers.slice(0, 3))
+  expect(answers.map((answer) => (answer as unknown[])[0]).slice(0, 3)).toEqual([200, 400, 413])
+  await post(create1(true)).expect(200)
+})
+
+describe('behind koa-bodyparser', () => {
+  it('answers 500 at once, although it left a text in rawBody, and says what to move', async () => {
+    const { observer, seen } = createRecorder()
+    const app = create().use(bodyParser()).use(handled({ observer }))
+    const warnings = await warningsOf(() => post(app).expect(500))
+    expect(seen.map(({ code }) => code)).toEqual(['body_already_parsed'])
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^body_already_parsed: a body parser, such as koa-bodyparser, read the body before geohook. Put app.use\(webhook/,
+      ),
+    ])
+    expect(warnings[0]).not.toContain('express')
+  })
+
+  it('works where the parser is told to leave its path alone', async () => {
+    const app = create()
+      .use((ctx, next) => {
+        ctx.disableBodyParser = true
+        return next()
+      })
+      .use(bodyParser())
+      .use(handled())
+    await post(app).expect(200)
+  })
+
+  it.each(['rawBody', 'body'])('takes bytes that are in ctx.request.%s', async (name) => {
+    const app = create()
+      .use(async (ctx, next) => {
+        const parts: Buffer[] = []
+        for await (const part of ctx.req) parts.push(part)
+        Object.assign(ctx.request, { body: JSON.parse(payload), [name]: Buffer.concat(parts) })
+        await next()
+      })
+      .use(handled())
+    await post(app).expect(200)
+  })
+
+  it('knows a parser that leaves a text in ctx.request.body', async () => {
+    const { observer, seen } = createRecorder()
+    const app = create()
+      .use(async (ctx, next) => {
+        for await (const _ of ctx.req);
+        Object.assign(ctx.request, { body: payload })
+        await next()
+      })
+      .use(handled({ observer }))
+    await post(app).expect(500)
+    expect(seen[0]?.error?.message).toContain('a text parser')
+  })
+})
+
+describe('as a middleware', () => {
+  it('verifies, sets ctx.state.delivery and runs the next one', async () => {
+    const app = create()
+      .use(webhook({ signatureKey }))
+      .use((ctx) => {
+        ctx.body = ctx.state.delivery.changeTypes
+      })
+    await post(app).expect(200, ['FeaturesCreated', 'FeaturesUpdated'])
+    await supertest(app.callback()).post('/hook').send({}).expect(401)
+  })
+
+  it('tells the observer how the next one answered, and lets its errors pass', async () => {
+    const answers: Record<string, Koa.Middleware> = {
+      fine: (ctx) => {
+        ctx.status = 202
+      },
+      silent: () => {},
+      broken: (ctx) => {
+        ctx.status = 503
+      },
+      throwing: (ctx) => ctx.throw(418, 'mine'),
+      failing: async () => {
+        throw new Error('oops')
+      },
+    }
+    const lines: Record<string, unknown> = {}
+    for (const [name, answer] of Object.entries(answers)) {
+      const { observer, told, seen } = createRecorder()
+      const errors: unknown[] = []
+      const app = create()
+        .use((_, next) =>
+          next().catch((error: Error) => {
+            errors.push(error.message)
+            throw error
+          }),
+        )
+        .use(webhook({ signatureKey, observer }))
+        .use(answer)
+      const { status } = await post(app)
+      await told(name === 'fine' ? 'handled' : 'failed handler_failed')
+      lines[name] = [status, ...seen.map((one) => one.name), ...errors]
+    }
+    expect(lines).toEqual({
+      fine: [202, 'accepted', 'handled'],
+      silent: [404, 'accepted', 'failed'],
+      broken: [503, 'accepted', 'failed'],
+      throwing: [418, 'accepted', 'failed', 'mine'],
+      failing: [500, 'accepted', 'failed', 'oops'],
+    })
+  })
+
+  it('does not answer in the place of one whose client has gone', async () => {
+    const { observer, told } = createRecorder()
+    let release = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let left = (_status: number): void => {}
+    const status = new Promise<number>((resolve) => {
+      left = resolve
+    })
+    const app = create()
+      .use(async (ctx, next) => {
+        await next()
+        left(ctx.status)
+      })
+      .use(webhook({ signatureKey, observer }))
+      .use(async (ctx) => {
+        await gate
+        ctx.body = 'late'
+      })
+    const mounted = await listen(app.callback())
+    const controller = new AbortController()
+    const sent = fetch(mounted.url, { ...request, signal: controller.signal })
+    await told('accepted')
+    controller.abort()
+    await expect(sent).rejects.toThrow()
+    await told('failed handler_failed')
+    release()
+    expect(await status).toBe(200)
+    await mounted.close()
+  })
+})
+
+it('answers by itself where somebody has told Koa not to', async () => {
+  const app = create()
+    .use((ctx, next) => {
+      ctx.respond = false
+      return next()
+    })
+    .use(handled())
+  await post(app).expect(200, '{"status":"handled"}')
+})
+
+it('ends an answer that somebody has begun before', async () => {
+  const app = create()
+    .use((ctx, next) => {
+      ctx.res.write('begun')
+      return next()
+    })
+    .use(handled())
+  await post(app).expect(404, 'begun')
+})
+
+it('closes the connection of a sender that is too slow', async () => {
+  const mounted = await listen(
+    create()
+      .use(handled({ bodyTimeout: 50 }))
+      .callback(),
+  )
+  const answer = await answerOf(
+    begin(mounted.url, { ...request.headers, 'content-length': payload.length }, '{'),
+  )
+  expect([answer.status, answer.headers.connection]).toEqual([408, 'close'])
+  await mounted.close()
+})
+
+it('a receiver is closed when its answers are sent, whatever waits before them', async () => {
+  const order: string[] = []
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { observer, told } = createRecorder()
+  const receiver = createReceiver({ signatureKey, observer }).on('*', () => {})
+  const app = create()
+    .use(async (ctx, next) => {
+      ctx.res.once('finish', () => order.push('sent'))
+      await next()
+      await gate
+    })
+    .use(webhook(receiver))
+  const mounted = await listen(app.callback())
+  const sent = send(mounted.url, { headers: { ...request.headers }, body: payload })
+  await told('handled')
+  const closed = receiver.close().then(() => order.push('closed'))
+  release()
+  expect((await sent).status).toBe(200)
+  await closed
+  expect(order).toEqual(['sent', 'closed'])
+  await mounted.close()
+})

@@ -1,0 +1,101 @@
+import {
+  type INestApplication,
+  type MiddlewareConsumer,
+  Module,
+  type NestApplicationOptions,
+} from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import type { NestExpressApplication } from '@nestjs/platform-express'
+import { createReceiver, type ReceiverOptions } from 'geohook'
+import { webhook } from 'geohook/express'
+import { createPayload, createSigner } from 'geohook/testing'
+import supertest from 'supertest'
+import { afterEach, expect, it } from 'vitest'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const signatureKey = 'parcels2026'
+const request = await createSigner({ signatureKey }).sign(
+  createPayload(['FeaturesCreated', 'FeaturesUpdated']),
+)
+
+interface Res {
+  json(body: unknown): void
+}
+
+/** An app whose own middleware runs behind the parsers of NestJS: it echoes bodies, and may hold a webhook. */
+function createApp(behindParsers?: ReturnType<typeof webhook>): new () => object {
+  class App {
+    configure(consumer: MiddlewareConsumer): void {
+      consumer.apply((req: { body: unknown }, res: Res) => res.json(req.body)).forRoutes('other')
+      if (behindParsers) consumer.apply(behindParsers).forRoutes('hooks/parcels')
+    }
+  }
+  Module({})(App)
+  return App
+}
+
+const open: INestApplication[] = []
+afterEach(async () => {
+  for (const app of open.splice(0)) await app.close()
+})
+
+async function create(
+  App = createApp(),
+  options: NestApplicationOptions = {},
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(App, { logger: false, ...options })
+  open.push(app)
+  return app
+}
+
+const post = (app: INestApplication, path = '/hooks/parcels') =>
+  supertest(app.getHttpServer()).post(path).set(request.headers).send(Buffer.from(request.body).toString())
+const handled = (options: Partial<ReceiverOptions> = {}) =>
+  webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
+
+it('right after NestFactory.create comes before the parsers of NestJS, and leaves them to the rest', async () => {
+  const app = await create()
+  app.use('/hooks/parcels', handled())
+  app.use('/hooks/roads', handled({ signatureKey: 'another' }))
+  await app.init()
+  await post(app).expect(200, { status: 'handled' })
+  await post(app, '/hooks/roads').expect(401)
+  await supertest(app.getHttpServer()).get('/hooks/parcels').expect(405)
+  await supertest(app.getHttpServer()).post('/other').send({ a: 1 }).expect(200, { a: 1 })
+  await supertest(app.getHttpServer()).post('/other').type('json').send('{"a":').expect(400)
+})
+
+it('with rawBody its parser may run first', async () => {
+  const { observer, seen } = createRecorder()
+  const hook = handled({ observer, limit: request.body.length })
+  const app = await create(createApp(hook), { rawBody: true })
+  await app.init()
+  await post(app).expect(200, { status: 'handled' })
+  await post(app).set('x-service', '0'.repeat(64)).expect(401)
+  expect(Buffer.from(seen[0]?.delivery?.rawBody ?? [])).toEqual(Buffer.from(request.body))
+  const small = await create(createApp(handled({ limit: request.body.length - 1 })), { rawBody: true })
+  await small.init()
+  await post(small).expect(413)
+})
+
+it('without it, a parser that runs first is named, with the way out', async () => {
+  const { observer, seen } = createRecorder()
+  const app = await create(createApp(handled({ observer })))
+  await app.init()
+  await post(app).expect(500)
+  expect(seen[0]?.code).toBe('body_already_parsed')
+  expect(seen[0]?.error?.hint).toContain('NestFactory.create(App, { rawBody: true })')
+})
+
+it('passes a delivery on to what comes next', async () => {
+  const { observer, told } = createRecorder()
+  const app = await create()
+  app.use(
+    '/hooks/parcels',
+    webhook({ signatureKey, observer }),
+    (req: { delivery: { changeTypes: string[] } }, res: Res) => res.json(req.delivery.changeTypes),
+  )
+  await app.init()
+  await post(app).expect(200, ['FeaturesCreated', 'FeaturesUpdated'])
+  await told('handled')
+})

@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Receiver } from 'geohook'
+
+/** A receiver behind a real socket. */
+export interface Mounted {
+  url: string
+  /** The host reads the whole body before it calls the receiver, within its own limits: Lambda, Azure, Google Cloud. */
+  hostReadsBody?: boolean
+  /** And parses it, so it refuses by itself what it cannot parse: Google Cloud. */
+  hostParsesBody?: boolean
+  close(): Promise<void>
+}
+
+export interface MountOptions {
+  /** Something reads and parses the body before the receiver is called, and does not keep the bytes. */
+  bodyIsRead?: boolean
+}
+
+export type Mount = (receiver: Receiver, options?: MountOptions) => Promise<Mounted>
+
+export const listen = (listener: RequestListener): Promise<Mounted> => mountServer(createServer(listener))
+
+export async function mountServer(server: Server): Promise<Mounted> {
+  if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: urlOf(server),
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+export const urlOf = (server: Server): string =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
