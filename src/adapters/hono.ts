@@ -15,7 +15,7 @@ export interface WebhookEnv<Payload = unknown> {
 }
 
 const HINT =
-  'Mount geohook before validators and whatever calls c.req.json(), c.req.text() or c.req.parseBody(). ' +
+  'Mount geohook before validators and whatever else calls c.req.json() or c.req.text(). ' +
   'A middleware that must see the body first may call c.req.arrayBuffer(), which keeps the bytes.'
 
 /**

@@ -7,6 +7,7 @@ import express4 from 'express4'
 import type { Receiver } from 'geohook'
 import { webhook as expressWebhook } from 'geohook/express'
 import { webhook as nodeWebhook } from 'geohook/node'
+import { SERVERLESS_AND_WEB } from './mounts/index.ts'
 
 /** A receiver behind a real socket. */
 export interface Mounted {
@@ -37,6 +38,7 @@ export const MOUNTS: Record<string, Mount> = {
   'Express 5': (receiver) => listen(express().all('/hook', expressWebhook(receiver))),
   'Express 4': (receiver) => listen(express4().all('/hook', expressWebhook(receiver))),
   'fetch (Hono server)': mountFetch,
+  ...SERVERLESS_AND_WEB,
 }
 
 async function mountFetch(receiver: Receiver): Promise<Mounted> {
