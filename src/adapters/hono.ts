@@ -56,7 +56,8 @@ export function webhook<Payload = unknown>(
     }
     const outcome = await receive(request)
     // Once it is passed on, the response belongs to the next handler, and so does what it throws.
-    return passedOn ?? toResponse(outcome)
+    if (!passedOn) return toResponse(outcome)
+    await passedOn // to Hono it resolves with the context, which is no answer
   }
 }
 

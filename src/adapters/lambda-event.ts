@@ -27,7 +27,10 @@ export function toReceiverRequest(event: LambdaEvent): ReceiverRequest {
     method: text(httpMethod ?? requestContext?.http?.method),
     url: toUrl(event),
     headers: toHeaders(event),
-    params: typeof pathParameters === 'object' ? (pathParameters as RequestHead['params']) : undefined,
+    params:
+      typeof pathParameters === 'object'
+        ? ((pathParameters ?? undefined) as RequestHead['params'])
+        : undefined,
     read: async (options) => readEvent(event, options),
   }
 }
@@ -37,18 +40,19 @@ const texts = (value: unknown): string[] => [value].flat().filter((one) => typeo
 
 /** API Gateway decodes the query, save the raw one of its second format; a load balancer leaves it as it was. */
 function toUrl(event: LambdaEvent): string {
-  const { rawPath, rawQueryString, path, requestContext } = event
-  const encode = requestContext?.elb ? String : encodeURIComponent
-  const pairs = Object.entries({ ...event.queryStringParameters, ...event.multiValueQueryStringParameters })
-  const query =
-    typeof rawQueryString === 'string'
-      ? rawQueryString
-      : pairs
-          .flatMap(([name, value]) => texts(value).map((one) => `${encode(name)}=${encode(one)}`))
-          .join('&')
+  const { rawPath, rawQueryString, path } = event
+  const query = typeof rawQueryString === 'string' ? rawQueryString : toQuery(event)
   // A host that decodes the path must not make a query of it.
   const pathname = text(rawPath ?? path).replace(/[?#]/g, encodeURIComponent)
   return query ? `${pathname}?${query}` : pathname
+}
+
+function toQuery(event: LambdaEvent): string {
+  const bag = { ...event.queryStringParameters, ...event.multiValueQueryStringParameters }
+  const pairs = Object.entries(bag).flatMap(([name, value]) => texts(value).map((one) => [name, one]))
+  return event.requestContext?.elb
+    ? pairs.map((pair) => pair.join('=')).join('&')
+    : new URLSearchParams(pairs).toString()
 }
 
 /** Every value of every header, so that a doubled one is seen as such, also where its names differ in case. */
