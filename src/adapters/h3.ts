@@ -1,4 +1,4 @@
-import type {} from 'h3'
+import type {} from 'h3' // or the module below would not be found
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver, type Receiver } from '../receiver/receiver.ts'
@@ -13,7 +13,7 @@ declare module 'h3' {
 }
 
 /** What geohook needs of an `H3Event`. */
-export interface WebhookEvent {
+export interface EventLike {
   readonly req: RequestLike
   readonly res: { readonly status?: number | undefined }
   readonly context: {
@@ -24,7 +24,7 @@ export interface WebhookEvent {
 }
 
 /** What h3 takes as an event handler and as a middleware. */
-export type WebhookHandler = (event: WebhookEvent, next?: () => unknown) => Promise<unknown>
+export type WebhookHandler = (event: EventLike, next?: () => unknown) => Promise<unknown>
 
 const HINT = 'Mount geohook before whatever calls readBody(event), event.req.json() or event.req.text().'
 
@@ -54,13 +54,14 @@ export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): 
     const { context } = event
     let passedOn: Promise<unknown> | undefined
     const params = { ...context.middlewareParams, ...context.params }
-    const request: ReceiverRequest = await toReceiverRequest(event.req, { params }, HINT)
-    if (next) {
-      request.next = async (delivery) => {
+    const request: ReceiverRequest = {
+      ...(await toReceiverRequest(event.req, { params }, HINT)),
+      async next(delivery) {
+        if (!next) throw new Error('the receiver has no handlers, and nothing comes next in h3')
         context.delivery = delivery
         passedOn = (async () => next())()
         return statusOf(await passedOn, event)
-      }
+      },
     }
     const outcome = await receive(request)
     // Once it is passed on, the response belongs to the next handler, and so does what it throws.
@@ -69,7 +70,7 @@ export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): 
 }
 
 /** The status that h3 will make of what a handler returned. It throws what h3 would make an error of. */
-function statusOf(result: unknown, { res }: WebhookEvent): number {
+function statusOf(result: unknown, { res }: EventLike): number {
   if (result instanceof Error) throw result
   if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 has answered')
   const isAnswer =

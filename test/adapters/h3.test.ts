@@ -63,6 +63,13 @@ describe.each([
     expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
   })
 
+  it('as a handler of a receiver without handlers does not say that the delivery was handled', async () => {
+    const { observer, told } = createRecorder()
+    const app = create().post('/hook', webhook({ signatureKey, observer }))
+    expect((await post(app)).status).toBe(500)
+    await told('failed handler_failed')
+  })
+
   it('as a middleware with handlers leaves the next one alone', async () => {
     const receiver = createReceiver({ signatureKey }).on('*', () => {})
     const app = create()

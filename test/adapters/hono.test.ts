@@ -197,6 +197,16 @@ describe.each([
   })
 })
 
+it('takes a body that bodyLimit has read because it came without a length', async () => {
+  const app = new Hono().use(bodyLimit({ maxSize: 10_000 }))
+  app.post('/hook', webhook({ signatureKey }), (c) => c.json(c.get('delivery').changeTypes))
+  const mounted = await listenHono(app)
+  const chunks = [signed.body.subarray(0, 20), signed.body.subarray(20)]
+  const answer = await send(mounted.url, { headers: { ...signed.headers }, chunks })
+  await mounted.close()
+  expect(answer).toMatchObject({ status: 200, text: CHANGE_TYPES })
+})
+
 it('what is thrown that is no Error reaches whoever called the app', async () => {
   const recorder = createRecorder()
   const app = new Hono()
