@@ -22,7 +22,7 @@ export interface RequestLike {
 export async function toReceiverRequest(
   request: RequestLike,
   context: unknown,
-  hint = 'Hand receiver.fetch the Request, or a clone() of it, first.',
+  hint = 'Hand receiver.fetch a clone() of it. Mount geohook before whatever reads the body.',
 ): Promise<ReceiverRequest> {
   const params: unknown = await (context as { params?: unknown } | undefined | null)?.params
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined

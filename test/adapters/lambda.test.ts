@@ -205,6 +205,19 @@ it.each(['!', 'e30', 'e30!', 'e31=', 'e3 0=', '====', 'e30=\n', 'e30_'])(
   },
 )
 
+it('a REST API without binary media types hands over text: UTF-8 verifies, other bytes are lost and refused', async () => {
+  const eventOf = async (body: Buffer): Promise<unknown> => {
+    const { headers } = await signer.sign(body)
+    return { httpMethod: 'POST', path: '/', headers, body: body.toString(), isBase64Encoded: false }
+  }
+  expect((await handle(await eventOf(Buffer.from('\ufeff{"a":"é🌍"}\r\n'))))[1]).toEqual([
+    'accepted',
+    'handled',
+  ])
+  const latin1 = Buffer.from('{"a":"é"}', 'latin1')
+  expect((await handle(await eventOf(latin1)))[1]).toEqual(['refused signature_mismatch'])
+})
+
 it('a body that a mapping template has parsed is said to be that', async () => {
   const event = { httpMethod: 'POST', headers: signed.headers, body: { a: 1 } }
   const [result, lines] = await handle(event)
