@@ -3,13 +3,27 @@ import { concat } from '../signature/bytes.ts'
 import type { Outcome } from './outcome.ts'
 import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
 
+/** What a web `Request` and its relatives have in common. */
+export interface RequestLike {
+  readonly method: string
+  readonly url: string
+  readonly headers: Iterable<[string, string]>
+  readonly body: Pick<ReadableStream<Uint8Array>, 'locked' | 'getReader'> | null
+  readonly bodyUsed: boolean
+}
+
 /**
  * A web `Request` as the receiver's port.
  *
  * @param context what frameworks hand over beside the request: the one of Next.js has `params`, a promise in its newer
  *   versions; others hand over things of their own, which are left alone
+ * @param hint what to do where something has read the body before
  */
-export async function toReceiverRequest(request: Request, context: unknown): Promise<ReceiverRequest> {
+export async function toReceiverRequest(
+  request: RequestLike,
+  context: unknown,
+  hint = 'Hand receiver.fetch a clone() of it. Mount geohook before whatever reads the body.',
+): Promise<ReceiverRequest> {
   const params: unknown = await (context as { params?: unknown } | undefined | null)?.params
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Not awaited: a sender that does not stop must not hold the answer back.
@@ -17,9 +31,10 @@ export async function toReceiverRequest(request: Request, context: unknown): Pro
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
     if (request.bodyUsed || request.body?.locked) {
-      const message =
-        'the body of this Request was read before; hand receiver.fetch the Request or a clone() first'
-      throw new WebhookError('body_already_parsed', { message })
+      throw new WebhookError('body_already_parsed', {
+        message: 'the body of this Request was read before',
+        hint,
+      })
     }
     reader = request.body?.getReader()
     const chunks: Uint8Array[] = []

@@ -1,16 +1,11 @@
-import type { Mount, MountOptions } from '../helpers/mounts/mounted.ts'
+import type { Host, Mount, MountOptions } from '../helpers/mounts/mounted.ts'
 import type { Entry, SeenDelivery } from './log.ts'
 import { createSubject, type SetupName } from './setups.ts'
 
 /** A receiver under test, wherever it runs. */
 export interface Subject {
   readonly url: string
-  /** The host reads the whole body before it calls the receiver. */
-  readonly hostReadsBody: boolean
-  /** And refuses by itself what it cannot parse. */
-  readonly hostParsesBody: boolean
-  /** The host ends the work on a request whose sender has gone, so nobody can be told. */
-  readonly hostEndsWork: boolean
+  readonly host: Host
   entries(): Promise<readonly Entry[]>
   /** Resolves when there is something new, at the latest. */
   changed(): Promise<void>
@@ -52,9 +47,7 @@ export function startHere(mount: Mount): { start: Start; stop(): Promise<void> }
       open.push(mounted)
       return {
         url: mounted.url,
-        hostReadsBody: mounted.hostReadsBody ?? false,
-        hostParsesBody: mounted.hostParsesBody ?? false,
-        hostEndsWork: false,
+        host: mounted.host ?? {},
         entries: async () => log.entries,
         changed: log.changed,
         release: async () => log.release(),

@@ -1,5 +1,7 @@
 import express from 'express'
 import express4 from 'express4'
+import { mountAzure, mountAzureStreaming } from './mounts/azure.ts'
+import { mountLambda } from './mounts/lambda.ts'
 import type { Mount } from './mounts/mounted.ts'
 import {
   mountConnect,
@@ -11,7 +13,7 @@ import {
   mountNode,
   mountPolka,
 } from './mounts/node.ts'
-import { mountFetch } from './mounts/web.ts'
+import { mountFetch, mountH3, mountHono } from './mounts/web.ts'
 
 /** Every way to mount a receiver. A new adapter joins by one line. */
 export const MOUNTS: Record<string, Mount> = {
@@ -24,5 +26,14 @@ export const MOUNTS: Record<string, Mount> = {
   'Fastify 5': mountFastify,
   'Koa 3': mountKoa,
   'fetch (Hono server)': mountFetch,
+  Hono: mountHono,
+  h3: mountH3,
+  'Lambda REST API': mountLambda('REST API'),
+  'Lambda HTTP API': mountLambda('HTTP API'),
+  'Lambda function URL': mountLambda('function URL'),
+  'Lambda ALB': mountLambda('ALB'),
+  'Lambda ALB multi-value': mountLambda('ALB multi-value'),
+  'Azure Functions': mountAzure,
+  'Azure Functions (streams)': mountAzureStreaming,
   'Google Cloud Functions': mountGoogle,
 }

@@ -55,6 +55,16 @@ it('the main entry for browsers is under 8 KB and loads nothing of Node', async 
   expect(inputs.some((input) => input.includes('hmac.node'))).toBe(false)
 })
 
+it.each(['hono.js', 'h3.js', 'azure.js'])(
+  '%s for browsers and workers loads nothing of Node, and no framework',
+  async (entry) => {
+    const { inputs, externals, bytes } = await bundle(entry)
+    expect(bytes).toBeLessThan(8.5 * 1024)
+    expect(externals).toEqual([])
+    expect(inputs.filter((input) => /node_modules|hmac\.node/.test(input))).toEqual([])
+  },
+)
+
 it('a bundler that does not split code leaves explain out of a receiver that does not call it', async () => {
   const { outputFiles } = await build({
     stdin: {

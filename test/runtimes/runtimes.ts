@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Host } from '../helpers/mounts/mounted.ts'
 
 /** One column of the matrix. */
 export interface Runtime {
@@ -12,8 +13,7 @@ export interface Runtime {
   says: string
   /** The app under test: a file of ./app, bundled. */
   app: string
-  /** It ends the work on a request whose sender has gone. */
-  endsWork?: boolean
+  host?: Host
 }
 
 const node = (version: number, app = 'node.mjs'): Runtime => ({
@@ -44,7 +44,7 @@ export const RUNTIMES: readonly Runtime[] = [
   { name: 'Bun (node:http)', ...bun, app: 'node.mjs' },
   { name: 'Deno', ...deno, app: 'deno.mjs' },
   { name: 'Deno (node:http)', ...deno, app: 'node.mjs' },
-  { name: 'workerd', ...workerd, app: 'worker.capnp', endsWork: true },
+  { name: 'workerd', ...workerd, app: 'worker.capnp', host: { endsWork: true } },
 ]
 
 /** Packages of one scope hold the same program for different systems; npm installs the one for this system. */

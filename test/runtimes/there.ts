@@ -7,7 +7,7 @@ import type { Runtime } from './runtimes.ts'
 
 /** Starts receivers in a process of another runtime; what they were told is asked for over HTTP. */
 export async function startThere(
-  { name, bin, args, says, app, endsWork = false }: Runtime,
+  { name, bin, args, says, app, host = {} }: Runtime,
   folder: string,
 ): Promise<{ start: Start; stop(): Promise<void> }> {
   const program = join(import.meta.dirname, 'node_modules', bin)
@@ -26,9 +26,7 @@ export async function startThere(
         (await fetch(`${base}/${what}`)).json() as Promise<readonly Entry[]>
       return {
         url: `${base}/${bodyIsRead ? 'read' : 'hook'}`,
-        hostReadsBody: false,
-        hostParsesBody: false,
-        hostEndsWork: endsWork,
+        host,
         entries: () => ask('entries'),
         changed: () => setTimeout(5),
         release: async () => void (await ask('release')),

@@ -36,7 +36,7 @@ const refused = (
     const answer = await send(subject.url, { headers, body })
     expect(answer.status).toBe(status)
     expect(await deliveriesOf(subject)).toEqual([])
-    if (subject.hostParsesBody && (await linesOf(subject)).length === 0) return
+    if (subject.host.parsesBody && (await linesOf(subject)).length === 0) return
     expect(JSON.parse(answer.text).code).toBe(code)
     expect(await linesOf(subject)).toEqual([`refused ${code}`])
   },

@@ -44,7 +44,9 @@ export const METHODS: readonly ContractCase[] = [
     codes: ['handshake_invalid'],
     async run(start) {
       const subject = await start('handshake')
-      for (const query of ['', '?crc_token=', '?crc_token=%7B%7D', '?crc_token=a&crc_token=b']) {
+      const queries = ['', '?crc_token=', '?crc_token=%7B%7D']
+      if (!subject.host.keepsLast) queries.push('?crc_token=a&crc_token=b')
+      for (const query of queries) {
         const answer = await send(subject.url + query, { method: 'GET' })
         expect([answer.status, JSON.parse(answer.text).code]).toEqual([400, 'handshake_invalid'])
       }

@@ -24,6 +24,10 @@ const refusal = (
     const headers: Sent['headers'] = { 'content-type': JSON_TYPE }
     if (signature !== undefined) headers['x-service'] = signature
     const answer = await send(subject.url, { headers, body: BODY })
+    if (Array.isArray(signature) && subject.host.keepsLast) {
+      expect(answer.status).toBe(200) // the one that is left is right
+      return
+    }
     expect([answer.status, answer.text]).toEqual([401, UNAUTHORIZED])
     expect(answer.headers['content-type']).toBe('application/problem+json')
     expect(answer.headers['www-authenticate']).toBe('HMAC-SHA256')

@@ -10,7 +10,7 @@ const { headers = {} } = signed(BODY)
 async function abandon(subject: Subject): Promise<void> {
   const req = begin(subject.url, { ...headers, 'content-length': 100_000 }, BODY)
   req.on('error', () => {})
-  if (!subject.hostReadsBody) await told(subject, 'key asked for')
+  if (!subject.host.readsBody) await told(subject, 'key asked for')
   req.destroy()
 }
 
@@ -22,7 +22,7 @@ export const UPLOADS: readonly ContractCase[] = [
     async run(start) {
       const subject = await start('impatient')
       const req = begin(subject.url, { ...headers, 'content-length': BODY.length }, BODY.slice(0, 10))
-      if (subject.hostReadsBody) {
+      if (subject.host.readsBody) {
         req.on('error', () => {})
         // Nothing is heard of it, while other requests are answered.
         expect((await send(subject.url, signed(BODY))).status).toBe(200)
@@ -42,7 +42,7 @@ export const UPLOADS: readonly ContractCase[] = [
     async run(start) {
       const subject = await start('asked')
       await abandon(subject)
-      if (!subject.hostReadsBody && !subject.hostEndsWork) await told(subject, 'refused body_aborted')
+      if (!subject.host.readsBody && !subject.host.endsWork) await told(subject, 'refused body_aborted')
       expect((await send(subject.url, signed(BODY))).status).toBe(200)
       expect((await deliveriesOf(subject)).length).toBe(1)
     },

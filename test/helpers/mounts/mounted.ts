@@ -6,11 +6,20 @@ import type { Receiver } from 'geohook'
 /** A receiver behind a real socket. */
 export interface Mounted {
   url: string
-  /** The host reads the whole body before it calls the receiver, within its own limits: Lambda, Azure, Google Cloud. */
-  hostReadsBody?: boolean
-  /** And parses it, so it refuses by itself what it cannot parse: Google Cloud. */
-  hostParsesBody?: boolean
+  host?: Host
   close(): Promise<void>
+}
+
+/** What a host does by itself, whatever the receiver behind it would do. */
+export interface Host {
+  /** Reads the whole body before it calls the receiver, within its own limits: Lambda, Azure, Google Cloud. */
+  readsBody?: boolean
+  /** And refuses what it cannot parse: Google Cloud. */
+  parsesBody?: boolean
+  /** Hands over the last value only of a header or parameter that came twice: a load balancer without multi-value headers. */
+  keepsLast?: boolean
+  /** Ends the work on a request whose sender has gone, so nobody can be told: workerd. */
+  endsWork?: boolean
 }
 
 export interface MountOptions {

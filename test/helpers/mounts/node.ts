@@ -85,5 +85,5 @@ export async function mountGoogle(receiver: Receiver, { bodyIsRead }: MountOptio
     if (bodyIsRead) delete req.rawBody
     return nodeWebhook(receiver)(req, res)
   })
-  return { ...(await mountServer(getTestServer('hook'))), hostReadsBody: true, hostParsesBody: true }
+  return { ...(await mountServer(getTestServer('hook'))), host: { readsBody: true, parsesBody: true } }
 }

@@ -1,15 +1,41 @@
 import type { Server } from 'node:http'
-import { serve } from '@hono/node-server'
-import { type Mount, mountServer } from './mounted.ts'
+import { serve as serveHono } from '@hono/node-server'
+import { webhook as h3Webhook } from 'geohook/h3'
+import { webhook as honoWebhook } from 'geohook/hono'
+import { H3, serve as serveH3 } from 'h3'
+import { Hono } from 'hono'
+import { type Mount, type Mounted, mountServer } from './mounted.ts'
+
+const listenFetch = (fetch: (request: Request) => Response | Promise<Response>): Promise<Mounted> =>
+  mountServer(serveHono({ fetch, port: 0, hostname: '127.0.0.1' }) as Server)
 
 export const mountFetch: Mount = (receiver, { bodyIsRead } = {}) =>
-  mountServer(
-    serve({
-      async fetch(request) {
-        if (bodyIsRead) await request.text()
-        return receiver.fetch(request)
-      },
-      port: 0,
-      hostname: '127.0.0.1',
-    }) as Server,
-  )
+  listenFetch(async (request) => {
+    if (bodyIsRead) await request.text()
+    return receiver.fetch(request)
+  })
+
+export const listenHono = (app: Hono): Promise<Mounted> => listenFetch(app.fetch)
+
+export const mountHono: Mount = (receiver, { bodyIsRead } = {}) => {
+  const app = new Hono()
+  if (bodyIsRead) {
+    app.use(async (c, next) => {
+      await c.req.json()
+      await next()
+    })
+  }
+  return listenHono(app.all('/hook', honoWebhook(receiver)))
+}
+
+export async function listenH3(app: H3): Promise<Mounted> {
+  const server = serveH3(app, { port: 0, hostname: '127.0.0.1', silent: true, gracefulShutdown: false })
+  await server.ready()
+  return mountServer(server.node?.server as Server)
+}
+
+export const mountH3: Mount = (receiver, { bodyIsRead } = {}) => {
+  const app = new H3({ silent: true })
+  if (bodyIsRead) app.use(async ({ req }) => void (await req.json()))
+  return listenH3(app.all('/hook', h3Webhook(receiver)))
+}

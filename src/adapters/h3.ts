@@ -1,0 +1,83 @@
+import type {} from 'h3' // or the module below would not be found
+import type { Delivery } from '../receiver/delivery.ts'
+import type { ReceiverOptions } from '../receiver/options.ts'
+import { createReceiver, type Receiver } from '../receiver/receiver.ts'
+import type { ReceiverRequest } from '../receiver/request.ts'
+import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
+
+declare module 'h3' {
+  interface H3EventContext {
+    /** The verified delivery, behind `webhook()` of geohook. */
+    delivery?: Delivery
+  }
+}
+
+/** What geohook needs of an `H3Event`. */
+export interface EventLike {
+  readonly req: RequestLike
+  readonly res: { readonly status?: number | undefined }
+  readonly context: {
+    params?: Record<string, string>
+    middlewareParams?: Record<string, string>
+    delivery?: Delivery
+  }
+}
+
+/** What h3 takes as an event handler and as a middleware. */
+export type WebhookHandler = (event: EventLike, next?: () => unknown) => Promise<unknown>
+
+const HINT = 'Mount geohook before whatever calls readBody(event), event.req.json() or event.req.text().'
+
+/**
+ * The receiver in h3. A receiver with handlers (or an inbox) answers by itself. One without, or plain options, makes a
+ * middleware: it refuses what is not verified, sets `event.context.delivery`, and runs what comes next for the rest.
+ *
+ * @param receiver what `createReceiver` made, or its options
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { webhook } from 'geohook/h3'
+ * import { H3 } from 'h3'
+ *
+ * const app = new H3()
+ * app.post('/hooks/parcels', (event) => event.context.delivery?.changeTypes, {
+ *   middleware: [webhook({ signatureKey: 'parcels2026' })],
+ * })
+ * export { app }
+ * ```
+ */
+export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): WebhookHandler {
+  const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
+
+  // h3 counts the parameters: a middleware has two.
+  return async function webhook(event, next) {
+    const { context } = event
+    let passedOn: Promise<unknown> | undefined
+    const params = { ...context.middlewareParams, ...context.params }
+    const request: ReceiverRequest = {
+      ...(await toReceiverRequest(event.req, { params }, HINT)),
+      async next(delivery) {
+        if (!next) throw new Error('the receiver has no handlers, and nothing comes next in h3')
+        context.delivery = delivery
+        passedOn = (async () => next())()
+        return statusOf(await passedOn, event)
+      },
+    }
+    const outcome = await receive(request)
+    // Once it is passed on, the response belongs to the next handler, and so does what it throws.
+    return passedOn ?? toResponse(outcome)
+  }
+}
+
+/** The status that h3 will make of what a handler returned. It throws what h3 would make an error of. */
+function statusOf(result: unknown, { res }: EventLike): number {
+  if (result instanceof Error) throw result
+  if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 has answered')
+  const isAnswer =
+    result instanceof Response || (result as Record<symbol, unknown> | null | undefined)?.[ANSWER] === true
+  const status = isAnswer ? (result as { status?: number }).status : undefined
+  return status ?? res.status ?? new Response().status
+}
+
+/** The mark of h3's `HTTPResponse`. Any other object is a body, whatever its members are called. */
+const ANSWER = Symbol.for('h3.HTTPResponse')

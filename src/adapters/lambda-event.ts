@@ -1,0 +1,84 @@
+import { WebhookError } from '../errors.ts'
+import type { HeaderBag } from '../receiver/headers.ts'
+import type { ReadOptions, ReceiverRequest, RequestHead } from '../receiver/request.ts'
+
+type Bag = Record<string, unknown> | null
+
+/** Everything that an invocation may have, of any host, and none of it for certain: a console sends what it likes. */
+export interface LambdaEvent {
+  httpMethod?: unknown
+  path?: unknown
+  rawPath?: unknown
+  rawQueryString?: unknown
+  headers?: Bag
+  multiValueHeaders?: Bag
+  queryStringParameters?: Bag
+  multiValueQueryStringParameters?: Bag
+  pathParameters?: unknown
+  requestContext?: { elb?: unknown; http?: { method?: unknown } | null } | null
+  body?: unknown
+  isBase64Encoded?: unknown
+}
+
+/** An invocation as the receiver's port. One that is no HTTP request has no method. */
+export function toReceiverRequest(event: LambdaEvent): ReceiverRequest {
+  const { httpMethod, requestContext, pathParameters } = event
+  return {
+    method: text(httpMethod ?? requestContext?.http?.method),
+    url: toUrl(event),
+    headers: toHeaders(event),
+    params:
+      typeof pathParameters === 'object'
+        ? ((pathParameters ?? undefined) as RequestHead['params'])
+        : undefined,
+    read: async (options) => readEvent(event, options),
+  }
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+const texts = (value: unknown): string[] => [value].flat().filter((one) => typeof one === 'string')
+
+/** API Gateway decodes the query, save the raw one of its second format; a load balancer leaves it as it was. */
+function toUrl(event: LambdaEvent): string {
+  const { rawPath, rawQueryString, path } = event
+  const query = typeof rawQueryString === 'string' ? rawQueryString : toQuery(event)
+  // A host that decodes the path must not make a query of it.
+  const pathname = text(rawPath ?? path).replace(/[?#]/g, encodeURIComponent)
+  return query ? `${pathname}?${query}` : pathname
+}
+
+function toQuery(event: LambdaEvent): string {
+  const bag = { ...event.queryStringParameters, ...event.multiValueQueryStringParameters }
+  const pairs = Object.entries(bag).flatMap(([name, value]) => texts(value).map((one) => [name, one]))
+  return event.requestContext?.elb
+    ? pairs.map((pair) => pair.join('=')).join('&')
+    : new URLSearchParams(pairs).toString()
+}
+
+/** Every value of every header, so that a doubled one is seen as such, also where its names differ in case. */
+function toHeaders({ headers, multiValueHeaders }: LambdaEvent): HeaderBag {
+  const bag = new Map<string, string[]>()
+  for (const [name, value] of Object.entries({ ...headers, ...multiValueHeaders })) {
+    const key = name.toLowerCase()
+    bag.set(key, [...(bag.get(key) ?? []), ...texts(value)])
+  }
+  return Object.fromEntries([...bag].map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
+}
+
+function readEvent({ body, isBase64Encoded }: LambdaEvent, { limit, onChunk }: ReadOptions): Uint8Array {
+  if (body === undefined || body === null) return new Uint8Array()
+  if (typeof body !== 'string') {
+    throw new WebhookError('body_already_parsed', {
+      message: 'the body of this event is not the text that was sent',
+      hint: 'Use a proxy integration without a mapping template, and hand the event on as it is.',
+    })
+  }
+  const encoding = isBase64Encoded === true ? 'base64' : 'utf8'
+  if (Buffer.byteLength(body, encoding) > limit) throw new WebhookError('body_too_large')
+  const bytes = Buffer.from(body, encoding)
+  if (encoding === 'base64' && bytes.toString('base64') !== body) {
+    throw new WebhookError('payload_malformed', { message: 'the body of this event is not base64' })
+  }
+  onChunk(bytes)
+  return bytes
+}

@@ -1,0 +1,110 @@
+import { HttpRequest, HttpResponse, type HttpResponseInit, InvocationContext } from '@azure/functions'
+import { arcgis, createReceiver } from 'geohook'
+import { webhook } from 'geohook/azure'
+import { createPayload, createSigner } from 'geohook/testing'
+import { describe, expect, it } from 'vitest'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const signatureKey = 'parcels2026'
+const signer = createSigner({ signatureKey })
+const signed = await signer.sign(createPayload(['FeaturesCreated']))
+const url = 'https://app.azurewebsites.net/api/hooks/lyon?x=1&x=2'
+
+type Init = ConstructorParameters<typeof HttpRequest>[0]
+
+/** As the worker makes it, of bytes or of its own server's request. */
+const MODELS: Record<string, (init: Init, body: Uint8Array<ArrayBuffer>) => HttpRequest> = {
+  'bytes from the host': (init, bytes) => new HttpRequest({ ...init, body: { bytes } }),
+  'HTTP streams': ({ params = {}, ...init }, body) => {
+    const stream = new Blob([body]).stream()
+    const nativeRequest = new Request(init.url ?? '', {
+      ...init,
+      body: stream,
+      duplex: 'half',
+    } as RequestInit)
+    return new HttpRequest({ nativeRequest, params } as Init)
+  },
+}
+
+const post = (make: (typeof MODELS)[string], { headers, body } = signed): HttpRequest =>
+  make({ method: 'POST', url, headers, params: { tenant: 'lyon' } }, body)
+
+const textOf = (result: HttpResponseInit): Promise<string> => new HttpResponse(result).text()
+
+describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (_, make) => {
+  it('answers what the worker can write', async () => {
+    const handler = webhook(createReceiver({ signatureKey }).on('*', () => {}))
+    const context = new InvocationContext()
+    const result = await (
+      handler as (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>
+    )(post(make), context)
+    expect(result).toEqual({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: '{"status":"handled"}',
+    })
+    expect(await textOf(result)).toBe('{"status":"handled"}')
+  })
+
+  it('sees the whole URL and the route parameters', async () => {
+    const seen: unknown[] = []
+    const receiver = createReceiver({
+      signatureKey: (request) => {
+        seen.push(request.url, { ...request.params })
+        return signatureKey
+      },
+    })
+    expect((await webhook(receiver)(post(make))).status).toBe(200)
+    expect(seen).toEqual([url, { tenant: 'lyon' }])
+  })
+
+  it('keeps the bytes', async () => {
+    const bodies: string[] = []
+    const receiver = createReceiver({ signatureKey }).on('*', (_event, { rawBody }) => {
+      bodies.push(Buffer.from(rawBody).toString())
+    })
+    const exact = '\ufeff{"a": 1.0,\r\n"changeTypes":["FeaturesCreated"],"b":"\\u00e9\\/"}\r\n'
+    expect((await webhook(receiver)(post(make, await signer.sign(Buffer.from(exact))))).status).toBe(200)
+    expect(bodies).toEqual([exact])
+  })
+
+  it('says at once that something has read the body', async () => {
+    const { observer, seen } = createRecorder()
+    const request = post(make)
+    await request.json()
+    expect((await webhook(createReceiver({ signatureKey, observer }))(request)).status).toBe(500)
+    expect(seen.map(({ code, error }) => [code, error?.hint])).toEqual([
+      ['body_already_parsed', expect.stringContaining('request.json()')],
+    ])
+  })
+
+  it('refuses what is forged, and what is too large', async () => {
+    const forged = { ...signed, body: new Uint8Array([123, 125]) }
+    expect((await webhook(createReceiver({ signatureKey, observer: {} }))(post(make, forged))).status).toBe(
+      401,
+    )
+    const small = createReceiver({ signatureKey, limit: signed.body.length - 1, observer: {} })
+    expect((await webhook(small)(post(make))).status).toBe(413)
+  })
+})
+
+it('a request without a body has an empty one', async () => {
+  const { observer, seen } = createRecorder()
+  const { headers } = await signer.sign('')
+  const request = new HttpRequest({ method: 'POST', url, headers })
+  expect((await webhook(createReceiver({ signatureKey, observer }))(request)).status).toBe(400)
+  expect(seen[0]?.code).toBe('payload_malformed')
+})
+
+it('answers a handshake, and 405 to other methods', async () => {
+  const handler = webhook(createReceiver({ signatureKey, profile: arcgis, observer: {} }))
+  const get = new HttpRequest({
+    method: 'GET',
+    url: `https://a.example/hook?crc_token=${encodeURIComponent('a+b/c==')}`,
+  })
+  expect((await handler(get)).status).toBe(200)
+  expect(await handler(new HttpRequest({ method: 'DELETE', url }))).toMatchObject({
+    status: 405,
+    headers: { allow: 'GET, POST' },
+  })
+})

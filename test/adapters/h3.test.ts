@@ -1,0 +1,198 @@
+import { createReceiver, type Delivery, type Inbox } from 'geohook'
+import { webhook } from 'geohook/h3'
+import { createPayload, createSigner } from 'geohook/testing'
+import { type EventHandler, H3, HTTPError, HTTPResponse, type Middleware, readBody } from 'h3'
+import { describe, expect, it } from 'vitest'
+import { type Answer, send } from '../helpers/http.ts'
+import { listenH3 } from '../helpers/mounts/web.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const signatureKey = 'parcels2026'
+const signed = await createSigner({ signatureKey }).sign(
+  createPayload(['FeaturesCreated', 'FeaturesUpdated']),
+)
+const changeTypes = ['FeaturesCreated', 'FeaturesUpdated']
+
+type Post = (app: H3, path?: string, sent?: typeof signed) => Promise<Pick<Answer, 'status' | 'text'>>
+
+const inMemory: Post = async (app, path = '/hook', { headers, body } = signed) => {
+  const response = await app.request(path, { method: 'POST', headers, body })
+  return { status: response.status, text: await response.text() }
+}
+
+const overSocket: Post = async (app, path = '/hook', { headers, body } = signed) => {
+  const mounted = await listenH3(app)
+  const answer = await send(new URL(path, mounted.url).href, { headers: { ...headers }, body })
+  await mounted.close()
+  return answer
+}
+
+const create = (): H3 => new H3({ silent: true })
+
+describe.each([
+  ['app.request()', inMemory],
+  ['serve()', overSocket],
+])('webhook() in h3, with %s', (_, post) => {
+  it('as a middleware of a route verifies, sets event.context.delivery and runs the handler', async () => {
+    const app = create().post('/hook', (event) => event.context.delivery?.changeTypes, {
+      middleware: [webhook({ signatureKey })],
+    })
+    const answer = await post(app)
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, changeTypes])
+    expect((await post(app, '/hook', { ...signed, body: new Uint8Array([123, 125]) })).status).toBe(401)
+  })
+
+  it('as a middleware of an app does the same for its paths', async () => {
+    const app = create()
+      .use('/hooks/**', webhook({ signatureKey }))
+      .post('/hooks/a', (event) => event.context.delivery?.changeTypes)
+      .post('/other', (event) => readBody(event))
+    expect((await post(app, '/hooks/a')).status).toBe(200)
+    expect((await post(app, '/hooks/a', { ...signed, headers: {} })).status).toBe(401)
+    const other = {
+      ...signed,
+      headers: { 'content-type': 'application/json' },
+      body: new Uint8Array([123, 125]),
+    }
+    expect(await post(app, '/other', other)).toMatchObject({ status: 200, text: '{}' })
+  })
+
+  it('as a handler answers by itself', async () => {
+    const receiver = createReceiver({ signatureKey }).on('*', () => {})
+    const app = create().post('/hook', webhook(receiver))
+    expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
+  })
+
+  it('as a handler of a receiver without handlers does not say that the delivery was handled', async () => {
+    const { observer, told } = createRecorder()
+    const app = create().post('/hook', webhook({ signatureKey, observer }))
+    expect((await post(app)).status).toBe(500)
+    await told('failed handler_failed')
+  })
+
+  it('as a middleware with handlers leaves the next one alone', async () => {
+    const receiver = createReceiver({ signatureKey }).on('*', () => {})
+    const app = create()
+      .use(webhook(receiver))
+      .post('/hook', () => {
+        throw new Error('not to be called')
+      })
+    expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
+  })
+
+  it('with an inbox answers 202 by itself', async () => {
+    const stored: Delivery[] = []
+    const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
+    const app = create().post('/hook', webhook({ signatureKey, inbox }))
+    expect(await post(app)).toMatchObject({ status: 202, text: '{"status":"stored"}' })
+    expect(stored.length).toBe(1)
+  })
+
+  it('sees the whole URL and the route parameters, of a handler, a middleware and an app inside', async () => {
+    const seen: unknown[] = []
+    const receiver = createReceiver({
+      signatureKey: ({ url, params }) => {
+        const { pathname, search } = new URL(url)
+        seen.push(pathname + search, params)
+        return signatureKey
+      },
+    }).on('*', () => {})
+    const inner = create().post('/:layer', webhook(receiver))
+    const app = create()
+      .post('/hooks/:tenant', webhook(receiver))
+      .use('/middleware/:tenant', webhook(receiver))
+      .mount('/mounted', inner)
+    for (const path of ['/hooks/lyon?x=1&x=2', '/middleware/lyon', '/mounted/roads']) {
+      expect((await post(app, path)).status).toBe(200)
+    }
+    expect(seen).toEqual([
+      '/hooks/lyon?x=1&x=2',
+      { tenant: 'lyon' },
+      '/middleware/lyon',
+      { tenant: 'lyon' },
+      '/mounted/roads',
+      { layer: 'roads' },
+    ])
+  })
+
+  it('two in one app are told apart', async () => {
+    const [a, b] = [createRecorder(), createRecorder()]
+    const app = create()
+      .post('/a', () => 'a', { middleware: [webhook({ signatureKey, observer: a.observer })] })
+      .post('/b', () => 'b', { middleware: [webhook({ signatureKey: 'another', observer: b.observer })] })
+    expect((await post(app, '/a')).text).toBe('a')
+    expect((await post(app, '/b')).status).toBe(401)
+    expect([a.lines, b.lines]).toEqual([['accepted', 'handled'], ['refused signature_mismatch']])
+  })
+
+  it.each<[string, Middleware]>([
+    ['readBody(event)', async (event, next) => readBody(event).then(next)],
+    ['event.req.text()', async (event, next) => event.req.text().then(next)],
+    ['event.req.arrayBuffer()', async (event, next) => event.req.arrayBuffer().then(next)],
+  ])('says at once that %s has read the body', async (_name, reader) => {
+    const { observer, seen } = createRecorder()
+    const app = create().use(reader).post('/hook', webhook({ signatureKey, observer }))
+    expect(await post(app)).toMatchObject({
+      status: 500,
+      text: '{"title":"Body already parsed","status":500,"code":"body_already_parsed"}',
+    })
+    expect(seen.map(({ code, error }) => [code, error?.hint])).toEqual([
+      ['body_already_parsed', expect.stringContaining('readBody(event)')],
+    ])
+  })
+
+  it('tells the observer how the next handler answered, and leaves its answer alone', async () => {
+    const fail = (error: unknown): never => {
+      throw error
+    }
+    const handlers: Record<string, EventHandler> = {
+      nothing: () => undefined,
+      text: () => 'mine',
+      response: () => new Response('mine', { status: 202 }),
+      httpResponse: () => new HTTPResponse('mine', { status: 201 }),
+      bodyWithStatus: () => ({ status: 503 }),
+      prepared: (event) => {
+        event.res.status = 206
+        return 'mine'
+      },
+      brokenResponse: async () => new Response('mine', { status: 503 }),
+      brokenHttpResponse: () => new HTTPResponse('mine', { status: 503 }),
+      brokenPrepared: (event) => {
+        event.res.status = 503
+        return 'mine'
+      },
+      throwing: () => fail(new Error('oops')),
+      rejecting: () => Promise.reject(new HTTPError({ status: 422, message: 'mine' })),
+      returning: () => new HTTPError({ status: 409, message: 'mine' }),
+      notAnError: () => fail('odd'),
+    }
+    const seen: Record<string, unknown> = {}
+    const run = async (name: string, app: H3, recorder = createRecorder()): Promise<void> => {
+      const { status } = await post(
+        create()
+          .use(webhook({ signatureKey, observer: recorder.observer }))
+          .mount('', app),
+      )
+      seen[name] = [status, recorder.lines.at(-1)]
+    }
+    for (const [name, handler] of Object.entries(handlers)) await run(name, create().post('/hook', handler))
+    await run('missing', create())
+    const FAILED = 'failed handler_failed'
+    expect(seen).toEqual({
+      nothing: [200, 'handled'],
+      text: [200, 'handled'],
+      response: [202, 'handled'],
+      httpResponse: [201, 'handled'],
+      bodyWithStatus: [200, 'handled'],
+      prepared: [206, 'handled'],
+      brokenResponse: [503, FAILED],
+      brokenHttpResponse: [503, FAILED],
+      brokenPrepared: [503, FAILED],
+      throwing: [500, FAILED],
+      rejecting: [422, FAILED],
+      returning: [409, FAILED],
+      notAnError: [500, FAILED],
+      missing: [404, FAILED],
+    })
+  })
+})

@@ -1,0 +1,216 @@
+import { createReceiver, type Delivery, type Inbox } from 'geohook'
+import { webhook } from 'geohook/hono'
+import { createPayload, createSigner } from 'geohook/testing'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { compress } from 'hono/compress'
+import { cors } from 'hono/cors'
+import { HTTPException } from 'hono/http-exception'
+import { logger } from 'hono/logger'
+import { validator } from 'hono/validator'
+import { describe, expect, it } from 'vitest'
+import { type Answer, send } from '../helpers/http.ts'
+import { listenHono } from '../helpers/mounts/web.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const signatureKey = 'parcels2026'
+const signer = createSigner({ signatureKey })
+const payload = createPayload(['FeaturesCreated', 'FeaturesUpdated'])
+const signed = await signer.sign(payload)
+const CHANGE_TYPES = '["FeaturesCreated","FeaturesUpdated"]'
+
+type Post = (app: Hono, path?: string, sent?: typeof signed) => Promise<Pick<Answer, 'status' | 'text'>>
+
+/** As in a user's tests: no socket, no `executionCtx`, no `env`. */
+const inMemory: Post = async (app, path = '/hook', { headers, body } = signed) => {
+  const response = await app.request(path, { method: 'POST', headers, body: new Uint8Array(body) })
+  return { status: response.status, text: await response.text() }
+}
+
+const overSocket: Post = async (app, path = '/hook', { headers, body } = signed) => {
+  const mounted = await listenHono(app)
+  const answer = await send(new URL(path, mounted.url).href, { headers: { ...headers }, body })
+  await mounted.close()
+  return answer
+}
+
+describe.each([
+  ['app.request()', inMemory],
+  ['@hono/node-server', overSocket],
+])('webhook() in Hono, with %s', (_, post) => {
+  it('as a middleware verifies, sets delivery and runs what comes next', async () => {
+    const app = new Hono()
+    app.post('/hook', webhook({ signatureKey }), (c) => {
+      expect(c.var.delivery).toBe(c.get('delivery'))
+      return c.json(c.get('delivery').changeTypes)
+    })
+    expect(await post(app)).toMatchObject({ status: 200, text: CHANGE_TYPES })
+    const headers = { ...signed.headers, 'x-service': '0'.repeat(64) }
+    expect((await post(app, '/hook', { ...signed, headers })).status).toBe(401)
+  })
+
+  it('with handlers answers by itself, and leaves the next one alone', async () => {
+    const receiver = createReceiver({ signatureKey }).on('FeaturesCreated', () => {})
+    const app = new Hono()
+    app.post('/hook', webhook(receiver), () => {
+      throw new Error('not to be called')
+    })
+    expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
+  })
+
+  it('with an inbox answers 202 by itself', async () => {
+    const stored: Delivery[] = []
+    const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
+    const app = new Hono()
+    app.post('/hook', webhook({ signatureKey, inbox }))
+    expect(await post(app)).toMatchObject({ status: 202, text: '{"status":"stored"}' })
+    expect(stored.length).toBe(1)
+  })
+
+  it('sees the whole URL and the route parameters, in an app of its own too', async () => {
+    const seen: unknown[] = []
+    const hooks = new Hono()
+    const receiver = createReceiver({
+      signatureKey: ({ url, params }) => {
+        const { pathname, search } = new URL(url)
+        seen.push(pathname + search, params)
+        return signatureKey
+      },
+    })
+    hooks.post('/:tenant/:layer', webhook(receiver), (c) => c.body(null, 204))
+    const app = new Hono().route('/hooks', hooks)
+    expect((await post(app, '/hooks/lyon%C3%A9/a%2Fb?x=1&x=2')).status).toBe(204)
+    expect(seen).toEqual(['/hooks/lyon%C3%A9/a%2Fb?x=1&x=2', { tenant: 'lyoné', layer: 'a/b' }])
+  })
+
+  it('two in one app are told apart', async () => {
+    const [a, b] = [createRecorder(), createRecorder()]
+    const app = new Hono()
+    app.post('/a', webhook({ signatureKey, observer: a.observer }), (c) => c.text('a'))
+    app.post('/b', webhook({ signatureKey: 'another', observer: b.observer }), (c) => c.text('b'))
+    expect((await post(app, '/a')).text).toBe('a')
+    expect((await post(app, '/b')).status).toBe(401)
+    expect([a.lines, b.lines]).toEqual([['accepted', 'handled'], ['refused signature_mismatch']])
+  })
+
+  it.each<[string, MiddlewareHandler]>([
+    ['bodyLimit', bodyLimit({ maxSize: 10_000 })],
+    ['logger', logger(() => {})],
+    ['compress', compress({ threshold: 0 })],
+    ['cors', cors()],
+  ])('works behind %s', async (_name, middleware) => {
+    const app = new Hono().use(middleware)
+    app.post('/hook', webhook({ signatureKey }), (c) => c.json(c.get('delivery').changeTypes))
+    expect(await post(app)).toMatchObject({ status: 200, text: CHANGE_TYPES })
+    expect((await post(app, '/hook', { ...signed, body: Buffer.from('{}') })).status).toBe(401)
+  })
+
+  it('works behind app.mount, with and without Hono inside', async () => {
+    const receiver = createReceiver({ signatureKey }).on('*', () => {})
+    const inner = new Hono().post('/hook', webhook(receiver))
+    const app = new Hono().mount('/hono', inner.fetch).mount('/bare', (request) => receiver.fetch(request))
+    expect((await post(app, '/hono/hook')).status).toBe(200)
+    expect((await post(app, '/bare/hook')).status).toBe(200)
+  })
+
+  it.each<[string, MiddlewareHandler]>([
+    ['c.req.json()', (c, next) => c.req.json().then(next)],
+    ['c.req.text()', (c, next) => c.req.text().then(next)],
+    [
+      'c.req.text(), then c.req.arrayBuffer()',
+      (c, next) =>
+        c.req
+          .text()
+          .then(() => c.req.arrayBuffer())
+          .then(next),
+    ],
+    ['c.req.blob()', (c, next) => c.req.blob().then(next)],
+    ['c.req.raw.text()', (c, next) => c.req.raw.text().then(next)],
+    ['a validator', validator('json', (value) => value)],
+  ])('says at once that %s has read the body', async (_name, reader) => {
+    const { observer, seen } = createRecorder()
+    const app = new Hono().use(reader)
+    app.post('/hook', webhook({ signatureKey, observer }), () => {
+      throw new Error('not to be called')
+    })
+    expect(await post(app)).toMatchObject({
+      status: 500,
+      text: '{"title":"Body already parsed","status":500,"code":"body_already_parsed"}',
+    })
+    expect(seen.map(({ code, error }) => [code, error?.hint])).toEqual([
+      ['body_already_parsed', expect.stringContaining('c.req.json()')],
+    ])
+  })
+
+  it.each<[string, MiddlewareHandler]>([
+    ['c.req.arrayBuffer()', (c, next) => c.req.arrayBuffer().then(next)],
+    [
+      'c.req.arrayBuffer(), then c.req.json()',
+      (c, next) =>
+        c.req
+          .arrayBuffer()
+          .then(() => c.req.json())
+          .then(next),
+    ],
+  ])('takes the bytes that %s has left, within the limit', async (_name, reader) => {
+    const { observer, seen } = createRecorder()
+    const bytes = Buffer.from('\ufeff{"a": 1.0,\r\n"b":"\\u00e9"}\r\n')
+    const exact = await signer.sign(bytes)
+    const app = new Hono().use(reader)
+    app.post('/hook', webhook({ signatureKey, observer }), (c) =>
+      c.text(Buffer.from(c.get('delivery').rawBody).toString('hex')),
+    )
+    app.post('/small', webhook({ signatureKey, observer, limit: bytes.length - 1 }))
+    expect(await post(app, '/hook', exact)).toMatchObject({ status: 200, text: bytes.toString('hex') })
+    expect((await post(app, '/small', exact)).status).toBe(413)
+    expect(seen.map(({ name }) => name)).toEqual(['accepted', 'handled', 'refused'])
+  })
+
+  it('tells the observer how the next handler answered, and leaves its answer alone', async () => {
+    const answers: Record<string, MiddlewareHandler> = {
+      fine: async (c) => c.text('mine', 202),
+      broken: async (c) => c.text('mine', 503),
+      throwing: () => Promise.reject(new Error('oops')),
+      exception: () => Promise.reject(new HTTPException(422, { message: 'mine' })),
+      missing: async (_c, next) => next(),
+      forgotten: async () => undefined,
+    }
+    const seen: Record<string, unknown> = {}
+    for (const [name, answer] of Object.entries(answers)) {
+      const recorder = createRecorder()
+      const app = new Hono().onError((error, c) =>
+        error instanceof HTTPException ? error.getResponse() : c.text('from onError', 500),
+      )
+      app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), answer)
+      const { status, text } = await post(app)
+      seen[name] = [status, text, recorder.lines]
+    }
+    const FAILED = ['accepted', 'failed handler_failed']
+    expect(seen).toEqual({
+      fine: [202, 'mine', ['accepted', 'handled']],
+      broken: [503, 'mine', FAILED],
+      throwing: [500, 'from onError', FAILED],
+      exception: [422, 'mine', FAILED],
+      missing: [404, '404 Not Found', FAILED],
+      forgotten: [500, 'from onError', FAILED],
+    })
+  })
+})
+
+it('takes a body that bodyLimit has read because it came without a length', async () => {
+  const app = new Hono().use(bodyLimit({ maxSize: 10_000 }))
+  app.post('/hook', webhook({ signatureKey }), (c) => c.json(c.get('delivery').changeTypes))
+  const mounted = await listenHono(app)
+  const chunks = [signed.body.subarray(0, 20), signed.body.subarray(20)]
+  const answer = await send(mounted.url, { headers: { ...signed.headers }, chunks })
+  await mounted.close()
+  expect(answer).toMatchObject({ status: 200, text: CHANGE_TYPES })
+})
+
+it('what is thrown that is no Error reaches whoever called the app', async () => {
+  const recorder = createRecorder()
+  const app = new Hono()
+  app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), () => Promise.reject('odd'))
+  await expect(inMemory(app)).rejects.toBe('odd')
+  expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
+})

@@ -1,0 +1,68 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import { HttpRequest, HttpResponse, type HttpResponseInit } from '@azure/functions'
+import { webhook } from 'geohook/azure'
+import { type HostRequest, type HostResponse, listenHost } from './host.ts'
+import { type Mount, mountServer } from './mounted.ts'
+
+/** The host lower-cases header names and joins the values of one name. */
+function headersOf(pairs: readonly (readonly [string, string])[]): Record<string, string> {
+  const all = new Map<string, string>()
+  for (const [name, value] of pairs) {
+    const key = name.toLowerCase()
+    all.set(key, all.has(key) ? `${all.get(key)},${value}` : value)
+  }
+  return Object.fromEntries(all)
+}
+
+/** The request that the worker builds of what the host sends it: the body is bytes, whatever its media type. */
+export const toHttpRequest = ({ method, target, headers, body }: HostRequest): HttpRequest =>
+  new HttpRequest({
+    method,
+    url: `https://app.azurewebsites.net${target}`,
+    headers: headersOf(headers),
+    params: {},
+    ...(body.length > 0 ? { body: { bytes: body } } : {}),
+  })
+
+/** What the worker makes of what a function returned, and the host writes. */
+async function toHostResponse(result: HttpResponseInit): Promise<HostResponse> {
+  const response = new HttpResponse(result)
+  const body = new Uint8Array(await response.arrayBuffer())
+  return { status: response.status, headers: [...response.headers], body }
+}
+
+export const mountAzure: Mount = (receiver, { bodyIsRead } = {}) => {
+  const handler = webhook(receiver)
+  return listenHost(async (given) => {
+    const request = toHttpRequest(given)
+    if (bodyIsRead) await request.json()
+    return toHostResponse(await handler(request))
+  })
+}
+
+/** With `app.setup({ enableHttpStream: true })` the worker hands over the request of its own server. */
+function toStreamRequest(req: IncomingMessage): HttpRequest {
+  const hasBody = req.method !== 'GET' && req.method !== 'HEAD'
+  const nativeRequest = new Request(`https://app.azurewebsites.net${req.url}`, {
+    method: req.method ?? '',
+    headers: headersOf(
+      Object.entries(req.headersDistinct).flatMap(([name, values = []]) =>
+        values.map((value) => [name, value] as const),
+      ),
+    ),
+    ...(hasBody ? { body: req as unknown as ReadableStream, duplex: 'half' } : {}),
+  } as RequestInit)
+  return new HttpRequest({ nativeRequest, params: {} } as ConstructorParameters<typeof HttpRequest>[0])
+}
+
+export const mountAzureStreaming: Mount = (receiver, { bodyIsRead } = {}) => {
+  const handler = webhook(receiver)
+  const server = createServer(async (req, res) => {
+    const request = toStreamRequest(req)
+    if (bodyIsRead) await request.json()
+    const { status, headers, body } = await toHostResponse(await handler(request))
+    res.writeHead(status, headers.flat())
+    res.end(body)
+  })
+  return mountServer(server)
+}

@@ -1,0 +1,45 @@
+import { type LambdaResult, webhook } from 'geohook/lambda'
+import { type HostRequest, type HostResponse, listenHost } from './host.ts'
+import { EVENTS, type LambdaFormat } from './lambda-events.ts'
+import type { Mount } from './mounted.ts'
+
+/** What the host does with a function's result. A load balancer reads only the headers of the kind that it sends. */
+function toHostResponse(format: LambdaFormat, result: LambdaResult): HostResponse {
+  const { statusCode, headers = {}, multiValueHeaders = {}, body, isBase64Encoded } = result
+  const one = Object.entries(headers)
+  const many = Object.entries(multiValueHeaders).flatMap(([name, values]) =>
+    values.map((value): [string, string] => [name, value]),
+  )
+  const written = { ALB: one, 'ALB multi-value': many, 'REST API': [...one, ...many] }
+  return {
+    status: statusCode,
+    headers: format in written ? written[format as keyof typeof written] : one,
+    body: isBase64Encoded ? Buffer.from(body, 'base64') : body,
+  }
+}
+
+/** Calls a function as AWS does: the event goes through JSON, and so does the result. */
+export async function invoke(
+  handler: (event: unknown) => Promise<LambdaResult>,
+  format: LambdaFormat,
+  request: HostRequest,
+  change: (event: { body?: unknown }) => void = () => {},
+): Promise<HostResponse> {
+  const event = JSON.parse(JSON.stringify(EVENTS[format](request))) as { body?: unknown }
+  change(event)
+  const result = await handler(event)
+  return toHostResponse(format, JSON.parse(JSON.stringify(result)) as LambdaResult)
+}
+
+export const mountLambda =
+  (format: LambdaFormat): Mount =>
+  (receiver, { bodyIsRead } = {}) => {
+    const handler = webhook(receiver)
+    // As a middleware that parses bodies leaves it.
+    const parse = (event: { body?: unknown }): void => {
+      if (bodyIsRead) event.body = {}
+    }
+    return listenHost((request) => invoke(handler, format, request, parse), {
+      keepsLast: format === 'ALB',
+    })
+  }

@@ -1,0 +1,72 @@
+import type { HttpFunctionOptions, HttpHandler } from '@azure/functions'
+import type {
+  ALBHandler,
+  APIGatewayProxyHandler,
+  APIGatewayProxyHandlerV2,
+  LambdaFunctionURLHandler,
+} from 'aws-lambda'
+import { createReceiver, type Delivery } from 'geohook'
+import { webhook as azure } from 'geohook/azure'
+import { webhook as h3 } from 'geohook/h3'
+import { webhook as hono } from 'geohook/hono'
+import { webhook as lambda } from 'geohook/lambda'
+import { type EventHandler, H3, type H3EventContext, type Middleware } from 'h3'
+import { Hono } from 'hono'
+import { expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+
+const receiver = createReceiver({ signatureKey: 'k' })
+
+it('behind webhook() of Hono the context has the delivery, and its payload is what the schema says', () => {
+  const untyped = new Hono()
+  untyped.post('/a', hono({ signatureKey: 'k' }), (c) => {
+    expectTypeOf(c.get('delivery')).toEqualTypeOf<Delivery>()
+    expectTypeOf(c.var.delivery).toEqualTypeOf<Delivery>()
+    return c.text('')
+  })
+  const schema = z.object({ serviceName: z.string() })
+  new Hono<{ Variables: { user: string } }>()
+    .use('/hooks/*', hono({ signatureKey: 'k', schema }))
+    .post('/hooks/:tenant', (c) => {
+      expectTypeOf(c.var.delivery.payload).toEqualTypeOf<{ serviceName: string }>()
+      expectTypeOf(c.get('user')).toEqualTypeOf<string>()
+      return c.text(c.req.param('tenant'))
+    })
+  new Hono().post('/', hono(receiver)).all('/hooks/*', hono(receiver))
+  // @ts-expect-error nothing has set it here
+  new Hono().post('/', (c) => c.json(c.get('delivery')))
+  // @ts-expect-error an unknown option
+  hono({ signatureKey: 'k', signatureKye: 'k' })
+})
+
+it('webhook() of h3 is a handler and a middleware', () => {
+  expectTypeOf(h3(receiver)).toExtend<EventHandler>()
+  expectTypeOf(h3(receiver)).toExtend<Middleware>()
+  expectTypeOf<H3EventContext['delivery']>().toEqualTypeOf<Delivery | undefined>()
+  new H3().use('/a/**', h3(receiver)).post('/b', (event) => event.context.delivery?.id, {
+    middleware: [h3({ signatureKey: 'k' })],
+  })
+})
+
+it('webhook() of Lambda is a handler behind every host', () => {
+  const handler = lambda(receiver)
+  expectTypeOf(handler).toExtend<APIGatewayProxyHandler>()
+  expectTypeOf(handler).toExtend<APIGatewayProxyHandlerV2>()
+  expectTypeOf(handler).toExtend<LambdaFunctionURLHandler>()
+  expectTypeOf(handler).toExtend<ALBHandler>()
+  const handlers: [APIGatewayProxyHandler, APIGatewayProxyHandlerV2, LambdaFunctionURLHandler, ALBHandler] = [
+    handler,
+    handler,
+    handler,
+    handler,
+  ]
+  expectTypeOf(handlers).not.toBeAny()
+  // @ts-expect-error there is nobody to pass a delivery on to
+  lambda({ signatureKey: 'k' })
+})
+
+it('webhook() of Azure Functions is an HTTP handler', () => {
+  expectTypeOf(azure(receiver)).toExtend<HttpHandler>()
+  const options: HttpFunctionOptions = { methods: ['POST'], authLevel: 'anonymous', handler: azure(receiver) }
+  expectTypeOf(options).not.toBeAny()
+})
