@@ -76,8 +76,8 @@ async function answer(
     // Somebody has begun an answer before, and nobody else will end it.
     res.end()
   } else {
+    if (!req.complete) drain(req, res)
     if (outcome.close) res.shouldKeepAlive = false
-    if (!req.complete) drain(req)
     write(outcome)
   }
   await sent

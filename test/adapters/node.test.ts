@@ -67,6 +67,24 @@ it.each([
   },
 )
 
+it('a sender that wants no further request on its connection may finish what it is sending all the same', async () => {
+  const { url } = await mount()
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const body = 'x'.repeat(500_000)
+  socket.write(
+    `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: oops\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\nx`,
+  )
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 413 /)
+  // An error of the socket would end this test: a connection that was cut answers what is still sent with a reset.
+  await new Promise((resolve) => socket.write(body.slice(1, 250_000), resolve))
+  await setImmediate()
+  await new Promise((resolve) => socket.write(body.slice(250_000), resolve))
+  await once(socket, 'end')
+  socket.end()
+})
+
 it('a request that was turned into text is not verified as if it were bytes', async () => {
   const { url, recorder } = await mount((req) => req.setEncoding('utf8'))
   await warningsOf(async () => {
