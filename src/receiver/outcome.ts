@@ -38,7 +38,7 @@ export function failed(error: WebhookError, allow: string, delivery?: Delivery):
   const { code, status } = error
   const shown = status === 401 ? 'unauthorized' : code
   const outcome: Outcome = {
-    kind: delivery ? 'failed' : 'refused',
+    kind: !delivery ? 'refused' : code === 'delivery_in_progress' ? 'duplicate' : 'failed',
     ...json(status, { title: toTitle(shown), status, code: shown }),
     error,
     delivery,
