@@ -118,12 +118,11 @@ function readHeaderName(name: string): string {
   throw configInvalid('signatureHeader is no header name')
 }
 
-const UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
+const UNITS = ['b', 'kb', 'mb', 'gb']
 
 function readLimit(limit: number | string): number {
-  const [, digits, unit] = /^(\d+) ?(b|kb|mb|gb)$/i.exec(String(limit)) ?? []
-  const bytes =
-    typeof limit === 'number' ? limit : Number(digits) * (UNITS[(unit ?? '').toLowerCase()] ?? Number.NaN)
+  const [, digits, unit = ''] = /^(\d+) ?(b|kb|mb|gb)$/i.exec(String(limit)) ?? []
+  const bytes = typeof limit === 'number' ? limit : Number(digits) * 1024 ** UNITS.indexOf(unit.toLowerCase())
   if (!Number.isSafeInteger(bytes) || bytes < 1) throw configInvalid("limit must be bytes, or like '1mb'")
   return bytes
 }

@@ -9,7 +9,7 @@ import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
 import { type ReceiverOptions, readOptions } from './options.ts'
 import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
-import { once, requireFresh } from './replay.ts'
+import { ask, once, requireFresh } from './replay.ts'
 import type { ReceiverRequest } from './request.ts'
 import { validate } from './schema.ts'
 import { type Proof, startVerification } from './verification.ts'
@@ -96,7 +96,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   async function run(request: ReceiverRequest): Promise<Outcome> {
     const started = clock()
     const seen: Seen = {}
-    const outcome = await process(request, seen).catch((thrown) =>
+    const outcome = await work(request, seen).catch((thrown) =>
       failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', seen.delivery),
     )
     const { kind, error } = outcome
@@ -111,7 +111,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return outcome
   }
 
-  async function process(request: ReceiverRequest, seen: Seen): Promise<Outcome> {
+  async function work(request: ReceiverRequest, seen: Seen): Promise<Outcome> {
     if (closed) throw new WebhookError('receiver_closed')
     if (handshake && request.method === 'GET') return answerHandshake(request, config, handshake)
     if (request.method !== 'POST') throw new WebhookError('method_not_allowed')
@@ -125,34 +125,22 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     if (config.maxAge !== undefined) requireFresh(delivery, config.maxAge, clock())
     seen.delivery = delivery
     tell('accepted', { delivery, request })
-    const run = () => work(delivery, request)
-    return duplicates ? once(duplicates, delivery, run) : run()
+    const take = () => takeOn(delivery, request)
+    return duplicates ? once(duplicates, delivery, take) : take()
   }
 
   async function decode({ headers }: ReceiverRequest, rawBody: Uint8Array, proof: Proof): Promise<Delivery> {
-    const contentType = readHeader(headers, 'content-type')
+    const contentType = readHeader(headers, 'content-type') ?? ''
     const parsed = parse(rawBody, contentType, config.signatureHeader)
     if (config.schema) parsed.payload = await validate(config.schema, parsed.payload)
     const receivedAt = new Date(clock())
-    return {
-      ...proof,
-      ...parsed,
-      rawBody,
-      contentType: contentType ?? '',
-      headers,
-      receivedAt,
-      profile: config.profile.name,
-    }
+    return { ...proof, ...parsed, rawBody, contentType, headers, receivedAt, profile: config.profile.name }
   }
 
   /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
-  async function work(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
+  async function takeOn(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
     if (inbox) {
-      try {
-        await inbox.put(delivery)
-      } catch (cause) {
-        throw new WebhookError('inbox_unavailable', { cause })
-      }
+      await ask(() => inbox.put(delivery))
       return done('stored', delivery)
     }
     if (handlers.size === 0 && request.next) await passOn(request.next(delivery))
@@ -166,9 +154,9 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       return receiver
     },
     async receive(request, answer) {
-      let work: Promise<Outcome> | undefined
+      let begun: Promise<Outcome> | undefined
       // Whatever the observer does with it, the work begins once, and now.
-      const runOnce = () => (work ??= run(request))
+      const runOnce = () => (begun ??= run(request))
       tell('around', { request, run: runOnce })
       const running = runOnce().then(async (outcome) => {
         await answer?.(outcome)

@@ -17,8 +17,7 @@ export async function toReceiverRequest(request: Request, context: unknown): Pro
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
     if (request.bodyUsed || request.body?.locked) {
-      const message =
-        'the body of this Request was read before; hand receiver.fetch the Request or a clone() first'
+      const message = 'this Request was read before: hand a clone() to what reads it'
       throw new WebhookError('body_already_parsed', { message })
     }
     reader = request.body?.getReader()
