@@ -45,7 +45,7 @@ export interface ReceiverOptions<Payload = unknown> {
   /** Types and checks the payload: any Standard Schema. */
   schema?: StandardSchema<Payload> | undefined
   /** Is told what happens. Default: refusals and failures become process warnings. */
-  observer?: Observer<Payload> | undefined
+  observer?: Observer<NoInfer<Payload>> | undefined
   /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
 }
