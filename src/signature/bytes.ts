@@ -40,8 +40,11 @@ export function toBinary(bytes: Uint8Array): string {
 }
 
 /** The bytes of such a text. */
-export const fromBinary = (binary: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(binary, (character) => character.charCodeAt(0))
+export function fromBinary(binary: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(binary.length)
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i)
+  return bytes
+}
 
 /** One array of all the chunks; the chunk itself where there is only one. */
 export function concat(chunks: readonly Uint8Array<ArrayBufferLike>[]): Uint8Array<ArrayBuffer> {
