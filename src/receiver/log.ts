@@ -52,6 +52,6 @@ function print(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'an error that cannot be printed'
+    return 'an unprintable error'
   }
 }

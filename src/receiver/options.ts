@@ -82,7 +82,7 @@ export function readOptions(options: ReceiverOptions): Config {
     profile,
     keys: readKeys(options),
     signatureHeader: readHeaderName(options.signatureHeader ?? profile.signatureHeader),
-    encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto', ['auto', 'hex', 'base64']),
+    encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit: readLimit(options.limit ?? '1mb'),
     bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
     acceptUnsigned: unsigned === 'accept',

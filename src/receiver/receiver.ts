@@ -143,8 +143,10 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       await ask(() => inbox.put(delivery))
       return done('stored', delivery)
     }
-    if (handlers.size === 0 && request.next) await passOn(request.next(delivery))
-    else await handlers.dispatch(delivery)
+    if (handlers.size === 0 && request.next) {
+      const status = await request.next(delivery)
+      if (status >= 400) throw new Error(`the next handler answered ${status}`)
+    } else await handlers.dispatch(delivery)
     return done('handled', delivery)
   }
 
@@ -180,9 +182,4 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 interface Seen {
   body?: Uint8Array
   delivery?: Delivery
-}
-
-async function passOn(answered: Promise<number>): Promise<void> {
-  const status = await answered
-  if (status >= 400) throw new Error(`the next handler answered ${status}`)
 }
