@@ -6,7 +6,7 @@ import { createOtelObserver } from 'geohook/otel'
 import { afterEach, describe, expect, it } from 'vitest'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
-import { listen } from '../helpers/mounts.ts'
+import { listen } from '../helpers/mounts/mounted.ts'
 import { createTelemetry, withContext } from './support.ts'
 
 withContext()
