@@ -24,13 +24,10 @@ export type ErrorCode =
 
 /** What every code means: the HTTP status of its answer, and what to do about it, which only the receiver's side reads. */
 const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
-  signature_missing: [
-    401,
-    'Has the webhook a signatureKey? Is signatureHeader the name that the sender uses?',
-  ],
+  signature_missing: [401, 'Has the webhook a signatureKey? Is signatureHeader right?'],
   signature_malformed: [401, 'explain() shows what it is.'],
   signature_mismatch: [401, 'No key of this receiver made it over these bytes. explain() finds the cause.'],
-  key_unknown: [401, 'Look at what signatureKey returned for this request.'],
+  key_unknown: [401, 'What did signatureKey return?'],
   key_unavailable: [503],
   delivery_stale: [400, 'Check maxAge and both clocks.'],
   delivery_in_progress: [409],
@@ -41,7 +38,7 @@ const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   body_timeout: [408],
   body_aborted: [400],
   body_already_parsed: [500, 'Mount geohook before whatever reads the body.'],
-  content_encoding_unsupported: [415, 'Switch compression off at the sender and at proxies.'],
+  content_encoding_unsupported: [415, 'Switch compression off, at proxies too.'],
   content_type_unsupported: [415, 'Accepted are JSON and forms, in UTF-8.'],
   payload_malformed: [400],
   payload_invalid: [400],

@@ -6,14 +6,16 @@ import { startNode } from './helpers/process.ts'
 
 const root = new URL('../', import.meta.url).pathname
 const readme = readFileSync(`${root}README.md`, 'utf8')
-const pages = ['mock', 'testing'].map((page) => readFileSync(`${root}docs/${page}.md`, 'utf8'))
+const pages = ['mock', 'testing', 'observability'].map((page) =>
+  readFileSync(`${root}docs/${page}.md`, 'utf8'),
+)
 /** The examples in the docstrings of the source, without the asterisks. */
 const examples = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .flatMap((path) => [
-    ...readFileSync(`${root}src/${path}`, 'utf8').matchAll(/@example\n \* ```ts\n(.*?) \* ```/gs),
+    ...readFileSync(`${root}src/${path}`, 'utf8').matchAll(/@example\n *\* ```ts\n(.*?) \* ```/gs),
   ])
-  .map(([, code = '']) => code.replace(/^ \* ?/gm, ''))
+  .map(([, code = '']) => code.replace(/^ *\* ?/gm, ''))
 const blocks = [...[readme, ...pages].join('\n').matchAll(/```ts\n(.*?)```/gs)].map(
   ([, code]) => code as string,
 )

@@ -13,15 +13,15 @@ const MAX_FIELDS = 1000
  * @throws {WebhookError} `payload_malformed`
  */
 export function parseForm(text: string): Map<string, string[]> {
-  const pairs = text.split('&').filter((pair) => pair !== '')
+  const pairs = text.split('&').filter(Boolean)
   if (pairs.length === 0) throw malformed('the form is empty')
   if (pairs.length > MAX_FIELDS) throw malformed(`the form has over ${MAX_FIELDS} fields`)
   const fields = new Map<string, string[]>()
   for (const pair of pairs) {
-    const equals = pair.indexOf('=')
-    const name = decodeField(equals < 0 ? pair : pair.slice(0, equals))
+    const [, before = '', behind = ''] = /^([^=]*)=?(.*)/s.exec(pair) ?? []
+    const name = decodeField(before)
     if (/^\s*[{["]/.test(name)) throw malformed('the form begins like JSON')
-    const value = equals < 0 ? '' : decodeField(pair.slice(equals + 1))
+    const value = decodeField(behind)
     const values = fields.get(name)
     if (values) values.push(value)
     else fields.set(name, [value])

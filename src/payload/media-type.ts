@@ -10,7 +10,7 @@ export type BodyFormat = 'json' | 'form'
 export function bodyFormat(contentType: string | undefined): BodyFormat | undefined {
   const [type = '', parameters = ''] = (contentType ?? '').toLowerCase().split(/;(.*)/s)
   const [, charset = 'utf-8'] = /(?:^|;)\s*charset="?([^";\s]*)/.exec(parameters) ?? []
-  if (charset !== 'utf-8' && charset !== 'utf8') return undefined
+  if (!/^utf-?8$/.test(charset)) return undefined
   const essence = type.trim()
   if (essence === 'application/x-www-form-urlencoded') return 'form'
   return /^(application|text)\/([\w.-]+\+)?json$/.test(essence) ? 'json' : undefined

@@ -1,7 +1,7 @@
 import { WebhookError } from '../errors.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
 import { decodePayload } from './decode.ts'
-import { isFields } from './dialects/fields.ts'
+import { toFields } from './dialects/fields.ts'
 import { readHosted } from './dialects/hosted.ts'
 import { readOrganization } from './dialects/organization.ts'
 import { readService } from './dialects/service.ts'
@@ -55,12 +55,12 @@ export function parsePayload({ body, contentType, profile }: ParseOptions): Pars
 export function parse(body: Uint8Array, contentType: string | undefined, signatureField: string): Parsed {
   const payload = decodePayload(body, contentType, signatureField)
   const events = readEvents(payload)
-  const changeTypes = [...new Set(events.map((event) => event.changeType))].filter((name) => name !== '')
+  const changeTypes = [...new Set(events.map((event) => event.changeType))].filter(Boolean)
   return { payload, changeTypes, events }
 }
 
 function readEvents(payload: unknown): WebhookEvent[] {
   if (Array.isArray(payload)) return readHosted(payload)
-  const fields = isFields(payload) ? payload : {}
+  const fields = toFields(payload)
   return readOrganization(fields) ?? readService(fields)
 }

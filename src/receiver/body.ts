@@ -10,12 +10,11 @@ import type { ReceiverRequest, RequestHead } from './request.ts'
  * @throws {WebhookError} `content_encoding_unsupported`, `body_too_large`
  */
 export function requireReadable({ headers }: RequestHead, { limit }: Config): void {
-  const encoding = readHeader(headers, 'content-encoding')
-  if (encoding !== undefined && !/^(identity)?$/i.test(encoding.trim())) {
+  const encoding = readHeader(headers, 'content-encoding') ?? ''
+  if (!/^(identity)?$/i.test(encoding.trim())) {
     throw new WebhookError('content_encoding_unsupported')
   }
-  const length = readHeader(headers, 'content-length')
-  if (Number(length) > limit) throw new WebhookError('body_too_large')
+  if (Number(readHeader(headers, 'content-length')) > limit) throw new WebhookError('body_too_large')
 }
 
 /**

@@ -22,42 +22,34 @@ export interface Dispatcher {
   dispatch(delivery: Delivery): Promise<void>
 }
 
-interface Registration {
-  order: number
-  handler: Handler
-}
-
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
 
 export function createDispatcher(): Dispatcher {
-  // A Map, because change types come from outside: `constructor` is a name like any other.
-  const registrations = new Map<string, Registration[]>()
-  let size = 0
+  // Sets of names, because change types come from outside: `constructor` is a name like any other.
+  const registrations: { names: Set<string>; handler: Handler }[] = []
 
-  function handlersOf(event: WebhookEvent): Registration[] {
-    const matching = subscriptionsOf(event.changeType).flatMap((name) => registrations.get(name) ?? [])
-    return [...new Set(matching)].sort((a, b) => a.order - b.order)
+  function registeredFor({ changeType }: WebhookEvent): typeof registrations {
+    const subscriptions = subscriptionsOf(changeType)
+    return registrations.filter(({ names }) => subscriptions.some((name) => names.has(name)))
   }
 
   return {
     get size() {
-      return size
+      return registrations.length
     },
 
     add(changeTypes, handler) {
       const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
-      if (typeof handler !== 'function') throw configInvalid('on() needs a function')
-      if (!Array.isArray(names) || names.length === 0 || !names.every(isName)) {
-        throw configInvalid('on() needs change types')
-      }
-      const registration = { order: size++, handler }
-      for (const name of names) registrations.set(name, [...(registrations.get(name) ?? []), registration])
+      const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
+      if (!areNames || typeof handler !== 'function')
+        throw configInvalid('on() needs change types and a function')
+      registrations.push({ names: new Set(names), handler })
     },
 
     async dispatch(delivery) {
       const errors: unknown[] = []
       for (const event of delivery.events) {
-        for (const { handler } of handlersOf(event)) {
+        for (const { handler } of registeredFor(event)) {
           try {
             await handler(event, delivery)
           } catch (error) {

@@ -19,7 +19,7 @@ export function warn(message: string, code: string): void {
 export function createLog(clock: () => number): Observer {
   const lines = new Map<string, { at: number; more: number }>()
 
-  function log(error: WebhookError): void {
+  function log({ error }: { error: WebhookError }): void {
     const line = lines.get(error.code)
     if (line && clock() - line.at < QUIET) {
       line.more++
@@ -30,7 +30,7 @@ export function createLog(clock: () => number): Observer {
     warn(`${describe(error)}${more} ${error.hint}`.trimEnd(), error.code)
   }
 
-  return { refused: ({ error }) => log(error), failed: ({ error }) => log(error) }
+  return { refused: log, failed: log }
 }
 
 /** Characters of an error's text, at most: messages quote what senders sent. */
@@ -43,7 +43,7 @@ function describe({ message, cause }: WebhookError): string {
   // Nor may they draw on a terminal or begin a line.
   return `${text
     .slice(0, LENGTH)
-    .replace(/\p{Cc}/gu, ' ')
+    .replace(/[^ -~\xa0-\uffff]/g, ' ')
     .replace(/\.$/, '')}.`
 }
 
@@ -52,6 +52,6 @@ function print(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'an error that cannot be printed'
+    return 'an unprintable error'
   }
 }

@@ -1,33 +1,54 @@
 import type { WebhookError } from '../errors.ts'
 import type { Delivery } from './delivery.ts'
+import type { Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
+
+/** What is told at the end of every request, whatever became of it. */
+export interface Ended {
+  request: RequestHead
+  /** Its `kind`, `status` and `error` say what happened. */
+  outcome: Outcome
+  /** From the beginning of the request, by the receiver's clock. */
+  milliseconds: number
+}
 
 /**
  * Functions that are told what happens. They see the request with its headers and its bytes, so they can keep what
  * `explain` needs; they never see a key. What they return or throw changes nothing.
+ *
+ * Each request ends with one call of `handled`, `duplicate`, `handshake`, `refused` or `failed`, before its answer is
+ * written.
  */
 export interface Observer<Payload = unknown> {
+  /**
+   * A request begins. Whoever calls `run` at once has the whole of its work (key functions, handlers, stores) run inside
+   * that call, for example within an active span; it resolves with the outcome and does not reject. Called later, or
+   * again, `run` gives the same promise; where it is not called, the work begins without it.
+   */
+  around?(seen: { request: RequestHead; run: () => Promise<Outcome> }): unknown
   /** A delivery was verified and decoded; its handlers have not run yet. */
   accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
   /** A request did not become a delivery. `body` is there if it was read. */
-  refused?(seen: { error: WebhookError; request: RequestHead; body?: Uint8Array | undefined }): unknown
-  /** A delivery that was done already, or is at work now. */
-  duplicate?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
-  /** The handlers are done, or the inbox has the delivery. `milliseconds` count from the request. */
-  handled?(seen: { delivery: Delivery<Payload>; request: RequestHead; milliseconds: number }): unknown
+  refused?(seen: Ended & { error: WebhookError; body?: Uint8Array | undefined }): unknown
+  /** A delivery that was done already (status 200), or is at work now (409). */
+  duplicate?(seen: Ended & { delivery: Delivery<Payload> }): unknown
+  /** The handlers are done, or the inbox has the delivery: then `outcome.kind` is `'stored'`. */
+  handled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
   /** A handler or the inbox failed; `error.cause` has the errors. */
-  failed?(seen: {
-    delivery: Delivery<Payload>
-    error: WebhookError
-    request: RequestHead
-    milliseconds: number
-  }): unknown
+  failed?(seen: Ended & { delivery: Delivery<Payload>; error: WebhookError }): unknown
+  /** A handshake was answered. */
+  handshake?(seen: Ended): unknown
 }
 
 /** Tells one thing to whoever listens. */
-export type Tell = <Name extends keyof Observer>(
-  name: Name,
-  seen: Parameters<NonNullable<Observer[Name]>>[0],
+export type Tell = (
+  name: keyof Observer,
+  seen: Partial<Ended> & {
+    run?: () => Promise<Outcome>
+    delivery?: Delivery | undefined
+    error?: WebhookError | undefined
+    body?: Uint8Array | undefined
+  },
 ) => void
 
 /**
@@ -37,8 +58,7 @@ export type Tell = <Name extends keyof Observer>(
 export function createTell(observer: Observer, log: Observer): Tell {
   return (name, seen) => {
     const isHeard = call(observer, name, seen)
-    const isSetUpWrong = 'error' in seen && seen.error.code === 'body_already_parsed'
-    if (!isHeard || isSetUpWrong) call(log, name, seen)
+    if (!isHeard || seen.error?.code === 'body_already_parsed') call(log, name, seen)
   }
 }
 
@@ -49,8 +69,6 @@ function call(observer: Observer, name: keyof Observer, seen: unknown): boolean 
     if (typeof told !== 'function') return false
     const result: unknown = told.call(observer, seen)
     if (result instanceof Promise) result.catch(() => {})
-    return true
-  } catch {
-    return true
-  }
+  } catch {}
+  return true
 }

@@ -45,7 +45,7 @@ export interface ReceiverOptions<Payload = unknown> {
   /** Types and checks the payload: any Standard Schema. */
   schema?: StandardSchema<Payload> | undefined
   /** Is told what happens. Default: refusals and failures become process warnings. */
-  observer?: Observer<Payload> | undefined
+  observer?: Observer<NoInfer<Payload>> | undefined
   /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
 }
@@ -82,7 +82,7 @@ export function readOptions(options: ReceiverOptions): Config {
     profile,
     keys: readKeys(options),
     signatureHeader: readHeaderName(options.signatureHeader ?? profile.signatureHeader),
-    encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto', ['auto', 'hex', 'base64']),
+    encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit: readLimit(options.limit ?? '1mb'),
     bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
     acceptUnsigned: unsigned === 'accept',
@@ -118,12 +118,11 @@ function readHeaderName(name: string): string {
   throw configInvalid('signatureHeader is no header name')
 }
 
-const UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
+const UNITS = ['b', 'kb', 'mb', 'gb']
 
 function readLimit(limit: number | string): number {
-  const [, digits, unit] = /^(\d+) ?(b|kb|mb|gb)$/i.exec(String(limit)) ?? []
-  const bytes =
-    typeof limit === 'number' ? limit : Number(digits) * (UNITS[(unit ?? '').toLowerCase()] ?? Number.NaN)
+  const [, digits, unit = ''] = /^(\d+) ?(b|kb|mb|gb)$/i.exec(String(limit)) ?? []
+  const bytes = typeof limit === 'number' ? limit : Number(digits) * 1024 ** UNITS.indexOf(unit.toLowerCase())
   if (!Number.isSafeInteger(bytes) || bytes < 1) throw configInvalid("limit must be bytes, or like '1mb'")
   return bytes
 }

@@ -15,7 +15,7 @@ export interface Outcome {
 }
 
 /** Seconds after which a sender may try again. */
-const RETRY_AFTER = 5
+const RETRY_AFTER = '5'
 
 const STATUS = { handled: 200, stored: 202, duplicate: 200 } as const
 
@@ -38,7 +38,7 @@ export function failed(error: WebhookError, allow: string, delivery?: Delivery):
   const { code, status } = error
   const shown = status === 401 ? 'unauthorized' : code
   const outcome: Outcome = {
-    kind: delivery ? 'failed' : 'refused',
+    kind: !delivery ? 'refused' : code === 'delivery_in_progress' ? 'duplicate' : 'failed',
     ...json(status, { title: toTitle(shown), status, code: shown }),
     error,
     delivery,
@@ -46,7 +46,7 @@ export function failed(error: WebhookError, allow: string, delivery?: Delivery):
   outcome.headers['content-type'] = 'application/problem+json'
   if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // RFC 9110 section 15.5.2 demands one
   if (status === 405) outcome.headers.allow = allow
-  if (status === 409 || status === 503) outcome.headers['retry-after'] = String(RETRY_AFTER)
+  if (status === 409 || status === 503) outcome.headers['retry-after'] = RETRY_AFTER
   if (code === 'body_timeout') outcome.close = true
   return outcome
 }

@@ -9,11 +9,21 @@ import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
 import { type ReceiverOptions, readOptions } from './options.ts'
 import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
-import { once, requireFresh } from './replay.ts'
+import { ask, once, requireFresh } from './replay.ts'
 import type { ReceiverRequest } from './request.ts'
 import { validate } from './schema.ts'
 import { type Proof, startVerification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
+
+/** How a receiver is, in numbers: see {@link Receiver.stats}. */
+export interface ReceiverStats {
+  /** Requests that ended, since the receiver was made, by the kind of their outcome. */
+  outcomes: Record<Outcome['kind'], number>
+  /** Requests that are not answered yet. */
+  atWork: number
+  /** Whether `close` was called. */
+  closed: boolean
+}
 
 /** Receives webhooks: verifies, decodes, and hands events to handlers. */
 export interface Receiver<Payload = unknown> {
@@ -37,6 +47,22 @@ export interface Receiver<Payload = unknown> {
    *   parameters that a `signatureKey` function sees
    */
   fetch(request: Request, context?: unknown): Promise<Response>
+  /**
+   * How the receiver is, for a health endpoint: plain data, counted anyway, so it can be asked at any rate.
+   *
+   * @example
+   * ```ts
+   * import { createServer } from 'node:http'
+   * import { createReceiver } from 'geohook'
+   *
+   * const receiver = createReceiver({ signatureKey: 'parcels2026' })
+   * createServer((_, res) => {
+   *   const stats = receiver.stats()
+   *   res.writeHead(stats.closed ? 503 : 200).end(JSON.stringify(stats))
+   * }).listen(3001)
+   * ```
+   */
+  stats(): ReceiverStats
   /**
    * Refuses what comes from now on (503), and resolves when all that is at work is answered. A handler must not wait
    * for it: it would wait for itself.
@@ -63,68 +89,64 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   const { handshake } = config.profile
   const handlers = createDispatcher()
   const atWork = new Set<Promise<Outcome>>()
+  const outcomes = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
   let closed = false
 
+  /** One request from its beginning to its end, of which the observer is told once. */
   async function run(request: ReceiverRequest): Promise<Outcome> {
     const started = clock()
-    let body: Uint8Array | undefined
-    let delivery: Delivery | undefined
-    try {
-      if (closed) throw new WebhookError('receiver_closed')
-      if (handshake && request.method === 'GET') return await answerHandshake(request, config, handshake)
-      if (request.method !== 'POST') throw new WebhookError('method_not_allowed')
-      requireReadable(request, config)
-      const verification = await startVerification(request, config)
-      body = await readBody(request, config, verification.update)
-      const proof = await verification.end(body)
-      if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
-      const verified = await decode(request, body, proof)
-      if (config.maxAge !== undefined) requireFresh(verified, config.maxAge, clock())
-      delivery = verified
-      tell('accepted', { delivery, request })
-      const outcome = duplicates
-        ? await once(duplicates, verified, () => work(verified, request))
-        : await work(verified, request)
-      const name = outcome.kind === 'duplicate' ? 'duplicate' : 'handled'
-      tell(name, { delivery, request, milliseconds: clock() - started })
-      return outcome
-    } catch (thrown) {
-      const error = toWebhookError(thrown)
-      if (delivery && error.code === 'delivery_in_progress') tell('duplicate', { delivery, request })
-      else if (delivery) tell('failed', { delivery, error, request, milliseconds: clock() - started })
-      else tell('refused', { error, request, body })
-      return failed(error, handshake ? 'GET, POST' : 'POST', delivery)
-    }
+    const seen: Seen = {}
+    const outcome = await work(request, seen).catch((thrown) =>
+      failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', seen.delivery),
+    )
+    const { kind, error } = outcome
+    outcomes[kind]++
+    tell(kind === 'stored' ? 'handled' : kind, {
+      ...seen,
+      error,
+      outcome,
+      request,
+      milliseconds: clock() - started,
+    })
+    return outcome
+  }
+
+  async function work(request: ReceiverRequest, seen: Seen): Promise<Outcome> {
+    if (closed) throw new WebhookError('receiver_closed')
+    if (handshake && request.method === 'GET') return answerHandshake(request, config, handshake)
+    if (request.method !== 'POST') throw new WebhookError('method_not_allowed')
+    requireReadable(request, config)
+    const verification = await startVerification(request, config)
+    const body = await readBody(request, config, verification.update)
+    seen.body = body
+    const proof = await verification.end(body)
+    if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
+    const delivery = await decode(request, body, proof)
+    if (config.maxAge !== undefined) requireFresh(delivery, config.maxAge, clock())
+    seen.delivery = delivery
+    tell('accepted', { delivery, request })
+    const take = () => takeOn(delivery, request)
+    return duplicates ? once(duplicates, delivery, take) : take()
   }
 
   async function decode({ headers }: ReceiverRequest, rawBody: Uint8Array, proof: Proof): Promise<Delivery> {
-    const contentType = readHeader(headers, 'content-type')
+    const contentType = readHeader(headers, 'content-type') ?? ''
     const parsed = parse(rawBody, contentType, config.signatureHeader)
     if (config.schema) parsed.payload = await validate(config.schema, parsed.payload)
     const receivedAt = new Date(clock())
-    return {
-      ...proof,
-      ...parsed,
-      rawBody,
-      contentType: contentType ?? '',
-      headers,
-      receivedAt,
-      profile: config.profile.name,
-    }
+    return { ...proof, ...parsed, rawBody, contentType, headers, receivedAt, profile: config.profile.name }
   }
 
   /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
-  async function work(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
+  async function takeOn(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
     if (inbox) {
-      try {
-        await inbox.put(delivery)
-      } catch (cause) {
-        throw new WebhookError('inbox_unavailable', { cause })
-      }
+      await ask(() => inbox.put(delivery))
       return done('stored', delivery)
     }
-    if (handlers.size === 0 && request.next) await passOn(request.next(delivery))
-    else await handlers.dispatch(delivery)
+    if (handlers.size === 0 && request.next) {
+      const status = await request.next(delivery)
+      if (status >= 400) throw new Error(`the next handler answered ${status}`)
+    } else await handlers.dispatch(delivery)
     return done('handled', delivery)
   }
 
@@ -134,7 +156,11 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       return receiver
     },
     async receive(request, answer) {
-      const running = run(request).then(async (outcome) => {
+      let begun: Promise<Outcome> | undefined
+      // Whatever the observer does with it, the work begins once, and now.
+      const runOnce = () => (begun ??= run(request))
+      tell('around', { request, run: runOnce })
+      const running = runOnce().then(async (outcome) => {
         await answer?.(outcome)
         return outcome
       })
@@ -143,6 +169,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     },
     fetch: async (request, context) =>
       toResponse(await receiver.receive(await toReceiverRequest(request, context))),
+    stats: () => ({ outcomes: { ...outcomes }, atWork: atWork.size, closed }),
     async close() {
       closed = true
       await Promise.allSettled(atWork)
@@ -151,7 +178,8 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   return receiver
 }
 
-async function passOn(answered: Promise<number>): Promise<void> {
-  const status = await answered
-  if (status >= 400) throw new Error(`the next handler answered ${status}`)
+/** What is there of a request so far. */
+interface Seen {
+  body?: Uint8Array
+  delivery?: Delivery
 }

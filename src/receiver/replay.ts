@@ -20,8 +20,10 @@ export interface DuplicateStore {
  * @throws {WebhookError} `delivery_stale`, also for a payload without a time
  */
 export function requireFresh({ events }: Pick<Delivery, 'events'>, maxAge: number, now: number): void {
-  const times = events.map((event) => event.when?.getTime() ?? Number.NEGATIVE_INFINITY)
-  const newest = times.reduce((a, b) => Math.max(a, b))
+  const newest = events.reduce(
+    (time, { when }) => Math.max(time, when?.getTime() ?? time),
+    Number.NEGATIVE_INFINITY,
+  )
   if (!(Math.abs(now - newest) <= maxAge)) throw new WebhookError('delivery_stale')
 }
 
@@ -35,12 +37,7 @@ export async function once(
   delivery: Delivery,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  let claim: Awaited<ReturnType<DuplicateStore['claim']>>
-  try {
-    claim = await store.claim(delivery.id)
-  } catch (cause) {
-    throw new WebhookError('inbox_unavailable', { cause })
-  }
+  const claim = await ask(() => store.claim(delivery.id))
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return done('duplicate', delivery)
   if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
@@ -49,16 +46,19 @@ export async function once(
     outcome = await work()
   } catch (error) {
     // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
-    await quietly(() => store.release(delivery.id))
+    await ask(() => store.release(delivery.id)).catch(() => {})
     throw error
   }
   // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
-  await quietly(() => store.done(delivery.id))
+  await ask(() => store.done(delivery.id)).catch(() => {})
   return outcome
 }
 
-async function quietly(run: () => Promise<void>): Promise<void> {
+/** @throws {WebhookError} `inbox_unavailable`, whatever a store throws: it must not pass for a refusal of ours */
+export async function ask<Answer>(store: () => Promise<Answer>): Promise<Answer> {
   try {
-    await run()
-  } catch {}
+    return await store()
+  } catch (cause) {
+    throw new WebhookError('inbox_unavailable', { cause })
+  }
 }

@@ -22,7 +22,7 @@ export interface RequestLike {
 export async function toReceiverRequest(
   request: RequestLike,
   context: unknown,
-  hint = 'Hand receiver.fetch a clone() of it. Mount geohook before whatever reads the body.',
+  hint?: string,
 ): Promise<ReceiverRequest> {
   const params: unknown = await (context as { params?: unknown } | undefined | null)?.params
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
@@ -31,10 +31,7 @@ export async function toReceiverRequest(
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
     if (request.bodyUsed || request.body?.locked) {
-      throw new WebhookError('body_already_parsed', {
-        message: 'the body of this Request was read before',
-        hint,
-      })
+      throw new WebhookError('body_already_parsed', { message: 'this Request was read before', hint })
     }
     reader = request.body?.getReader()
     const chunks: Uint8Array[] = []

@@ -37,7 +37,10 @@ export function encodeSignature(bytes: Uint8Array, encoding: 'hex' | 'base64', p
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function requireEncoding<E extends string>(value: E, allowed: readonly E[]): E {
+export function requireEncoding<E extends SignatureEncoding>(
+  value: E,
+  allowed: readonly SignatureEncoding[] = ['auto', 'hex', 'base64'],
+): E {
   if (!allowed.includes(value)) throw configInvalid(`encoding must be one of ${allowed.join(', ')}`)
   return value
 }

@@ -43,11 +43,8 @@ export function requireTrimmed(keys: SignatureKeys): void {
 }
 
 function keyBytes(key: SignatureKey): Uint8Array {
-  if (typeof key === 'string') {
-    if (key.trim() === '') throw configInvalid('signatureKey is empty')
-    return utf8(key)
-  }
-  if (!(key instanceof Uint8Array)) throw configInvalid('signatureKey must be a string or bytes')
-  if (key.length === 0) throw configInvalid('signatureKey is empty')
-  return key
+  const bytes = typeof key === 'string' ? utf8(key.trim() && key) : key
+  if (!(bytes instanceof Uint8Array)) throw configInvalid('signatureKey must be a string or bytes')
+  if (bytes.length === 0) throw configInvalid('signatureKey is empty')
+  return bytes
 }

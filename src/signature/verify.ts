@@ -41,7 +41,7 @@ export async function verify({
   signatureKey,
   encoding = 'auto',
 }: VerifyOptions): Promise<Verdict> {
-  requireEncoding(encoding, ['auto', 'hex', 'base64'])
+  requireEncoding(encoding)
   const keyring = createKeyring(signatureKey)
   const bytes = toBytes(body)
   const decoded = decodeSignature(signature, encoding)

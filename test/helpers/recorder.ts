@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import type { Delivery, ErrorCode, Observer, WebhookError } from 'geohook'
+import type { Delivery, ErrorCode, Observer, Outcome, WebhookError } from 'geohook'
 
 interface Seen {
   name: keyof Observer
@@ -7,6 +7,8 @@ interface Seen {
   error?: WebhookError
   delivery?: Delivery
   body?: Uint8Array
+  outcome?: Outcome
+  milliseconds?: number
 }
 
 /** An observer that keeps what it is told. */
@@ -35,6 +37,7 @@ export function createRecorder(): Recorder {
       duplicate: record('duplicate'),
       handled: record('handled'),
       failed: record('failed'),
+      handshake: record('handshake'),
     },
     seen,
     get lines() {

@@ -1,6 +1,17 @@
+import { type } from 'arktype'
 import express from 'express'
-import { createReceiver, type Delivery, type StandardSchema, type WebhookEvent } from 'geohook'
+import {
+  createReceiver,
+  type Delivery,
+  type Observer,
+  type Outcome,
+  type ReceiverStats,
+  type StandardSchema,
+  type WebhookEvent,
+} from 'geohook'
 import { webhook } from 'geohook/express'
+import { createOtelObserver } from 'geohook/otel'
+import * as v from 'valibot'
 import { expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 
@@ -52,6 +63,47 @@ it('a schema types the payload', () => {
   expectTypeOf(z.object({ a: z.number() })).toExtend<StandardSchema<{ a: number }>>()
   // @ts-expect-error not a schema
   createReceiver({ signatureKey: 'k', schema: { parse: () => 1 } })
+})
+
+it('schemas of every library type the payload, by what comes out of them', () => {
+  const length = (text: string): number => text.length
+  const schemas = {
+    zod: z.object({ name: z.string().transform(length) }),
+    valibot: v.object({ name: v.pipe(v.string(), v.transform(length)) }),
+    arktype: type({ name: type.string.pipe(length) }),
+  }
+  createReceiver({ signatureKey: 'k', schema: schemas.zod }).on('*', (_, { payload }) => {
+    expectTypeOf(payload).toEqualTypeOf<{ name: number }>()
+  })
+  createReceiver({ signatureKey: 'k', schema: schemas.valibot }).on('*', (_, { payload }) => {
+    expectTypeOf(payload).toEqualTypeOf<{ name: number }>()
+  })
+  createReceiver({ signatureKey: 'k', schema: schemas.arktype }).on('*', (_, { payload }) => {
+    expectTypeOf(payload).toEqualTypeOf<{ name: number }>()
+  })
+})
+
+it('an observer, whatever it is for, leaves the payload to the schema', () => {
+  const schema = z.object({ name: z.string() })
+  for (const observer of [{} as Observer, createOtelObserver()]) {
+    createReceiver({ signatureKey: 'k', schema, observer }).on('*', (_, { payload }) => {
+      expectTypeOf(payload).toEqualTypeOf<{ name: string }>()
+    })
+  }
+  createReceiver({
+    signatureKey: 'k',
+    schema,
+    observer: {
+      handled({ delivery, milliseconds, outcome }) {
+        expectTypeOf(delivery.payload).toEqualTypeOf<{ name: string }>()
+        expectTypeOf(milliseconds).toEqualTypeOf<number>()
+        expectTypeOf(outcome).toEqualTypeOf<Outcome>()
+      },
+      // @ts-expect-error no such function
+      handeled() {},
+    },
+  })
+  expectTypeOf(createReceiver({ signatureKey: 'k' }).stats()).toEqualTypeOf<ReceiverStats>()
 })
 
 it('options are checked', () => {

@@ -7,6 +7,9 @@ export type Fields = Record<string, unknown>
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** An object, empty where the value is none. */
+export const toFields = (value: unknown): Fields => (isFields(value) ? value : {})
+
 /** A text, or a number as text. */
 export function text(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
@@ -46,7 +49,7 @@ export function names(value: unknown): string[] {
   return list
     .filter((name) => typeof name === 'string')
     .map((name) => name.trim())
-    .filter((name) => name !== '')
+    .filter(Boolean)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '../event.ts'
-import { type Fields, isFields, names, text, time } from './fields.ts'
+import { type Fields, isFields, names, text, time, toFields } from './fields.ts'
 import { present } from './service.ts'
 
 /**
@@ -12,7 +12,7 @@ export function readOrganization(payload: Fields): WebhookEvent[] | undefined {
   const { info, events } = payload
   if (!isFields(info) || !Array.isArray(events) || events.length === 0) return undefined
   return events.map((entry) => {
-    const fields = isFields(entry) ? entry : {}
+    const fields = toFields(entry)
     return {
       changeType: names([fields.operation, entry])[0] ?? '',
       ...present({ when: time(fields.when) ?? time(info.when) }),

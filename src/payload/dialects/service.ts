@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '../event.ts'
-import { type Fields, integer, isFields, list, names, text, time, url } from './fields.ts'
+import { type Fields, integer, list, names, text, time, toFields, url } from './fields.ts'
 
 /**
  * The service dialect: one object for one service, `events` an array of `{eventType, when}` (field facts,
@@ -11,7 +11,7 @@ export function readService(payload: Fields): WebhookEvent[] {
   const events = list(payload.events)
   if (Array.isArray(events) && events.length > 0) {
     return events.map((entry) => {
-      const fields = isFields(entry) ? entry : {}
+      const fields = toFields(entry)
       const [changeType] = names([entry, fields.eventType, fields.changeType])
       return toEvent(base, changeType, time(fields.when), entry)
     })

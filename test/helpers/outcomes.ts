@@ -1,0 +1,130 @@
+import {
+  arcgis,
+  createReceiver,
+  type DuplicateStore,
+  type ErrorCode,
+  type Observer,
+  type Outcome,
+  type Receiver,
+  type ReceiverOptions,
+  service,
+} from 'geohook'
+import { KEY, payloadOf, signatureOf } from './deliver.ts'
+
+/** What no observer tool may write: each is in every request that has room for it. */
+export const SECRETS = {
+  key: KEY,
+  query: 'query-secret',
+  header: 'header-secret',
+  body: 'Parcels',
+}
+
+const URL = `http://receiver.example/hook?token=${SECRETS.query}`
+
+export interface Case {
+  kind: Outcome['kind']
+  status: number
+  /** Plays one such request against a receiver that has this observer. */
+  play(observer: Observer): Promise<{ receiver: Receiver; response: Response }>
+}
+
+type Sent = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }
+
+interface Play {
+  options?: Partial<ReceiverOptions>
+  sent?: Sent
+  /** The body, where it does not come whole. */
+  stream?: (controller: ReadableStreamDefaultController) => void
+  handle?: () => unknown
+  before?: (request: Request, receiver: Receiver) => unknown
+}
+
+const BODY = payloadOf('FeaturesCreated')
+
+/** A signed delivery that is handled, but for what is said otherwise. */
+function play({ options, sent, stream, handle = () => {}, before }: Play): Case['play'] {
+  return async (observer) => {
+    const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', handle)
+    const { body = BODY, headers, ...rest } = sent ?? {}
+    const request = new Request(URL, {
+      method: 'POST',
+      ...(rest.method === 'GET' ? {} : { body }),
+      headers: {
+        'content-type': 'application/json',
+        'x-service': signatureOf(typeof body === 'string' ? body : BODY),
+        authorization: SECRETS.header,
+        traceparent: '00-11111111111111111111111111111111-2222222222222222-01',
+        ...headers,
+      },
+      ...rest,
+      ...(stream && { body: new ReadableStream({ start: stream }), duplex: 'half' }),
+    } as RequestInit)
+    await before?.(request, receiver)
+    return { receiver, response: await receiver.fetch(request) }
+  }
+}
+
+const failing = (): never => {
+  throw Object.assign(new TypeError(`cannot read ${BODY}`), { code: 'ECONNREFUSED' })
+}
+
+const storeOf = (claim: 'busy' | 'done'): DuplicateStore => ({
+  claim: async () => claim,
+  done: async () => {},
+  release: async () => {},
+})
+
+const refused = (status: number, how: Play): Case => ({ kind: 'refused', status, play: play(how) })
+
+/** One request for every way in which a request can end: the type demands every code. */
+export const OUTCOMES: Record<Exclude<ErrorCode, 'config_invalid'> | Outcome['kind'], Case> = {
+  handled: { kind: 'handled', status: 200, play: play({}) },
+  stored: { kind: 'stored', status: 202, play: play({ options: { inbox: { put: async () => {} } } }) },
+  duplicate: { kind: 'duplicate', status: 200, play: play({ options: { duplicates: storeOf('done') } }) },
+  delivery_in_progress: {
+    kind: 'duplicate',
+    status: 409,
+    play: play({ options: { duplicates: storeOf('busy') } }),
+  },
+  handshake: {
+    kind: 'handshake',
+    status: 200,
+    play: async (observer) => {
+      const receiver = createReceiver({ signatureKey: KEY, profile: arcgis, observer })
+      return { receiver, response: await receiver.fetch(new Request(`${URL}&crc_token=abc`)) }
+    },
+  },
+  handshake_invalid: refused(400, { options: { profile: arcgis }, sent: { method: 'GET' } }),
+  failed: { kind: 'failed', status: 500, play: play({ handle: failing }) },
+  handler_failed: { kind: 'failed', status: 500, play: play({ handle: failing }) },
+  inbox_unavailable: {
+    kind: 'failed',
+    status: 503,
+    play: play({ options: { inbox: { put: async () => failing() } } }),
+  },
+  refused: refused(401, { sent: { headers: { 'x-service': '' } } }),
+  signature_missing: refused(401, { sent: { headers: { 'x-service': '' } } }),
+  signature_malformed: refused(401, { sent: { headers: { 'x-service': SECRETS.header } } }),
+  signature_mismatch: refused(401, { sent: { headers: { 'x-service': '0'.repeat(64) } } }),
+  key_unknown: refused(401, { options: { signatureKey: () => null } }),
+  key_unavailable: refused(503, { options: { signatureKey: failing } }),
+  delivery_stale: refused(400, { options: { maxAge: 1 } }),
+  receiver_closed: refused(503, { before: (_, receiver) => receiver.close() }),
+  body_too_large: refused(413, { options: { limit: 10 } }),
+  body_timeout: refused(408, { options: { bodyTimeout: 1 }, stream: () => {} }),
+  body_aborted: refused(400, { stream: (controller) => controller.error(new Error(BODY)) }),
+  body_already_parsed: refused(500, { before: (request) => request.text() }),
+  content_encoding_unsupported: refused(415, { sent: { headers: { 'content-encoding': SECRETS.header } } }),
+  content_type_unsupported: refused(415, { sent: { headers: { 'content-type': SECRETS.header } } }),
+  payload_malformed: refused(400, { sent: { body: `{"${SECRETS.body}` } }),
+  payload_invalid: refused(400, {
+    options: {
+      schema: {
+        '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: BODY }] }) },
+      },
+    },
+  }),
+  method_not_allowed: refused(405, { options: { profile: service }, sent: { method: 'GET' } }),
+}
+
+export const CASES: [string, Case][] = Object.entries(OUTCOMES)

@@ -1,0 +1,80 @@
+import { createReceiver } from 'geohook'
+import { createOtelObserver } from 'geohook/otel'
+import { describe, expect, it } from 'vitest'
+import { deliver, KEY, signatureOf } from '../helpers/deliver.ts'
+import { CASES, SECRETS } from '../helpers/outcomes.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+import { createTelemetry, type Telemetry } from './support.ts'
+
+/** All that would be sent to a collector, as text. */
+async function exported(telemetry: Telemetry): Promise<string> {
+  const spans = telemetry.spans().map(({ name, attributes, events, links, status, resource }) => ({
+    name,
+    attributes,
+    events,
+    links,
+    status,
+    resource: resource.attributes,
+  }))
+  return JSON.stringify([spans, await telemetry.points()])
+}
+
+describe('nothing secret is written, and nothing that a sender could write a book with', () => {
+  it('the search would find it', async () => {
+    const telemetry = createTelemetry()
+    telemetry.tracerProvider
+      .getTracer('x')
+      .startSpan('x', { attributes: { a: [SECRETS.body] } })
+      .end()
+    expect(await exported(telemetry)).toContain(SECRETS.body)
+  })
+
+  it.each(CASES)('%s', async (_, { play }) => {
+    const telemetry = createTelemetry()
+    await play(createOtelObserver({ ...telemetry, observer: createRecorder().observer }))
+    const text = await exported(telemetry)
+    expect(text).toContain('process webhook')
+    for (const secret of Object.values(SECRETS)) expect(text).not.toContain(secret)
+    expect(text).not.toContain('receiver.example')
+    expect(text).not.toMatch(/[0-9a-f]{64}/) // a signature
+    expect(text).not.toContain('1111111111') // the stranger's trace
+    expect(text).not.toContain('cannot read') // the handler's message
+    expect(text.length).toBeLessThan(6000)
+  })
+
+  const long = 'x'.repeat(10_000)
+  it.each<[string, string[]]>([
+    ['change types of 10 kB', [long, `${long}y`]],
+    ['10,000 events of 10,000 types', Array.from({ length: 10_000 }, (_, index) => `Type${index}`)],
+    [
+      'sentences, markup and secrets',
+      ['the key is parcels2026', '<script>', 'a=b&c', 'Bearer header-secret', '\u0000'],
+    ],
+    ['types that are names of the language', ['__proto__', 'constructor', 'toString']],
+  ])('%s', async (_, changeTypes) => {
+    const telemetry = createTelemetry()
+    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
+    const body = JSON.stringify({ events: changeTypes.map((eventType) => ({ eventType })) })
+    expect((await deliver(receiver, body)).status).toBe(200)
+    const text = await exported(telemetry)
+    expect(text.length).toBeLessThan(6000)
+    expect(text).not.toContain('x'.repeat(65))
+    for (const part of ['parcels2026', 'script', 'a=b', 'header-secret', signatureOf(body)])
+      expect(text).not.toContain(part)
+    const [span] = telemetry.spans()
+    const listed = span?.attributes['geohook.change_types'] as string[]
+    expect(listed.length).toBeLessThanOrEqual(16)
+    expect(span?.attributes['geohook.event_count']).toBe(changeTypes.length)
+  })
+
+  it('ten thousand errors behind one failure', async () => {
+    const telemetry = createTelemetry()
+    const observer = createOtelObserver({ ...telemetry, observer: { failed() {} } })
+    const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {
+      throw new RangeError(SECRETS.body)
+    })
+    await deliver(receiver, JSON.stringify({ events: Array(10_000).fill('A') }))
+    expect(telemetry.spans()[0]?.events.length).toBe(16)
+    expect(await exported(telemetry)).not.toContain(SECRETS.body)
+  })
+})

@@ -1,0 +1,67 @@
+import { context, type TracerProvider } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+
+/** One point of a metric: its value is a number, or a histogram's count and sum. */
+export interface Point {
+  name: string
+  unit: string
+  attributes: Record<string, unknown>
+  value: number | { count: number; sum: number }
+}
+
+export interface Telemetry {
+  tracerProvider: TracerProvider
+  meterProvider: MeterProvider
+  spans(): ReadableSpan[]
+  points(): Promise<Point[]>
+}
+
+/** The real SDK for one test, which keeps in memory what it would send. */
+export function createTelemetry(): Telemetry {
+  const spanExporter = new InMemorySpanExporter()
+  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({
+    exporter: metricExporter,
+    exportIntervalMillis: 2 ** 31 - 1,
+  })
+  onTestFinished(() => reader.shutdown())
+  return {
+    tracerProvider: new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] }),
+    meterProvider: new MeterProvider({ readers: [reader] }),
+    spans: () => spanExporter.getFinishedSpans(),
+    async points() {
+      metricExporter.reset()
+      await reader.forceFlush()
+      return metricExporter
+        .getMetrics()
+        .flatMap(({ scopeMetrics }) =>
+          scopeMetrics.flatMap(({ metrics }) =>
+            metrics.flatMap(({ descriptor: { name, unit }, dataPoints }) =>
+              dataPoints.map(({ attributes, value }) => ({ name, unit, attributes, value }) as Point),
+            ),
+          ),
+        )
+    },
+  }
+}
+
+/** Active spans, for the tests of one file. */
+export function withContext(): void {
+  beforeAll(() => {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  })
+  afterAll(() => context.disable())
+}

@@ -1,0 +1,155 @@
+import { createReceiver, type Observer, type Outcome } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { CASES } from '../helpers/outcomes.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+import { warningsOf } from '../helpers/warnings.ts'
+
+describe('each request ends once', () => {
+  it.each(CASES)('%s', async (name, { kind, status, play }) => {
+    const { observer, seen } = createRecorder()
+    const { receiver, response } = await play(observer)
+    const ends = seen.filter((one) => one.name !== 'accepted')
+    expect(ends).toMatchObject([
+      {
+        name: kind === 'stored' ? 'handled' : kind,
+        outcome: { kind, status },
+        milliseconds: expect.any(Number),
+        request: { method: expect.any(String) },
+      },
+    ])
+    const [end] = ends
+    expect(response.status).toBe(status)
+    expect(end?.error).toBe(end?.outcome?.error)
+    expect(end?.delivery).toBe(end?.outcome?.delivery)
+    if (name !== kind) expect(end?.error?.code).toBe(name)
+    const { outcomes, atWork } = receiver.stats()
+    expect([outcomes[kind], Object.values(outcomes).reduce((a, b) => a + b), atWork]).toEqual([1, 1, 0])
+  })
+
+  it('and milliseconds count from its beginning, also where it is refused', async () => {
+    let now = 0
+    const { observer, seen } = createRecorder()
+    const receiver = createReceiver({
+      observer,
+      clock: () => now,
+      signatureKey: () => {
+        now += 40
+        return null
+      },
+    })
+    await deliver(receiver, '{}')
+    expect(seen[0]?.milliseconds).toBe(40)
+  })
+})
+
+describe('around', () => {
+  const run = async (around: Observer['around']) => {
+    let runs = 0
+    const { observer, seen } = createRecorder()
+    const receiver = createReceiver({
+      signatureKey: KEY,
+      observer: { ...observer, ...(around && { around }) },
+    }).on('*', () => ++runs)
+    const { status } = await deliver(receiver, payloadOf('A'))
+    return { status, runs, ends: seen.filter(({ name }) => name !== 'accepted').length }
+  }
+  const once = { status: 200, runs: 1, ends: 1 }
+
+  it('holds the work from its beginning to its outcome', async () => {
+    const lines: string[] = []
+    let outcome: Outcome | undefined
+    const receiver = createReceiver({
+      signatureKey: () => {
+        lines.push('key')
+        return KEY
+      },
+      observer: {
+        async around({ request, run }) {
+          lines.push(`begins ${request.method}`)
+          outcome = await run()
+          lines.push('ends')
+        },
+        handled: () => lines.push('handled'),
+      },
+    }).on('*', () => lines.push('handler'))
+    await deliver(receiver, payloadOf('A'))
+    expect(lines).toEqual(['begins POST', 'key', 'handler', 'handled', 'ends'])
+    expect(outcome).toMatchObject({ kind: 'handled', status: 200 })
+  })
+
+  it.each<[string, Observer['around']]>([
+    ['never calls run', () => {}],
+    ['never ends', () => new Promise(() => {})],
+    ['calls run twice', ({ run }) => Promise.all([run(), run()])],
+    ['calls run too late', ({ run }) => Promise.resolve().then(run)],
+    ['calls run when all is over', ({ run }) => void setImmediate(run)],
+    [
+      'throws at once',
+      () => {
+        throw new Error('x')
+      },
+    ],
+    [
+      'throws behind run',
+      ({ run }) => {
+        run()
+        throw new Error('x')
+      },
+    ],
+    [
+      'rejects',
+      async ({ run }) => {
+        await run()
+        throw new Error('x')
+      },
+    ],
+    ['is no function', 'around' as unknown as Observer['around']],
+  ])('that %s costs nothing and repeats nothing', async (_, around) => {
+    expect(await run(around)).toEqual(once)
+    await new Promise((resolve) => setImmediate(resolve))
+  })
+
+  it('resolves also where a request is refused', async () => {
+    const outcomes: Outcome[] = []
+    const observer: Observer = { around: async ({ run }) => outcomes.push(await run()), refused() {} }
+    await deliver(createReceiver({ signatureKey: KEY, observer }), '{}', { 'x-service': '' })
+    expect(outcomes).toMatchObject([{ kind: 'refused', status: 401 }])
+  })
+
+  it('does not silence the log', async () => {
+    const receiver = createReceiver({ signatureKey: KEY, observer: { around: ({ run }) => run() } })
+    const lines = await warningsOf(() => deliver(receiver, '{}', { 'x-service': '' }))
+    expect(lines).toEqual([expect.stringMatching(/^signature_missing/)])
+  })
+})
+
+describe('stats', () => {
+  it('tell what is at work, and whether the receiver is closed', async () => {
+    let release = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const recorder = createRecorder()
+    const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer }).on('*', () => gate)
+    const none = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
+    expect(receiver.stats()).toEqual({ outcomes: none, atWork: 0, closed: false })
+    const answer = deliver(receiver, payloadOf('A'))
+    await recorder.told('accepted')
+    expect(receiver.stats()).toEqual({ outcomes: none, atWork: 1, closed: false })
+    const closed = receiver.close()
+    expect(receiver.stats()).toEqual({ outcomes: none, atWork: 1, closed: true })
+    release()
+    await Promise.all([answer, closed])
+    expect(receiver.stats()).toEqual({ outcomes: { ...none, handled: 1 }, atWork: 0, closed: true })
+  })
+
+  it('are a copy: whoever changes them changes nothing', async () => {
+    const receiver = createReceiver({ signatureKey: KEY })
+    const stats = receiver.stats()
+    stats.outcomes.handled = 7
+    await deliver(receiver, payloadOf('A'))
+    expect(receiver.stats().outcomes.handled).toBe(1)
+    expect(JSON.parse(JSON.stringify(receiver.stats()))).toEqual(receiver.stats())
+  })
+})
