@@ -11,12 +11,12 @@ export interface Bundle {
   readonly bytes: number
 }
 
-/** Bundles built entries as a bundler for browsers does. */
-export async function bundle(...entries: readonly string[]): Promise<Bundle> {
+/** Bundles files of dist as a bundler for browsers does. */
+export async function bundle(...files: readonly string[]): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     stdin: {
       // Each under a name of its own: most of them export a `webhook`.
-      contents: entries.map((name, i) => `export * as _${i} from './dist/${name}.js'`).join('\n'),
+      contents: files.map((file, i) => `export * as _${i} from './dist/${file}'`).join('\n'),
       resolveDir: root,
     },
     absWorkingDir: root,

@@ -7,7 +7,7 @@ import { bundle } from './bundle.ts'
 import { ADAPTERS, ENTRIES, root } from './entries.ts'
 
 it('the main entry for browsers is under 8 KB and loads nothing of Node', async () => {
-  const { inputs, externals, bytes } = await bundle('index')
+  const { inputs, externals, bytes } = await bundle('index.js')
   expect(bytes).toBeLessThan(8 * 1024)
   expect(externals).toEqual([])
   expect(inputs.some((input) => input.includes('hmac.web'))).toBe(true)
@@ -34,7 +34,7 @@ it('a bundler that does not split code leaves explain out of a receiver that doe
 })
 
 it('explain is loaded only when it is called', async () => {
-  const { inputs } = await bundle('index')
+  const { inputs } = await bundle('index.js')
   expect(inputs.filter((input) => input.includes('diagnose'))).toEqual([])
   expect(readdirSync(join(root, 'dist')).filter((name) => /^diagnose.*\.js$/.test(name)).length).toBe(1)
 })
@@ -44,13 +44,13 @@ it('explain is loaded only when it is called', async () => {
  * built into Node are not counted: most frameworks bring the first along, the second is there anyway.
  */
 describe('on top of the main entry', async () => {
-  const main = await bundle('index')
+  const main = await bundle('index.js')
 
   // otel only wraps an observer, so it gets no more than an adapter does.
   it.each([...ADAPTERS, ...[...ENTRIES.keys()].filter((name) => name === 'otel')])(
     '%s is under 2 KB',
     async (name) => {
-      const { bytes, inputs } = await bundle('index', name)
+      const { bytes, inputs } = await bundle('index.js', `${name}.js`)
       expect(inputs).toContain(`dist/${name}.js`)
       expect(bytes - main.bytes).toBeLessThan(2 * 1024)
     },
