@@ -13,9 +13,14 @@ const INSTALL = [
   '--no-package-lock',
 ]
 
-/** Every folder with a package.json is a project of a user. */
+const manifestOf = (name) => JSON.parse(readFileSync(join(CONSUMERS, name, 'package.json'), 'utf8'))
+const linksOf = (name) => Object.keys(manifestOf(name).devDependencies ?? {})
+
+/** Every folder with a package.json is a project of a user. Those with most tools come first: they take longest. */
 export const consumers = () =>
-  readdirSync(CONSUMERS).filter((name) => existsSync(join(CONSUMERS, name, 'package.json')))
+  readdirSync(CONSUMERS)
+    .filter((name) => existsSync(join(CONSUMERS, name, 'package.json')))
+    .sort((a, b) => linksOf(b).length - linksOf(a).length)
 
 /**
  * Copies a project elsewhere, installs the tarball there, and runs the project's own tests. What it has in
@@ -30,7 +35,7 @@ export async function consume(name, tarball, folder) {
   )
   writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))
   await run('npm', [...INSTALL, tarball], { cwd: project })
-  for (const dependency of Object.keys(devDependencies)) {
+  for (const dependency of linksOf(name)) {
     const link = join(project, 'node_modules', dependency)
     mkdirSync(dirname(link), { recursive: true })
     symlinkSync(join(TOOLS, dependency), link)

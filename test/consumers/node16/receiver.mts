@@ -16,5 +16,7 @@ export const start = (): Server => createServer(webhook(receiver)).listen(0, '12
 export const isOurs = (error: unknown): boolean =>
   error instanceof WebhookError && error.code === 'config_invalid'
 
-// @ts-expect-error a key is needed
-export const keyless = (): unknown => createReceiver({})
+export const keyless = (): unknown => createReceiver({ signatureKey: '' })
+
+// @ts-expect-error a key is text or bytes: the types are there, and are not any
+export const mistyped = (): unknown => createReceiver({ signatureKey: 5 })
