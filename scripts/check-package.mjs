@@ -1,4 +1,5 @@
 // Packs the package, and uses it as its users do: installed from the tarball, each way in a project of its own.
+// Names of projects in test/consumers may be given, to run those only.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -47,7 +48,10 @@ try {
     // node16: resolution before "exports" is not supported.
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']
     await check('are the types wrong', async () => void (await run(bin('attw'), attw)))
-    await checkAll(consumers(), (name) => check(`consumer ${name}`, () => consume(name, tarball, folder)))
+    const asked = process.argv.slice(2)
+    await checkAll(asked.length > 0 ? asked : consumers(), (name) =>
+      check(`consumer ${name}`, () => consume(name, tarball, folder)),
+    )
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })

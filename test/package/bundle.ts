@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
 import { manifest, root } from './entries.ts'
@@ -14,11 +15,7 @@ export interface Bundle {
 /** Bundles files of dist as a bundler for browsers does. */
 export async function bundle(...files: readonly string[]): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
-    stdin: {
-      // Each under a name of its own: most of them export a `webhook`.
-      contents: files.map((file, i) => `export * as _${i} from './dist/${file}'`).join('\n'),
-      resolveDir: root,
-    },
+    entryPoints: files.map((file) => join(root, 'dist', file)),
     absWorkingDir: root,
     bundle: true,
     minify: true,
@@ -33,7 +30,8 @@ export async function bundle(...files: readonly string[]): Promise<Bundle> {
     tsconfigRaw: {}, // not this project's own, which points #hmac to its source
     logLevel: 'error',
   })
-  const loaded = reach(metafile, 'out/stdin.js')
+  const loaded = new Set<string>()
+  for (const file of files) reach(metafile, `out/${file}`, loaded)
   const code = outputFiles
     .filter(({ path }) => loaded.has(path.slice(root.length)))
     .map(({ contents }) => contents)
@@ -47,12 +45,11 @@ export async function bundle(...files: readonly string[]): Promise<Bundle> {
   }
 }
 
-/** An output and what it imports, but for what it loads later, when asked. */
-function reach({ outputs }: Pick<Metafile, 'outputs'>, path: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(path)) return seen
+/** Notes an output and what it imports, but for what it loads later, when asked. */
+function reach({ outputs }: Pick<Metafile, 'outputs'>, path: string, seen: Set<string>): void {
+  if (seen.has(path)) return
   seen.add(path)
   for (const { path: imported, kind } of outputs[path]?.imports ?? []) {
     if (kind === 'import-statement' && outputs[imported]) reach({ outputs }, imported, seen)
   }
-  return seen
 }
