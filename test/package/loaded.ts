@@ -95,6 +95,12 @@ export function builtinsOf(file: string): string[] {
     .filter((name) => isBuiltin(name))
 }
 
+/** The sources that a file in dist was built from: esbuild writes their names above them. */
+export function sourcesOf(file: string): string[] {
+  const code = readFileSync(join(root, 'dist', file), 'utf8')
+  return [...code.matchAll(/^(?:"use strict";.*)?\/\/ (src\/\S+\.ts)$/gm)].map(([, source = '']) => source)
+}
+
 /** Packages and all that they depend on, as they are installed here. */
 export function closureOf(
   names: readonly string[],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ADAPTERS, ENTRIES, specifierOf } from './entries.ts'
-import { builtinsOf, closureOf, type Format, type Loaded, load } from './loaded.ts'
+import { builtinsOf, closureOf, type Format, type Loaded, load, sourcesOf } from './loaded.ts'
 
 /** The packages that importing an entry may load, with what they depend on. An entry that is not named here loads none. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -42,9 +42,13 @@ describe.each(FORMATS)('importing from %s', (format) => {
     })
 
     if (isReceiver(name)) {
-      it('loads nothing of the mock service and of the command line', async () => {
+      it('loads nothing of the mock service, the command line, the tests of users, and explain', async () => {
         const { packages, own } = await loaded()
-        expect(own.filter((file) => /^(mock|cli|testing|diagnose)/.test(file))).toEqual([])
+        const sources = own.flatMap(sourcesOf)
+        expect(sources).toContain(ENTRIES.get(name)?.replace('src/index.ts', 'src/errors.ts'))
+        expect(
+          sources.filter((source) => /^src\/(mock|cli|testing|signature\/explain)\//.test(source)),
+        ).toEqual([])
         expect(packages.filter((one) => HEAVY.includes(one))).toEqual([])
       })
     }
