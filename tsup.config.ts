@@ -28,12 +28,14 @@ export default defineConfig([
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
     },
-    external: ['#hmac'],
+    external: ['#hmac', /^node:/],
     format: ['esm', 'cjs'],
     // Shared chunks, so that a WebhookError is the same class in every entry of a format.
     splitting: true,
     target: 'node20',
     platform: 'neutral',
+    // "node:stream" stays so: a plain "stream" is a package of that name to bundlers, and nothing to some runtimes.
+    removeNodeProtocol: false,
     dts: withTypes ? { entry } : false,
   },
   {
@@ -43,6 +45,7 @@ export default defineConfig([
     splitting: true,
     target: 'node20',
     platform: 'node',
+    removeNodeProtocol: false,
     esbuildPlugins: [entriesStayOutside],
     esbuildOptions(options) {
       options.chunkNames = 'cli-[name]-[hash]'

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { exchangeWith } from './exchange.mjs'
+
+const { outputs } = JSON.parse(readFileSync('out/meta.json', 'utf8'))
+const inputs = Object.keys(outputs['out/receiver.cjs'].inputs)
+assert.ok(
+  inputs.some((input) => /geohook\/dist\/hmac\.node\./.test(input)),
+  `the cryptography of Node is in: ${inputs}`,
+)
+// A receiver that calls neither has neither.
+for (const name of ['diagnose', 'mock', 'testing', 'cli', 'hmac.web']) {
+  assert.ok(!inputs.some((input) => input.includes(`geohook/dist/${name}`)), `${name} is not in: ${inputs}`)
+}
+assert.ok(!readFileSync('out/receiver.cjs', 'utf8').includes('body_trailing_newline'), 'explain is not in')
+
+// One file, with nothing beside it.
+rmSync('node_modules', { recursive: true })
+const { received, start } = createRequire(import.meta.url)('./out/receiver.cjs')
+await exchangeWith(start(), received)

@@ -1,0 +1,24 @@
+// Each entry that has a webhook(), as installed, from ESM and from CommonJS, in its real framework.
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { entries } from './entries.mjs'
+import { exchange, exchangeWith } from './exchange.mjs'
+import { frameworks } from './frameworks.js'
+
+const require = createRequire(import.meta.url)
+
+for (const load of [(entry) => import(entry), (entry) => require(entry)]) {
+  const { createReceiver } = await load('geohook')
+  for (const entry of entries) {
+    const { webhook } = await load(entry)
+    if (!webhook) continue
+    assert.ok(frameworks[entry], `${entry} has a webhook(): say in frameworks.js how its framework takes it`)
+    const received = []
+    const receiver = createReceiver({ signatureKey: 'parcels2026' }).on('*', (event) => {
+      received.push(event.changeType)
+    })
+    const mounted = await frameworks[entry](webhook(receiver))
+    if (typeof mounted === 'function') await exchange(received, mounted)
+    else await exchangeWith(mounted.listen(0, '127.0.0.1'), received)
+  }
+}

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { exchange } from './exchange.mjs'
+import worker, { received } from './out/worker.js'
+
+const { imports, inputs } = JSON.parse(readFileSync('out/meta.json', 'utf8')).outputs['out/worker.js']
+assert.deepEqual(imports, [], 'nothing stays outside')
+assert.ok(Object.keys(inputs).some((input) => input.includes('geohook/dist/hmac.web.')))
+assert.deepEqual(
+  Object.keys(inputs).filter(
+    (input) => !/^(worker\.js|node_modules\/geohook\/dist\/(index|chunk-\w+|hmac\.web)\.js)$/.test(input),
+  ),
+  [],
+  'nothing but the receiver is in',
+)
+await exchange(received, (request) => worker.fetch(request))

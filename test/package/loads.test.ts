@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { ADAPTERS, ENTRIES, specifierOf } from './entries.ts'
+import { builtinsOf, closureOf, type Format, type Loaded, load, sourcesOf } from './loaded.ts'
+
+/** The packages that importing an entry may load, with what they depend on. An entry that is not named here loads none. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  node: ['raw-body'],
+  express: ['raw-body'],
+  fastify: ['raw-body'],
+  koa: ['raw-body'],
+  google: ['raw-body'],
+  otel: ['@opentelemetry/api'],
+  // Express has `debug`, which loads supports-color where something else has installed it.
+  mock: ['dayjs', 'express', 'fastq', 'undici', 'zod', 'supports-color'],
+}
+const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs', 'fastq']
+const FORMATS: readonly Format[] = ['esm', 'cjs']
+
+/** The entries for Node alone. All others run in workers too, so nothing but #hmac takes anything from Node. */
+const FOR_NODE = ['node', 'express', 'fastify', 'koa', 'google', 'mock']
+
+const isReceiver = (name: string): boolean => name === 'index' || name === 'otel' || ADAPTERS.includes(name)
+
+describe.each(FORMATS)('importing from %s', (format) => {
+  describe.each([...ENTRIES.keys()])('%s', (name) => {
+    let loading: Promise<Loaded> | undefined
+    const loaded = (): Promise<Loaded> => {
+      loading ??= load(specifierOf(name), format)
+      return loading
+    }
+
+    it('loads the packages that it needs, and no other', async () => {
+      const { packages, own } = await loaded()
+      expect(own).toContain(`${name}.${format === 'esm' ? 'js' : 'cjs'}`)
+      const allowed = closureOf(PACKAGES[name] ?? [])
+      expect(packages.filter((one) => !allowed.has(one))).toEqual([])
+    })
+
+    it('opens no timer, socket or handle', async () => {
+      const { opened, kept } = await loaded()
+      expect({ opened, kept }).toEqual({ opened: [], kept: [] })
+    })
+
+    if (isReceiver(name)) {
+      it('loads nothing of the mock service, the command line, the tests of users, and explain', async () => {
+        const { packages, own } = await loaded()
+        const sources = own.flatMap(sourcesOf)
+        expect(sources).toContain(ENTRIES.get(name)?.replace('src/index.ts', 'src/errors.ts'))
+        expect(
+          sources.filter((source) => /^src\/(mock|cli|testing|signature\/explain)\//.test(source)),
+        ).toEqual([])
+        expect(packages.filter((one) => HEAVY.includes(one))).toEqual([])
+      })
+    }
+
+    if (!FOR_NODE.includes(name)) {
+      it('takes nothing of Node but its cryptography, and that through #hmac', async () => {
+        const { own } = await loaded()
+        const hmac = own.filter((file) => file.startsWith('hmac.node.'))
+        expect(own.filter((file) => builtinsOf(file).length > 0)).toEqual(hmac)
+        expect(hmac.flatMap(builtinsOf)).toEqual(hmac.map(() => 'node:crypto'))
+      })
+    }
+  })
+
+  it('what is loaded is seen: the packages and built-in modules of an entry that has some', async () => {
+    const { packages, own } = await load('geohook/node', format)
+    expect(packages).toContain('raw-body')
+    expect(packages).toContain('unpipe') // which raw-body loads
+    expect(own.flatMap(builtinsOf)).toContain('node:stream')
+    const main = await load('geohook', format)
+    expect(main.own.flatMap(builtinsOf)).toEqual(['node:crypto'])
+  })
+
+  it.each([
+    ['setTimeout(() => {}, 60_000).unref()', { opened: ['Timeout'], kept: [] }],
+    [
+      "process.getBuiltinModule('node:net').createServer().listen(0, '127.0.0.1').unref()",
+      { opened: ['TCPSERVERWRAP'], kept: [] },
+    ],
+  ])('what is opened is seen: %s', async (statement, expected) => {
+    const { opened, kept } = await load('geohook', format, statement)
+    expect({ opened, kept }).toEqual(expected)
+  })
+})
