@@ -156,7 +156,7 @@ describe('raw body', () => {
     })
     expect(status).toBe(500)
     expect(lines()).toEqual(['refused body_already_parsed'])
-    expect(seen[0]?.error?.hint).toContain('clone()')
+    expect(seen[0]?.error?.message).toContain('clone()')
   })
 
   it('trap 7 (stream-chat-js#1735): a compressed body is refused, whichever bytes were signed', async () => {

@@ -31,7 +31,8 @@ export async function toReceiverRequest(
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
     if (request.bodyUsed || request.body?.locked) {
-      throw new WebhookError('body_already_parsed', { message: 'this Request was read before', hint })
+      const message = 'this Request was read before: hand a clone() to what reads it'
+      throw new WebhookError('body_already_parsed', { message, hint })
     }
     reader = request.body?.getReader()
     const chunks: Uint8Array[] = []
