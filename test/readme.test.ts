@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
 import ts from 'typescript'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { startNode } from './helpers/process.ts'
 
 const root = new URL('../', import.meta.url).pathname
 const readme = readFileSync(`${root}README.md`, 'utf8')
-const pages = ['mock', 'testing', 'observability'].map((page) =>
+const pages = ['mock', 'testing', 'observability', 'frameworks'].map((page) =>
   readFileSync(`${root}docs/${page}.md`, 'utf8'),
 )
 /** The examples in the docstrings of the source, without the asterisks. */
@@ -124,8 +124,10 @@ describe('the README, and the pages on testing and the mock service,', () => {
   })
 
   it('links only to what is there', () => {
-    const links = [...readme.matchAll(/\]\((?!http)([^)#]+)\)/g)].map(([, path]) => path as string)
-    expect(links.length).toBeGreaterThan(0)
-    for (const path of links) expect(() => readFileSync(root + path)).not.toThrow()
+    const linksOf = (text: string): string[] =>
+      [...text.matchAll(/\]\((?!http)([^)#]+)\)/g)].map(([, path]) => path as string)
+    const links = [...linksOf(readme), ...pages.flatMap(linksOf).map((path) => `docs/${path}`)]
+    expect(links.length).toBeGreaterThan(8)
+    for (const path of links) expect(existsSync(root + path) ? '' : path).toBe('')
   })
 })
