@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { createSigner } from 'geohook/testing'
 import { expect, it } from 'vitest'
-import { deliver, KEY, type OwnRoute, useExample } from './helpers/example.ts'
+import { deliver, KEY, type OwnRoute, urlOf, useExample } from './helpers/example.ts'
 import { type Started, startNode } from './helpers/process.ts'
 
 interface Example {
@@ -101,7 +101,8 @@ it.concurrent.for(Object.entries(EXAMPLES))(
   async ([, example]) => {
     const app = start(example, KEY)
     try {
-      const url = await useExample(app, example.own)
+      const url = await urlOf(app)
+      await useExample(app, url, example.own)
       await example.more?.(app, url)
       for (const key of [KEY, ...Object.values(example.env ?? {})]) expect(app.output).not.toContain(key)
       expect(await app.stop()).toBe(0)

@@ -1,6 +1,7 @@
-// A receiver in a Cloudflare Worker. In a folder of your own, with wrangler.jsonc beside: npm install geohook wrangler
-// In a clone of geohook: npm run build
-// Then: echo "SIGNATURE_KEY=<the webhook's signatureKey>" > .dev.vars && npx wrangler dev
+// A receiver in a Cloudflare Worker.
+// In a folder of your own, with wrangler.jsonc beside: npm install geohook wrangler
+// Of a clone of geohook: npm run build && npm pack, and install that tarball in a copy of this folder
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> in a file .dev.vars, and npx wrangler dev
 // To deploy: npx wrangler secret put SIGNATURE_KEY && npx wrangler deploy
 import { createReceiver } from 'geohook'
 

@@ -7,16 +7,18 @@ export const KEY = 'parcels2026'
 /** A route of the app's own, what it answers, and what it is sent as JSON. */
 export type OwnRoute = [path: string, answer: unknown, sent?: unknown]
 
+/** The payload URL that an app prints. */
+export const urlOf = async (app: Started): Promise<string> =>
+  (await app.printed(/listening on (http:\S+)/))[1] as string
+
 /** What must hold for every example, once it is started: what it handles, refuses, prints, and does not print. */
-export async function useExample(app: Started, own?: OwnRoute): Promise<string> {
-  const [, url = ''] = await app.printed(/listening on (http:\S+)/)
+export async function useExample(app: Started, url: string, own?: OwnRoute): Promise<void> {
   expect(await deliver(url)).toBe(200)
   await app.printed(/(FeaturesCreated|created) on Parcels/)
   expect(await deliver(url, { signatureKey: 'forged' })).toBe(401)
   await app.printed(/refused: signature_mismatch/)
   if (own) expect(await ask(new URL(own[0], url), own[2])).toEqual(own[1])
   expect(app.output).not.toContain(KEY)
-  return url
 }
 
 /** Lets the mock service send one delivery, and tells how it was answered. */

@@ -1,6 +1,7 @@
-// A receiver in Next.js, as a route handler. In an app of your own: npm install geohook, and this file in its place.
-// In a clone of geohook: npm run build, then in this folder npm install ../.. and npm install
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> npx next dev, or npx next build && npx next start
+// A receiver in Next.js: a route handler. Its path is where the file is.
+// In an app of your own: npm install geohook, and put this file at app/hooks/parcels/route.js
+// In a clone of geohook: npm run build, then in examples/next npm install --no-package-lock
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> npx next dev, or npx next build and then npx next start
 import { createReceiver } from 'geohook'
 
 const receiver = createReceiver({
