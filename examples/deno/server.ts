@@ -12,16 +12,16 @@ const receiver = createReceiver({
   },
 }).on('*', (event) => console.log(`${event.changeType} on ${event.service.serviceName}`))
 
-const options = {
-  port: Number(Deno.env.get('PORT') ?? 3000),
-  hostname: '127.0.0.1',
-  onListen: ({ port }) => console.log(`listening on http://127.0.0.1:${port}/hooks/parcels`),
-}
-const server = Deno.serve(options, (request) => {
+const port = Number(Deno.env.get('PORT') ?? 3000)
+const server = Deno.serve({ port, hostname: '127.0.0.1', onListen }, (request) => {
   const { pathname } = new URL(request.url)
   if (pathname === '/hooks/parcels') return receiver.fetch(request)
   return Response.json({ ok: pathname === '/health' }, { status: pathname === '/health' ? 200 : 404 })
 })
+
+function onListen(address: Deno.NetAddr) {
+  console.log(`listening on http://127.0.0.1:${address.port}/hooks/parcels`)
+}
 
 Deno.addSignalListener('SIGTERM', async () => {
   await receiver.close()

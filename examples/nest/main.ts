@@ -1,5 +1,6 @@
 // A receiver in NestJS: its handlers call a service of the app, and the controllers work as ever.
-// In a folder of your own: npx @nestjs/cli new hooks, then in there npm install geohook tsx
+// In a folder of your own, with tsconfig.json beside: npm init -y && npm pkg set type=module
+//   npm install geohook @nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs tsx
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 npx tsx main.ts
 import 'reflect-metadata'
