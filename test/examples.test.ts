@@ -1,28 +1,132 @@
-import { createPayload, createSigner } from 'geohook/testing'
+import { readdirSync } from 'node:fs'
+import { createSigner } from 'geohook/testing'
 import { expect, it } from 'vitest'
-import { startNode } from './helpers/process.ts'
+import { deliver, KEY, type OwnRoute, urlOf, useExample } from './helpers/example.ts'
+import { type Started, startNode } from './helpers/process.ts'
 
-it('examples/express runs as a user would run it, handles a signed delivery and refuses a forged one', async () => {
-  const env = { SIGNATURE_KEY: 'parcels2026', PORT: '0' }
-  const app = startNode(['examples/express/server.js'], env)
-  try {
-    const [, url = ''] = await app.printed(/listening on (http:\S+)/)
-    const signer = createSigner({ signatureKey: 'parcels2026', encoding: 'base64', prefix: 'sha256=' })
-    const request = await signer.sign(createPayload('FeaturesCreated', { serviceName: 'Parcels' }))
-    expect((await fetch(url, request)).status).toBe(200)
-    await app.printed(/created on Parcels\nedited: https:\S+\ndelivery [0-9a-f]{32}: FeaturesCreated\n/)
-    expect((await fetch(url, { ...request, body: '{"forged":true}' })).status).toBe(401)
-    await app.printed(/refused: signature_mismatch/)
-    expect(await (await fetch(new URL('/health', url))).json()).toEqual({ ok: true })
-    expect(app.output).not.toContain('parcels2026')
-    expect(await app.stop()).toBe(0)
-  } finally {
-    await app.stop()
-  }
-})
+interface Example {
+  args: string[]
+  cwd?: string
+  own?: OwnRoute
+  env?: Record<string, string>
+  /** What this one shows beside. */
+  more?(app: Started, url: string): Promise<void>
+}
 
-it('examples/express does not start without a key', async () => {
-  const app = startNode(['examples/express/server.js'], { SIGNATURE_KEY: '', PORT: '0' })
-  expect(await app.exited).toBe(1)
-  expect(app.output).toContain('config_invalid')
+const tsx = ['--import', 'tsx']
+const health: OwnRoute = ['/health', { ok: true }]
+const layers: OwnRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
+
+/** Each as a user starts it; what has no host on npm is loaded by one of ours. */
+const EXAMPLES: Record<string, Example> = {
+  express: {
+    args: ['examples/express/server.js'],
+    own: health,
+    more: async (app) =>
+      void (await app.printed(/edited: https?:\S+\ndelivery [0-9a-f]{32}: FeaturesCreated\n/)),
+  },
+  node: {
+    args: ['examples/node/server.js'],
+    own: health,
+    env: { PREVIOUS_KEY: 'parcels2025' },
+    async more(app, url) {
+      expect(app.output).not.toContain('previous key')
+      expect(await deliver(url, { signatureKey: 'parcels2025' })).toBe(200)
+      await app.printed(/still signed with the previous key/)
+    },
+  },
+  polka: {
+    args: ['examples/polka/server.js'],
+    own: health,
+    env: { ROADS_KEY: 'roads2026' },
+    async more(app, url) {
+      const [roads, others] = ['roads', 'constructor'].map((name) => url.replace('parcels', name))
+      expect(await deliver(roads ?? '', { signatureKey: 'roads2026' })).toBe(200)
+      expect(await deliver(roads ?? '')).toBe(401)
+      await app.printed(/signature_mismatch for roads/)
+      expect(await deliver(others ?? '')).toBe(401)
+      await app.printed(/key_unknown for constructor/)
+    },
+  },
+  nest: {
+    args: [...tsx, 'main.ts'],
+    cwd: 'examples/nest',
+    own: layers,
+    async more(_app, url) {
+      expect(await (await fetch(new URL('/layers', url))).json()).toEqual(['Parcels', 'Roads'])
+    },
+  },
+  fastify: {
+    args: ['examples/fastify/server.js'],
+    own: layers,
+    async more(app, url) {
+      expect(await deliver(url, { changeType: 'FeaturesDeleted' })).toBe(200)
+      await app.printed(/deleted: https?:/)
+      expect((await fetch(new URL('/layers', url), { method: 'POST' })).status).toBe(400)
+    },
+  },
+  koa: { args: ['examples/koa/server.js'], own: layers },
+  hono: {
+    args: [...tsx, 'examples/hono/server.ts'],
+    own: health,
+    async more(app, url) {
+      const misfit = await createSigner({ signatureKey: KEY }).sign({ events: 'none' })
+      expect((await fetch(url, misfit)).status).toBe(400)
+      await app.printed(/refused: payload_invalid/)
+    },
+  },
+  h3: { args: ['examples/h3/server.js'], own: health },
+  google: {
+    args: [
+      '--import=./test/helpers/hosts/loopback.mjs',
+      'node_modules/.bin/functions-framework',
+      '--target=parcels',
+      '--source=examples/google',
+      '--port=3000',
+    ],
+  },
+  lambda: { args: [...tsx, 'test/helpers/hosts/lambda.ts', 'examples/lambda/index.mjs', 'handler'] },
+  azure: {
+    args: [...tsx, 'test/helpers/hosts/azure.ts', 'examples/azure/functions.js'],
+    own: ['/api/health', { ok: true }],
+  },
+}
+
+const start = ({ args, cwd, env }: Example, key: string): Started =>
+  startNode(args, { ...env, SIGNATURE_KEY: key, PORT: '0' }, { cwd })
+
+it.concurrent.for(Object.entries(EXAMPLES))(
+  'examples/%s runs as a user would run it, handles a delivery and refuses a forged one',
+  { timeout: 30_000 },
+  async ([, example]) => {
+    const app = start(example, KEY)
+    try {
+      const url = await urlOf(app)
+      await useExample(app, url, example.own)
+      await example.more?.(app, url)
+      for (const key of [KEY, ...Object.values(example.env ?? {})]) expect(app.output).not.toContain(key)
+      expect(await app.stop()).toBe(0)
+    } finally {
+      await app.stop()
+    }
+  },
+)
+
+/** All but the one that looks its keys up. */
+const { polka: _, ...checked } = EXAMPLES
+
+it.concurrent.for(Object.entries(checked))(
+  'examples/%s does not start without a key',
+  { timeout: 30_000 },
+  async ([, example]) => {
+    const app = start({ ...example, env: {} }, '')
+    expect(await app.exited).toBe(1)
+    expect(app.output).toContain('signatureKey is empty')
+  },
+)
+
+it('there is no example that nobody runs', () => {
+  const elsewhere = ['bun', 'deno', 'next', 'worker'] // test/runtimes/examples.run.ts
+  const folders = readdirSync('examples', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(EXAMPLES), ...elsewhere].sort())
 })

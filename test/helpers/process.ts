@@ -15,13 +15,26 @@ export interface Started {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts Node with these arguments. A variable that is undefined is not set; `stdin: 'open'` never ends. */
-export function startNode(
+interface StartOptions {
+  stdin?: string | Uint8Array | undefined
+  cwd?: string | undefined
+}
+
+/** Starts Node with these arguments. */
+export const startNode = (
+  args: readonly string[],
+  env?: Record<string, string | undefined>,
+  options?: StartOptions,
+): Started => startProgram(process.execPath, args, env, options)
+
+/** Starts a program. A variable that is undefined is not set; `stdin: 'open'` never ends. */
+export function startProgram(
+  program: string,
   args: readonly string[],
   env: Record<string, string | undefined> = {},
-  { stdin, cwd }: { stdin?: string | Uint8Array | undefined; cwd?: string | undefined } = {},
+  { stdin, cwd }: StartOptions = {},
 ): Started {
-  const child: ChildProcess = spawn(process.execPath, args, {
+  const child: ChildProcess = spawn(program, args, {
     env: { ...process.env, ...env },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),

@@ -24,9 +24,9 @@ const node = (version: number, app = 'node.mjs'): Runtime => ({
   app,
 })
 
-const bun = { bin: onlyIn('@oven', 'bin/bun'), args: ['run'], says: 'Bun' }
-const deno = { bin: onlyIn('@deno', 'deno'), args: ['run', '--allow-all', '--no-lock'], says: 'Deno' }
-const workerd = {
+export const bun = { bin: onlyIn('@oven', 'bin/bun'), args: ['run'], says: 'Bun' }
+export const deno = { bin: onlyIn('@deno', 'deno'), args: ['run', '--allow-all', '--no-lock'], says: 'Deno' }
+export const workerd = {
   bin: onlyIn('@cloudflare', 'bin/workerd'),
   args: ['serve', '--control-fd=1'],
   says: 'Cloudflare',

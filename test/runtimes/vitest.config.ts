@@ -10,5 +10,7 @@ export default defineConfig({
     include: ['*.run.ts'],
     reporters: ['default', '../contract/matrix.ts'],
     hookTimeout: 30_000,
+    // The contract measures time, and Next.js builds on every core.
+    fileParallelism: false,
   },
 })

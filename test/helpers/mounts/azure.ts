@@ -1,8 +1,14 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import { HttpRequest, HttpResponse, type HttpResponseInit } from '@azure/functions'
+import { createRequire } from 'node:module'
+import type { HttpResponseInit } from '@azure/functions'
 import { webhook } from 'geohook/azure'
 import { type HostRequest, type HostResponse, listenHost } from './host.ts'
 import { type Mount, mountServer } from './mounted.ts'
+
+type Azure = typeof import('@azure/functions')
+type HttpRequest = InstanceType<Azure['HttpRequest']>
+// Node finds these names only so: it reads `app` from the bundle, and not them.
+const { HttpRequest, HttpResponse }: Azure = createRequire(import.meta.url)('@azure/functions')
 
 /** The host lower-cases header names and joins the values of one name. */
 function headersOf(pairs: readonly (readonly [string, string])[]): Record<string, string> {
@@ -25,7 +31,7 @@ export const toHttpRequest = ({ method, target, headers, body }: HostRequest): H
   })
 
 /** What the worker makes of what a function returned, and the host writes. */
-async function toHostResponse(result: HttpResponseInit): Promise<HostResponse> {
+export async function toHostResponse(result: HttpResponseInit): Promise<HostResponse> {
   const response = new HttpResponse(result)
   const body = new Uint8Array(await response.arrayBuffer())
   return { status: response.status, headers: [...response.headers], body }

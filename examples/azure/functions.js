@@ -1,0 +1,25 @@
+// A receiver as an HTTP function of Azure Functions, beside a function of your own.
+// In a folder of your own: npm init -y && npm pkg set type=module main=functions.js
+//   npm install geohook @azure/functions
+// In a clone of geohook: npm run build
+// Then: func start, with SIGNATURE_KEY in the app settings (local.settings.json); the URL is /api/hooks/parcels.
+import { app } from '@azure/functions'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/azure'
+
+const receiver = createReceiver({
+  signatureKey: process.env.SIGNATURE_KEY,
+  observer: {
+    refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
+    failed: ({ error }) => console.error('failed:', error.cause),
+  },
+}).on('*', (event) => console.log(`${event.changeType} on ${event.service.serviceName}`))
+
+app.http('parcels', {
+  route: 'hooks/parcels',
+  methods: ['POST'],
+  authLevel: 'anonymous', // senders have no function key: the signature is what they are known by
+  handler: webhook(receiver),
+})
+
+app.http('health', { methods: ['GET'], authLevel: 'anonymous', handler: () => ({ jsonBody: { ok: true } }) })

@@ -1,0 +1,28 @@
+// A receiver on Bun, which needs no adapter: receiver.fetch takes a Request and gives a Response.
+// In a folder of your own: bun add geohook
+// In a clone of geohook: npm run build
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 bun run server.ts
+import { createReceiver } from 'geohook'
+
+const receiver = createReceiver({
+  signatureKey: process.env.SIGNATURE_KEY,
+  observer: {
+    refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
+    failed: ({ error }) => console.error('failed:', error.cause),
+  },
+}).on('*', (event) => console.log(`${event.changeType} on ${event.service.serviceName}`))
+
+const server = Bun.serve({
+  port: Number(process.env.PORT ?? 3000),
+  hostname: '127.0.0.1',
+  routes: {
+    '/hooks/parcels': (request) => receiver.fetch(request),
+    '/health': Response.json({ ok: true }),
+  },
+})
+console.log(`listening on ${new URL('/hooks/parcels', server.url)}`)
+
+process.once('SIGTERM', async () => {
+  await receiver.close()
+  await server.stop()
+})

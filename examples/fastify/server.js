@@ -1,0 +1,35 @@
+// A receiver in Fastify, beside a JSON route with a schema of its own.
+// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook fastify
+// In a clone of geohook: npm run build
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+import fastify from 'fastify'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/fastify'
+
+const app = fastify()
+
+const receiver = createReceiver({
+  signatureKey: process.env.SIGNATURE_KEY,
+  observer: {
+    refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
+    failed: ({ error }) => console.error('failed:', error.cause),
+  },
+})
+  .on(['FeaturesCreated', 'FeaturesUpdated'], ({ changeType, service }) => {
+    console.log(`${changeType} on ${service.serviceName}`)
+  })
+  .on('FeaturesDeleted', ({ changesUrl }) => console.log(`deleted: ${changesUrl}`))
+
+// Fastify's own parsers and schemas stay as they are for every other route.
+app.register(webhook(receiver), { prefix: '/hooks/parcels' })
+
+const body = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }
+app.post('/layers', { schema: { body } }, async (request) => ({ added: request.body.name }))
+
+const origin = await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+console.log(`listening on ${origin}/hooks/parcels`)
+
+process.once('SIGTERM', async () => {
+  await receiver.close()
+  await app.close()
+})

@@ -1,0 +1,31 @@
+// geohook as a middleware of one route in h3. Nitro and Nuxt take the same handlers.
+// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook h3
+// In a clone of geohook: npm run build
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/h3'
+import { H3, serve } from 'h3'
+
+const receiver = createReceiver({
+  signatureKey: process.env.SIGNATURE_KEY,
+  observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
+})
+
+function parcels({ context: { delivery } }) {
+  for (const event of delivery.events) console.log(`${event.changeType} on ${event.service.serviceName}`)
+  return { received: delivery.changeTypes }
+}
+
+const app = new H3()
+app.get('/health', () => ({ ok: true }))
+app.post('/hooks/parcels', parcels, { middleware: [webhook(receiver)] })
+
+const port = Number(process.env.PORT ?? 3000)
+const server = serve(app, { port, hostname: '127.0.0.1', silent: true, gracefulShutdown: false })
+await server.ready()
+console.log(`listening on ${new URL('/hooks/parcels', server.url)}`)
+
+process.once('SIGTERM', async () => {
+  await receiver.close()
+  await server.close()
+})

@@ -1,0 +1,37 @@
+// geohook as a middleware in Koa: it verifies, and the next one has the delivery and answers.
+// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook koa koa-bodyparser
+// In a clone of geohook: npm run build
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/koa'
+import Koa from 'koa'
+import bodyParser from 'koa-bodyparser'
+
+// Without handlers of its own, a receiver passes on what it has verified.
+const receiver = createReceiver({
+  signatureKey: process.env.SIGNATURE_KEY,
+  observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
+})
+const verify = webhook(receiver)
+
+async function parcels(ctx) {
+  const { changeTypes, events } = ctx.state.delivery
+  for (const event of events) console.log(`${event.changeType} on ${event.service.serviceName}`)
+  ctx.body = { received: changeTypes }
+}
+
+const app = new Koa()
+app.use((ctx, next) => (ctx.path === '/hooks/parcels' ? verify(ctx, () => parcels(ctx)) : next()))
+app.use(bodyParser()) // behind the webhook: the signature covers the raw bytes
+app.use((ctx) => {
+  if (ctx.path === '/layers' && ctx.method === 'POST') ctx.body = { added: ctx.request.body.name }
+})
+
+const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
+})
+
+process.once('SIGTERM', async () => {
+  server.close()
+  await receiver.close()
+})

@@ -1,0 +1,33 @@
+// A receiver on node:http, while its key is being rotated.
+// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook
+// In a clone of geohook: npm run build
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> PREVIOUS_KEY=<the one before, if any> PORT=3000 node server.js
+import { createServer } from 'node:http'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+
+const { SIGNATURE_KEY, PREVIOUS_KEY, PORT = '3000' } = process.env
+
+const receiver = createReceiver({
+  signatureKey: PREVIOUS_KEY ? [SIGNATURE_KEY, PREVIOUS_KEY] : SIGNATURE_KEY, // the newest first
+  observer: {
+    handled: ({ delivery }) => delivery.keyIndex > 0 && console.log('still signed with the previous key'),
+    refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
+    failed: ({ error }) => console.error('failed:', error.cause),
+  },
+}).on('*', (event) => console.log(`${event.changeType} on ${event.service.serviceName}`))
+
+const hook = webhook(receiver)
+const server = createServer((req, res) => {
+  if (req.url === '/hooks/parcels') return hook(req, res)
+  res.writeHead(req.url === '/health' ? 200 : 404, { 'content-type': 'application/json' })
+  res.end(JSON.stringify({ ok: req.url === '/health' }))
+})
+server.listen(Number(PORT), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
+})
+
+process.once('SIGTERM', async () => {
+  server.close()
+  await receiver.close()
+})

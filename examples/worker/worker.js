@@ -1,0 +1,31 @@
+// A receiver in a Cloudflare Worker.
+// In a folder of your own, with wrangler.jsonc beside: npm install geohook wrangler
+// Of a clone of geohook: npm run build && npm pack, and install that tarball in a copy of this folder
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> in a file .dev.vars, and npx wrangler dev
+// To deploy: npx wrangler secret put SIGNATURE_KEY && npx wrangler deploy
+import { createReceiver } from 'geohook'
+
+/** One receiver for each env: a worker has its secrets with a request, and keeps them for those that follow. */
+const receivers = new WeakMap()
+
+function receiverFor(env) {
+  const known = receivers.get(env)
+  if (known) return known
+  const receiver = createReceiver({
+    signatureKey: env.SIGNATURE_KEY,
+    observer: {
+      refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
+      failed: ({ error }) => console.error('failed:', error.cause),
+    },
+  }).on('*', (event) => console.log(`${event.changeType} on ${event.service.serviceName}`))
+  receivers.set(env, receiver)
+  return receiver
+}
+
+export default {
+  async fetch(request, env) {
+    const { pathname } = new URL(request.url)
+    if (pathname === '/hooks/parcels') return receiverFor(env).fetch(request)
+    return Response.json({ ok: pathname === '/health' }, { status: pathname === '/health' ? 200 : 404 })
+  },
+}
