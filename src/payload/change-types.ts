@@ -54,16 +54,12 @@ export type Covered<T extends string> = T extends typeof WILDCARD
     ? T | Edit
     : T
 
-const COMPOSITES: ReadonlyMap<string, readonly string[]> = new Map([
-  ['FeaturesEdited', ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted']],
-])
+/** What the composite `FeaturesEdited` covers. */
+const EDITS: readonly string[] = ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted'] satisfies Edit[]
 
-/** The names under which an event of this change type is subscribed to: its own, the composites over it, the wildcard. */
+/** The names under which an event of this change type is subscribed to: its own, the composite over it, the wildcard. */
 export function subscriptionsOf(changeType: string): string[] {
-  const names = [changeType]
-  for (const [composite, parts] of COMPOSITES) {
-    if (parts.includes(changeType)) names.push(composite)
-  }
-  names.push(WILDCARD)
+  const names = [changeType, WILDCARD]
+  if (EDITS.includes(changeType)) names.push('FeaturesEdited')
   return names
 }

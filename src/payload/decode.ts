@@ -3,7 +3,7 @@ import { splitSignedForm } from '../signature/form-field.ts'
 import { parseForm } from './form.ts'
 import { bodyFormat } from './media-type.ts'
 import { requireSafe } from './safe.ts'
-import { malformed, toText } from './text.ts'
+import { malformed, toText, tryJson } from './text.ts'
 
 /** A `payload` field whose JSON was sent without percent-encoding. */
 const RAW_JSON_FIELD = /^payload=(?=\s*[{[])/
@@ -51,13 +51,4 @@ function parseJson(text: string): unknown {
   const value = tryJson(text)
   if (typeof value !== 'object' || value === null) throw malformed('the payload is no JSON object or array')
   return value
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The platform's message quotes the body, so it is not passed on.
-    return undefined
-  }
 }

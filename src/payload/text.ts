@@ -15,3 +15,13 @@ export function toText(bytes: Uint8Array): string {
     throw malformed('the body is not UTF-8')
   }
 }
+
+/** What a text says in JSON; undefined where it is none. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The platform's message quotes the body, so it is not passed on.
+    return undefined
+  }
+}

@@ -25,17 +25,19 @@ export interface Dispatcher {
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
 
 export function createDispatcher(): Dispatcher {
-  // Sets of names, because change types come from outside: `constructor` is a name like any other.
-  const registrations: { names: Set<string>; handler: Handler }[] = []
+  const handlers: Handler[] = []
+  // Where they stand, by change type. A Map, because change types come from outside: `constructor` is a name like any other.
+  const places = new Map<string, number[]>()
+  const placesOf = (name: string): number[] => places.get(name) ?? []
 
-  function registeredFor({ changeType }: WebhookEvent): typeof registrations {
-    const subscriptions = subscriptionsOf(changeType)
-    return registrations.filter(({ names }) => subscriptions.some((name) => names.has(name)))
+  function handlersOf({ changeType }: WebhookEvent): Handler[] {
+    const found = new Set(subscriptionsOf(changeType).flatMap(placesOf))
+    return [...found].sort((a, b) => a - b).map((place) => handlers[place] as Handler)
   }
 
   return {
     get size() {
-      return registrations.length
+      return handlers.length
     },
 
     add(changeTypes, handler) {
@@ -43,13 +45,14 @@ export function createDispatcher(): Dispatcher {
       const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
       if (!areNames || typeof handler !== 'function')
         throw configInvalid('on() needs change types and a function')
-      registrations.push({ names: new Set(names), handler })
+      for (const name of names) places.set(name, [...placesOf(name), handlers.length])
+      handlers.push(handler)
     },
 
     async dispatch(delivery) {
       const errors: unknown[] = []
       for (const event of delivery.events) {
-        for (const { handler } of registeredFor(event)) {
+        for (const handler of handlersOf(event)) {
           try {
             await handler(event, delivery)
           } catch (error) {

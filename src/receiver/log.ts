@@ -12,7 +12,7 @@ export function warn(message: string, code: string): void {
   const { process } = globalThis as { process?: { emitWarning?: (text: string, options: object) => void } }
   if (process?.emitWarning) process.emitWarning(message, { type: 'GeohookWarning', code })
   // biome-ignore lint/suspicious/noConsole: the console is the only log that a worker has.
-  else globalThis.console.warn(`GeohookWarning [${code}]: ${message}`)
+  else console.warn(`GeohookWarning [${code}]: ${message}`)
 }
 
 /** What a receiver does without an observer: it warns of refusals and failures, at most once a minute for each code. */

@@ -16,8 +16,8 @@ export interface Ended {
  * Functions that are told what happens. They see the request with its headers and its bytes, so they can keep what
  * `explain` needs; they never see a key. What they return or throw changes nothing.
  *
- * Each request ends with one call of `handled`, `duplicate`, `handshake`, `refused` or `failed`, before its answer is
- * written.
+ * Each request ends with one call of `handled`, `duplicate`, `handshake`, `refused` or `failed`, before the receiver
+ * answers.
  */
 export interface Observer<Payload = unknown> {
   /**
@@ -67,8 +67,7 @@ function call(observer: Observer, name: keyof Observer, seen: unknown): boolean 
   try {
     const told: unknown = observer[name]
     if (typeof told !== 'function') return false
-    const result: unknown = told.call(observer, seen)
-    if (result instanceof Promise) result.catch(() => {})
+    Promise.resolve(told.call(observer, seen)).catch(() => {})
   } catch {}
   return true
 }

@@ -94,7 +94,7 @@ export function readOptions(options: ReceiverOptions): Config {
     clock,
   }
   if (config.acceptUnsigned) {
-    warn("unsigned is 'accept': anyone who knows the payload URL can send deliveries.", 'unsigned_accepted')
+    warn("unsigned is 'accept': anyone can send deliveries.", 'unsigned_accepted')
   }
   return config
 }
@@ -118,10 +118,11 @@ function readHeaderName(name: string): string {
   throw configInvalid('signatureHeader is no header name')
 }
 
-const UNITS = ['b', 'kb', 'mb', 'gb']
+/** Where the letter of a unit stands is its power of 1024; the empty one stands at 0. */
+const UNITS = ' kmg'
 
 function readLimit(limit: number | string): number {
-  const [, digits, unit = ''] = /^(\d+) ?(b|kb|mb|gb)$/i.exec(String(limit)) ?? []
+  const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(limit)) ?? []
   const bytes = typeof limit === 'number' ? limit : Number(digits) * 1024 ** UNITS.indexOf(unit.toLowerCase())
   if (!Number.isSafeInteger(bytes) || bytes < 1) throw configInvalid("limit must be bytes, or like '1mb'")
   return bytes

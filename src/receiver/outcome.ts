@@ -17,11 +17,9 @@ export interface Outcome {
 /** Seconds after which a sender may try again. */
 const RETRY_AFTER = '5'
 
-const STATUS = { handled: 200, stored: 202, duplicate: 200 } as const
-
 /** The outcome of a delivery that is in good hands. */
-export function done(kind: keyof typeof STATUS, delivery: Delivery): Outcome {
-  return { kind, ...json(STATUS[kind], { status: kind }), delivery }
+export function done(kind: 'handled' | 'stored' | 'duplicate', delivery: Delivery): Outcome {
+  return { kind, ...json(kind === 'stored' ? 202 : 200, { status: kind }), delivery }
 }
 
 /** The answer to a handshake. */

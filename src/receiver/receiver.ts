@@ -2,6 +2,7 @@ import { WebhookError } from '../errors.ts'
 import type { ChangeType } from '../payload/change-types.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/text.ts'
+import { attempt } from './attempt.ts'
 import { readBody, requireReadable } from './body.ts'
 import type { Delivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
@@ -9,8 +10,8 @@ import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
 import { type ReceiverOptions, readOptions } from './options.ts'
 import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
-import { ask, once, requireFresh } from './replay.ts'
-import type { ReceiverRequest } from './request.ts'
+import { once, requireFresh } from './replay.ts'
+import type { ReceiverRequest, RequestHead } from './request.ts'
 import { validate } from './schema.ts'
 import { type Proof, startVerification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
@@ -93,9 +94,9 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   let closed = false
 
   /** One request from its beginning to its end, of which the observer is told once. */
-  async function run(request: ReceiverRequest): Promise<Outcome> {
+  async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     const started = clock()
-    const seen: Seen = {}
+    const seen: Seen = { request: head }
     const outcome = await work(request, seen).catch((thrown) =>
       failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', seen.delivery),
     )
@@ -104,8 +105,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     tell(kind === 'stored' ? 'handled' : kind, {
       ...seen,
       error,
-      outcome,
-      request,
+      outcome: { ...outcome, headers: { ...outcome.headers } }, // the answer is not theirs to change
       milliseconds: clock() - started,
     })
     return outcome
@@ -113,23 +113,24 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   async function work(request: ReceiverRequest, seen: Seen): Promise<Outcome> {
     if (closed) throw new WebhookError('receiver_closed')
-    if (handshake && request.method === 'GET') return answerHandshake(request, config, handshake)
-    if (request.method !== 'POST') throw new WebhookError('method_not_allowed')
-    requireReadable(request, config)
-    const verification = await startVerification(request, config)
+    const head = seen.request
+    if (handshake && head.method === 'GET') return answerHandshake(head, config, handshake)
+    if (head.method !== 'POST') throw new WebhookError('method_not_allowed')
+    requireReadable(head, config)
+    const verification = await startVerification(head, config)
     const body = await readBody(request, config, verification.update)
     seen.body = body
     const proof = await verification.end(body)
     if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
-    const delivery = await decode(request, body, proof)
+    const delivery = await decode(head, body, proof)
     if (config.maxAge !== undefined) requireFresh(delivery, config.maxAge, clock())
     seen.delivery = delivery
-    tell('accepted', { delivery, request })
+    tell('accepted', { delivery, request: head })
     const take = () => takeOn(delivery, request)
     return duplicates ? once(duplicates, delivery, take) : take()
   }
 
-  async function decode({ headers }: ReceiverRequest, rawBody: Uint8Array, proof: Proof): Promise<Delivery> {
+  async function decode({ headers }: RequestHead, rawBody: Uint8Array, proof: Proof): Promise<Delivery> {
     const contentType = readHeader(headers, 'content-type') ?? ''
     const parsed = parse(rawBody, contentType, config.signatureHeader)
     if (config.schema) parsed.payload = await validate(config.schema, parsed.payload)
@@ -140,13 +141,14 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
   async function takeOn(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
     if (inbox) {
-      await ask(() => inbox.put(delivery))
+      await attempt('inbox_unavailable', () => inbox.put(delivery))
       return done('stored', delivery)
     }
-    if (handlers.size === 0 && request.next) {
+    await attempt('handler_failed', async () => {
+      if (handlers.size > 0 || !request.next) return handlers.dispatch(delivery)
       const status = await request.next(delivery)
       if (status >= 400) throw new Error(`the next handler answered ${status}`)
-    } else await handlers.dispatch(delivery)
+    })
     return done('handled', delivery)
   }
 
@@ -156,10 +158,12 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       return receiver
     },
     async receive(request, answer) {
+      const { method, url, headers, params } = request
+      const head = { method, url, headers, params }
       let begun: Promise<Outcome> | undefined
-      // Whatever the observer does with it, the work begins once, and now.
-      const runOnce = () => (begun ??= run(request))
-      tell('around', { request, run: runOnce })
+      // Whatever the observer does with it, the work begins once, and soon: when it is known to be at work.
+      const runOnce = () => (begun ??= Promise.resolve().then(() => run(request, head)))
+      tell('around', { request: head, run: runOnce })
       const running = runOnce().then(async (outcome) => {
         await answer?.(outcome)
         return outcome
@@ -173,6 +177,8 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     async close() {
       closed = true
       await Promise.allSettled(atWork)
+      // What has been answered with a Response is written by whoever called fetch, after that.
+      await new Promise((written) => setTimeout(written))
     },
   }
   return receiver
@@ -180,6 +186,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
 /** What is there of a request so far. */
 interface Seen {
+  request: RequestHead
   body?: Uint8Array
   delivery?: Delivery
 }

@@ -1,4 +1,5 @@
 import { WebhookError } from '../errors.ts'
+import { attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
 import { done, type Outcome } from './outcome.ts'
 
@@ -20,10 +21,7 @@ export interface DuplicateStore {
  * @throws {WebhookError} `delivery_stale`, also for a payload without a time
  */
 export function requireFresh({ events }: Pick<Delivery, 'events'>, maxAge: number, now: number): void {
-  const newest = events.reduce(
-    (time, { when }) => Math.max(time, when?.getTime() ?? time),
-    Number.NEGATIVE_INFINITY,
-  )
+  const newest = events.reduce((time, { when }) => Math.max(time, when?.getTime() ?? time), -Infinity)
   if (!(Math.abs(now - newest) <= maxAge)) throw new WebhookError('delivery_stale')
 }
 
@@ -37,7 +35,7 @@ export async function once(
   delivery: Delivery,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const claim = await ask(() => store.claim(delivery.id))
+  const claim = await attempt('inbox_unavailable', () => store.claim(delivery.id))
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return done('duplicate', delivery)
   if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
@@ -46,19 +44,10 @@ export async function once(
     outcome = await work()
   } catch (error) {
     // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
-    await ask(() => store.release(delivery.id)).catch(() => {})
+    await attempt('inbox_unavailable', () => store.release(delivery.id)).catch(() => {})
     throw error
   }
   // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
-  await ask(() => store.done(delivery.id)).catch(() => {})
+  await attempt('inbox_unavailable', () => store.done(delivery.id)).catch(() => {})
   return outcome
-}
-
-/** @throws {WebhookError} `inbox_unavailable`, whatever a store throws: it must not pass for a refusal of ours */
-export async function ask<Answer>(store: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await store()
-  } catch (cause) {
-    throw new WebhookError('inbox_unavailable', { cause })
-  }
 }

@@ -1,4 +1,5 @@
 import { WebhookError } from '../errors.ts'
+import { attempt } from './attempt.ts'
 
 /** Any schema that follows Standard Schema (standardschema.dev), version 1: zod, valibot, arktype and others. */
 export interface StandardSchema<Output = unknown> {
@@ -21,12 +22,8 @@ type SchemaResult<Output> =
  *   itself fails
  */
 export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
-  let result: SchemaResult<Output>
-  try {
-    result = await schema['~standard'].validate(payload)
-  } catch (cause) {
-    throw new WebhookError('handler_failed', { message: 'the schema failed', cause })
-  }
+  const check = () => schema['~standard'].validate(payload)
+  const result = await attempt('handler_failed', check, 'the schema failed')
   if (!result.issues) return result.value
   const [first] = result.issues
   throw new WebhookError('payload_invalid', { message: first?.message, cause: result.issues })

@@ -6,6 +6,7 @@ import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { createKeyring, type Keyring, requireTrimmed } from '../signature/keyring.ts'
 import { type SignatureCheck, startCheck } from '../signature/verify.ts'
+import { attempt } from './attempt.ts'
 import { readHeader } from './headers.ts'
 import type { Config } from './options.ts'
 import type { RequestHead } from './request.ts'
@@ -62,13 +63,7 @@ export interface FoundKeys {
 /** @throws {WebhookError} `key_unavailable` */
 export async function findKeys(request: RequestHead, { keys }: Config): Promise<FoundKeys> {
   if (typeof keys !== 'function') return keys.length > 0 ? { keyring: keys } : unknownKey()
-  const { method, url, headers, params } = request
-  let found: Awaited<ReturnType<typeof keys>>
-  try {
-    found = await keys({ method, url, headers, params })
-  } catch (cause) {
-    throw new WebhookError('key_unavailable', { cause })
-  }
+  const found = await attempt('key_unavailable', () => keys(request))
   try {
     if (found === null || found === undefined || found.length === 0) return unknownKey()
     requireTrimmed(found)

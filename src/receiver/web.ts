@@ -24,15 +24,20 @@ export async function toReceiverRequest(
   context: unknown,
   hint?: string,
 ): Promise<ReceiverRequest> {
-  const params: unknown = await (context as { params?: unknown } | undefined | null)?.params
+  // Not every `params` is a framework's: one that fails, or is no object, is none.
+  const params: unknown = await Promise.resolve((context as { params?: unknown } | null)?.params).catch(
+    () => {},
+  )
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Not awaited: a sender that does not stop must not hold the answer back.
   const cancel = (): void => void reader?.cancel().catch(() => {})
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
     if (request.bodyUsed || request.body?.locked) {
-      const message = 'this Request was read before: hand a clone() to what reads it'
-      throw new WebhookError('body_already_parsed', { message, hint })
+      throw new WebhookError('body_already_parsed', {
+        message: 'the Request was read before: hand a clone() to what reads it',
+        hint,
+      })
     }
     reader = request.body?.getReader()
     const chunks: Uint8Array[] = []

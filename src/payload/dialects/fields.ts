@@ -1,4 +1,5 @@
 import { requireSafe } from '../safe.ts'
+import { tryJson } from '../text.ts'
 
 /** Readers that take a value as senders write it, and answer undefined for what it is not. */
 
@@ -59,12 +60,8 @@ export function names(value: unknown): string[] {
  */
 export function list(value: unknown): unknown {
   if (typeof value !== 'string' || !value.trimStart().startsWith('[')) return value
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(value)
-  } catch {
-    return value
-  }
+  const parsed = tryJson(value)
+  if (parsed === undefined) return value
   requireSafe(parsed)
   return parsed
 }

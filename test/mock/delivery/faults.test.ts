@@ -83,7 +83,7 @@ describe.each(forms)('what our receiver makes of every fault: %s', (form) => {
 
 describe.each(forms)('one delivery sent twice: %s', (form) => {
   it('two_at_once: one runs, the other is told 409 and when to come again', async () => {
-    const handle = (recorder: Recorder) => recorder.told('duplicate') // the handler is at work until the other is refused
+    const handle = (recorder: Recorder) => recorder.told('duplicate delivery_in_progress') // the handler is at work until the other is refused
     const { service, recorder, handled } = await aim(form, { handle, duplicates: memory() })
     service.faults.add({ fault: 'two_at_once', times: 1 })
     const attempts = await service.trigger(CREATED)
@@ -92,7 +92,12 @@ describe.each(forms)('one delivery sent twice: %s', (form) => {
     const refused = attempts.find(({ answer }) => answer?.status === 409)?.answer
     expect(refused?.headers['retry-after']).toMatch(/^[1-9]\d*$/)
     expect(JSON.parse(refused?.body ?? '')).toMatchObject({ code: 'delivery_in_progress' })
-    expect([...recorder.lines].sort()).toEqual(['accepted', 'accepted', 'duplicate', 'handled'])
+    expect([...recorder.lines].sort()).toEqual([
+      'accepted',
+      'accepted',
+      'duplicate delivery_in_progress',
+      'handled',
+    ])
     expect(handled).toEqual(['FeaturesCreated'])
   })
 
