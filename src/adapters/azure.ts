@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions'
-import type { Receiver } from '../receiver/receiver.ts'
 import { toReceiverRequest } from '../receiver/web.ts'
+import { type Receiving, requireReceiver } from './to-receiver.ts'
 
 const HINT = 'Hand geohook the request before anything calls request.json() or request.text().'
 
@@ -12,6 +12,7 @@ const HINT = 'Hand geohook the request before anything calls request.json() or r
  * profile with a handshake needs `'GET'` among the methods.
  *
  * @param receiver what `createReceiver` made
+ * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
  * import { app } from '@azure/functions'
@@ -22,12 +23,12 @@ const HINT = 'Hand geohook the request before anything calls request.json() or r
  * app.http('parcels', { methods: ['POST'], authLevel: 'anonymous', handler: webhook(receiver) })
  * ```
  */
-export function webhook(
-  receiver: Pick<Receiver, 'receive'>,
-): (request: HttpRequest) => Promise<HttpResponseInit> {
+export function webhook(receiver: Receiving): (request: HttpRequest) => Promise<HttpResponseInit> {
+  const { receive } = requireReceiver(receiver)
+
   return async function webhook(request) {
     // The request has the route parameters itself.
-    const { status, headers, body } = await receiver.receive(await toReceiverRequest(request, request, HINT))
+    const { status, headers, body } = await receive(await toReceiverRequest(request, request, HINT))
     return { status, headers, body }
   }
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { serve } from './node-port.ts'
+import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare global {
   namespace Express {
@@ -18,6 +18,7 @@ type ExpressRequest = IncomingMessage & {
   originalUrl?: string
   params?: NonNullable<RequestHead['params']>
   delivery?: Delivery
+  _body?: boolean
 }
 
 /**
@@ -63,13 +64,14 @@ const parsers = {
  * app.listen(3000)
  * ```
  */
-export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): Middleware {
-  const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
+export function webhook(receiver: Receiving | ReceiverOptions): Middleware {
+  const { receive } = toReceiver(receiver)
 
   return function webhook(req: ExpressRequest, res, next) {
     const { originalUrl: url, params } = req
-    function passOn(delivery: Delivery): void {
+    function passOn(delivery: Delivery): undefined {
       req.delivery = delivery
+      req._body = true // body-parser leaves it alone then: there is nothing left to parse
       next?.()
     }
     // Not every host has a third argument, or a function there.

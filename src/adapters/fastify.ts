@@ -1,9 +1,9 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { serve } from './node-port.ts'
+import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +16,8 @@ declare module 'fastify' {
 export interface WebhookPluginOptions {
   /**
    * Runs for each verified delivery in `request.delivery`, and answers it, as any handler of Fastify does. For a
-   * receiver with neither handlers nor an inbox of its own; `request.body` is empty. Default: 200.
+   * receiver with neither handlers nor an inbox of its own; `request.body` is empty. Without it, such a receiver verifies
+   * and answers 200.
    */
   handler?: ((request: FastifyRequest, reply: FastifyReply) => unknown) | undefined
 }
@@ -46,10 +47,8 @@ const parsers = {
  * app.listen({ port: 3000 })
  * ```
  */
-export function webhook(
-  receiver: Pick<Receiver, 'receive'> | ReceiverOptions,
-): FastifyPluginCallback<WebhookPluginOptions> {
-  const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
+export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCallback<WebhookPluginOptions> {
+  const { receive } = toReceiver(receiver)
 
   return function webhook(scope, { handler }, registered) {
     if (!scope.hasRequestDecorator('delivery')) scope.decorateRequest('delivery')
@@ -60,7 +59,7 @@ export function webhook(
       onRequest(request, reply, done) {
         const { raw: req, originalUrl: url } = request
         const params = request.params as RequestHead['params']
-        function passOn(delivery: Delivery): void {
+        function passOn(delivery: Delivery): undefined {
           request.delivery = delivery
           done()
         }
@@ -72,7 +71,10 @@ export function webhook(
           parsers,
           next: handler ? passOn : undefined,
           // As bytes: Fastify adds a charset to the type of a text.
-          write: ({ status, headers, body }) => reply.code(status).headers(headers).send(Buffer.from(body)),
+          write({ status, headers, body }) {
+            // Unless an answer is on its way already, from a hook of the app.
+            if (!reply.sent) reply.code(status).headers(headers).send(Buffer.from(body))
+          },
         }).catch(done)
       },
       handler: (request, reply) => handler?.(request, reply),

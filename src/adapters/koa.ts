@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Outcome } from '../receiver/outcome.ts'
-import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { serve, writeTo } from './node-port.ts'
+import { type Receiving, toReceiver } from './to-receiver.ts'
 
 /** What geohook uses of Koa's context. */
 export interface KoaContext {
@@ -18,6 +18,7 @@ export interface KoaContext {
   status: number
   body: unknown
   respond?: boolean | undefined
+  disableBodyParser?: boolean | undefined
   set(headers: Record<string, string>): void
 }
 
@@ -56,8 +57,8 @@ const parsers = {
  * app.listen(3000)
  * ```
  */
-export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): KoaMiddleware {
-  const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
+export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
+  const { receive } = toReceiver(receiver)
 
   return function webhook(ctx, next) {
     const { req, res, originalUrl: url, request: left } = ctx
@@ -71,9 +72,13 @@ export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): 
         params,
         left,
         parsers,
-        next(delivery) {
+        async next(delivery) {
           Object.assign(ctx.state, { delivery })
-          next().then(() => resolve(), reject)
+          ctx.disableBodyParser = true // there is nothing left to parse
+          const done = Promise.resolve().then(next)
+          done.then(() => resolve(), reject)
+          await done
+          return ctx.status
         },
         write(outcome) {
           write(ctx, outcome)

@@ -1,5 +1,5 @@
-import type { Receiver } from '../receiver/receiver.ts'
 import { type LambdaEvent, toReceiverRequest } from './lambda-event.ts'
+import { type Receiving, requireReceiver } from './to-receiver.ts'
 
 /** The answer that API Gateway, function URLs and load balancers take. */
 export interface LambdaResult {
@@ -19,6 +19,7 @@ export interface LambdaResult {
  * get here.
  *
  * @param receiver what `createReceiver` made
+ * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
  * import { createReceiver } from 'geohook'
@@ -28,10 +29,12 @@ export interface LambdaResult {
  * export const handler = webhook(receiver)
  * ```
  */
-export function webhook(receiver: Pick<Receiver, 'receive'>): (event: unknown) => Promise<LambdaResult> {
+export function webhook(receiver: Receiving): (event: unknown) => Promise<LambdaResult> {
+  const { receive } = requireReceiver(receiver)
+
   return async function webhook(invocation) {
     const event = (invocation ?? {}) as LambdaEvent
-    const { status, headers, body } = await receiver.receive(toReceiverRequest(event))
+    const { status, headers, body } = await receive(toReceiverRequest(event))
     const result = { statusCode: status, body, isBase64Encoded: false }
     const isMulti = event.multiValueHeaders && !event.headers
     if (!isMulti) return { ...result, headers }

@@ -16,8 +16,11 @@ export interface NodeExchange {
   /** Where parsers leave what they have read. Default: the request itself. */
   left?: Leftovers
   parsers: Parsers
-  /** Lets the framework run what comes next, which answers then. */
-  next?: ((delivery: Delivery) => void) | undefined
+  /**
+   * Lets the framework run what comes next, which answers then. Where it knows when that is done and what the answer is,
+   * it resolves with the status; else that is seen by the answer.
+   */
+  next?: ((delivery: Delivery) => Promise<number> | undefined) | undefined
   /** Answers the framework's way. Default: through `res`. */
   write?(outcome: Outcome): void
 }
@@ -40,14 +43,17 @@ export async function serve(
   function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
     const answered = whenSent(req, res)
     answered.catch(() => {}) // should the next one throw, nobody waits for it
+    left.rawBody = delivery.rawBody // for parsers that come behind, and for another webhook()
     isPassedOn = true
     try {
-      run(delivery)
+      const done = run(delivery)
+      if (!done) return answered
+      // A sender that has gone does not undo what was done.
+      return done.then((status) => answered.then(() => status).catch(() => status))
     } catch (error) {
       isPassedOn = false // nobody else would answer: hosts that do catch what is thrown
       throw error
     }
-    return answered
   }
   await receive(
     {
@@ -73,8 +79,9 @@ async function answer(
   if (res.destroyed) return
   const sent = whenSent(req, res).catch(() => {})
   if (res.headersSent) {
-    // Somebody has begun an answer before, and nobody else will end it.
-    res.end()
+    // Somebody has begun an answer before, and nobody else will end it: as a success it must not look like one if it is none.
+    if (outcome.error && !res.writableEnded) res.destroy()
+    else res.end()
   } else {
     if (!req.complete) drain(req, res)
     if (outcome.close) res.shouldKeepAlive = false

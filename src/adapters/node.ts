@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Receiver } from '../receiver/receiver.ts'
 import { serve } from './node-port.ts'
+import { type Receiving, requireReceiver } from './to-receiver.ts'
 
 const parsers = {
   text: 'express.text()',
@@ -15,6 +15,7 @@ const parsers = {
  * The host of a function reads the body before, within limits of its own, and refuses by itself what it cannot parse.
  *
  * @param receiver what `createReceiver` made
+ * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
  * import { createServer } from 'node:http'
@@ -33,10 +34,10 @@ const parsers = {
  * http('parcels', webhook(createReceiver({ signatureKey: 'parcels2026' }).on('*', console.log)))
  * ```
  */
-export function webhook(
-  receiver: Pick<Receiver, 'receive'>,
-): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+export function webhook(receiver: Receiving): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  const { receive } = requireReceiver(receiver)
+
   return function webhook(req, res) {
-    return serve(receiver.receive, { req, res, parsers })
+    return serve(receive, { req, res, parsers })
   }
 }

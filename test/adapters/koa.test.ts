@@ -208,38 +208,6 @@ describe('as a middleware', () => {
       failing: [500, 'accepted', 'failed', 'oops'],
     })
   })
-
-  it('does not answer in the place of one whose client has gone', async () => {
-    const { observer, told } = createRecorder()
-    let release = (): void => {}
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    let left = (_status: number): void => {}
-    const status = new Promise<number>((resolve) => {
-      left = resolve
-    })
-    const app = create()
-      .use(async (ctx, next) => {
-        await next()
-        left(ctx.status)
-      })
-      .use(webhook({ signatureKey, observer }))
-      .use(async (ctx) => {
-        await gate
-        ctx.body = 'late'
-      })
-    const mounted = await listen(app.callback())
-    const controller = new AbortController()
-    const sent = fetch(mounted.url, { ...request, signal: controller.signal })
-    await told('accepted')
-    controller.abort()
-    await expect(sent).rejects.toThrow()
-    await told('failed handler_failed')
-    release()
-    expect(await status).toBe(200)
-    await mounted.close()
-  })
 })
 
 it('answers by itself where somebody has told Koa not to', async () => {

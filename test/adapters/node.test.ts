@@ -9,7 +9,6 @@ import { afterEach, expect, it } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { listen, type Mounted } from '../helpers/mounts/mounted.ts'
-import { startNode } from '../helpers/process.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
@@ -181,27 +180,4 @@ it('a stranger who pipelines many requests draws no warning, and each is answere
   })
   expect(warnings).toEqual([])
   expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', ...Array(31).fill('HTTP/1.1 401')])
-})
-
-it('close() resolves when the answer is sent, so that a program may end there', async () => {
-  const program = `
-    import { createServer } from 'node:http'
-    import { createReceiver } from 'geohook'
-    import { webhook } from 'geohook/node'
-    const receiver = createReceiver({ signatureKey: 'k' }).on('*', () => {
-      console.log('at work')
-      return new Promise((resolve) => process.once('SIGTERM', () => setTimeout(resolve, 20)))
-    })
-    const server = createServer(webhook(receiver)).listen(0, '127.0.0.1', () => console.log('port', server.address().port))
-    process.once('SIGTERM', async () => {
-      await receiver.close()
-      process.exit(0)
-    })`
-  const app = startNode(['--input-type=module', '--eval', program])
-  const [, port] = await app.printed(/port (\d+)/)
-  const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}', 'k') }
-  const answered = send(`http://127.0.0.1:${port}/`, { headers, body: '{}' })
-  await app.printed(/at work/)
-  expect(await app.stop()).toBe(0)
-  expect((await answered).text).toBe('{"status":"handled"}')
 })

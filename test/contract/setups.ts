@@ -1,4 +1,5 @@
 import { arcgis, createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
+import { memory } from '../helpers/duplicates.ts'
 import { createLog, type Log, toSeenDelivery } from './log.ts'
 
 /** The key of every receiver of the contract. */
@@ -14,20 +15,6 @@ interface Setup {
 
 const broken = (): never => {
   throw new Error('secret \u00e9 detail')
-}
-
-/** A store of duplicates in its shortest form. */
-function memory(): NonNullable<ReceiverOptions['duplicates']> {
-  const states = new Map<string, 'busy' | 'done'>()
-  return {
-    async claim(id) {
-      const state = states.get(id)
-      if (!state) states.set(id, 'busy')
-      return state ?? 'claimed'
-    },
-    done: async (id) => void states.set(id, 'done'),
-    release: async (id) => void states.delete(id),
-  }
 }
 
 const schema: NonNullable<ReceiverOptions['schema']> = {

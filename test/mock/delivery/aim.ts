@@ -9,24 +9,6 @@ import { createRecorder, type Recorder } from '../../helpers/recorder.ts'
 import { create, seed } from '../support.ts'
 import { PLAIN } from './support.ts'
 
-/** Remembers in memory, as the contract of the store says. */
-export function memory(): DuplicateStore {
-  const states = new Map<string, 'busy' | 'done'>()
-  return {
-    async claim(id) {
-      const state = states.get(id)
-      if (!state) states.set(id, 'busy')
-      return state ?? 'claimed'
-    },
-    async done(id) {
-      states.set(id, 'done')
-    },
-    async release(id) {
-      states.delete(id)
-    },
-  }
-}
-
 /** How the mock writes requests: all three ways that a signature can travel. */
 export const FORMS = {
   'JSON, signed in the header': {},

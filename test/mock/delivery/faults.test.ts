@@ -1,7 +1,8 @@
 import type { FaultName, FaultSeed } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
+import { memory } from '../../helpers/duplicates.ts'
 import type { Recorder } from '../../helpers/recorder.ts'
-import { aim, type Form, forms, memory } from './aim.ts'
+import { aim, type Form, forms } from './aim.ts'
 import { CREATED, createAt, statusesOf } from './support.ts'
 
 const refusedTwice = (code: string): string[] => [`refused ${code}`, `refused ${code}`]

@@ -1,0 +1,164 @@
+import type { RequestListener } from 'node:http'
+import { Controller, Module, Post, Req } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import connect from 'connect'
+import express from 'express'
+import express4 from 'express4'
+import { createReceiver, type Delivery } from 'geohook'
+import { webhook } from 'geohook/express'
+import { webhook as koaWebhook } from 'geohook/koa'
+import { webhook as nodeWebhook } from 'geohook/node'
+import { createPayload, createSigner } from 'geohook/testing'
+import Koa from 'koa'
+import bodyParser from 'koa-bodyparser'
+import polka from 'polka'
+import supertest from 'supertest'
+import { describe, expect, it } from 'vitest'
+import { memory } from '../helpers/duplicates.ts'
+import { send } from '../helpers/http.ts'
+import { listen } from '../helpers/mounts/mounted.ts'
+import { quiet } from '../helpers/mounts/node.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const signatureKey = 'parcels2026'
+const request = await createSigner({ signatureKey }).sign(createPayload('FeaturesCreated'))
+const CHANGE_TYPES = ['FeaturesCreated']
+
+const post = (app: Parameters<typeof supertest>[0], path = '/hook') =>
+  supertest(app).post(path).set(request.headers).send(Buffer.from(request.body).toString())
+
+type WithDelivery = { delivery?: Delivery }
+
+describe('webhook() first, then the parsers of the app, then its route', () => {
+  it.each<[string, typeof express]>([
+    ['Express 5', express],
+    ['Express 4', express4],
+  ])('in %s', async (_, framework) => {
+    for (const parser of [
+      framework.json(),
+      framework.urlencoded(),
+      framework.text({ type: '*/*' }),
+      framework.raw({ type: '*/*' }),
+    ]) {
+      const app = framework().use('/hook', webhook({ signatureKey }))
+      app.use(parser)
+      app.post('/hook', (req, res) => void res.json(req.delivery?.changeTypes))
+      await post(app).expect(200, CHANGE_TYPES)
+    }
+  })
+
+  it('in Connect', async () => {
+    const app = connect().use('/hook', webhook({ signatureKey }))
+    app.use(express4.json() as connect.NextHandleFunction)
+    app.use('/hook', (req, res) => void res.end(JSON.stringify((req as WithDelivery).delivery?.changeTypes)))
+    await post(app).expect(200, JSON.stringify(CHANGE_TYPES))
+  })
+
+  it('in NestJS, with a controller', async () => {
+    class Hooks {
+      take(req: WithDelivery): string[] | undefined {
+        return req.delivery?.changeTypes
+      }
+    }
+    Controller('hook')(Hooks)
+    Post()(
+      Hooks.prototype,
+      'take',
+      Object.getOwnPropertyDescriptor(Hooks.prototype, 'take') as PropertyDescriptor,
+    )
+    Req()(Hooks.prototype, 'take', 0)
+    class App {}
+    Module({ controllers: [Hooks] })(App)
+    for (const rawBody of [false, true]) {
+      const app = await NestFactory.create(App, { logger: false, rawBody })
+      app.use('/hook', webhook({ signatureKey }))
+      await app.init()
+      await post(app.getHttpServer()).expect(201, CHANGE_TYPES)
+      await app.close()
+    }
+  })
+
+  it('in Koa', async () => {
+    const app = quiet(new Koa()).use(koaWebhook({ signatureKey })).use(bodyParser())
+    app.use((ctx) => {
+      ctx.body = (ctx.state as WithDelivery).delivery?.changeTypes
+    })
+    await post(app.callback()).expect(200, CHANGE_TYPES)
+  })
+})
+
+it('two of them on one request both verify it', async () => {
+  const app = express().post('/hook', webhook({ signatureKey }), webhook({ signatureKey }), (req, res) => {
+    res.json(req.delivery?.changeTypes)
+  })
+  await post(app).expect(200, CHANGE_TYPES)
+  const koa = quiet(new Koa()).use(koaWebhook({ signatureKey })).use(koaWebhook({ signatureKey }))
+  koa.use((ctx) => {
+    ctx.body = (ctx.state as WithDelivery).delivery?.changeTypes
+  })
+  await post(koa.callback()).expect(200, CHANGE_TYPES)
+})
+
+describe('an answer that was begun as a success, before something failed,', () => {
+  const broken = (receiver: Parameters<typeof nodeWebhook>[0]): RequestListener => {
+    const listener = nodeWebhook(receiver)
+    return (req, res) => {
+      res.writeHead(200).write('part')
+      void listener(req, res)
+    }
+  }
+  const failing = createReceiver({ signatureKey, observer: { failed: () => {} } }).on('*', () => {
+    throw new Error('oops')
+  })
+
+  it.each<[string, RequestListener]>([
+    ['node:http', broken(failing)],
+    [
+      'Polka',
+      polka().post('/hook', webhook({ signatureKey, observer: { failed: () => {} } }), (_req, res) => {
+        res.writeHead(200)
+        res.write('part')
+        throw new Error('oops')
+      }).handler as RequestListener,
+    ],
+  ])('does not end as if it were one: %s', async (_, listener) => {
+    const mounted = await listen(listener)
+    await expect(send(mounted.url, request)).rejects.toThrow(/aborted|hang up/)
+    await mounted.close()
+  })
+
+  it('ends as it should where nothing failed', async () => {
+    const mounted = await listen(broken(createReceiver({ signatureKey }).on('*', () => {})))
+    expect(await send(mounted.url, request)).toMatchObject({ status: 200, text: 'part' })
+    await mounted.close()
+  })
+})
+
+it('in Koa a sender that has gone does not undo what the next one does', async () => {
+  const recorder = createRecorder()
+  const { observer, told } = recorder
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let runs = 0
+  const app = quiet(new Koa()).use(koaWebhook({ signatureKey, observer, duplicates: memory() }))
+  app.use(async (ctx) => {
+    runs++
+    await gate
+    ctx.body = 'late'
+  })
+  const mounted = await listen(app.callback())
+  const controller = new AbortController()
+  const sent = fetch(mounted.url, { ...request, signal: controller.signal })
+  await told('accepted')
+  controller.abort()
+  await expect(sent).rejects.toThrow()
+  expect((await send(mounted.url, request)).status).toBe(409)
+  release()
+  await told('handled')
+  expect((await send(mounted.url, request)).text).toBe('{"status":"duplicate"}')
+  expect(runs).toBe(1)
+  expect(recorder.lines).not.toContain('failed handler_failed')
+  await mounted.close()
+})

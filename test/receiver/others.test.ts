@@ -1,0 +1,119 @@
+import { runInNewContext } from 'node:vm'
+import { createReceiver, type Outcome, type ReceiverRequest } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const body = payloadOf('FeaturesCreated')
+const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
+
+/** A request as an adapter hands it over. */
+const requestOf = (next: ReceiverRequest['next']): ReceiverRequest => ({
+  method: 'POST',
+  url: '/hook',
+  headers,
+  async read({ onChunk }) {
+    const bytes = Buffer.from(body)
+    onChunk(bytes)
+    return bytes
+  },
+  ...(next && { next }),
+})
+
+describe('what comes next', () => {
+  it.each([
+    { name: 'WebhookError', message: 'not ours' },
+    { name: 'WebhookError', code: 'parcel 4711 is gone', status: 422, message: 'not ours' },
+    { name: 'WebhookError', code: 'method_not_allowed', status: 405, message: 'not ours' },
+  ])('may throw what looks like an error of ours: %j', async (members) => {
+    const recorder = createRecorder()
+    const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
+    const thrown = Object.assign(new Error(), members)
+    const outcome = await receiver.receive(requestOf(() => Promise.reject(thrown)))
+    expect([outcome.status, outcome.kind]).toEqual([500, 'failed'])
+    expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
+    expect(recorder.seen.at(-1)?.error?.cause).toBe(thrown)
+    expect(receiver.stats()).toMatchObject({ outcomes: { failed: 1 }, atWork: 0 })
+  })
+})
+
+describe('an observer', () => {
+  it('cannot change the answer, by changing what it is told', async () => {
+    const spoil = ({ outcome }: { outcome: Outcome }): void => {
+      outcome.status = 200
+      outcome.body = 'spoilt'
+      outcome.headers['www-authenticate'] = 'spoilt'
+    }
+    const receiver = createReceiver({ signatureKey: KEY, observer: { refused: spoil } })
+    const response = await receiver.fetch(new Request('http://a.example', { method: 'POST', body }))
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'HMAC-SHA256'])
+    expect(await response.text()).not.toBe('spoilt')
+  })
+
+  it('cannot read the body before it is verified', async () => {
+    const seen: object[] = []
+    const observer = { around: ({ request }: { request: object }) => seen.push(request) }
+    await deliver(createReceiver({ signatureKey: KEY, observer }), body)
+    expect(Object.keys(seen[0] ?? {})).toEqual(['method', 'url', 'headers', 'params'])
+  })
+
+  it('may reject with a promise of another realm', async () => {
+    const rejections: unknown[] = []
+    const listener = (reason: unknown): number => rejections.push(reason)
+    process.on('unhandledRejection', listener)
+    const observer = { accepted: () => runInNewContext('Promise.reject(1)') as unknown }
+    expect((await deliver(createReceiver({ signatureKey: KEY, observer }), body)).status).toBe(200)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', listener)
+    expect(rejections).toEqual([])
+  })
+
+  it('that runs the work from within the work does not run it twice', async () => {
+    let runAgain: (() => unknown) | undefined
+    let runs = 0
+    const receiver = createReceiver({
+      observer: {
+        around({ run }) {
+          runAgain = run
+          run()
+        },
+      },
+      signatureKey() {
+        runAgain?.()
+        return KEY
+      },
+    }).on('*', () => ++runs)
+    await deliver(receiver, body)
+    expect([runs, receiver.stats().outcomes.handled]).toEqual([1, 1])
+  })
+})
+
+it('a key function finds its own request at work, and close() waits for it', async () => {
+  const order: string[] = []
+  const receiver = createReceiver({
+    signatureKey() {
+      order.push(`at work: ${receiver.stats().atWork}`)
+      void receiver.close().then(() => order.push('closed'))
+      return KEY
+    },
+  }).on('*', () => order.push('handled'))
+  await deliver(receiver, body)
+  await receiver.close()
+  expect(order).toEqual(['at work: 1', 'handled', 'closed'])
+})
+
+it.each<[string, () => unknown]>([
+  ['that fail', () => Promise.reject(new Error('no route'))],
+  ['that are none', () => 'lyon'],
+])('route parameters %s are none', async (_, params) => {
+  const seen: unknown[] = []
+  const receiver = createReceiver({
+    signatureKey(request) {
+      seen.push(request.params)
+      return KEY
+    },
+  })
+  const request = new Request('http://a.example/hook', { method: 'POST', headers, body })
+  expect((await receiver.fetch(request, { params: params() })).status).toBe(200)
+  expect(seen).toEqual([undefined])
+})
