@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
 import ts from 'typescript'
-import { afterAll, describe, expect, it } from 'vitest'
-import { startNode } from './helpers/process.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Started, startNode } from './helpers/process.ts'
 
 const root = new URL('../', import.meta.url).pathname
 const readme = readFileSync(`${root}README.md`, 'utf8')
@@ -37,6 +37,14 @@ const rows = (heading: string): string[][] =>
 describe('the README, and the pages on testing and the mock service,', () => {
   const all = [...blocks, ...examples]
   const files = all.map((_, index) => `${root}test/readme-block-${index}.ts`)
+  const ending = examples.filter((code) => !/\.listen\((?!4000)/.test(code))
+  let runs: Started[] = []
+  // Begun before the others of these tests: one waits for retries, and nobody need wait for it.
+  beforeAll(() => {
+    runs = ending.map((code) =>
+      startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),
+    )
+  })
   afterAll(() => {
     for (const file of files) rmSync(file, { force: true })
   })
@@ -71,11 +79,7 @@ describe('the README, and the pages on testing and the mock service,', () => {
   it('has docstrings with examples that run, but for those that go on for ever', {
     timeout: 60_000,
   }, async () => {
-    const ending = examples.filter((code) => !/\.listen\((?!4000)/.test(code))
     expect(ending.length).toBeGreaterThan(9)
-    const runs = ending.map((code) =>
-      startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),
-    )
     for (const [index, run] of runs.entries())
       expect([ending[index], await run.exited]).toEqual([ending[index], 0])
   })
