@@ -4,6 +4,7 @@ import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { ReceiverRequest } from '../receiver/request.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
+import { type NodeResponse, statusBeside } from './beside.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -16,6 +17,7 @@ declare module 'h3' {
 export interface EventLike {
   readonly req: RequestLike
   readonly res: { readonly status?: number | undefined }
+  readonly runtime?: { readonly node?: { readonly res?: NodeResponse } } | undefined
   readonly context: {
     params?: Record<string, string>
     middlewareParams?: Record<string, string>
@@ -31,6 +33,7 @@ const HINT = 'Mount geohook before whatever calls readBody(event), event.req.jso
 /**
  * The receiver in h3. A receiver with handlers (or an inbox) answers by itself. One without, or plain options, makes a
  * middleware: it refuses what is not verified, sets `event.context.delivery`, and runs what comes next for the rest.
+ * h3 keeps no bytes, so `readBody(event)` finds none there: `event.context.delivery.payload` is what to read.
  *
  * @param receiver what `createReceiver` made, or its options
  * @throws {WebhookError} `config_invalid`
@@ -53,7 +56,7 @@ export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): 
   return async function webhook(event, next) {
     const { context } = event
     let passedOn: Promise<unknown> | undefined
-    const params = { ...context.middlewareParams, ...context.params }
+    const params = decode({ ...context.middlewareParams, ...context.params })
     const request: ReceiverRequest = {
       ...(await toReceiverRequest(event.req, { params }, HINT)),
       async next(delivery) {
@@ -69,10 +72,24 @@ export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): 
   }
 }
 
+/** As Express and Hono hand them over; h3 leaves them as they stand in the path. */
+function decode(params: Record<string, string>): Record<string, string> {
+  const decoded = Object.entries(params).map(([name, value]) => {
+    try {
+      return [name, decodeURIComponent(value)]
+    } catch {
+      return [name, value]
+    }
+  })
+  return Object.fromEntries(decoded)
+}
+
 /** The status that h3 will make of what a handler returned. It throws what h3 would make an error of. */
-function statusOf(result: unknown, { res }: EventLike): number {
+function statusOf(result: unknown, { res, runtime }: EventLike): number | Promise<number> {
   if (result instanceof Error) throw result
   if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 has answered')
+  // `fromNodeHandler` says so, also of a handler that will answer later.
+  if (result === Symbol.for('h3.handled')) return statusBeside(runtime?.node?.res)
   const isAnswer =
     result instanceof Response || (result as Record<symbol, unknown> | null | undefined)?.[ANSWER] === true
   const status = isAnswer ? (result as { status?: number }).status : undefined

@@ -1,10 +1,11 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import { WebhookError } from '../errors.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { ReadOptions, ReceiverRequest } from '../receiver/request.ts'
 import { toReceiverRequest, toResponse } from '../receiver/web.ts'
+import { type NodeResponse, statusBeside } from './beside.ts'
 
 /** What Hono's context carries behind `webhook()`. */
 export interface WebhookEnv<Payload = unknown> {
@@ -14,6 +15,16 @@ export interface WebhookEnv<Payload = unknown> {
   }
 }
 
+/**
+ * A middleware for every environment, so that one can also be called where `c.env` has the key. The last signature is
+ * the one that Hono takes the type of `c.get('delivery')` from.
+ */
+export type WebhookMiddleware<Payload = unknown> = (<E extends Env, P extends string, I extends Input>(
+  c: Context<E, P, I>,
+  next: Next,
+) => Promise<Response | undefined>) &
+  MiddlewareHandler<WebhookEnv<Payload>>
+
 const HINT =
   'Mount geohook before validators and whatever else calls c.req.json() or c.req.text(). ' +
   'A middleware that must see the body first may call c.req.arrayBuffer(), which keeps the bytes.'
@@ -21,7 +32,7 @@ const HINT =
 /**
  * The receiver in Hono, on every platform. A receiver with handlers (or an inbox) answers by itself. One without, or
  * plain options, makes a middleware: it refuses what is not verified, sets `delivery` for `c.get()` and `c.var`, and
- * runs what comes next for the rest.
+ * runs what comes next for the rest. There `c.req.json()`, `c.req.parseBody()` and validators read the verified bytes.
  *
  * @param receiver what `createReceiver` made, or its options
  * @throws {WebhookError} `config_invalid`
@@ -36,28 +47,30 @@ const HINT =
  * ```
  */
 export function webhook<Payload = unknown>(
-  receiver: Pick<Receiver<Payload>, 'receive'> | ReceiverOptions<Payload>,
-): MiddlewareHandler<WebhookEnv<Payload>> {
+  receiver: Receiver<Payload> | ReceiverOptions<Payload>,
+): WebhookMiddleware<Payload> {
   const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
 
-  return async function webhook(c, next) {
+  return async function webhook(c: Context, next: Next): Promise<Response | undefined> {
     let passedOn: Promise<void> | undefined
     const web = await toReceiverRequest(c.req.raw, { params: c.req.param() }, HINT)
     const request: ReceiverRequest = {
       ...web,
       read: async (options) => (await readKept(c, options)) ?? web.read(options),
       async next(delivery) {
-        c.set('delivery', delivery as Delivery<Payload>)
+        c.set('delivery', delivery)
+        keep(c, delivery)
         passedOn = next()
         await passedOn
         if (!c.finalized) throw new Error('the next handler did not answer')
-        return c.res.status
+        return statusOf(c)
       },
     }
     const outcome = await receive(request)
     // Once it is passed on, the response belongs to the next handler, and so does what it throws.
     if (!passedOn) return toResponse(outcome)
     await passedOn // to Hono it resolves with the context, which is no answer
+    return undefined
   }
 }
 
@@ -72,4 +85,17 @@ async function readKept({ req }: Context, { limit, onChunk }: ReadOptions): Prom
   if (bytes.length > limit) throw new WebhookError('body_too_large')
   onChunk(bytes)
   return bytes
+}
+
+/** Lets what comes next read the body once more. A copy, for whoever reads it may change it. */
+function keep({ req }: Context, { rawBody }: Delivery): void {
+  // Hono keeps promises there, its types say otherwise.
+  const cache: { arrayBuffer?: unknown } = req.bodyCache
+  cache.arrayBuffer ??= Promise.resolve(new Uint8Array(rawBody).buffer)
+}
+
+/** The status of the answer: that of `c.res`, unless the handler has written to the response of @hono/node-server. */
+function statusOf({ res, env }: Context): number | Promise<number> {
+  if (!res.headers.has('x-hono-already-sent')) return res.status
+  return statusBeside((env as { outgoing?: NodeResponse } | undefined)?.outgoing)
 }

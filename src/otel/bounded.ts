@@ -27,15 +27,23 @@ export function thrownBehind({ cause }: WebhookError): unknown[] {
   return thrown.slice(0, MAX_LISTED).filter((one) => one !== undefined)
 }
 
-/** The class and the code of something thrown. Its message, its stack and its `name` may quote a payload. */
+/**
+ * The class and the code of something thrown. Its message, its stack and its `name` may quote a payload, and it may be
+ * the payload: the class is what made it, not what it says of itself, and only errors have codes.
+ */
 export function describeThrown(thrown: unknown): { type: string; code?: string } {
   if (typeof thrown !== 'object' || thrown === null) return { type: typeof thrown }
   try {
-    const name: unknown = thrown.constructor.name
-    const { code } = thrown as { code?: unknown }
+    const made: unknown = Object.getPrototypeOf(thrown)?.constructor
+    const name: unknown = typeof made === 'function' ? made.name : undefined
+    const code: unknown = isError(thrown) ? (thrown as { code?: unknown }).code : undefined
     const type = typeof name === 'string' && NAME.test(name) ? name : OTHER
     return typeof code === 'string' && CODE.test(code) ? { type, code } : { type }
   } catch {
-    return { type: OTHER } // without a prototype, or with a getter that throws
+    return { type: OTHER } // a getter or a proxy that throws
   }
 }
+
+/** Also of another realm, whose `Error` is another one. */
+const isError = (thrown: object): boolean =>
+  thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'

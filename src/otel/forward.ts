@@ -1,4 +1,5 @@
 import type { Observer } from '../receiver/observer.ts'
+import { guard } from './guard.ts'
 
 type Told = Omit<Required<Observer>, 'around'>
 
@@ -33,10 +34,7 @@ function has(observer: Observer, name: keyof Observer): boolean {
 
 /** Lets an observer run around the work. Whatever it does, the receiver begins the work once. */
 export function letAround(observer: Observer, seen: Around): void {
-  try {
-    const result = observer.around?.(seen)
-    if (result instanceof Promise) result.catch(() => {})
-  } catch {}
+  guard(() => void Promise.resolve(observer.around?.(seen)).catch(() => {}))
 }
 
 type Around = Parameters<Required<Observer>['around']>[0]

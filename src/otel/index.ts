@@ -1,7 +1,15 @@
-import { context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
+import {
+  context,
+  type MeterProvider,
+  metrics,
+  ROOT_CONTEXT,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
 import { configInvalid } from '../errors.ts'
 import type { Observer } from '../receiver/observer.ts'
 import { forwardTo, letAround } from './forward.ts'
+import { guard } from './guard.ts'
 import { createMeasures, type Measures } from './metrics.ts'
 import { endSpan, startSpan } from './spans.ts'
 
@@ -46,16 +54,20 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
     ...forwardTo(observer),
     around({ request, run }) {
       const started = performance.now()
-      const measure = measures()
-      const parent = context.active()
+      const measure = guard(measures)
+      const parent = guard(() => context.active()) ?? ROOT_CONTEXT
       const span = startSpan(tracer, request, destination, parent)
-      return context.with(trace.setSpan(parent, span), async () => {
-        measure.begin()
+      let working: Promise<void> | undefined
+      const work = () => (working ??= measured())
+      async function measured(): Promise<void> {
+        measure?.begin()
         letAround(observer, { request, run })
         const outcome = await run()
-        endSpan(span, outcome)
-        measure.end(outcome, (performance.now() - started) / 1000)
-      })
+        if (span) endSpan(span, outcome)
+        measure?.end(outcome, (performance.now() - started) / 1000)
+      }
+      if (span) guard(() => context.with(trace.setSpan(parent, span), work))
+      return work() // without a span, or where it cannot be made the active one
     },
   }
 }
@@ -70,8 +82,8 @@ function createLatestMeasures(destination: string, given: MeterProvider | undefi
   return () => {
     const latest = given ?? metrics.getMeterProvider()
     if (!measures || latest !== provider) {
-      provider = latest
       measures = createMeasures(latest.getMeter(SCOPE), destination)
+      provider = latest
     }
     return measures
   }

@@ -1,5 +1,6 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Outcome } from '../receiver/outcome.ts'
+import { guard } from './guard.ts'
 import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SYSTEM } from './names.ts'
 
 type MetricAttributes = Attributes<typeof METRIC_ATTRIBUTES, string | number>
@@ -22,37 +23,45 @@ export function createMeasures(meter: Meter, destination: string): Measures {
     'messaging.system.name': SYSTEM,
     'messaging.operation.name': 'process',
   }
-  const duration = meter.createHistogram('messaging.process.duration', {
-    description: 'Duration of verified deliveries, from the beginning of the request to its outcome.',
-    unit: METRICS['messaging.process.duration'],
-    advice: { explicitBucketBoundaries: SECONDS },
-  })
-  const requests = meter.createCounter('geohook.requests', {
-    description: 'Requests that ended, refused ones and handshakes among them.',
-    unit: METRICS['geohook.requests'],
-  })
-  const atWork = meter.createUpDownCounter('geohook.at_work', {
-    description: 'Requests that have no outcome yet.',
-    unit: METRICS['geohook.at_work'],
-  })
-  const size = meter.createHistogram('geohook.delivery.body.size', {
-    description: 'Bodies of verified deliveries.',
-    unit: METRICS['geohook.delivery.body.size'],
-    advice: { explicitBucketBoundaries: BYTES },
-  })
+  const duration = guard(() =>
+    meter.createHistogram('messaging.process.duration', {
+      description: 'Duration of verified deliveries, from the beginning of the request to its outcome.',
+      unit: METRICS['messaging.process.duration'],
+      advice: { explicitBucketBoundaries: SECONDS },
+    }),
+  )
+  const requests = guard(() =>
+    meter.createCounter('geohook.requests', {
+      description: 'Requests that ended, refused ones and handshakes among them.',
+      unit: METRICS['geohook.requests'],
+    }),
+  )
+  const atWork = guard(() =>
+    meter.createUpDownCounter('geohook.at_work', {
+      description: 'Requests that have no outcome yet.',
+      unit: METRICS['geohook.at_work'],
+    }),
+  )
+  const size = guard(() =>
+    meter.createHistogram('geohook.delivery.body.size', {
+      description: 'Bodies of verified deliveries.',
+      unit: METRICS['geohook.delivery.body.size'],
+      advice: { explicitBucketBoundaries: BYTES },
+    }),
+  )
   return {
-    begin: () => atWork.add(1, where),
+    begin: () => guard(() => atWork?.add(1, where)),
     end({ kind, status, error, delivery }, seconds) {
-      atWork.add(-1, where)
+      guard(() => atWork?.add(-1, where))
       const result: MetricAttributes = {
         'geohook.outcome': kind,
         'http.response.status_code': status,
         ...(error && { 'error.type': error.code }),
       }
-      requests.add(1, { ...where, ...result })
+      guard(() => requests?.add(1, { ...where, ...result }))
       if (!delivery) return
-      duration.record(seconds, { ...operation, ...result })
-      size.record(delivery.rawBody.length, where)
+      guard(() => duration?.record(seconds, { ...operation, ...result }))
+      guard(() => size?.record(delivery.rawBody.length, where))
     },
   }
 }

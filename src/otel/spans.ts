@@ -2,20 +2,21 @@ import { type Context, type Span, SpanKind, SpanStatusCode, type Tracer } from '
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { boundedChangeTypes, boundedMethod, describeThrown, thrownBehind } from './bounded.ts'
+import { guard } from './guard.ts'
 import { type Attributes, type EXCEPTION_ATTRIBUTES, type SPAN_ATTRIBUTES, SYSTEM } from './names.ts'
 
 type SpanAttributes = Attributes<typeof SPAN_ATTRIBUTES, string | number | string[]>
 
 /**
  * Begins the span of a request. Its parent is the active span of this process, and never one that the request names:
- * no signature covers a `traceparent` header.
+ * no signature covers a `traceparent` header. There is none where the SDK fails.
  */
 export function startSpan(
   tracer: Tracer,
   { method }: RequestHead,
   destination: string,
   parent: Context,
-): Span {
+): Span | undefined {
   const attributes: SpanAttributes = {
     'messaging.system.name': SYSTEM,
     'messaging.operation.name': 'process',
@@ -23,19 +24,21 @@ export function startSpan(
     'messaging.destination.name': destination,
     'http.request.method': boundedMethod(method),
   }
-  return tracer.startSpan(`process ${destination}`, { kind: SpanKind.CONSUMER, attributes }, parent)
+  return guard(() =>
+    tracer.startSpan(`process ${destination}`, { kind: SpanKind.CONSUMER, attributes }, parent),
+  )
 }
 
 /** Ends it with what became of the request. Only failures on this side are errors: anyone can be refused at any rate. */
 export function endSpan(span: Span, outcome: Outcome): void {
-  if (span.isRecording()) {
-    span.setAttributes(attributesOf(outcome))
+  if (guard(() => span.isRecording())) {
+    guard(() => span.setAttributes(attributesOf(outcome)))
     if (outcome.status >= 500) {
-      span.setStatus({ code: SpanStatusCode.ERROR })
-      recordThrown(span, outcome)
+      guard(() => span.setStatus({ code: SpanStatusCode.ERROR }))
+      guard(() => recordThrown(span, outcome))
     }
   }
-  span.end()
+  guard(() => span.end())
 }
 
 function attributesOf({ kind, status, error, delivery }: Outcome): SpanAttributes {

@@ -1,7 +1,16 @@
-import { createReceiver, type Delivery, type Inbox } from 'geohook'
+import { createReceiver, type Delivery, type DuplicateStore, type Inbox } from 'geohook'
 import { webhook } from 'geohook/h3'
 import { createPayload, createSigner } from 'geohook/testing'
-import { type EventHandler, H3, HTTPError, HTTPResponse, type Middleware, readBody } from 'h3'
+import {
+  type EventHandler,
+  fromNodeHandler,
+  H3,
+  HTTPError,
+  HTTPResponse,
+  type Middleware,
+  type NodeHandler,
+  readBody,
+} from 'h3'
 import { describe, expect, it } from 'vitest'
 import { type Answer, send } from '../helpers/http.ts'
 import { listenH3 } from '../helpers/mounts/web.ts'
@@ -115,6 +124,23 @@ describe.each([
     ])
   })
 
+  it('decodes the route parameters once, as the other frameworks do', async () => {
+    const seen: unknown[] = []
+    const receiver = createReceiver({
+      signatureKey: ({ params }) => {
+        seen.push(params)
+        return signatureKey
+      },
+    }).on('*', () => {})
+    const app = create()
+      .post('/hooks/:tenant/:layer', webhook(receiver))
+      .use('/middleware/:tenant/:layer', webhook(receiver))
+    const params = { tenant: 'lyoné', layer: 'a/b %20' }
+    for (const path of ['/hooks', '/middleware'])
+      expect((await post(app, `${path}/lyon%C3%A9/a%2Fb%20%2520`)).status).toBe(200)
+    expect(seen).toEqual([params, params])
+  })
+
   it('two in one app are told apart', async () => {
     const [a, b] = [createRecorder(), createRecorder()]
     const app = create()
@@ -196,3 +222,91 @@ describe.each([
     })
   })
 })
+
+describe("an answer through Node's own response", () => {
+  const answer = (status: number): NodeHandler => {
+    return (_req, res) => void res.writeHead(status).end('mine')
+  }
+
+  it.each<[string, NodeHandler, number, string]>([
+    ['fine', answer(201), 201, 'handled'],
+    ['broken', answer(503), 503, 'failed handler_failed'],
+    [
+      'broken, by a middleware',
+      (req, res, _next?: unknown) => void setImmediate(() => answer(503)(req, res)),
+      503,
+      'failed handler_failed',
+    ],
+    [
+      'broken, after the handler has returned',
+      (req, res) => void setImmediate(() => answer(503)(req, res)),
+      503,
+      'failed handler_failed',
+    ],
+    [
+      'ended after the handler has returned',
+      (_req, res) => {
+        res.writeHead(202)
+        setImmediate(() => res.end('mine'))
+      },
+      202,
+      'handled',
+    ],
+  ])('%s', async (_, handler, status, line) => {
+    const recorder = createRecorder()
+    const app = create().post('/hook', fromNodeHandler(handler), {
+      middleware: [webhook({ signatureKey, observer: recorder.observer })],
+    })
+    expect(await overSocket(app)).toMatchObject({ status, text: 'mine' })
+    expect(recorder.lines).toEqual(['accepted', line])
+  })
+
+  it('that is broken leaves the delivery to the next attempt', async () => {
+    const duplicates = createStore()
+    const statuses = [503, 200]
+    const app = create().post(
+      '/hook',
+      fromNodeHandler((req, res) => answer(statuses.shift() ?? 500)(req, res)),
+      { middleware: [webhook({ signatureKey, duplicates, observer: createRecorder().observer })] },
+    )
+    for (const status of [503, 200, 200]) expect((await overSocket(app)).status).toBe(status)
+    expect(statuses).toEqual([])
+  })
+
+  it('that never ends is a failure when the connection closes', async () => {
+    const { observer, told } = createRecorder()
+    const app = create().post(
+      '/hook',
+      fromNodeHandler((_req, res) => void res.destroy()),
+      { middleware: [webhook({ signatureKey, observer })] },
+    )
+    await expect(overSocket(app)).rejects.toThrow()
+    await told('failed handler_failed')
+  })
+})
+
+it('an answer that h3 is told of, and that is nowhere, is a failure', async () => {
+  const recorder = createRecorder()
+  const app = create()
+    .use(webhook({ signatureKey, observer: recorder.observer }))
+    .post('/hook', () => Symbol.for('h3.handled'))
+  await inMemory(app)
+  expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
+})
+
+function createStore(): DuplicateStore {
+  const seen = new Map<string, 'busy' | 'done'>()
+  return {
+    async claim(id) {
+      const state = seen.get(id)
+      if (!state) seen.set(id, 'busy')
+      return state ?? 'claimed'
+    },
+    async done(id) {
+      seen.set(id, 'done')
+    },
+    async release(id) {
+      seen.delete(id)
+    },
+  }
+}

@@ -1,7 +1,9 @@
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { createReceiver, type Delivery, type Inbox } from 'geohook'
 import { webhook } from 'geohook/hono'
 import { createPayload, createSigner } from 'geohook/testing'
-import { Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { compress } from 'hono/compress'
 import { cors } from 'hono/cors'
@@ -18,6 +20,9 @@ const signer = createSigner({ signatureKey })
 const payload = createPayload(['FeaturesCreated', 'FeaturesUpdated'])
 const signed = await signer.sign(payload)
 const CHANGE_TYPES = '["FeaturesCreated","FeaturesUpdated"]'
+
+/** A body that no serializer would write. */
+const EXACT = Buffer.from('\ufeff{"a": 1.0,\r\n"b":"\\u00e9"}\r\n')
 
 type Post = (app: Hono, path?: string, sent?: typeof signed) => Promise<Pick<Answer, 'status' | 'text'>>
 
@@ -154,16 +159,67 @@ describe.each([
     ],
   ])('takes the bytes that %s has left, within the limit', async (_name, reader) => {
     const { observer, seen } = createRecorder()
-    const bytes = Buffer.from('\ufeff{"a": 1.0,\r\n"b":"\\u00e9"}\r\n')
-    const exact = await signer.sign(bytes)
+    const exact = await signer.sign(EXACT)
     const app = new Hono().use(reader)
     app.post('/hook', webhook({ signatureKey, observer }), (c) =>
       c.text(Buffer.from(c.get('delivery').rawBody).toString('hex')),
     )
-    app.post('/small', webhook({ signatureKey, observer, limit: bytes.length - 1 }))
-    expect(await post(app, '/hook', exact)).toMatchObject({ status: 200, text: bytes.toString('hex') })
+    app.post('/small', webhook({ signatureKey, observer, limit: EXACT.length - 1 }))
+    expect(await post(app, '/hook', exact)).toMatchObject({ status: 200, text: EXACT.toString('hex') })
     expect((await post(app, '/small', exact)).status).toBe(413)
     expect(seen.map(({ name }) => name)).toEqual(['accepted', 'handled', 'refused'])
+  })
+
+  it.each<[string, (c: Context) => Promise<unknown>, unknown]>([
+    ['c.req.json()', (c) => c.req.json(), { a: 1, b: 'é' }],
+    ['c.req.text()', (c) => c.req.text(), '{"a": 1.0,\r\n"b":"\\u00e9"}\r\n'],
+    ['c.req.bytes()', async (c) => [...(await c.req.bytes())], [...EXACT]],
+    [
+      'c.req.arrayBuffer(), changed',
+      async (c) => {
+        const bytes = new Uint8Array(await c.req.arrayBuffer()).fill(0)
+        return [bytes.length, Buffer.from(c.get('delivery').rawBody).equals(EXACT)]
+      },
+      [EXACT.length, true],
+    ],
+    ['c.req.blob()', async (c) => (await c.req.blob()).size, EXACT.length],
+  ])('leaves the body to %s behind it', async (_name, read, expected) => {
+    const app = new Hono()
+    app.post('/hook', webhook({ signatureKey }), async (c) => c.json((await read(c)) as object))
+    const { status, text } = await post(app, '/hook', await signer.sign(EXACT))
+    expect([status, JSON.parse(text)]).toEqual([200, expected])
+  })
+
+  it('leaves the body to validators behind it', async () => {
+    const app = new Hono()
+    app.post(
+      '/hook',
+      webhook({ signatureKey }),
+      validator('json', (value) => Object.keys(value)),
+      (c) => c.json(c.req.valid('json')),
+    )
+    const { status, text } = await post(app)
+    expect([status, JSON.parse(text)]).toEqual([200, Object.keys(payload)])
+  })
+
+  it('leaves a form to c.req.parseBody(), c.req.formData() and validators behind it', async () => {
+    const form = await createSigner({
+      signatureKey,
+      contentType: 'application/x-www-form-urlencoded',
+    }).sign(payload)
+    const app = new Hono()
+    app.post('/parse', webhook({ signatureKey }), async (c) => c.json(await c.req.parseBody()))
+    app.post('/data', webhook({ signatureKey }), async (c) => c.json([...(await c.req.formData()).keys()]))
+    app.post(
+      '/valid',
+      webhook({ signatureKey }),
+      validator('form', (value) => value),
+      (c) => c.json(c.req.valid('form')),
+    )
+    const fields = { payload: JSON.stringify(payload) }
+    expect(JSON.parse((await post(app, '/parse', form)).text)).toEqual(fields)
+    expect(JSON.parse((await post(app, '/data', form)).text)).toEqual(['payload'])
+    expect(JSON.parse((await post(app, '/valid', form)).text)).toEqual(fields)
   })
 
   it('tells the observer how the next handler answered, and leaves its answer alone', async () => {
@@ -213,4 +269,48 @@ it('what is thrown that is no Error reaches whoever called the app', async () =>
   app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), () => Promise.reject('odd'))
   await expect(inMemory(app)).rejects.toBe('odd')
   expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
+})
+
+describe("an answer through Node's own response", () => {
+  type Answer = (outgoing: HttpBindings['outgoing']) => unknown
+
+  it.each<[string, Answer, number, string]>([
+    ['fine', (outgoing) => outgoing.writeHead(201).end('mine'), 201, 'handled'],
+    ['broken', (outgoing) => outgoing.writeHead(503).end('mine'), 503, 'failed handler_failed'],
+    [
+      'broken, after the handler has returned',
+      (outgoing) => setImmediate(() => outgoing.writeHead(503).end('mine')),
+      503,
+      'failed handler_failed',
+    ],
+  ])('%s', async (_, answer, status, line) => {
+    const recorder = createRecorder()
+    const app = new Hono<{ Bindings: HttpBindings }>()
+    app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), (c) => {
+      answer(c.env.outgoing)
+      return RESPONSE_ALREADY_SENT
+    })
+    expect(await overSocket(app as unknown as Hono)).toMatchObject({ status, text: 'mine' })
+    await recorder.told(line)
+    expect(recorder.lines).toEqual(['accepted', line])
+  })
+
+  it('that never ends is a failure when the connection closes', async () => {
+    const { observer, told } = createRecorder()
+    const app = new Hono<{ Bindings: HttpBindings }>()
+    app.post('/hook', webhook({ signatureKey, observer }), (c) => {
+      c.env.outgoing.destroy()
+      return RESPONSE_ALREADY_SENT
+    })
+    await expect(overSocket(app as unknown as Hono)).rejects.toThrow()
+    await told('failed handler_failed')
+  })
+
+  it('is a failure where there is none', async () => {
+    const recorder = createRecorder()
+    const app = new Hono()
+    app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), () => RESPONSE_ALREADY_SENT)
+    await inMemory(app)
+    expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
+  })
 })

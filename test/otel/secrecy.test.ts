@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { createReceiver } from 'geohook'
 import { createOtelObserver } from 'geohook/otel'
 import { describe, expect, it } from 'vitest'
@@ -76,5 +77,60 @@ describe('nothing secret is written, and nothing that a sender could write a boo
     await deliver(receiver, JSON.stringify({ events: Array(10_000).fill('A') }))
     expect(telemetry.spans()[0]?.events.length).toBe(16)
     expect(await exported(telemetry)).not.toContain(SECRETS.body)
+  })
+})
+
+describe('what is thrown is described by what made it', () => {
+  const hostile = {
+    constructor: { name: 'SecretOfTheBody' },
+    name: 'SecretOfTheBody',
+    code: 'SECRET_OF_THE_BODY',
+    events: [{ eventType: 'FeaturesCreated' }],
+  }
+  class Refused extends Error {
+    code = 'ERR_REFUSED'
+  }
+
+  it.each<[string, (payload: object) => unknown, Record<string, unknown>]>([
+    ['the payload', (payload) => payload, { 'exception.type': 'Object' }],
+    ['what inherits from the payload', (payload) => Object.create(payload), { 'exception.type': '_OTHER' }],
+    ['without a prototype', () => Object.create(null), { 'exception.type': '_OTHER' }],
+    [
+      'an error with the constructor of the payload',
+      (payload) => Object.assign(new RangeError('x'), payload, { code: undefined }),
+      { 'exception.type': 'RangeError' },
+    ],
+    [
+      'an error of a class',
+      () => new Refused('x'),
+      { 'exception.type': 'Refused', 'geohook.exception.code': 'ERR_REFUSED' },
+    ],
+    [
+      'an error of another realm',
+      () => runInNewContext("Object.assign(new TypeError('x'), { code: 'ERR_REFUSED' })"),
+      { 'exception.type': 'TypeError', 'geohook.exception.code': 'ERR_REFUSED' },
+    ],
+    [
+      'a proxy that throws',
+      () =>
+        new Proxy(
+          {},
+          {
+            getPrototypeOf() {
+              throw new Error('no')
+            },
+          },
+        ),
+      { 'exception.type': '_OTHER' },
+    ],
+  ])('%s', async (_, make, expected) => {
+    const telemetry = createTelemetry()
+    const observer = createOtelObserver({ ...telemetry, observer: createRecorder().observer })
+    const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', (_event, { payload }) => {
+      throw make(payload as object)
+    })
+    expect((await deliver(receiver, JSON.stringify(hostile))).status).toBe(500)
+    expect(telemetry.spans()[0]?.events.map(({ attributes }) => attributes)).toEqual([expected])
+    expect(await exported(telemetry)).not.toMatch(/secret/i)
   })
 })

@@ -8,7 +8,7 @@ import type {
 import { createReceiver, type Delivery } from 'geohook'
 import { webhook as azure } from 'geohook/azure'
 import { webhook as h3 } from 'geohook/h3'
-import { webhook as hono } from 'geohook/hono'
+import { webhook as hono, type WebhookEnv } from 'geohook/hono'
 import { webhook as lambda } from 'geohook/lambda'
 import { type EventHandler, H3, type H3EventContext, type Middleware } from 'h3'
 import { Hono } from 'hono'
@@ -32,11 +32,37 @@ it('behind webhook() of Hono the context has the delivery, and its payload is wh
       expectTypeOf(c.get('user')).toEqualTypeOf<string>()
       return c.text(c.req.param('tenant'))
     })
+  new Hono().post('/', hono(createReceiver({ signatureKey: 'k', schema })), (c) => {
+    expectTypeOf(c.get('delivery').payload).toEqualTypeOf<{ serviceName: string }>()
+    return c.text('')
+  })
+  new Hono().post('/', hono(receiver), (c) => {
+    expectTypeOf(c.get('delivery')).toEqualTypeOf<Delivery>()
+    return c.text('')
+  })
   new Hono().post('/', hono(receiver)).all('/hooks/*', hono(receiver))
   // @ts-expect-error nothing has set it here
   new Hono().post('/', (c) => c.json(c.get('delivery')))
   // @ts-expect-error an unknown option
   hono({ signatureKey: 'k', signatureKye: 'k' })
+})
+
+it('webhook() of Hono can be called where c.env has the key', () => {
+  type Bindings = { KEY: string }
+  new Hono<{ Bindings: Bindings; Variables: { user: string } }>()
+    .post('/hooks/:tenant', (c, next) => hono({ signatureKey: c.env.KEY })(c, next))
+    .use('/all/*', (c, next) => hono({ signatureKey: c.env.KEY })(c, next))
+    .post('/a', hono({ signatureKey: 'k' }), (c) => {
+      expectTypeOf(c.env.KEY).toEqualTypeOf<string>()
+      expectTypeOf(c.get('user')).toEqualTypeOf<string>()
+      expectTypeOf(c.get('delivery')).toEqualTypeOf<Delivery>()
+      return c.text('')
+    })
+  new Hono<{ Bindings: Bindings } & WebhookEnv<{ serviceName: string }>>().post(
+    '/',
+    (c, next) => hono({ signatureKey: c.env.KEY })(c, next),
+    (c) => c.text(c.get('delivery').payload.serviceName),
+  )
 })
 
 it('webhook() of h3 is a handler and a middleware', () => {
