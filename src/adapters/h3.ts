@@ -1,10 +1,10 @@
 import type {} from 'h3' // or the module below would not be found
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import { createReceiver, type Receiver } from '../receiver/receiver.ts'
 import type { ReceiverRequest } from '../receiver/request.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusBeside } from './beside.ts'
+import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -49,8 +49,8 @@ const HINT = 'Mount geohook before whatever calls readBody(event), event.req.jso
  * export { app }
  * ```
  */
-export function webhook(receiver: Pick<Receiver, 'receive'> | ReceiverOptions): WebhookHandler {
-  const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
+export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
+  const { receive } = toReceiver(receiver)
 
   // h3 counts the parameters: a middleware has two.
   return async function webhook(event, next) {

@@ -2,10 +2,11 @@ import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import { WebhookError } from '../errors.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import { createReceiver, type Receiver } from '../receiver/receiver.ts'
+import type { Receiver } from '../receiver/receiver.ts'
 import type { ReadOptions, ReceiverRequest } from '../receiver/request.ts'
 import { toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusBeside } from './beside.ts'
+import { toReceiver } from './to-receiver.ts'
 
 /** What Hono's context carries behind `webhook()`. */
 export interface WebhookEnv<Payload = unknown> {
@@ -49,7 +50,7 @@ const HINT =
 export function webhook<Payload = unknown>(
   receiver: Receiver<Payload> | ReceiverOptions<Payload>,
 ): WebhookMiddleware<Payload> {
-  const { receive } = 'receive' in receiver ? receiver : createReceiver(receiver)
+  const { receive } = toReceiver(receiver)
 
   return async function webhook(c: Context, next: Next): Promise<Response | undefined> {
     let passedOn: Promise<void> | undefined
