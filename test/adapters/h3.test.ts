@@ -1,4 +1,4 @@
-import { createReceiver, type Delivery, type DuplicateStore, type Inbox } from 'geohook'
+import { createReceiver, type Delivery, type Inbox } from 'geohook'
 import { webhook } from 'geohook/h3'
 import { createPayload, createSigner } from 'geohook/testing'
 import {
@@ -12,6 +12,7 @@ import {
   readBody,
 } from 'h3'
 import { describe, expect, it } from 'vitest'
+import { memory } from '../helpers/duplicates.ts'
 import { type Answer, send } from '../helpers/http.ts'
 import { listenH3 } from '../helpers/mounts/web.ts'
 import { createRecorder } from '../helpers/recorder.ts'
@@ -262,7 +263,7 @@ describe("an answer through Node's own response", () => {
   })
 
   it('that is broken leaves the delivery to the next attempt', async () => {
-    const duplicates = createStore()
+    const duplicates = memory()
     const statuses = [503, 200]
     const app = create().post(
       '/hook',
@@ -293,20 +294,3 @@ it('an answer that h3 is told of, and that is nowhere, is a failure', async () =
   await inMemory(app)
   expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
 })
-
-function createStore(): DuplicateStore {
-  const seen = new Map<string, 'busy' | 'done'>()
-  return {
-    async claim(id) {
-      const state = seen.get(id)
-      if (!state) seen.set(id, 'busy')
-      return state ?? 'claimed'
-    },
-    async done(id) {
-      seen.set(id, 'done')
-    },
-    async release(id) {
-      seen.delete(id)
-    },
-  }
-}
