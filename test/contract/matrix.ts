@@ -16,6 +16,7 @@ export default class Matrix implements Reporter {
       [...columns.values()].map((column) => column.get(name)?.result().state ?? 'pending'),
     )
     const holes = cells.flat().filter((state) => state !== 'passed').length
+    if (holes > 0 || cells.length === 0) process.exitCode = 1
     const width = Math.max(...cases.map(({ length }) => length))
     const titles = [...columns.keys()].map((title, i) => `  ${String(i + 1).padStart(2)} ${title}`)
     const line = (name: string, marks: string[]): string =>
@@ -35,9 +36,8 @@ export default class Matrix implements Reporter {
         ),
       ),
       '',
-      `${titles.length} \u00d7 ${cases.length} cases: ${holes === 0 ? 'no hole' : `${holes} holes`}`,
+      `${titles.length} \u00d7 ${cases.length} cases: ${cells.length === 0 ? 'nothing has run' : holes === 0 ? 'no hole' : `${holes} holes`}`,
     ])
-    if (holes > 0 || cases.length === 0) process.exitCode = 1
   }
 }
 
