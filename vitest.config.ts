@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          typecheck: { enabled: true, include: ['test/types/*.test-d.ts'], tsconfig: 'tsconfig.test.json' },
+          typecheck: { enabled: true, include: ['test/types/*.test-d.ts'], tsconfig: 'test/types/tsconfig.json' },
         },
       },
       {
