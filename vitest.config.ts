@@ -22,7 +22,11 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          typecheck: { enabled: true, include: ['test/types/*.test-d.ts'], tsconfig: 'test/types/tsconfig.json' },
+          typecheck: {
+            enabled: true,
+            include: ['test/types/*.test-d.ts'],
+            tsconfig: 'test/types/tsconfig.json',
+          },
         },
       },
       {

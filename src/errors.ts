@@ -26,7 +26,7 @@ export type ErrorCode =
 const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   signature_missing: [401, 'Has the webhook a signatureKey? Is signatureHeader right?'],
   signature_malformed: [401, 'explain() shows what it is.'],
-  signature_mismatch: [401, 'No key made it over these bytes. explain() finds the cause.'],
+  signature_mismatch: [401, 'No key made it. explain() finds the cause.'],
   key_unknown: [401, 'What did signatureKey return?'],
   key_unavailable: [503],
   delivery_stale: [400, 'Check maxAge and both clocks.'],

@@ -34,7 +34,7 @@ const rows = (heading: string): string[][] =>
         .map((cell) => cell.trim()),
     )
 
-describe('the README, and the pages on testing and the mock service,', () => {
+describe('the README, and the pages behind it,', () => {
   const all = [...blocks, ...examples]
   const files = all.map((_, index) => `${root}test/readme-block-${index}.ts`)
   const ending = examples.filter((code) => !/\.listen\((?!4000)/.test(code))

@@ -84,8 +84,8 @@ function decode(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(decoded)
 }
 
-/** The status that h3 will make of what a handler returned. It throws what h3 would make an error of. */
-function statusOf(result: unknown, { res, runtime }: EventLike): number | Promise<number> {
+/** The status that h3 will make of what a handler returned, where that is not h3's default. It throws what h3 would make an error of. */
+function statusOf(result: unknown, { res, runtime }: EventLike): number | undefined | Promise<number> {
   if (result instanceof Error) throw result
   if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 has answered')
   // `fromNodeHandler` says so, also of a handler that will answer later.
@@ -93,7 +93,7 @@ function statusOf(result: unknown, { res, runtime }: EventLike): number | Promis
   const isAnswer =
     result instanceof Response || (result as Record<symbol, unknown> | null | undefined)?.[ANSWER] === true
   const status = isAnswer ? (result as { status?: number }).status : undefined
-  return status ?? res.status ?? new Response().status
+  return status ?? res.status
 }
 
 /** The mark of h3's `HTTPResponse`. Any other object is a body, whatever its members are called. */

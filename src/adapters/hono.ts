@@ -76,14 +76,13 @@ export function webhook<Payload = unknown>(
 }
 
 /** The bytes that Hono keeps where something has called `c.req.arrayBuffer()`. What it makes out of text is not exact. */
-async function readKept({ req }: Context, { limit, onChunk }: ReadOptions): Promise<Uint8Array | undefined> {
+async function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Array | undefined> {
   const kept = req.raw.bodyUsed && req.bodyCache.arrayBuffer
   if (!kept) return undefined
   const bytes = await Promise.resolve(kept).then(
     (buffer) => new Uint8Array(buffer),
     (cause: unknown) => Promise.reject(new WebhookError('body_aborted', { cause })),
   )
-  if (bytes.length > limit) throw new WebhookError('body_too_large')
   onChunk(bytes)
   return bytes
 }

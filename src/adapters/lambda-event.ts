@@ -65,7 +65,7 @@ function toHeaders({ headers, multiValueHeaders }: LambdaEvent): HeaderBag {
   return Object.fromEntries([...bag].map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
 }
 
-function readEvent({ body, isBase64Encoded }: LambdaEvent, { limit, onChunk }: ReadOptions): Uint8Array {
+function readEvent({ body, isBase64Encoded }: LambdaEvent, { onChunk }: ReadOptions): Uint8Array {
   if (body === undefined || body === null) return new Uint8Array()
   if (typeof body !== 'string') {
     throw new WebhookError('body_already_parsed', {
@@ -74,10 +74,9 @@ function readEvent({ body, isBase64Encoded }: LambdaEvent, { limit, onChunk }: R
     })
   }
   const encoding = isBase64Encoded === true ? 'base64' : 'utf8'
-  if (Buffer.byteLength(body, encoding) > limit) throw new WebhookError('body_too_large')
   const bytes = Buffer.from(body, encoding)
   if (encoding === 'base64' && bytes.toString('base64') !== body) {
-    throw new WebhookError('payload_malformed', { message: 'the body of this event is not base64' })
+    throw new WebhookError('body_aborted', { message: 'the body of this event is no whole base64' })
   }
   onChunk(bytes)
   return bytes

@@ -33,7 +33,6 @@ export async function readNodeBody(
 ): Promise<Uint8Array> {
   const ready = left.rawBody instanceof Uint8Array ? left.rawBody : left.body
   if (ready instanceof Uint8Array) {
-    if (ready.length > limit) throw new WebhookError('body_too_large')
     onChunk(ready)
     return ready
   }

@@ -35,7 +35,10 @@ export async function readBody(
     }, bodyTimeout)
   })
   try {
-    return await Promise.race([request.read({ limit, onChunk }), timeout])
+    const body = await Promise.race([request.read({ limit, onChunk }), timeout])
+    // Readers stop at the limit, so as not to hold more; where one had it whole, it counts all the same.
+    if (body.length > limit) throw new WebhookError('body_too_large')
+    return body
   } finally {
     clearTimeout(timer)
   }

@@ -30,8 +30,9 @@ export interface ReceiverRequest extends RequestHead {
   /** Gives up reading, because it took too long. */
   cancel?(): void
   /**
-   * Passes a verified delivery on to whatever the framework runs next, and resolves with the status of that answer.
+   * Passes a verified delivery on to whatever the framework runs next, and resolves with the status of that answer;
+   * with none where nothing but the framework's own for a success was said.
    * It is used by a receiver that has neither handlers nor an inbox of its own.
    */
-  next?(delivery: Delivery): Promise<number>
+  next?(delivery: Delivery): Promise<number | undefined>
 }

@@ -201,7 +201,7 @@ it.each(['!', 'e30', 'e30!', 'e31=', 'e3 0=', '====', 'e30=\n', 'e30_'])(
     const headers = { 'content-type': 'application/json' }
     const event = { httpMethod: 'POST', path: '/', headers, body, isBase64Encoded: true }
     const [result, lines] = await handle(event, { unsigned: 'accept' })
-    expect([result.statusCode, lines]).toEqual([400, ['refused payload_malformed']])
+    expect([result.statusCode, lines]).toEqual([400, ['refused body_aborted']])
   },
 )
 

@@ -39,7 +39,11 @@ export async function answerOf(req: ReturnType<typeof request>): Promise<Answer>
 }
 
 /** Begins a request and leaves it unfinished. */
-export function begin(url: string, headers: OutgoingHttpHeaders, part: string): ReturnType<typeof request> {
+export function begin(
+  url: string,
+  headers: OutgoingHttpHeaders,
+  part: Uint8Array | string,
+): ReturnType<typeof request> {
   const req = request(url, { method: 'POST', headers, agent: false })
   req.write(part)
   return req

@@ -1,5 +1,6 @@
 import express from 'express'
 import express4 from 'express4'
+import type entries from '../../entries.json'
 import { mountAzure, mountAzureStreaming } from './mounts/azure.ts'
 import { mountLambda } from './mounts/lambda.ts'
 import type { Mount } from './mounts/mounted.ts'
@@ -15,25 +16,25 @@ import {
 } from './mounts/node.ts'
 import { mountFetch, mountH3, mountHono } from './mounts/web.ts'
 
-/** Every way to mount a receiver. A new adapter joins by one line. */
-export const MOUNTS: Record<string, Mount> = {
-  'node:http': mountNode,
-  'Express 5': mountExpress(express),
-  'Express 4': mountExpress(express4),
-  Connect: mountConnect,
-  Polka: mountPolka,
-  NestJS: mountNest,
-  'Fastify 5': mountFastify,
-  'Koa 3': mountKoa,
-  'fetch (Hono server)': mountFetch,
-  Hono: mountHono,
-  h3: mountH3,
-  'Lambda REST API': mountLambda('REST API'),
-  'Lambda HTTP API': mountLambda('HTTP API'),
-  'Lambda function URL': mountLambda('function URL'),
-  'Lambda ALB': mountLambda('ALB'),
-  'Lambda ALB multi-value': mountLambda('ALB multi-value'),
-  'Azure Functions': mountAzure,
-  'Azure Functions (streams)': mountAzureStreaming,
-  'Google Cloud Functions': mountGoogle,
+/** Every way to mount a receiver, and the entry that it is mounted with. A new adapter joins by one line. */
+export const MOUNTS: Record<string, { entry: keyof typeof entries; mount: Mount }> = {
+  'node:http': { entry: 'node', mount: mountNode },
+  'Express 5': { entry: 'express', mount: mountExpress(express) },
+  'Express 4': { entry: 'express', mount: mountExpress(express4) },
+  Connect: { entry: 'express', mount: mountConnect },
+  Polka: { entry: 'express', mount: mountPolka },
+  NestJS: { entry: 'express', mount: mountNest },
+  'Fastify 5': { entry: 'fastify', mount: mountFastify },
+  'Koa 3': { entry: 'koa', mount: mountKoa },
+  'fetch (Hono server)': { entry: 'index', mount: mountFetch },
+  Hono: { entry: 'hono', mount: mountHono },
+  h3: { entry: 'h3', mount: mountH3 },
+  'Lambda REST API': { entry: 'lambda', mount: mountLambda('REST API') },
+  'Lambda HTTP API': { entry: 'lambda', mount: mountLambda('HTTP API') },
+  'Lambda function URL': { entry: 'lambda', mount: mountLambda('function URL') },
+  'Lambda ALB': { entry: 'lambda', mount: mountLambda('ALB') },
+  'Lambda ALB multi-value': { entry: 'lambda', mount: mountLambda('ALB multi-value') },
+  'Azure Functions': { entry: 'azure', mount: mountAzure },
+  'Azure Functions (streams)': { entry: 'azure', mount: mountAzureStreaming },
+  'Google Cloud Functions': { entry: 'node', mount: mountGoogle },
 }

@@ -8,7 +8,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   express: ['raw-body'],
   fastify: ['raw-body'],
   koa: ['raw-body'],
-  google: ['raw-body'],
   otel: ['@opentelemetry/api'],
   // Express has `debug`, which loads supports-color where something else has installed it.
   mock: ['dayjs', 'express', 'fastq', 'undici', 'zod', 'supports-color'],
@@ -17,7 +16,7 @@ const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs', 'fastq']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
 /** The entries for Node alone. All others run in workers too, so nothing but #hmac takes anything from Node. */
-const FOR_NODE = ['node', 'express', 'fastify', 'koa', 'google', 'mock']
+const FOR_NODE = ['node', 'express', 'fastify', 'koa', 'mock']
 
 const isReceiver = (name: string): boolean => name === 'index' || name === 'otel' || ADAPTERS.includes(name)
 

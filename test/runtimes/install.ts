@@ -17,7 +17,7 @@ declare module 'vitest' {
 
 /** Installs the runtimes, and the package from its tarball, and builds the apps under test against it. */
 export async function setup({ provide }: TestProject): Promise<() => void> {
-  if (!isInstalled()) npm(['ci', '--ignore-scripts'], here)
+  npm(isInstalled() ? ['ci', '--dry-run'] : ['ci', '--ignore-scripts'], here)
   const folder = mkdtempSync(join(tmpdir(), 'geohook-runtimes-'))
   execFileSync(
     process.execPath,
@@ -58,7 +58,7 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
   return () => rmSync(folder, { recursive: true, force: true })
 }
 
-/** Whether what is installed is as new as the lock file. */
+/** Whether what is installed is as new as the lock file; whether that can be installed from is tried all the same. */
 function isInstalled(): boolean {
   const installed = join(here, 'node_modules/.package-lock.json')
   return (

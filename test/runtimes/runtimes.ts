@@ -44,7 +44,7 @@ export const RUNTIMES: readonly Runtime[] = [
   { name: 'Bun (node:http)', ...bun, app: 'node.mjs' },
   { name: 'Deno', ...deno, app: 'deno.mjs' },
   { name: 'Deno (node:http)', ...deno, app: 'node.mjs' },
-  { name: 'workerd', ...workerd, app: 'worker.capnp', host: { endsWork: true } },
+  { name: 'workerd', ...workerd, app: 'worker.capnp' },
 ]
 
 /** Packages of one scope hold the same program for different systems; npm installs the one for this system. */

@@ -108,7 +108,7 @@ export const BYTES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'refuses compressed bodies before it reads them: 415',
+    name: 'refuses compressed bodies: 415',
     codes: ['content_encoding_unsupported'],
     async run(start) {
       const subject = await start('plain')

@@ -43,7 +43,7 @@ export const SIGNATURES: readonly ContractCase[] = [
   refusal('a missing signature', undefined, 'signature_missing'),
   refusal('an empty signature', '', 'signature_missing'),
   refusal('a malformed signature', 'sha256=oops', 'signature_malformed'),
-  refusal('a signature that came twice', [right, right], 'signature_malformed'),
+  refusal('a signature that came twice (if its host hands over both)', [right, right], 'signature_malformed'),
   refusal('two signatures in one header', `${right}, ${right}`, 'signature_malformed'),
   refusal(
     'a signature that is not ASCII',

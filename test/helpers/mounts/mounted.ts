@@ -18,8 +18,6 @@ export interface Host {
   parsesBody?: boolean
   /** Hands over the last value only of a header or parameter that came twice: a load balancer without multi-value headers. */
   keepsLast?: boolean
-  /** Ends the work on a request whose sender has gone, so nobody can be told: workerd. */
-  endsWork?: boolean
 }
 
 export interface MountOptions {
