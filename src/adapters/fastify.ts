@@ -71,10 +71,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCal
           parsers,
           next: handler ? passOn : undefined,
           // As bytes: Fastify adds a charset to the type of a text.
-          write({ status, headers, body }) {
-            // Unless an answer is on its way already, from a hook of the app.
-            if (!reply.sent) reply.code(status).headers(headers).send(Buffer.from(body))
-          },
+          write: ({ status, headers, body }) => reply.code(status).headers(headers).send(Buffer.from(body)),
         }).catch(done)
       },
       handler: (request, reply) => handler?.(request, reply),

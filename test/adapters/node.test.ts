@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { createReceiver, type Receiver } from 'geohook'
 import { webhook as middleware } from 'geohook/express'
 import { webhook } from 'geohook/node'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { listen, type Mounted } from '../helpers/mounts/mounted.ts'
@@ -180,4 +180,23 @@ it('a stranger who pipelines many requests draws no warning, and each is answere
   })
   expect(warnings).toEqual([])
   expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', ...Array(31).fill('HTTP/1.1 401')])
+})
+
+it('a sender that is refused and stalls is cut off after five seconds', async () => {
+  const { url } = await mount()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(
+    `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: oops\r\ncontent-length: 500\r\n\r\n{`,
+  )
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
+  const cut = once(socket, 'close')
+  vi.advanceTimersByTime(4_999)
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(1)
+  await cut
 })
