@@ -16,6 +16,8 @@ export const alias = (platform: 'node' | 'web') => [
 export default defineConfig({
   test: {
     globalSetup: 'test/helpers/build.ts',
+    // Every core, where Vitest would leave one: these tests wait for processes and sockets more than they compute.
+    maxWorkers: '100%',
     projects: [
       {
         resolve: { alias: alias('node') },
