@@ -147,6 +147,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     await attempt('handler_failed', async () => {
       if (handlers.size > 0 || !request.next) return handlers.dispatch(delivery)
       const status = await request.next(delivery)
+      // No status is no error.
       if ((status as number) >= 400) throw new Error(`the next handler answered ${status}`)
     })
     return done('handled', delivery)

@@ -15,6 +15,7 @@ import polka from 'polka'
 import supertest from 'supertest'
 import { describe, expect, it } from 'vitest'
 import { memory } from '../helpers/duplicates.ts'
+import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
 import { quiet } from '../helpers/mounts/node.ts'
@@ -137,10 +138,7 @@ describe('an answer that was begun as a success, before something failed,', () =
 it('in Koa a sender that has gone does not undo what the next one does', async () => {
   const recorder = createRecorder()
   const { observer, told } = recorder
-  let release = (): void => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { gate, release } = createGate()
   let runs = 0
   const app = quiet(new Koa()).use(koaWebhook({ signatureKey, observer, duplicates: memory() }))
   app.use(async (ctx) => {

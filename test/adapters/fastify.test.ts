@@ -6,6 +6,7 @@ import { webhook } from 'geohook/fastify'
 import { createPayload, createSigner } from 'geohook/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { JSON_TYPE, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { answerOf, begin, send } from '../helpers/http.ts'
 import type { Mounted } from '../helpers/mounts/mounted.ts'
 import { listenFastify } from '../helpers/mounts/node.ts'
@@ -239,10 +240,7 @@ it('closes the connection of a sender that is too slow', async () => {
 
 it('a receiver is closed when its answers are sent, whatever the hooks of the app do to them', async () => {
   const order: string[] = []
-  let release = (): void => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { gate, release } = createGate()
   const { observer, told } = createRecorder()
   const receiver = createReceiver({ signatureKey, observer }).on('*', () => {})
   const app = fastify()

@@ -5,6 +5,7 @@ import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 import supertest from 'supertest'
 import { describe, expect, it } from 'vitest'
+import { createGate } from '../helpers/gate.ts'
 import { answerOf, begin, send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
 import { quiet } from '../helpers/mounts/node.ts'
@@ -245,10 +246,7 @@ it('closes the connection of a sender that is too slow', async () => {
 
 it('a receiver is closed when its answers are sent, whatever waits before them', async () => {
   const order: string[] = []
-  let release = (): void => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { gate, release } = createGate()
   const { observer, told } = createRecorder()
   const receiver = createReceiver({ signatureKey, observer }).on('*', () => {})
   const app = create()

@@ -7,6 +7,7 @@ import { webhook as middleware } from 'geohook/express'
 import { webhook } from 'geohook/node'
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen, type Mounted } from '../helpers/mounts/mounted.ts'
 import { createRecorder } from '../helpers/recorder.ts'
@@ -112,10 +113,7 @@ it.each<[string, Mode]>([
   ],
 ])('a pipelined connection that is cut leaves nothing at work: %s', async (_, mode) => {
   const { observer, told, seen } = createRecorder()
-  let release = (): void => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { gate, release } = createGate()
   const receiver = createReceiver({ signatureKey: KEY, observer })
   const listener = mode(receiver, gate)
   let cut = (): void => {}
@@ -159,10 +157,7 @@ it('a response that waits behind another one belongs to the next handler, also w
 })
 
 it('a stranger who pipelines many requests draws no warning, and each is answered', async () => {
-  let release = (): void => {}
-  const gate = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { gate, release } = createGate()
   const { observer, seen } = createRecorder()
   const mounted = await listen(webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => gate)))
   open.push(mounted)

@@ -1,6 +1,7 @@
 import { createReceiver, type Observer, type Outcome } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { CASES } from '../helpers/outcomes.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
@@ -126,10 +127,7 @@ describe('around', () => {
 
 describe('stats', () => {
   it('tell what is at work, and whether the receiver is closed', async () => {
-    let release = (): void => {}
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
+    const { gate, release } = createGate()
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer }).on('*', () => gate)
     const none = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }

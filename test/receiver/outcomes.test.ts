@@ -2,6 +2,7 @@ import { arcgis, createReceiver, type Delivery, type DuplicateStore, type Standa
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { base64Of, deliver, FORM_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 describe('maxAge', () => {
@@ -110,10 +111,7 @@ describe('a store of duplicates', () => {
   })
 
   it('answers 409 while the first attempt is at work', async () => {
-    let release = (): void => {}
-    const gate = new Promise<void>((resolve) => {
-      release = resolve
-    })
+    const { gate, release } = createGate()
     const recorder = createRecorder()
     const receiver = createReceiver({
       signatureKey: KEY,
