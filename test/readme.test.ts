@@ -94,6 +94,7 @@ describe('the README, and the pages behind it,', () => {
       bodyTimeout: true,
       unsigned: true,
       maxAge: true,
+      untimed: true,
       duplicates: true,
       inbox: true,
       schema: true,

@@ -3,10 +3,22 @@ import { type ChangeType, type Covered, subscriptionsOf } from '../payload/chang
 import type { WebhookEvent } from '../payload/event.ts'
 import type { Delivery } from './delivery.ts'
 
-/** The user's function for one event. The delivery is answered when its promise settles. */
+/** What a handler may need to know of the work that it is part of. */
+export interface HandlerContext {
+  /** Aborted when the handler is no longer waited for: at the time-out of an inbox. Without an inbox it never is. */
+  signal: AbortSignal
+  /** Which attempt to handle the delivery this is, from 1. Without an inbox every request is a first one. */
+  attempt: number
+}
+
+/**
+ * The user's function for one event. When its promise settles, the delivery is answered; with an inbox it has been
+ * answered before.
+ */
 export type Handler<T extends string = string, Payload = unknown> = (
   event: WebhookEvent<Covered<T>>,
   delivery: Delivery<Payload>,
+  context: HandlerContext,
 ) => unknown
 
 /** The handlers of a receiver, by change type. */
@@ -19,7 +31,7 @@ export interface Dispatcher {
    *
    * @throws {AggregateError} with the error of each handler that failed
    */
-  dispatch(delivery: Delivery): Promise<void>
+  dispatch(delivery: Delivery, context?: HandlerContext): Promise<void>
 }
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
@@ -49,12 +61,12 @@ export function createDispatcher(): Dispatcher {
       handlers.push(handler)
     },
 
-    async dispatch(delivery) {
+    async dispatch(delivery, context = { signal: new AbortController().signal, attempt: 1 }) {
       const errors: unknown[] = []
       for (const event of delivery.events) {
         for (const handler of handlersOf(event)) {
           try {
-            await handler(event, delivery)
+            await handler(event, delivery, context)
           } catch (error) {
             errors.push(error)
           }

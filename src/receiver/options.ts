@@ -16,8 +16,11 @@ export type KeyFunction = (
 
 /** A durable store that takes a delivery over from the request. */
 export interface Inbox {
-  /** Resolves when the delivery would survive a crash; rejects when it would not. */
-  put(delivery: Delivery): Promise<void>
+  /**
+   * Resolves when the delivery would survive a crash: with `'duplicate'` where the inbox had it before, else with
+   * anything else. Rejects when it would not survive.
+   */
+  put(delivery: Delivery): Promise<unknown>
 }
 
 /** What {@link createReceiver} takes. README.md has the same as a table. */
@@ -38,6 +41,8 @@ export interface ReceiverOptions<Payload = unknown> {
   unsigned?: 'reject' | 'accept' | undefined
   /** Milliseconds that the newest event may lie in the past or in the future, from 1. Default: not checked. */
   maxAge?: number | undefined
+  /** What `maxAge` does with payloads that have no time. Default `'reject'`. */
+  untimed?: 'reject' | 'accept' | undefined
   /** Remembers deliveries, so that none is done twice. Default: none. */
   duplicates?: DuplicateStore | undefined
   /** Stores deliveries before they are answered. Default: none, the handlers run before the answer. */
@@ -60,6 +65,7 @@ export interface Config {
   bodyTimeout: number
   acceptUnsigned: boolean
   maxAge: number | undefined
+  acceptUntimed: boolean
   duplicates: DuplicateStore | undefined
   inbox: Inbox | undefined
   schema: StandardSchema | undefined
@@ -69,15 +75,13 @@ export interface Config {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: ReceiverOptions): Config {
-  const { unsigned = 'reject', duplicates, inbox, schema } = options
+  const { duplicates, inbox, schema } = options
   const profile = options.profile ?? service
   const clock = options.clock ?? Date.now
   requireFunctions('clock', clock)
   if (duplicates) requireFunctions('duplicates', duplicates.claim, duplicates.done, duplicates.release)
   if (inbox) requireFunctions('inbox', inbox.put)
   if (schema) requireFunctions('schema', schema['~standard']?.validate)
-  if (unsigned !== 'reject' && unsigned !== 'accept')
-    throw configInvalid("unsigned must be 'reject' or 'accept'")
   const config: Config = {
     profile,
     keys: readKeys(options),
@@ -85,8 +89,9 @@ export function readOptions(options: ReceiverOptions): Config {
     encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit: readLimit(options.limit ?? '1mb'),
     bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
-    acceptUnsigned: unsigned === 'accept',
+    acceptUnsigned: readAccept('unsigned', options.unsigned),
     maxAge: options.maxAge === undefined ? undefined : readMilliseconds('maxAge', options.maxAge),
+    acceptUntimed: readAccept('untimed', options.untimed),
     duplicates,
     inbox,
     schema,
@@ -102,6 +107,11 @@ export function readOptions(options: ReceiverOptions): Config {
 /** @throws {WebhookError} `config_invalid`, at construction, for what would fail at every delivery */
 function requireFunctions(option: string, ...functions: unknown[]): void {
   if (functions.some((one) => typeof one !== 'function')) throw configInvalid(`${option} lacks a function`)
+}
+
+function readAccept(option: string, value: 'reject' | 'accept' = 'reject'): boolean {
+  if (value === 'accept' || value === 'reject') return value === 'accept'
+  throw configInvalid(`${option} must be 'reject' or 'accept'`)
 }
 
 function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFunction {

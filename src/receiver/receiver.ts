@@ -1,11 +1,11 @@
-import { WebhookError } from '../errors.ts'
+import { configInvalid, WebhookError } from '../errors.ts'
 import type { ChangeType } from '../payload/change-types.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/text.ts'
 import { attempt } from './attempt.ts'
 import { readBody, requireReadable } from './body.ts'
-import type { Delivery } from './delivery.ts'
-import { createDispatcher, type Handler } from './dispatch.ts'
+import type { Delivery, StoredDelivery } from './delivery.ts'
+import { createDispatcher, type Handler, type HandlerContext } from './dispatch.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
 import { type ReceiverOptions, readOptions } from './options.ts'
@@ -13,7 +13,7 @@ import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
 import { once, requireFresh } from './replay.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
 import { validate } from './schema.ts'
-import { type Proof, startVerification } from './verification.ts'
+import { startVerification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
 
 /** How a receiver is, in numbers: see {@link Receiver.stats}. */
@@ -48,6 +48,13 @@ export interface Receiver<Payload = unknown> {
    *   parameters that a `signatureKey` function sees
    */
   fetch(request: Request, context?: unknown): Promise<Response>
+  /**
+   * Runs the handlers of a delivery that an inbox has kept: what `inbox.work` calls. It is decoded again from its bytes.
+   *
+   * @throws {WebhookError} `payload_malformed`, `payload_invalid` where it cannot be decoded; `config_invalid` without handlers
+   * @throws {AggregateError} with the error of each handler that failed
+   */
+  handle(stored: StoredDelivery, context?: HandlerContext): Promise<void>
   /**
    * How the receiver is, for a health endpoint: plain data, counted anyway, so it can be asked at any rate.
    *
@@ -122,27 +129,32 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     seen.body = body
     const proof = await verification.end(body)
     if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
-    const delivery = await decode(head, body, proof)
-    if (config.maxAge !== undefined) requireFresh(delivery, config.maxAge, clock())
+    const delivery = await decode({
+      ...proof,
+      rawBody: body,
+      contentType: readHeader(head.headers, 'content-type') ?? '',
+      headers: head.headers,
+      receivedAt: new Date(clock()),
+      profile: config.profile.name,
+    })
+    requireFresh(delivery, config)
     seen.delivery = delivery
     tell('accepted', { delivery, request: head })
     const take = () => takeOn(delivery, request)
     return duplicates ? once(duplicates, delivery, take) : take()
   }
 
-  async function decode({ headers }: RequestHead, rawBody: Uint8Array, proof: Proof): Promise<Delivery> {
-    const contentType = readHeader(headers, 'content-type') ?? ''
-    const parsed = parse(rawBody, contentType, config.signatureHeader)
+  async function decode(stored: StoredDelivery): Promise<Delivery> {
+    const parsed = parse(stored.rawBody, stored.contentType, config.signatureHeader)
     if (config.schema) parsed.payload = await validate(config.schema, parsed.payload)
-    const receivedAt = new Date(clock())
-    return { ...proof, ...parsed, rawBody, contentType, headers, receivedAt, profile: config.profile.name }
+    return { ...stored, ...parsed }
   }
 
   /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
   async function takeOn(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
     if (inbox) {
-      await attempt('inbox_unavailable', () => inbox.put(delivery))
-      return done('stored', delivery)
+      const kept = await attempt('inbox_unavailable', () => inbox.put(delivery))
+      return done(kept === 'duplicate' ? kept : 'stored', delivery)
     }
     await attempt('handler_failed', async () => {
       if (handlers.size > 0 || !request.next) return handlers.dispatch(delivery)
@@ -174,6 +186,11 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     },
     fetch: async (request, context) =>
       toResponse(await receiver.receive(await toReceiverRequest(request, context))),
+    async handle(stored, context) {
+      // Else deliveries would end as handled where nobody has handled them.
+      if (handlers.size === 0) throw configInvalid('handle() needs handlers')
+      await handlers.dispatch(await decode(stored), context)
+    },
     stats: () => ({ outcomes: { ...outcomes }, atWork: atWork.size, closed }),
     async close() {
       closed = true

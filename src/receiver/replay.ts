@@ -1,6 +1,7 @@
 import { WebhookError } from '../errors.ts'
 import { attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
+import type { Config } from './options.ts'
 import { done, type Outcome } from './outcome.ts'
 
 /**
@@ -18,11 +19,17 @@ export interface DuplicateStore {
  * Refuses a delivery whose newest event lies more than `maxAge` milliseconds from now, on either side. The time is
  * part of the signed body, so a stranger who replays a captured delivery cannot change it.
  *
- * @throws {WebhookError} `delivery_stale`, also for a payload without a time
+ * @param acceptUntimed lets payloads without a time through
+ * @throws {WebhookError} `delivery_stale`
  */
-export function requireFresh({ events }: Pick<Delivery, 'events'>, maxAge: number, now: number): void {
+export function requireFresh(
+  { events }: Delivery,
+  { maxAge, acceptUntimed, clock }: Pick<Config, 'maxAge' | 'acceptUntimed' | 'clock'>,
+): void {
+  if (maxAge === undefined) return
   const newest = events.reduce((time, { when }) => Math.max(time, when?.getTime() ?? time), -Infinity)
-  if (!(Math.abs(now - newest) <= maxAge)) throw new WebhookError('delivery_stale')
+  if (acceptUntimed && newest === -Infinity) return
+  if (!(Math.abs(clock() - newest) <= maxAge)) throw new WebhookError('delivery_stale')
 }
 
 /**

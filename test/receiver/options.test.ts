@@ -36,6 +36,7 @@ describe('an option that cannot be right is thrown at construction', () => {
     ['a time-out of zero', { signatureKey: KEY, bodyTimeout: 0 }],
     ['a time-out beyond timers', { signatureKey: KEY, bodyTimeout: 2 ** 31 }],
     ['a time-out as text', { signatureKey: KEY, bodyTimeout: '10s' }],
+    ['an untimed that is none', { signatureKey: KEY, untimed: 'maybe' }],
     ['a maxAge that is none', { signatureKey: KEY, maxAge: Number.NaN }],
     ['unsigned as a boolean', { signatureKey: KEY, unsigned: true }],
     ['a ring with a hole', { signatureKey: Object.assign(['a', 'b', 'c'], { length: 4 }) }],

@@ -28,6 +28,23 @@ describe('maxAge', () => {
     if (status === 400) expect(answer.body.code).toBe('delivery_stale')
   })
 
+  it.each([
+    ['a payload without a time', body(undefined), 200],
+    ['a payload without events', '{}', 200],
+    ['one that is old', body(when - 5001), 400],
+    ['one that is old, beside one without a time', body(undefined, when - 5001), 400],
+  ])("untimed: 'accept', and %s", async (_, payload, status) => {
+    const { observer } = createRecorder()
+    const options = {
+      signatureKey: KEY,
+      maxAge: 5000,
+      untimed: 'accept',
+      clock: () => when,
+      observer,
+    } as const
+    expect((await deliver(createReceiver(options), payload)).status).toBe(status)
+  })
+
   it('is not checked by default', async () => {
     expect((await deliver(createReceiver({ signatureKey: KEY }), body(0))).status).toBe(200)
   })
