@@ -1,7 +1,6 @@
 import { WebhookError } from '../errors.ts'
 import { attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
-import type { Config } from './options.ts'
 import { done, type Outcome } from './outcome.ts'
 
 /**
@@ -24,7 +23,7 @@ export interface DuplicateStore {
  */
 export function requireFresh(
   { events }: Delivery,
-  { maxAge, acceptUntimed, clock }: Pick<Config, 'maxAge' | 'acceptUntimed' | 'clock'>,
+  { maxAge, acceptUntimed, clock }: { maxAge: number | undefined; acceptUntimed: boolean; clock(): number },
 ): void {
   if (maxAge === undefined) return
   const newest = events.reduce((time, { when }) => Math.max(time, when?.getTime() ?? time), -Infinity)

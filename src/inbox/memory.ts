@@ -1,0 +1,150 @@
+import type { StoredDelivery } from '../receiver/delivery.ts'
+import type { DurableInbox, InboxEntry } from './inbox.ts'
+import { type InboxOptions, readInboxOptions } from './options.ts'
+import { createQueueInbox } from './queue.ts'
+import { toStored } from './stored.ts'
+import type { Table } from './table.ts'
+
+/** What {@link createMemoryInbox} takes. */
+export interface MemoryInboxOptions extends InboxOptions {
+  /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
+  clock?: (() => number) | undefined
+}
+
+/**
+ * An inbox in the memory of this process, for tests: it does all that the others do, but survives nothing.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createMemoryInbox } from 'geohook/inbox'
+ *
+ * const inbox = createMemoryInbox()
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox }).on('*', (event) => console.log(event))
+ * inbox.work(receiver)
+ * ```
+ */
+export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {
+  return createQueueInbox(createMemoryTable(), readInboxOptions(options), options.clock ?? Date.now)
+}
+
+/** An entry, and what nobody outside sees. */
+interface Row {
+  entry: InboxEntry
+  delivery: StoredDelivery
+  /** When it is due, or when its lease runs out, or when it ended. */
+  at: number
+  owner?: string
+}
+
+function createMemoryTable(): Table {
+  /** Those that wait or are active. */
+  const pending = new Map<string, Row>()
+  /** Those that are done or dead, in the order in which they ended. */
+  const ended = new Map<string, Row>()
+  let closed = false
+
+  const find = (id: string): Row | undefined => pending.get(id) ?? ended.get(id)
+  const inOrder = (): Row[] =>
+    [...pending.values(), ...ended.values()].sort((a, b) => +a.entry.receivedAt - +b.entry.receivedAt)
+
+  return {
+    async put(delivery, { maxPending, now }) {
+      if (closed) throw new Error('the inbox is closed')
+      const { id, changeTypes, receivedAt, rawBody } = delivery
+      if (find(id)) return 'duplicate'
+      if (pending.size >= maxPending) return 'full'
+      const fresh = { state: 'waiting', attempts: 0, dueAt: new Date(now) } as const
+      const entry: InboxEntry = {
+        id,
+        ...fresh,
+        changeTypes: [...changeTypes],
+        size: rawBody.length,
+        receivedAt,
+      }
+      pending.set(id, { entry, delivery: toStored(delivery), at: now })
+      return 'stored'
+    },
+
+    async claim({ owner, limit, now, until }) {
+      const byTime = [...pending.values()].sort((a, b) => a.at - b.at)
+      const due = byTime.filter(({ at }) => at <= now).slice(0, limit)
+      const nextDue = byTime[due.length]?.at
+      const claimed = due.map((row) => {
+        const { dueAt: _, ...entry } = row.entry
+        const attempt = entry.attempts + 1
+        Object.assign(row, { entry: { ...entry, state: 'active', attempts: attempt }, owner, at: until })
+        return { delivery: toStored(row.delivery), attempt }
+      })
+      return { claimed, nextDue }
+    },
+
+    async renew(owner, ids, until) {
+      const kept = ids.filter((id) => pending.get(id)?.owner === owner)
+      for (const id of kept) Object.assign(pending.get(id) ?? {}, { at: until })
+      return kept
+    },
+
+    async settle(owner, id, end, now) {
+      const row = pending.get(id)
+      if (row?.owner !== owner) return false
+      delete row.owner
+      if (end.state === 'waiting') {
+        row.entry = { ...row.entry, ...end, dueAt: new Date(end.dueAt) }
+        row.at = end.dueAt
+        return true
+      }
+      row.entry = { ...row.entry, ...end, endedAt: new Date(now) }
+      row.at = now
+      pending.delete(id)
+      ended.set(id, row)
+      return true
+    },
+
+    async counts() {
+      const counts = { waiting: 0, active: 0, done: 0, dead: 0 }
+      const rows = inOrder()
+      for (const { entry } of rows) counts[entry.state]++
+      const oldest = rows.find(({ entry }) => entry.state === 'waiting')
+      return { ...counts, ...(oldest && { oldest: oldest.entry.receivedAt }) }
+    },
+
+    async list({ state, limit, offset }) {
+      const found = inOrder().filter(({ entry }) => !state || entry.state === state)
+      return found.slice(offset, offset + limit + 1).map(({ entry }) => ({ ...entry }))
+    },
+
+    async get(id) {
+      const row = find(id)
+      return row && { ...row.entry, delivery: toStored(row.delivery) }
+    },
+
+    async retry(id, now) {
+      const row = find(id)
+      if (row?.entry.state !== 'dead' && row?.entry.state !== 'waiting') return false
+      const { endedAt: _, ...entry } = row.entry
+      const attempts = entry.state === 'dead' ? 0 : entry.attempts
+      row.entry = { ...entry, state: 'waiting', attempts, dueAt: new Date(now) }
+      row.at = now
+      ended.delete(id)
+      pending.set(id, row)
+      return true
+    },
+
+    async discard(id) {
+      if (ended.get(id)?.entry.state === 'dead') return ended.delete(id)
+      return pending.get(id)?.entry.state === 'waiting' && pending.delete(id)
+    },
+
+    async purge(state, before, limit) {
+      const old = [...ended.values()].filter(({ entry, at }) => entry.state === state && at <= before)
+      for (const { entry } of old.slice(0, limit)) ended.delete(entry.id)
+      return Math.min(old.length, limit)
+    },
+
+    async close() {
+      closed = true
+    },
+  }
+}

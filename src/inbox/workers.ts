@@ -1,0 +1,148 @@
+import type { Receiver } from '../receiver/receiver.ts'
+import { backoff } from './backoff.ts'
+import { runAttempt, toErrorText } from './handling.ts'
+import type { Workers } from './inbox.ts'
+import type { InboxConfig } from './options.ts'
+import type { Claimed, End, Table } from './table.ts'
+
+/** Milliseconds after which the table is asked again, for what another process has put there. */
+const POLL = 1_000
+
+/** Milliseconds between two tries to write down how an attempt ended, while the store is not there. */
+const SETTLE_AGAIN = 250
+
+/** What workers need. */
+export interface WorkersOptions {
+  table: Table
+  receiver: Pick<Receiver, 'handle'>
+  concurrency: number
+  config: InboxConfig
+  clock: () => number
+}
+
+/** Takes deliveries from a table, runs their handlers, and writes down how it ended. */
+export function startWorkers({ table, receiver, concurrency, config, clock }: WorkersOptions): Workers & {
+  /** There may be something to do. */
+  wake(): void
+} {
+  const { lease, attempts, timeout, tell } = config
+  const owner = crypto.randomUUID()
+  const atWork = new Map<string, { stop: AbortController; ended: Promise<void> }>()
+  let closed = false
+  let isAwake = false
+  let wakeUp = () => {}
+
+  const wake = (): void => {
+    isAwake = true
+    wakeUp()
+  }
+
+  /** Resolves after so many milliseconds, or when there may be something to do, also since the last time. */
+  async function rest(milliseconds: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    if (!isAwake) {
+      await new Promise<void>((resolve) => {
+        wakeUp = resolve
+        timer = setTimeout(resolve, milliseconds)
+      })
+    }
+    clearTimeout(timer)
+    isAwake = false
+  }
+
+  async function loop(): Promise<void> {
+    while (!closed) {
+      try {
+        await rest(await takeWhatIsDue())
+      } catch (error) {
+        tell('trouble', { error })
+        await rest(POLL)
+      }
+    }
+  }
+
+  /** @returns for how long there will be nothing to do */
+  async function takeWhatIsDue(): Promise<number> {
+    const limit = concurrency - atWork.size
+    if (limit === 0) return POLL
+    const now = clock()
+    const { claimed, nextDue = Infinity } = await table.claim({ owner, limit, now, until: now + lease })
+    for (const one of claimed) begin(one)
+    if (claimed.length === limit) return POLL
+    return Math.min(POLL, Math.max(1, nextDue - clock()))
+  }
+
+  function begin(claimed: Claimed): void {
+    const { id } = claimed.delivery
+    // A lease of ours that ran out, because the store was not there: its handlers are still at work here.
+    if (atWork.has(id)) return
+    const stop = new AbortController()
+    const ended = handle(claimed, stop.signal).finally(() => {
+      atWork.delete(id)
+      wake()
+    })
+    atWork.set(id, { stop, ended })
+  }
+
+  async function handle({ delivery, attempt }: Claimed, stop: AbortSignal): Promise<void> {
+    const started = performance.now()
+    const seen = () => ({ delivery, attempt, milliseconds: performance.now() - started })
+    try {
+      // Its process ended during each attempt. It shall not take the others down with it for ever.
+      if (attempt > attempts) throw new Error('its process ended during the last attempt')
+      await runAttempt(receiver, delivery, { attempt, timeout, stop })
+    } catch (error) {
+      const text = toErrorText(error)
+      const isLast = attempt >= attempts
+      if (stop.aborted) return
+      const dueAt = clock() + backoff(attempt, config)
+      await settle(
+        delivery.id,
+        isLast ? { state: 'dead', error: text } : { state: 'waiting', error: text, dueAt },
+      )
+      return tell(isLast ? 'dead' : 'failed', { ...seen(), error })
+    }
+    await settle(delivery.id, { state: 'done' })
+    tell('handled', seen())
+  }
+
+  /** What was handled is written down, also when the store comes back late: else it would be handled again. */
+  async function settle(id: string, end: End): Promise<void> {
+    const ended = clock()
+    for (;;) {
+      try {
+        await table.settle(owner, id, end, ended)
+        return
+      } catch (error) {
+        tell('trouble', { error })
+        if (closed && clock() - ended > lease) return
+        await new Promise((resolve) => setTimeout(resolve, SETTLE_AGAIN))
+      }
+    }
+  }
+
+  async function beat(): Promise<void> {
+    if (atWork.size === 0) return
+    try {
+      const ids = [...atWork.keys()]
+      const kept = new Set(await table.renew(owner, ids, clock() + lease))
+      const lost = new Error('another process has taken the delivery over')
+      for (const id of ids) if (!kept.has(id)) atWork.get(id)?.stop.abort(lost)
+    } catch (error) {
+      tell('trouble', { error })
+    }
+  }
+
+  const heart = setInterval(beat, lease / 3)
+  const looping = loop()
+  return {
+    wake,
+    async close() {
+      closed = true
+      wake()
+      await looping
+      await Promise.all([...atWork.values()].map(({ ended }) => ended))
+      clearInterval(heart)
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { createReceiver, type DuplicateStore } from 'geohook'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { deliver, KEY } from '../../helpers/deliver.ts'
+import { createGate } from '../../helpers/gate.ts'
+import type { DuplicatesEngine, DuplicatesEngineKind } from './engine.ts'
+import { uniquePayload, until } from './fixture.ts'
+
+/** The contract of a store of duplicates: one suite over every engine. */
+export function describeDuplicates(kind: DuplicatesEngineKind): void {
+  describe(`duplicates in ${kind.name}`, { timeout: 40_000 }, () => {
+    let engine: DuplicatesEngine
+    let stores: { close(): Promise<void> }[] = []
+    beforeEach(async () => {
+      engine = await kind.create()
+      stores = []
+    })
+    afterEach(async () => {
+      await Promise.all(stores.map((store) => store.close()))
+      await engine.remove()
+    })
+    const open = (options?: { lease?: number; retention?: number }): DuplicateStore => {
+      const store = engine.open(options)
+      stores.push(store)
+      return store
+    }
+    const id = 'ab'.repeat(16)
+
+    it('claimed, busy, and done', async () => {
+      const store = open()
+      expect(await store.claim(id)).toBe('claimed')
+      expect(await store.claim(id)).toBe('busy')
+      await store.done(id)
+      expect(await store.claim(id)).toBe('done')
+      expect(await store.claim('cd'.repeat(16))).toBe('claimed')
+    })
+
+    it('claimed again after a release', async () => {
+      const store = open()
+      await store.claim(id)
+      await store.release(id)
+      expect(await store.claim(id)).toBe('claimed')
+    })
+
+    it('a release after done changes nothing', async () => {
+      const store = open()
+      await store.claim(id)
+      await store.done(id)
+      await store.release(id)
+      expect(await store.claim(id)).toBe('done')
+    })
+
+    it('one of many at once', async () => {
+      const store = open()
+      const claims = await Promise.all(Array.from({ length: 50 }, () => store.claim(id)))
+      expect(claims.filter((claim) => claim === 'claimed').length).toBe(1)
+      expect(claims.filter((claim) => claim === 'busy').length).toBe(49)
+    })
+
+    it('prolongs a claim as long as its process lives', async () => {
+      const store = open({ lease: 1_000 })
+      await store.claim(id)
+      const other = kind.isShared ? open({ lease: 1_000 }) : store
+      const end = Date.now() + 2_500
+      while (Date.now() < end) {
+        expect(await other.claim(id)).toBe('busy')
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    })
+
+    it('forgets what is done after its retention', async () => {
+      const store = open({ retention: 200 })
+      await store.claim(id)
+      await store.done(id)
+      expect(await store.claim(id)).toBe('done')
+      await until(async () => (await store.claim(id)) === 'claimed')
+    })
+
+    it.each([
+      ['lease', 999],
+      ['lease', 2 ** 31],
+      ['retention', 0],
+    ])('refuses a %s of %d', (name, value) => {
+      expect(() => open({ [name]: value })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+    })
+
+    it('behind a receiver: two at once run the handler once, a failure lets the retry run', async () => {
+      const { gate, release } = createGate()
+      let runs = 0
+      const receiver = createReceiver({
+        signatureKey: KEY,
+        duplicates: open(),
+        observer: { failed() {} },
+      }).on('*', async () => {
+        runs++
+        await gate
+        if (runs === 1) throw new Error('once')
+      })
+      const payload = uniquePayload()
+      const first = deliver(receiver, payload)
+      await until(() => runs === 1)
+      const second = await deliver(receiver, payload)
+      expect([second.status, second.headers.get('retry-after')]).toEqual([409, '5'])
+      release()
+      expect((await first).status).toBe(500)
+      expect((await deliver(receiver, payload)).status).toBe(200)
+      const last = await deliver(receiver, payload)
+      expect([last.status, last.body, runs]).toEqual([200, { status: 'duplicate' }, 2])
+    })
+
+    if (kind.isShared) {
+      it('shared among processes', async () => {
+        const [first, second] = [open(), open()]
+        expect(await first.claim(id)).toBe('claimed')
+        expect(await second.claim(id)).toBe('busy')
+        await second.release(id) // it is not its own
+        expect(await second.claim(id)).toBe('busy')
+        await first.done(id)
+        expect(await second.claim(id)).toBe('done')
+      })
+
+      it('voids the claims of a process that says nothing any more', async () => {
+        const first = engine.open({ lease: 1_000 })
+        expect(await first.claim(id)).toBe('claimed')
+        await first.close() // as at its end, its claims stay
+        const second = open({ lease: 1_000 })
+        expect(await second.claim(id)).toBe('busy')
+        await until(async () => (await second.claim(id)) === 'claimed')
+      })
+    }
+  })
+}

@@ -1,0 +1,64 @@
+import { createReceiver, type Delivery, type Handler, type Receiver } from 'geohook'
+import type { DurableInbox, InboxOptions, WorkOptions } from 'geohook/inbox'
+import { afterEach, beforeEach, vi } from 'vitest'
+import { deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
+import type { InboxEngine, InboxEngineKind } from './engine.ts'
+
+/** Fast enough for a test. */
+const QUICK: InboxOptions = { retryDelay: 50, maxRetryDelay: 200 }
+
+/** What the tests of an inbox use: a store of their own, and inboxes that are closed at the end. */
+export interface Fixture {
+  open(options?: InboxOptions): DurableInbox
+  /** Sends a signed delivery with this change type to a receiver over the inbox; gives its status and its id. */
+  send(inbox: DurableInbox, changeType?: string): Promise<{ status: number; id: string }>
+  /** Works on an inbox with one handler for everything. */
+  work(inbox: DurableInbox, handler: Handler, options?: WorkOptions): ReturnType<DurableInbox['work']>
+}
+
+let number = 0
+
+/** A payload that no other has. */
+export const uniquePayload = (changeType = 'FeaturesCreated'): string =>
+  JSON.stringify({ ...JSON.parse(payloadOf(changeType)), number: number++ })
+
+export function useEngine(kind: InboxEngineKind): Fixture {
+  let engine: InboxEngine
+  let inboxes: DurableInbox[] = []
+  beforeEach(async () => {
+    engine = await kind.create()
+    inboxes = []
+  })
+  afterEach(async () => {
+    await Promise.all(inboxes.map((inbox) => inbox.close()))
+    await engine.remove()
+  })
+
+  return {
+    open(options) {
+      // Whoever wants to hear of failures gives an observer; the others are not to fill the output.
+      const observer = { failed() {}, dead() {}, trouble() {} }
+      const inbox = engine.open({ ...QUICK, observer, ...options })
+      inboxes.push(inbox)
+      return inbox
+    },
+    async send(inbox, changeType) {
+      let id = ''
+      const observer = {
+        accepted({ delivery }: { delivery: Delivery }) {
+          id = delivery.id
+        },
+        failed() {},
+      }
+      const receiver: Receiver = createReceiver({ signatureKey: KEY, inbox, observer })
+      const { status } = await deliver(receiver, uniquePayload(changeType))
+      return { status, id }
+    },
+    work: (inbox, handler, options) =>
+      inbox.work(createReceiver({ signatureKey: KEY }).on('*', handler), options),
+  }
+}
+
+/** Waits until something is so: a store is asked again and again, because it tells nobody. */
+export const until = (check: () => Promise<boolean> | boolean, milliseconds = 30_000): Promise<void> =>
+  vi.waitUntil(check, { timeout: milliseconds, interval: 20 }).then(() => {})

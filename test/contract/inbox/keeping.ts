@@ -1,0 +1,216 @@
+import { createReceiver, verify } from 'geohook'
+import type { DurableInbox } from 'geohook/inbox'
+import { describe, expect, it } from 'vitest'
+import { deliver, KEY, signatureOf } from '../../helpers/deliver.ts'
+import type { InboxEngineKind } from './engine.ts'
+import { uniquePayload, until, useEngine } from './fixture.ts'
+
+/** What an inbox keeps, and what it shows of it. */
+export function describeKeeping(kind: InboxEngineKind): void {
+  describe('keeps', () => {
+    const { open, send, work } = useEngine(kind)
+
+    it('a delivery once, in whatever state it is', async () => {
+      const inbox = open({ attempts: 1 })
+      const receiver = createReceiver({ signatureKey: KEY, inbox })
+      const [good, bad] = [uniquePayload('Good'), uniquePayload('Bad')]
+      const sendBoth = async () => [
+        (await deliver(receiver, good)).status,
+        (await deliver(receiver, bad)).status,
+      ]
+      expect(await sendBoth()).toEqual([202, 202])
+      expect(await sendBoth()).toEqual([200, 200])
+      const workers = work(inbox, (event) => {
+        if (event.changeType === 'Bad') throw new Error('bad')
+      })
+      await until(async () => {
+        const { done, dead } = await inbox.stats()
+        return done + dead === 2
+      })
+      await workers.close()
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 1, dead: 1 })
+      expect(await sendBoth()).toEqual([200, 200])
+    })
+
+    it('the exact bytes and headers, which verify again', async () => {
+      const inbox = open()
+      const pad = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('base64')
+      const body = Buffer.from(
+        `\ufeff{"pad":"${pad}","text":"caf\u00e9 \ud83d\ude00 \\u0000 \\ud800","n":1.0}\r\n`,
+      )
+      const receiver = createReceiver({ signatureKey: KEY, inbox })
+      expect((await deliver(receiver, new Uint8Array(body), { 'x-other': 'caf\u00e9' })).status).toBe(202)
+      const [entry] = (await inbox.list()).entries
+      const item = await inbox.get(entry?.id ?? '')
+      expect(Buffer.from(item?.delivery.rawBody ?? []).equals(body)).toBe(true)
+      expect(item?.delivery).toMatchObject({
+        id: entry?.id,
+        contentType: 'application/json',
+        profile: 'service',
+        keyIndex: 0,
+      })
+      expect(item?.delivery.headers).toMatchObject({ 'x-service': signatureOf(body), 'x-other': 'caf\u00e9' })
+      const verdict = await verify({
+        body: item?.delivery.rawBody ?? '',
+        signature: String(item?.delivery.headers['x-service']),
+        signatureKey: KEY,
+      })
+      expect(verdict).toEqual({ ok: true, keyIndex: 0 })
+    })
+
+    it('bytes that are not UTF-8, of any value, also for the handler', async () => {
+      const inbox = open()
+      // What a receiver would refuse to decode is put by itself: an inbox does not look into what it keeps.
+      const rawBody = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256)
+      const delivery = {
+        id: 'ab'.repeat(16),
+        rawBody,
+        contentType: 'application/json',
+        headers: { 'set-of': ['a', 'b'], quote: `'"\\` },
+        receivedAt: new Date(1730385704123),
+        profile: 'service',
+        payload: {},
+        events: [],
+        changeTypes: ["it's", '__proto__'],
+      }
+      expect(await inbox.put(delivery)).toBe('stored')
+      const item = await inbox.get(delivery.id)
+      expect(item).toMatchObject({
+        id: delivery.id,
+        state: 'waiting',
+        attempts: 0,
+        size: 70_000,
+        changeTypes: ["it's", '__proto__'],
+        receivedAt: delivery.receivedAt,
+      })
+      expect(item?.delivery.headers).toEqual(delivery.headers)
+      expect(item?.delivery.receivedAt).toEqual(delivery.receivedAt)
+      expect(Buffer.from(item?.delivery.rawBody ?? []).equals(rawBody)).toBe(true)
+    })
+
+    it('no more than maxPending: 503, until there is room', async () => {
+      const inbox = open({ maxPending: 3 })
+      const answers = []
+      for (let i = 0; i < 4; i++) answers.push((await send(inbox)).status)
+      expect(answers).toEqual([202, 202, 202, 503])
+      expect(await inbox.stats()).toMatchObject({ waiting: 3, maxPending: 3 })
+      work(inbox, () => {})
+      await until(async () => (await inbox.stats()).done === 3)
+      await until(async () => (await send(inbox)).status === 202)
+    })
+
+    it('entries in pages, and by state', async () => {
+      const inbox = open({ attempts: 1 })
+      const ids: string[] = []
+      for (let i = 0; i < 5; i++) ids.push((await send(inbox, `Type${i}`)).id)
+      const seen: string[] = []
+      let after: string | undefined
+      let pages = 0
+      do {
+        const page = await inbox.list({ limit: 2, after })
+        seen.push(...page.entries.map(({ id }) => id))
+        after = page.next
+        pages++
+      } while (after !== undefined)
+      expect([...seen].sort()).toEqual([...ids].sort())
+      expect(pages).toBe(3)
+      expect((await inbox.list({ state: 'dead' })).entries).toEqual([])
+      const { entries } = await inbox.list({ state: 'waiting' })
+      expect(entries.length).toBe(5)
+      const third = entries.find(({ id }) => id === ids[2])
+      expect(third).toMatchObject({ id: ids[2], state: 'waiting', attempts: 0, changeTypes: ['Type2'] })
+      expect(third?.receivedAt).toBeInstanceOf(Date)
+    })
+
+    it('says nothing of what it does not have', async () => {
+      const inbox = open()
+      const id = 'cd'.repeat(16)
+      for (const one of [id, 'no id', '', "'; --", '\0'])
+        expect([await inbox.get(one), await inbox.retry(one), await inbox.discard(one)]).toEqual([
+          undefined,
+          false,
+          false,
+        ])
+      expect(await inbox.stats()).toEqual({ waiting: 0, active: 0, done: 0, dead: 0, maxPending: 100_000 })
+      expect(await inbox.list()).toEqual({ entries: [] })
+      expect(await inbox.purge({ state: 'dead' })).toBe(0)
+    })
+
+    it('what is done for its retention, and then takes the delivery anew', async () => {
+      const inbox = open({ retention: 300 })
+      const receiver = createReceiver({ signatureKey: KEY, inbox })
+      const payload = uniquePayload()
+      expect((await deliver(receiver, payload)).status).toBe(202)
+      work(inbox, () => {})
+      await until(async () => (await inbox.stats()).done === 1)
+      expect((await deliver(receiver, payload)).status).toBe(200)
+      await until(async () => (await inbox.stats()).done === 0)
+      expect((await deliver(receiver, payload)).status).toBe(202)
+    })
+
+    it('dead letters longer than what is done', async () => {
+      const inbox = open({ retention: 200, attempts: 1 })
+      await send(inbox, 'Bad')
+      await send(inbox, 'Good')
+      work(inbox, (event) => {
+        if (event.changeType === 'Bad') throw new Error('bad')
+      })
+      await until(async () => (await inbox.stats()).dead === 1)
+      await until(async () => (await inbox.stats()).done === 0)
+      expect((await inbox.stats()).dead).toBe(1)
+      expect(await inbox.purge({ state: 'dead', olderThan: 60_000 })).toBe(0)
+      expect(await inbox.purge({ state: 'dead' })).toBe(1)
+      expect((await inbox.stats()).dead).toBe(0)
+    })
+
+    it.each<[string, (inbox: DurableInbox) => unknown]>([
+      ['a limit of 0', (inbox) => inbox.list({ limit: 0 })],
+      ['a limit of 1001', (inbox) => inbox.list({ limit: 1001 })],
+      ['an unknown state', (inbox) => inbox.list({ state: 'gone' as 'done' })],
+      ['a page that is none', (inbox) => inbox.list({ after: 7 as never })],
+      ['a page that is no place', (inbox) => inbox.list({ after: 'x; --' })],
+      ['a purge of what waits', (inbox) => inbox.purge({ state: 'waiting' as 'done' })],
+      ['a purge of the future', (inbox) => inbox.purge({ state: 'done', olderThan: -1 })],
+      ['no concurrency', async (inbox) => inbox.work({ handle: async () => {} }, { concurrency: 0 })],
+      ['nothing to work with', async (inbox) => inbox.work({} as never)],
+    ])('refuses %s', async (_, call) => {
+      const inbox = open()
+      await expect((async () => call(inbox))()).rejects.toMatchObject({ code: 'config_invalid' })
+    })
+
+    it.each([
+      'maxPending',
+      'attempts',
+      'retryDelay',
+      'maxRetryDelay',
+      'timeout',
+      'lease',
+      'retention',
+      'deadRetention',
+    ])('refuses %s of 0, a half, text', (name) => {
+      for (const value of [0, 1.5, '5', Number.NaN])
+        expect(() => open({ [name]: value })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+    })
+
+    it('nothing after it was closed', async () => {
+      const inbox = open()
+      await inbox.close()
+      await inbox.close()
+      expect((await send(inbox)).status).toBe(503)
+    })
+
+    if (kind.isShared) {
+      it('what was put, beyond its own end', async () => {
+        const first = open()
+        const { id } = await send(first)
+        await first.close()
+        const second = open()
+        expect((await second.get(id))?.state).toBe('waiting')
+        const handled: string[] = []
+        work(second, (_, delivery) => handled.push(delivery.id))
+        await until(() => handled.length > 0)
+        expect(handled).toEqual([id])
+      })
+    }
+  })
+}

@@ -1,0 +1,255 @@
+import { createReceiver, type Delivery, type HandlerContext } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { KEY } from '../../helpers/deliver.ts'
+import { createGate } from '../../helpers/gate.ts'
+import type { InboxEngineKind } from './engine.ts'
+import { until, useEngine } from './fixture.ts'
+
+/** How an inbox runs handlers. */
+export function describeWorking(kind: InboxEngineKind): void {
+  describe('works', () => {
+    const { open, send, work } = useEngine(kind)
+
+    it('hands each delivery to the handlers, decoded, with its attempt', async () => {
+      const seen: [string, Delivery, HandlerContext][] = []
+      const ended: unknown[] = []
+      const inbox = open({
+        observer: { handled: ({ delivery, attempt }) => ended.push([delivery.id, attempt]) },
+      })
+      const { id } = await send(inbox, 'FeaturesDeleted')
+      work(inbox, (event, delivery, context) => seen.push([event.changeType, delivery, context]))
+      await until(() => ended.length > 0)
+      const [changeType, delivery, { attempt, signal }] = seen[0] ?? [
+        '',
+        {} as Delivery,
+        {} as HandlerContext,
+      ]
+      expect([changeType, delivery.id, delivery.changeTypes]).toEqual([
+        'FeaturesDeleted',
+        id,
+        ['FeaturesDeleted'],
+      ])
+      expect([attempt, signal.aborted]).toEqual([1, false])
+      expect(ended).toEqual([[id, 1]])
+      expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1, endedAt: expect.any(Date) })
+    })
+
+    it('takes up what comes while it is at work', async () => {
+      const inbox = open()
+      const handled: string[] = []
+      work(inbox, (_, { id }) => handled.push(id))
+      const ids = []
+      for (let i = 0; i < 20; i++) ids.push((await send(inbox)).id)
+      await until(() => handled.length >= 20)
+      expect(handled.sort()).toEqual(ids.sort())
+    })
+
+    it('tries again what failed, each time later, and keeps the error', async () => {
+      const failures: [number, unknown][] = []
+      const inbox = open({ observer: { failed: ({ attempt, error }) => failures.push([attempt, error]) } })
+      const { id } = await send(inbox)
+      const attempts: number[] = []
+      work(inbox, (_, __, { attempt }) => {
+        attempts.push(attempt)
+        if (attempt < 3) throw new TypeError(`no database ${attempt}`)
+      })
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect(attempts).toEqual([1, 2, 3])
+      expect(failures.map(([attempt]) => attempt)).toEqual([1, 2])
+      expect(failures[0]?.[1]).toMatchObject({ errors: [{ message: 'no database 1' }] })
+      expect(await inbox.get(id)).toMatchObject({ attempts: 3 })
+    })
+
+    it('says when the next attempt is due, and what the last one failed with', async () => {
+      const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000 })
+      const { id } = await send(inbox)
+      work(inbox, () => {
+        throw new RangeError('caf\u00e9 \0 \ud800 is down')
+      })
+      await until(async () => (await inbox.get(id))?.error !== undefined)
+      await until(async () => (await inbox.get(id))?.state === 'waiting')
+      const entry = await inbox.get(id)
+      expect(entry?.error).toContain('RangeError: caf\u00e9')
+      expect((entry?.dueAt?.getTime() ?? 0) - Date.now()).toBeGreaterThan(200_000)
+      expect((await inbox.stats()).oldest).toEqual(entry?.receivedAt)
+    })
+
+    it('makes a dead letter of what fails for the last time; it can be tried again or discarded', async () => {
+      const dead: number[] = []
+      const inbox = open({
+        attempts: 2,
+        observer: { failed() {}, dead: ({ attempt }) => dead.push(attempt) },
+      })
+      const { id } = await send(inbox)
+      let isGood = false
+      const attempts: number[] = []
+      work(inbox, (_, __, { attempt }) => {
+        attempts.push(attempt)
+        if (!isGood) throw new Error('x'.repeat(5_000))
+      })
+      await until(async () => (await inbox.get(id))?.state === 'dead')
+      expect([attempts, dead]).toEqual([[1, 2], [2]])
+      const letter = await inbox.get(id)
+      expect(letter).toMatchObject({ attempts: 2, endedAt: expect.any(Date) })
+      expect(letter?.error).toContain('Error: xxx')
+      expect(letter?.error?.length).toBeLessThanOrEqual(2_000)
+      expect((await inbox.list({ state: 'dead' })).entries.map((entry) => entry.id)).toEqual([id])
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 0, dead: 1 })
+
+      expect(await inbox.retry(id)).toBe(true)
+      await until(() => dead.length === 2)
+      await until(async () => (await inbox.get(id))?.state === 'dead')
+      expect(attempts).toEqual([1, 2, 1, 2])
+
+      isGood = true
+      expect(await inbox.retry(id)).toBe(true)
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect([await inbox.retry(id), await inbox.discard(id)]).toEqual([false, false])
+    })
+
+    it('discards a dead letter and what waits, not what is at work', async () => {
+      const inbox = open({ attempts: 1 })
+      const bad = await send(inbox, 'Bad')
+      const { gate, release } = createGate()
+      const workers = work(
+        inbox,
+        (event) => {
+          if (event.changeType === 'Bad') throw new Error('bad')
+          return gate
+        },
+        { concurrency: 1 },
+      )
+      await until(async () => (await inbox.get(bad.id))?.state === 'dead')
+      const busy = await send(inbox, 'Slow')
+      await until(async () => (await inbox.get(busy.id))?.state === 'active')
+      const waiting = await send(inbox, 'Slow')
+      expect([await inbox.discard(busy.id), await inbox.retry(busy.id)]).toEqual([false, false])
+      expect([await inbox.discard(bad.id), await inbox.discard(waiting.id)]).toEqual([true, true])
+      expect([await inbox.get(bad.id), await inbox.get(waiting.id)]).toEqual([undefined, undefined])
+      release()
+      await workers.close()
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 1, dead: 0 })
+    })
+
+    it('retries at once what would be due later', async () => {
+      const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000 })
+      const { id } = await send(inbox)
+      work(inbox, (_, __, { attempt }) => {
+        if (attempt === 1) throw new Error('once')
+      })
+      await until(
+        async () => (await inbox.get(id))?.state === 'waiting' && (await inbox.get(id))?.attempts === 1,
+      )
+      expect(await inbox.retry(id)).toBe(true)
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect((await inbox.get(id))?.attempts).toBe(2)
+    })
+
+    it('ends an attempt at its time-out, through the signal, also where nobody heeds it', async () => {
+      const inbox = open({ timeout: 200, attempts: 1 })
+      const { gate, release } = createGate()
+      const reasons: unknown[] = []
+      const deaf = await send(inbox, 'Deaf')
+      const heeding = await send(inbox, 'Heeding')
+      work(
+        inbox,
+        async (event, _, { signal }) => {
+          if (event.changeType === 'Deaf') return gate
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        },
+        { concurrency: 1 },
+      )
+      await until(async () => (await inbox.stats()).dead === 2)
+      for (const { id } of [deaf, heeding]) reasons.push((await inbox.get(id))?.error)
+      for (const reason of reasons) expect(reason).toContain('TimeoutError')
+      release()
+    })
+
+    it('no more at a time than it is told to', async () => {
+      const inbox = open()
+      for (let i = 0; i < 12; i++) await send(inbox)
+      let atWork = 0
+      let most = 0
+      work(
+        inbox,
+        async () => {
+          most = Math.max(most, ++atWork)
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          atWork--
+        },
+        { concurrency: 3 },
+      )
+      await until(async () => (await inbox.stats()).done === 12)
+      expect(most).toBe(3)
+    })
+
+    it('ends what is at work before it closes, and takes no more', async () => {
+      const inbox = open()
+      const { gate, release } = createGate()
+      const handled: string[] = []
+      const first = await send(inbox)
+      const workers = work(
+        inbox,
+        async (_, { id }) => {
+          await gate
+          handled.push(id)
+        },
+        { concurrency: 1 },
+      )
+      await until(async () => (await inbox.get(first.id))?.state === 'active')
+      const second = await send(inbox)
+      const closing = workers.close()
+      let isClosed = false
+      void closing.then(() => {
+        isClosed = true
+      })
+      expect((await inbox.get(first.id))?.state).toBe('active')
+      expect(isClosed).toBe(false)
+      release()
+      await closing
+      expect(handled).toEqual([first.id])
+      expect([(await inbox.get(first.id))?.state, (await inbox.get(second.id))?.state]).toEqual([
+        'done',
+        'waiting',
+      ])
+    })
+
+    it('keeps a delivery whose handler takes longer than the lease', { timeout: 90_000 }, async () => {
+      const lease = kind.leastLease
+      const inbox = open({ lease, timeout: 20 * lease })
+      const { id } = await send(inbox)
+      const attempts: number[] = []
+      const handler = async (_: unknown, __: unknown, { attempt }: HandlerContext) => {
+        attempts.push(attempt)
+        await new Promise((resolve) => setTimeout(resolve, 2.5 * lease))
+      }
+      work(inbox, handler)
+      if (kind.isShared) work(open({ lease, timeout: 20 * lease }), handler)
+      await until(async () => (await inbox.get(id))?.state === 'done', 80_000)
+      expect(attempts).toEqual([1])
+    })
+
+    it('does not lose what cannot be decoded any more', async () => {
+      const inbox = open({ attempts: 1 })
+      await send(inbox)
+      inbox.work(createReceiver({ signatureKey: KEY })) // no handlers: a mistake of the program
+      await until(async () => (await inbox.stats()).dead === 1)
+      const [entry] = (await inbox.list({ state: 'dead' })).entries
+      expect(entry?.error).toContain('handle() needs handlers')
+    })
+
+    if (kind.isShared) {
+      it('shares the work with another process, each delivery once', async () => {
+        const [first, second] = [open(), open()]
+        const handled: string[] = []
+        for (const inbox of [first, second]) work(inbox, (_, { id }) => handled.push(id), { concurrency: 8 })
+        const ids: string[] = []
+        await Promise.all(
+          Array.from({ length: 60 }, async (_, i) => ids.push((await send(i % 2 ? first : second)).id)),
+        )
+        await until(async () => (await first.stats()).done === 60)
+        expect(handled.sort()).toEqual(ids.sort())
+      })
+    }
+  })
+}
