@@ -33,43 +33,49 @@ export function createDuplicates(
 ): ClosableDuplicateStore {
   readNumber('lease', lease, 1_000, 2 ** 31 - 1)
   readNumber('retention', retention, 1)
-  const owner = crypto.randomUUID()
-  const claims = new Set<string>()
-  /** What is done, but could not be written down: else a retry would be handled again when the claim has lapsed. */
-  const unwritten = new Set<string>()
+  // Not made here: a worker has no random numbers before its first request.
+  let owner: string | undefined
+  /** Claims of this process, the ones that are done but not yet written down among them. */
+  const claims = new Map<string, 'at work' | 'done'>()
   let timer: ReturnType<typeof setInterval> | undefined
 
   async function beat(): Promise<void> {
     try {
-      if (claims.size > 0) await table.renew([...claims], owner, lease)
-      for (const id of unwritten) await write(id)
+      await table.renew([...claims.keys()], String(owner), lease)
+      for (const [id, state] of claims) if (state === 'done') await writeDone(id)
     } catch {} // the next beat tries again
-    if (claims.size + unwritten.size > 0) return
+  }
+
+  async function writeDone(id: string): Promise<void> {
+    await table.done(id, retention)
+    forget(id)
+  }
+
+  function forget(id: string): void {
+    claims.delete(id)
+    if (claims.size > 0) return
     clearInterval(timer)
     timer = undefined
   }
 
-  async function write(id: string): Promise<void> {
-    unwritten.add(id)
-    await table.done(id, retention)
-    unwritten.delete(id)
-    claims.delete(id)
-  }
-
   return {
     async claim(id) {
-      if (unwritten.has(id)) return 'done'
+      if (claims.get(id) === 'done') return 'done'
+      owner ??= crypto.randomUUID()
       const claim = await table.claim(id, owner, lease)
-      if (claim === 'claimed') {
-        claims.add(id)
-        timer ??= setInterval(beat, lease / 3)
-      }
+      if (claim !== 'claimed') return claim
+      claims.set(id, 'at work')
+      timer ??= setInterval(beat, lease / 3)
       return claim
     },
-    done: write,
+    async done(id) {
+      // Where it cannot be written down now, the claim is kept until it can: else a retry would be handled again.
+      claims.set(id, 'done')
+      await writeDone(id)
+    },
     async release(id) {
-      claims.delete(id)
-      await table.release(id, owner)
+      forget(id)
+      await table.release(id, String(owner))
     },
     async close() {
       clearInterval(timer)

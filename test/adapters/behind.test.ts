@@ -6,6 +6,7 @@ import express from 'express'
 import express4 from 'express4'
 import { createReceiver, type Delivery } from 'geohook'
 import { webhook } from 'geohook/express'
+import { createMemoryDuplicates } from 'geohook/inbox'
 import { webhook as koaWebhook } from 'geohook/koa'
 import { webhook as nodeWebhook } from 'geohook/node'
 import { createPayload, createSigner } from 'geohook/testing'
@@ -14,7 +15,6 @@ import bodyParser from 'koa-bodyparser'
 import polka from 'polka'
 import supertest from 'supertest'
 import { describe, expect, it } from 'vitest'
-import { memory } from '../helpers/duplicates.ts'
 import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
@@ -140,7 +140,9 @@ it('in Koa a sender that has gone does not undo what the next one does', async (
   const { observer, told } = recorder
   const { gate, release } = createGate()
   let runs = 0
-  const app = quiet(new Koa()).use(koaWebhook({ signatureKey, observer, duplicates: memory() }))
+  const app = quiet(new Koa()).use(
+    koaWebhook({ signatureKey, observer, duplicates: createMemoryDuplicates() }),
+  )
   app.use(async (ctx) => {
     runs++
     await gate

@@ -1,5 +1,6 @@
 import { createReceiver, type Delivery, type Inbox } from 'geohook'
 import { webhook } from 'geohook/h3'
+import { createMemoryDuplicates } from 'geohook/inbox'
 import { createPayload, createSigner } from 'geohook/testing'
 import {
   type EventHandler,
@@ -12,7 +13,6 @@ import {
   readBody,
 } from 'h3'
 import { describe, expect, it } from 'vitest'
-import { memory } from '../helpers/duplicates.ts'
 import { type Answer, send } from '../helpers/http.ts'
 import { listenH3 } from '../helpers/mounts/web.ts'
 import { createRecorder } from '../helpers/recorder.ts'
@@ -263,7 +263,7 @@ describe("an answer through Node's own response", () => {
   })
 
   it('that is broken leaves the delivery to the next attempt', async () => {
-    const duplicates = memory()
+    const duplicates = createMemoryDuplicates()
     const statuses = [503, 200]
     const app = create().post(
       '/hook',

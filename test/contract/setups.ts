@@ -1,5 +1,5 @@
 import { arcgis, createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
-import { memory } from '../helpers/duplicates.ts'
+import { createMemoryDuplicates } from 'geohook/inbox'
 import { createLog, type Log, toSeenDelivery } from './log.ts'
 
 /** The key of every receiver of the contract. */
@@ -53,13 +53,13 @@ const SETUPS = {
   }),
   failing: () => ({ handle: broken }),
   waiting: () => ({ handle: (log) => log.released() }),
-  once: () => ({ options: { duplicates: memory() } }),
-  onceWaiting: () => ({ options: { duplicates: memory() }, handle: (log) => log.released() }),
+  once: () => ({ options: { duplicates: createMemoryDuplicates() } }),
+  onceWaiting: () => ({ options: { duplicates: createMemoryDuplicates() }, handle: (log) => log.released() }),
   onceFailing: (log) => ({
-    options: { duplicates: memory() },
+    options: { duplicates: createMemoryDuplicates() },
     handle: () => log.deliveries.length === 1 && broken(),
   }),
-  noStore: () => ({ options: { duplicates: { ...memory(), claim: async () => broken() } } }),
+  noStore: () => ({ options: { duplicates: { ...createMemoryDuplicates(), claim: async () => broken() } } }),
   inbox: (log) => ({
     options: { inbox: { put: async (delivery) => log.add({ delivery: toSeenDelivery(delivery) }) } },
   }),

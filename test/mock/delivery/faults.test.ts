@@ -1,6 +1,6 @@
+import { createMemoryDuplicates } from 'geohook/inbox'
 import type { FaultName, FaultSeed } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { memory } from '../../helpers/duplicates.ts'
 import type { Recorder } from '../../helpers/recorder.ts'
 import { aim, type Form, forms } from './aim.ts'
 import { CREATED, createAt, statusesOf } from './support.ts'
@@ -66,7 +66,7 @@ const OUTCOMES: [FaultSeed, Outcome, { [form in Form]?: Outcome }?][] = [
 describe.each(forms)('what our receiver makes of every fault: %s', (form) => {
   it.each(OUTCOMES)('$fault', async (fault, outcome, exceptions) => {
     const { statuses, lines, handlers } = exceptions?.[form] ?? outcome
-    const { service, recorder, handled } = await aim(form, { duplicates: memory() })
+    const { service, recorder, handled } = await aim(form, { duplicates: createMemoryDuplicates() })
     service.faults.add({ ...fault, times: 1 })
     const attempts = await service.trigger(CREATED)
     expect(statusesOf(attempts)).toEqual(statuses)
@@ -85,7 +85,7 @@ describe.each(forms)('what our receiver makes of every fault: %s', (form) => {
 describe.each(forms)('one delivery sent twice: %s', (form) => {
   it('two_at_once: one runs, the other is told 409 and when to come again', async () => {
     const handle = (recorder: Recorder) => recorder.told('duplicate delivery_in_progress') // the handler is at work until the other is refused
-    const { service, recorder, handled } = await aim(form, { handle, duplicates: memory() })
+    const { service, recorder, handled } = await aim(form, { handle, duplicates: createMemoryDuplicates() })
     service.faults.add({ fault: 'two_at_once', times: 1 })
     const attempts = await service.trigger(CREATED)
     expect(statusesOf(attempts).sort()).toEqual([200, 409])
@@ -118,7 +118,7 @@ describe.each(forms)('one delivery sent twice: %s', (form) => {
     const handle = (): void => {
       if (handled.length < 2) throw new Error('not now')
     }
-    const { service, handled, recorder } = await aim(form, { handle, duplicates: memory() })
+    const { service, handled, recorder } = await aim(form, { handle, duplicates: createMemoryDuplicates() })
     service.faults.add({ fault: 'duplicate' })
     expect(statusesOf(await service.trigger(CREATED))).toEqual([500, 200, 200])
     expect(recorder.lines.filter((line) => line !== 'accepted')).toEqual([
