@@ -23,6 +23,7 @@ export interface MemoryInboxOptions extends InboxOptions {
  * const inbox = createMemoryInbox()
  * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox }).on('*', (event) => console.log(event))
  * inbox.work(receiver)
+ * await inbox.close() // at the end of a test: when what is at work has ended
  * ```
  */
 export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {

@@ -1,0 +1,184 @@
+import { createReceiver, type HandlerContext } from 'geohook'
+import { createMemoryDuplicates, createMemoryInbox, type MemoryInboxOptions } from 'geohook/inbox'
+import { describe, expect, it } from 'vitest'
+import { uniquePayload, until } from '../contract/inbox/fixture.ts'
+import { deliver, KEY } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
+
+const quiet = { failed() {}, dead() {}, trouble() {} }
+
+/** An inbox on a clock that is set by hand, with one delivery in it. */
+async function createInbox(options: MemoryInboxOptions = {}) {
+  const time = { now: 1_800_000_000_000 }
+  const inbox = createMemoryInbox({ observer: quiet, clock: () => time.now, ...options })
+  const receiver = createReceiver({ signatureKey: KEY, inbox })
+  expect((await deliver(receiver, uniquePayload())).status).toBe(202)
+  const [entry] = (await inbox.list()).entries
+  return { inbox, time, id: entry?.id ?? '' }
+}
+
+describe('the workers of an inbox of our own', () => {
+  it('wait twice as long each time, by chance up to a half shorter, and never longer than the longest', async () => {
+    const { inbox, time, id } = await createInbox({ retryDelay: 1_000, maxRetryDelay: 6_000, attempts: 6 })
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
+      throw new Error('down')
+    })
+    inbox.work(receiver)
+    for (const [attempt, longest] of [1_000, 2_000, 4_000, 6_000, 6_000].entries()) {
+      await until(async () => {
+        const entry = await inbox.get(id)
+        return entry?.state === 'waiting' && entry.attempts === attempt + 1
+      })
+      const wait = Number((await inbox.get(id))?.dueAt) - time.now
+      expect(wait).toBeGreaterThanOrEqual(longest / 2)
+      expect(wait).toBeLessThanOrEqual(longest)
+      await inbox.retry(id)
+    }
+    await until(async () => (await inbox.get(id))?.state === 'dead')
+    await inbox.close()
+  })
+
+  it('do not begin again what is still at work here when its lease has run out', async () => {
+    const { inbox, time, id } = await createInbox({ lease: 10_000_000 }) // so that no heartbeat comes between
+    const { gate, release } = createGate()
+    const attempts: number[] = []
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, __, context: HandlerContext) => {
+      attempts.push(context.attempt)
+      return gate
+    })
+    inbox.work(receiver)
+    await until(() => attempts.length === 1)
+    time.now += 20_000_000
+    await until(async () => (await inbox.get(id))?.attempts === 2) // it was taken once more
+    release()
+    await until(async () => (await inbox.get(id))?.state === 'done')
+    expect(attempts).toEqual([1])
+    await inbox.close()
+  })
+
+  it('make a dead letter of what was taken again and again and never ended', async () => {
+    const { inbox, time, id } = await createInbox({ lease: 1_000, attempts: 2 })
+    const { gate, release } = createGate()
+    let runs = 0
+    const hanging = createReceiver({ signatureKey: KEY }).on('*', () => {
+      runs++
+      return gate
+    })
+    inbox.work(hanging)
+    await until(() => runs === 1)
+    // Another process that takes it over, twice, once more than it may be tried.
+    inbox.work(hanging)
+    time.now += 10_000
+    await until(async () => {
+      time.now += 10_000
+      return (await inbox.get(id))?.state === 'dead'
+    })
+    expect((await inbox.get(id))?.error).toContain('its process ended during the last attempt')
+    release()
+    await inbox.close()
+  })
+
+  it('share the deliveries where there are several', async () => {
+    const { inbox } = await createInbox()
+    const sender = createReceiver({ signatureKey: KEY, inbox })
+    const handled: string[] = []
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, { id }) => handled.push(id))
+    inbox.work(receiver)
+    inbox.work(receiver)
+    for (let i = 0; i < 20; i++) await deliver(sender, uniquePayload())
+    await until(() => handled.length >= 21)
+    expect(new Set(handled).size).toBe(21)
+    await inbox.close()
+  })
+})
+
+it('an observer that fails changes nothing', async () => {
+  const fail = () => {
+    throw new Error('observer')
+  }
+  const { inbox, id } = await createInbox({
+    observer: { handled: fail, failed: async () => fail(), dead: fail },
+  })
+  let runs = 0
+  inbox.work(
+    createReceiver({ signatureKey: KEY }).on('*', () => {
+      if (++runs === 1) throw new Error('once')
+    }),
+  )
+  await until(async () => runs === 1 && (await inbox.get(id))?.state === 'waiting')
+  await inbox.retry(id)
+  await until(async () => (await inbox.get(id))?.state === 'done')
+  await inbox.close()
+})
+
+it('without an observer, failures become process warnings', async () => {
+  const warnings: string[] = []
+  const listen = (warning: Error) => warnings.push(warning.message)
+  process.on('warning', listen)
+  const inbox = createMemoryInbox({ attempts: 1 })
+  await deliver(createReceiver({ signatureKey: KEY, inbox }), uniquePayload())
+  inbox.work(
+    createReceiver({ signatureKey: KEY }).on('*', () => {
+      throw new Error('no database')
+    }),
+  )
+  await until(() => warnings.length > 0)
+  process.off('warning', listen)
+  expect(warnings).toEqual(['Handler failed: Error: no database.'])
+  await inbox.close()
+})
+
+describe('duplicates in memory', () => {
+  const ids = Array.from({ length: 4 }, (_, index) => `${index}`.repeat(32)) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+
+  it('forget the oldest that is done when there is no more room', async () => {
+    const store = createMemoryDuplicates({ maxEntries: 2 })
+    for (const id of ids.slice(0, 3)) {
+      expect(await store.claim(id)).toBe('claimed')
+      await store.done(id)
+    }
+    expect(await store.claim(ids[2])).toBe('done')
+    expect(await store.claim(ids[1])).toBe('done')
+    expect(await store.claim(ids[0])).toBe('claimed')
+    await store.close()
+  })
+
+  it('forget nothing that is at work: 503', async () => {
+    const duplicates = createMemoryDuplicates({ maxEntries: 2 })
+    const { gate, release } = createGate()
+    let runs = 0
+    const receiver = createReceiver({ signatureKey: KEY, duplicates, observer: quiet }).on('*', () => {
+      runs++
+      return gate
+    })
+    const atWork = [deliver(receiver, uniquePayload()), deliver(receiver, uniquePayload())]
+    await until(() => runs === 2)
+    const third = await deliver(receiver, uniquePayload())
+    expect([third.status, third.headers.get('retry-after'), third.body.code]).toEqual([
+      503,
+      '5',
+      'inbox_unavailable',
+    ])
+    release()
+    expect((await Promise.all(atWork)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await deliver(receiver, uniquePayload())).status).toBe(200)
+    await duplicates.close()
+  })
+
+  it('forget in time, by the clock that they are given', async () => {
+    let now = 0
+    const store = createMemoryDuplicates({ clock: () => now, lease: 1_000, retention: 5_000 })
+    await store.claim(ids[0])
+    await store.done(ids[0])
+    now = 4_999
+    expect(await store.claim(ids[0])).toBe('done')
+    now = 5_000
+    expect(await store.claim(ids[0])).toBe('claimed')
+    await store.close()
+  })
+})
