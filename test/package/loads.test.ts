@@ -16,7 +16,7 @@ const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs', 'fastq']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
 /** The entries for Node alone. All others run in workers too, so nothing but #hmac takes anything from Node. */
-const FOR_NODE = ['node', 'express', 'fastify', 'koa', 'mock']
+const FOR_NODE = ['node', 'express', 'fastify', 'koa', 'sqlite', 'mock']
 
 const isReceiver = (name: string): boolean => name === 'index' || name === 'otel' || ADAPTERS.includes(name)
 

@@ -1,0 +1,50 @@
+/** "gehk", in the header of the file: what it is, for us and for file(1). */
+export const APPLICATION_ID = 0x6765686b
+
+/** Goes up with every change of the tables. */
+export const SCHEMA_VERSION = 1
+
+/**
+ * `at` is when a delivery is due, or when its lease runs out, or when it ended. The bytes are in a table of their own,
+ * so that a change of state does not write them again. `total` is kept by triggers: nobody has to count the rows.
+ * A claim without an owner is one that is done.
+ */
+export const SCHEMA: string = `
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    owner TEXT,
+    error TEXT,
+    received_at INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    change_types TEXT NOT NULL
+  );
+  CREATE INDEX delivery_listed ON delivery (state);
+  CREATE INDEX delivery_due ON delivery (at) WHERE state IN ('waiting', 'active');
+  CREATE INDEX delivery_ended ON delivery (state, at) WHERE state IN ('done', 'dead');
+
+  CREATE TABLE content (seq INTEGER PRIMARY KEY, head TEXT NOT NULL, body BLOB NOT NULL);
+
+  CREATE TABLE total (state TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+  INSERT INTO total VALUES ('waiting', 0), ('active', 0), ('done', 0), ('dead', 0);
+  CREATE TRIGGER delivery_added AFTER INSERT ON delivery BEGIN
+    UPDATE total SET number = number + 1 WHERE state = new.state;
+  END;
+  CREATE TRIGGER delivery_moved AFTER UPDATE OF state ON delivery WHEN new.state <> old.state BEGIN
+    UPDATE total SET number = number - 1 WHERE state = old.state;
+    UPDATE total SET number = number + 1 WHERE state = new.state;
+  END;
+  CREATE TRIGGER delivery_removed AFTER DELETE ON delivery BEGIN
+    UPDATE total SET number = number - 1 WHERE state = old.state;
+    DELETE FROM content WHERE seq = old.seq;
+  END;
+
+  CREATE TABLE claim (id TEXT PRIMARY KEY, owner TEXT, until INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE INDEX claim_until ON claim (until);
+
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${SCHEMA_VERSION};
+`

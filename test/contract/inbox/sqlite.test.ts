@@ -1,0 +1,25 @@
+import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
+import { createFolder } from '../../helpers/folder.ts'
+import { describeDuplicates } from './duplicates.ts'
+import { describeInbox } from './inboxes.ts'
+
+describeInbox({
+  name: 'SQLite',
+  async create() {
+    const { fileIn, remove } = createFolder()
+    const path = fileIn('inbox.db')
+    return { open: (options) => createSqliteInbox({ path, ...options }), remove }
+  },
+  leastLease: 1_000,
+  isShared: true,
+})
+
+describeDuplicates({
+  name: 'SQLite',
+  async create() {
+    const { fileIn, remove } = createFolder()
+    const path = fileIn('duplicates.db')
+    return { open: (options) => createSqliteDuplicates({ path, ...options }), remove }
+  },
+  isShared: true,
+})
