@@ -1,0 +1,32 @@
+import { createRequire } from 'node:module'
+import { root } from '../package/entries.ts'
+import { type Started, startNode } from './process.ts'
+
+/** What this Node has for SQLite, as code: also for programs that a test starts. */
+const CLASS = "process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? require('better-sqlite3')"
+
+interface Opened {
+  exec(sql: string): void
+  prepare(sql: string): { get(): unknown }
+  close(): void
+}
+
+/** The class behind an open database, whichever the driver is. */
+export const SqliteDatabase: new (path: string) => Opened = new Function('require', `return ${CLASS}`)(
+  createRequire(import.meta.url),
+)
+
+/** Opens a database as another program would. */
+export const openDatabase = (path: string): Opened => new SqliteDatabase(path)
+
+/** A process of its own that holds the lock of a database until it is stopped. */
+export async function lock(path: string): Promise<Started> {
+  const program = `
+    const db = new (${CLASS})(process.argv[1])
+    db.exec('BEGIN IMMEDIATE')
+    console.log('locked')
+    setInterval(() => {}, 1000)`
+  const started = startNode(['--input-type=commonjs', '--eval', program, path], {}, { cwd: root })
+  await started.printed(/locked/)
+  return started
+}
