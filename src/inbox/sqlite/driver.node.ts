@@ -73,11 +73,19 @@ function toDatabase(driver: Driver): Database {
 /** Another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => isResult(error, 5, 'SQLITE_BUSY')
 
-/** The store is to blame, not what it was asked to keep: a value that is too large, or a mistake in the program. */
+/** What SQLite says of values that it cannot take. */
+const OF_VALUES = [
+  [18, 'SQLITE_TOOBIG'],
+  [19, 'SQLITE_CONSTRAINT'],
+  [20, 'SQLITE_MISMATCH'],
+  [25, 'SQLITE_RANGE'],
+] as const
+
+/** The store is to blame, not what it was asked to keep, and not the program. */
 export function isOfStore(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   const isOfSqlite = typeof errcode === 'number' || String(code).startsWith('SQLITE_')
-  return isOfSqlite && !isResult(error, 18, 'SQLITE_TOOBIG')
+  return isOfSqlite && !OF_VALUES.some(([number, name]) => isResult(error, number, name))
 }
 
 /** One driver gives SQLite's number, the other its name; both may be of a special case. */

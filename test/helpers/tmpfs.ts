@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process'
+import { describe, it } from 'vitest'
+import { createFolder } from './folder.ts'
+
+/** A small disk of its own, for a test to fill up or to make read-only. */
+export interface Disk {
+  path: string
+  /** Until it is `rw` again, nothing can be written; `ro` is refused while a file is open. */
+  remount(mode: 'ro' | 'rw'): void
+  remove(): Promise<void>
+}
+
+const run = (program: string, ...args: string[]): void => {
+  execFileSync(program, args, { stdio: 'pipe' })
+}
+
+export function createDisk(megabytes: number): Disk {
+  const { path, remove } = createFolder()
+  run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path)
+  return {
+    path,
+    remount: (mode) => run('mount', '-o', `remount,${mode}`, path),
+    async remove() {
+      run('umount', path)
+      await remove()
+    },
+  }
+}
+
+/** Tests that need such disks. Where this user may not mount them, they fail with `CI=true`, and elsewhere one line says so. */
+export async function describeWithDisks(suite: () => void): Promise<void> {
+  try {
+    await createDisk(1).remove()
+  } catch (cause) {
+    if (process.env.CI === 'true') {
+      it('mounts a tmpfs', () => {
+        throw new Error('tests of a full disk need root, to mount a tmpfs', { cause })
+      })
+      return
+    }
+    process.stderr.write('SKIPPED: no tmpfs can be mounted. Run these tests as root on Linux.\n')
+    describe.skip('with a disk of its own', () => {
+      it('needs root', () => {})
+    })
+    return
+  }
+  suite()
+}
