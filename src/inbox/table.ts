@@ -7,6 +7,8 @@ export interface Claimed {
   delivery: StoredDelivery
   /** Which attempt this is, from 1. One that was taken and never ended counts. */
   attempt: number
+  /** How often it is tried, where the store has kept that with it. Default: as the inbox is told now. */
+  attempts?: number
 }
 
 /** How an attempt ended. */

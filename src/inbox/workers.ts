@@ -25,7 +25,7 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
   /** There may be something to do. */
   wake(): void
 } {
-  const { lease, attempts, timeout, tell } = config
+  const { lease, timeout, tell } = config
   const owner = crypto.randomUUID()
   const atWork = new Map<string, { stop: AbortController; ended: Promise<void> }>()
   let closed = false
@@ -84,7 +84,8 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
     atWork.set(id, { stop, ended })
   }
 
-  async function handle({ delivery, attempt }: Claimed, stop: AbortSignal): Promise<void> {
+  async function handle(claimed: Claimed, stop: AbortSignal): Promise<void> {
+    const { delivery, attempt, attempts = config.attempts } = claimed
     const started = performance.now()
     const seen = () => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {

@@ -71,7 +71,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
         profile: 'service',
         payload: {},
         events: [],
-        changeTypes: ["it's", '__proto__'],
+        changeTypes: ["it's", '__proto__', '\0 \ud800'],
       }
       expect(await inbox.put(delivery)).toBe('stored')
       const item = await inbox.get(delivery.id)
@@ -80,7 +80,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
         state: 'waiting',
         attempts: 0,
         size: 70_000,
-        changeTypes: ["it's", '__proto__'],
+        changeTypes: ["it's", '__proto__', '\0 \ud800'],
         receivedAt: delivery.receivedAt,
       })
       expect(item?.delivery.headers).toEqual(delivery.headers)
