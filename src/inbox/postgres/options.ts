@@ -1,0 +1,32 @@
+import { configInvalid } from '../../errors.ts'
+
+/** Which database, and where in it. */
+export interface PostgresOptions {
+  /** The database: `postgres://user:password@host:port/database`. */
+  connectionString: string
+  /** The schema that everything is in, made when it is missing: letters, digits and `_`, at most 50. Default `'geohook'`. */
+  schema?: string | undefined
+}
+
+/** @throws {WebhookError} `config_invalid`, which does not quote the connection string: it may hold a password */
+export function readPostgresOptions({ connectionString, schema = 'geohook' }: PostgresOptions): {
+  connectionString: string
+  schema: string
+} {
+  if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
+    throw configInvalid('connectionString must be a postgres:// URL')
+  // It becomes a part of statements. PostgreSQL folds an unquoted name to lower case.
+  if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,49}$/i.test(schema))
+    throw configInvalid('schema must be letters, digits and _, at most 50, with no digit in front')
+  return { connectionString, schema: schema.toLowerCase() }
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readQueue(queue = 'inbox'): string {
+  if (typeof queue === 'string' && /^[\w.-]{1,100}$/.test(queue)) return queue
+  throw configInvalid('queue must be letters, digits, _, - and ., at most 100')
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
+}

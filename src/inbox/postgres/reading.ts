@@ -1,0 +1,113 @@
+import type { JobWithMetadata } from 'pg-boss'
+import type { InboxEntry, InboxState } from '../inbox.ts'
+import { type Envelope, fromEnvelope } from '../stored.ts'
+import type { Table } from '../table.ts'
+import type { JobsPlace } from './boss.ts'
+
+/** What the states of pg-boss are to an inbox. One that an operator cancels is tried no more, so it is a dead letter. */
+const STATES: Readonly<Record<InboxState, readonly JobWithMetadata['state'][]>> = {
+  waiting: ['created', 'retry'],
+  active: ['active'],
+  done: ['completed'],
+  dead: ['failed', 'cancelled'],
+}
+
+/** States of pg-boss, for `state::text = any(…)`. */
+export const statesOf = (...states: InboxState[]): string[] => states.flatMap((state) => STATES[state])
+
+/** Whether it can be in there at all: the id of a job is a UUID, which takes any 32 hexadecimal digits. */
+export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
+
+/** One job, without the bytes of its delivery. */
+type Row = Pick<JobWithMetadata, 'state' | 'retryCount' | 'startAfter' | 'completedOn'> & {
+  id: string
+  startedOn: Date | null
+  output: { error?: string; value?: { message?: string } } | null
+  changeTypes: string
+  size: string | number
+  receivedAt: string | number
+}
+
+function toEntry(row: Row): InboxEntry {
+  const { id, state, retryCount, startAfter, startedOn, completedOn, output } = row
+  const ours = (Object.keys(STATES) as InboxState[]).find((one) => STATES[one].includes(state)) ?? 'dead'
+  // What pg-boss itself writes, when a process has ended during an attempt, is in `value`.
+  const error = output?.error ?? output?.value?.message
+  return {
+    id: id.replaceAll('-', ''),
+    state: ours,
+    attempts: startedOn ? retryCount + 1 : 0,
+    changeTypes: JSON.parse(row.changeTypes),
+    size: Number(row.size),
+    receivedAt: new Date(Number(row.receivedAt)),
+    ...(ours === 'waiting' && { dueAt: startAfter }),
+    ...(completedOn && { endedAt: completedOn }),
+    ...(error && { error }),
+  }
+}
+
+/** What pg-boss has no call for is read from its tables. */
+export function readJobs({ connection, schema, queue }: JobsPlace): Pick<Table, 'counts' | 'list' | 'get'> & {
+  has(id: string): Promise<boolean>
+  /** How many wait, at most `most`. Those at work are left out: they are few, and no index has them. */
+  countWaiting(most: number): Promise<number>
+} {
+  const query = async <T>(text: string, ...values: unknown[]): Promise<T[]> =>
+    (await connection.use((boss) => boss.getDb().executeSql(text, [queue, ...values]))).rows
+
+  return {
+    async has(id) {
+      return (await query(`select 1 from ${schema}.job where name = $1 and id = $2`, id)).length > 0
+    },
+
+    async countWaiting(most) {
+      const [row] = await query<{ count: string }>(
+        `select count(*) from (
+          select 1 from ${schema}.job where name = $1 and state < 'active' and not blocked limit $2
+        ) waiting`,
+        most,
+      )
+      return Number(row?.count)
+    },
+
+    async counts() {
+      const rows = await query<{ state: JobWithMetadata['state']; count: string }>(
+        `select state, count(*) from ${schema}.job where name = $1 group by state`,
+      )
+      const counts = { waiting: 0, active: 0, done: 0, dead: 0 }
+      for (const { state, count } of rows)
+        for (const ours of Object.keys(counts) as InboxState[])
+          if (STATES[ours].includes(state)) counts[ours] += Number(count)
+      const [oldest] = await query<{ receivedAt: string }>(
+        `select data->>'receivedAt' as "receivedAt" from ${schema}.job
+        where name = $1 and state < 'active' order by created_on limit 1`,
+      )
+      return { ...counts, ...(oldest && { oldest: new Date(Number(oldest.receivedAt)) }) }
+    },
+
+    async list({ state, limit, offset }) {
+      const states = state ? statesOf(state) : statesOf('waiting', 'active', 'done', 'dead')
+      const rows = await query<Row>(
+        `select id, state, retry_count as "retryCount", start_after as "startAfter", started_on as "startedOn",
+          completed_on as "completedOn", output, data->>'changeTypes' as "changeTypes",
+          data->>'size' as size, data->>'receivedAt' as "receivedAt"
+        from (
+          select * from ${schema}.job where name = $1 and state::text = any($2)
+          order by created_on, id limit $3 offset $4
+        ) page order by created_on, id`,
+        states,
+        limit + 1,
+        offset,
+      )
+      return rows.map(toEntry)
+    },
+
+    async get(id) {
+      const [job] = await connection.use((boss) => boss.findJobs<Envelope>(queue, { id }))
+      if (!job) return undefined
+      const { changeTypes, size, receivedAt } = job.data
+      const row = { ...job, changeTypes, size, receivedAt } as unknown as Row
+      return { ...toEntry(row), delivery: fromEnvelope(job.data) }
+    },
+  }
+}
