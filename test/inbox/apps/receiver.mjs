@@ -1,0 +1,30 @@
+// A receiver in a process of its own: node receiver.mjs <store> <inbox|duplicates> <file>. It writes a line into the
+// file for each run of its handler, and prints its port. A delivery whose body has "stay" is never done by it.
+import { appendFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { openStore } from './stores.mjs'
+
+const [store, mode, file] = process.argv.slice(2)
+const { openInbox, openDuplicates } = await openStore(store, { lease: 10_000 })
+const signatureKey = process.env.SIGNATURE_KEY
+
+async function handle(event, { id }, { attempt }) {
+  appendFileSync(file, `${id} ${attempt} ${process.pid}\n`)
+  if (event.changeType === 'Stay' && attempt === 1) await new Promise(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+let receiver
+let inbox
+if (mode === 'inbox') {
+  inbox = openInbox()
+  receiver = createReceiver({ signatureKey, inbox }).on('*', handle)
+  inbox.work(receiver)
+} else {
+  receiver = createReceiver({ signatureKey, duplicates: openDuplicates() }).on('*', handle)
+}
+const server = createServer(webhook(receiver)).listen(0, '127.0.0.1', () => {
+  process.stdout.write(`port ${server.address().port}\n`)
+})
