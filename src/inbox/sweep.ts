@@ -9,7 +9,7 @@ const AT_ONCE = 1_000
 
 /** Removes what has been kept long enough, again and again. */
 export function startSweeping(
-  table: Table,
+  table: Pick<Table, 'purge'>,
   config: InboxConfig,
   clock: () => number,
 ): { close(): Promise<void> } {

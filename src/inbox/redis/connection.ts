@@ -1,0 +1,93 @@
+import type { Redis } from 'ioredis'
+import { loadIoredis } from './packages.ts'
+
+/** Milliseconds until Redis counts as unreachable: a sender waits for the answer. */
+const PATIENCE = 3_000
+
+/** Milliseconds until a connection to the same server is tried again, at most. */
+const RECONNECT = 500
+
+/** A connection that is opened at its first use, fails fast, and comes back by itself. */
+export interface Connection<Opened> {
+  /**
+   * Does something over the connection.
+   *
+   * @throws where Redis cannot be reached, or refuses; without the command, which may hold a password or a body
+   */
+  run<Result>(work: (opened: Opened) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+/** What a connection needs. */
+export interface ConnectionOptions<Opened> {
+  url: string
+  /** What has to be done with a connection before its first use. */
+  open(client: Redis): Promise<Opened>
+  /** Is told what happens to the connection while nobody uses it. */
+  onError(error: Error): void
+}
+
+export function createConnection<Opened>(options: ConnectionOptions<Opened>): Connection<Opened> {
+  const { url, open, onError } = options
+  let opening: Promise<{ client: Redis; opened: Opened }> | undefined
+  let closed = false
+
+  async function connect(): Promise<{ client: Redis; opened: Opened }> {
+    const { Redis } = await loadIoredis()
+    const client = new Redis(url, {
+      lazyConnect: true,
+      connectTimeout: PATIENCE,
+      commandTimeout: PATIENCE,
+      // One that says nothing is given up, so that a dead route does not last as long as TCP would have it.
+      socketTimeout: PATIENCE,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      retryStrategy: (times) => Math.min(times * 50, RECONNECT),
+    })
+    client.on('error', (error) => onError(toPlain(error)))
+    try {
+      await client.connect()
+      return { client, opened: await open(client) }
+    } catch (error) {
+      client.disconnect()
+      throw error
+    }
+  }
+
+  /** What could not be opened is opened anew the next time. */
+  function use(): Promise<{ client: Redis; opened: Opened }> {
+    opening ??= connect().catch((error) => {
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+
+  return {
+    async run(work) {
+      if (closed) throw new Error('it is closed')
+      try {
+        const { client, opened } = await use()
+        if (client.status !== 'ready') throw new Error('Redis cannot be reached')
+        return await work(opened)
+      } catch (error) {
+        throw toPlain(error)
+      }
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      const { client } = (await opening?.catch(() => undefined)) ?? {}
+      await client?.quit().catch(() => client.disconnect())
+    },
+  }
+}
+
+/** An error without the command that it came from: an observer may print it with all that it holds. */
+export function toPlain(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error('Redis failed', { cause: error })
+  if (!('command' in error || 'previousErrors' in error)) return error
+  const plain = new Error(error.message)
+  plain.name = error.name
+  return plain
+}

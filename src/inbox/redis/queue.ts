@@ -1,0 +1,60 @@
+import type { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { InboxState } from '../inbox.ts'
+import type { Envelope } from '../stored.ts'
+import { lookAtDurability } from './durability.ts'
+import { type DeliveryJob, JOB_TYPES, toJobId, toState } from './jobs.ts'
+import { loadBullmq } from './packages.ts'
+
+/** BullMQ's queue, and the connection beneath it. */
+export interface OpenedQueue {
+  queue: Queue<Envelope>
+  client: Redis
+  /** Whether the server answers INFO. */
+  saysInfo: boolean
+}
+
+export async function openQueue(client: Redis, name: string, prefix: string): Promise<OpenedQueue> {
+  const { Queue } = await loadBullmq()
+  const saysInfo = await lookAtDurability(client)
+  const queue = new Queue<Envelope>(name, { connection: client, prefix, skipVersionCheck: !saysInfo })
+  queue.on('error', () => {}) // the connection tells it
+  await queue.waitUntilReady()
+  return { queue, client, saysInfo }
+}
+
+export async function countJobs(queue: Queue<Envelope>): Promise<Record<InboxState, number>> {
+  const result = { waiting: 0, active: 0, done: 0, dead: 0 }
+  const counts = await queue.getJobCounts(...Object.values(JOB_TYPES).flat())
+  for (const [type, count] of Object.entries(counts)) result[toState(type) ?? 'waiting'] += count
+  return result
+}
+
+/** A job, and where it is. */
+export interface FoundJob {
+  job: DeliveryJob
+  state: InboxState
+  /** BullMQ's name for the state: a job that waits can be delayed. */
+  type: string
+}
+
+export async function findJob(queue: Queue<Envelope>, id: string): Promise<FoundJob | undefined> {
+  const type = await queue.getJobState(toJobId(id))
+  const state = toState(type)
+  const job = state && (await queue.getJob(toJobId(id)))
+  // It was moved meanwhile: what was read does not fit together.
+  if ((await queue.getJobState(toJobId(id))) !== type) return findJob(queue, id)
+  return job && { job, state, type }
+}
+
+/** False where the job has moved on since it was looked at, or a worker has it. */
+export async function isChanged(change: Promise<unknown>): Promise<boolean> {
+  try {
+    await change
+    return true
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string }
+    if (typeof code === 'number' || message.includes('locked by another worker')) return false
+    throw error
+  }
+}
