@@ -1,0 +1,93 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { Redis } from 'ioredis'
+import { type Started, startProgram } from './process.ts'
+import { REDIS } from './services.ts'
+
+/** The program, where PATH has it. */
+export const findRedis = (): string | undefined =>
+  (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'redis-server'))
+    .find((file) => existsSync(file))
+
+/** A server of a test's own, that it may kill. It listens on loopback, and writes every command to its disk. */
+export interface PrivateRedis {
+  readonly url: string
+  /** Resolves when it takes commands. */
+  start(): Promise<void>
+  /** Ends it as a crash does. */
+  crash(): Promise<void>
+  /** It keeps its connections, but says nothing any more. */
+  hang(): void
+  goOn(): void
+  /** Runs one command as its administrator. */
+  command(name: string, ...args: string[]): Promise<unknown>
+  remove(): Promise<void>
+}
+
+export async function createPrivateRedis(
+  program: string,
+  password = 's3cret-of-redis',
+): Promise<PrivateRedis> {
+  const folder = mkdtempSync(join(tmpdir(), 'geohook-redis-'))
+  const port = await freePort()
+  const url = `redis://:${password}@127.0.0.1:${port}`
+  let server: Started | undefined
+
+  async function command(name: string, ...args: string[]): Promise<unknown> {
+    const client = new Redis(url)
+    client.on('error', () => {})
+    try {
+      return await client.call(name, ...args)
+    } finally {
+      client.disconnect()
+    }
+  }
+
+  return {
+    url,
+    command,
+    async start() {
+      const settings = { bind: '127.0.0.1', port, dir: folder, requirepass: password, save: '' }
+      const options = Object.entries({ ...settings, appendonly: 'yes', appendfsync: 'always' })
+      const started = startProgram(
+        program,
+        options.flatMap(([name, value]) => [`--${name}`, `${value}`]),
+      )
+      server = started
+      for (;;) {
+        if (started.child.exitCode !== null) throw new Error(`redis-server ended:\n${started.output}`)
+        const isThere = await REDIS.reach(url).then(
+          () => true,
+          () => false,
+        )
+        if (isThere) return
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    },
+    async crash() {
+      await server?.stop('SIGKILL')
+    },
+    hang() {
+      server?.child.kill('SIGSTOP')
+    },
+    goOn() {
+      server?.child.kill('SIGCONT')
+    },
+    async remove() {
+      await server?.stop('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
