@@ -1,6 +1,9 @@
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createSigner } from 'geohook/testing'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
+import { until } from './contract/inbox/fixture.ts'
 import { deliver, KEY, type OwnRoute, urlOf, useExample } from './helpers/example.ts'
 import { type Started, startNode } from './helpers/process.ts'
 
@@ -9,9 +12,15 @@ interface Example {
   cwd?: string
   own?: OwnRoute
   env?: Record<string, string>
+  /** The status of a delivery that was taken. Default 200. */
+  success?: number
   /** What this one shows beside. */
   more?(app: Started, url: string): Promise<void>
 }
+
+/** For what an app keeps. */
+const folder = mkdtempSync(join(tmpdir(), 'geohook-examples-'))
+afterAll(() => rmSync(folder, { recursive: true }))
 
 const tsx = ['--import', 'tsx']
 const health: OwnRoute = ['/health', { ok: true }]
@@ -33,6 +42,20 @@ const EXAMPLES: Record<string, Example> = {
       expect(app.output).not.toContain('previous key')
       expect(await deliver(url, { signatureKey: 'parcels2025' })).toBe(200)
       await app.printed(/still signed with the previous key/)
+    },
+  },
+  inbox: {
+    args: ['examples/inbox/server.js'],
+    env: { INBOX: join(folder, 'inbox.db') },
+    success: 202,
+    async more(app, url) {
+      await app.printed(
+        /attempt 1 failed: Error: the database is restarting\n[\s\S]*FeaturesCreated on Parcels, .* attempt 2/,
+      )
+      await until(async () => {
+        const health = (await (await fetch(new URL('/health', url))).json()) as { ok: boolean; done: number }
+        return health.ok && health.done === 1
+      })
     },
   },
   polka: {
@@ -102,7 +125,7 @@ it.concurrent.for(Object.entries(EXAMPLES))(
     const app = start(example, KEY)
     try {
       const url = await urlOf(app)
-      await useExample(app, url, example.own)
+      await useExample(app, url, example.own, example.success)
       await example.more?.(app, url)
       for (const key of [KEY, ...Object.values(example.env ?? {})]) expect(app.output).not.toContain(key)
       expect(await app.stop()).toBe(0)

@@ -12,8 +12,8 @@ export const urlOf = async (app: Started): Promise<string> =>
   (await app.printed(/listening on (http:\S+)/))[1] as string
 
 /** What must hold for every example, once it is started: what it handles, refuses, prints, and does not print. */
-export async function useExample(app: Started, url: string, own?: OwnRoute): Promise<void> {
-  expect(await deliver(url)).toBe(200)
+export async function useExample(app: Started, url: string, own?: OwnRoute, success = 200): Promise<void> {
+  expect(await deliver(url)).toBe(success)
   await app.printed(/(FeaturesCreated|created) on Parcels/)
   expect(await deliver(url, { signatureKey: 'forged' })).toBe(401)
   await app.printed(/refused: signature_mismatch/)

@@ -1,0 +1,55 @@
+// A receiver with a durable inbox: deliveries are on the disk before they are answered, and handled afterwards.
+// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook better-sqlite3
+// (with Node 22.13 or later, which has node:sqlite, better-sqlite3 is not needed)
+// In a clone of geohook: npm run build
+// Then: SIGNATURE_KEY=<the webhook's signatureKey> INBOX=inbox.db PORT=3000 node server.js
+import { createServer } from 'node:http'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { createSqliteInbox } from 'geohook/sqlite'
+
+const { SIGNATURE_KEY, INBOX = 'inbox.db', PORT = '3000' } = process.env
+
+const inbox = createSqliteInbox({
+  path: INBOX,
+  attempts: 5,
+  retryDelay: 200,
+  observer: {
+    failed: ({ attempt, error }) => console.log(`attempt ${attempt} failed: ${error.errors?.[0] ?? error}`),
+    dead: ({ delivery }) => console.error(`dead letter: geohook inbox show ${delivery.id} --store ${INBOX}`),
+    trouble: ({ error }) => console.error('the inbox is away:', error.message),
+  },
+})
+
+const receiver = createReceiver({
+  signatureKey: SIGNATURE_KEY,
+  inbox,
+  observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
+}).on('*', async (event, delivery, { attempt }) => {
+  // What it needs is away at first, as it happens.
+  if (attempt === 1) throw new Error('the database is restarting')
+  console.log(
+    `${event.changeType} on ${event.service.serviceName}, delivery ${delivery.id}, attempt ${attempt}`,
+  )
+})
+
+inbox.work(receiver, { concurrency: 4 })
+
+const hook = webhook(receiver)
+const server = createServer(async (req, res) => {
+  if (req.url === '/hooks/parcels') return hook(req, res)
+  if (req.url !== '/health') return res.writeHead(404).end()
+  const stats = await inbox.stats().catch(() => undefined)
+  res
+    .writeHead(stats ? 200 : 503, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ ok: !!stats, ...stats }))
+})
+server.listen(Number(PORT), '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
+})
+
+process.once('SIGTERM', async () => {
+  server.close()
+  await receiver.close() // what is being received is stored and answered
+  await inbox.close() // what is at work ends
+})
