@@ -44,7 +44,7 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
       logLevel: 'error',
       ...options,
     })
-  await bundle(['node', 'bun', 'deno'], 'esm')
+  await bundle(['node', 'bun', 'deno', 'sqlite'], 'esm')
   await bundle(['node'], 'cjs')
   // A worker is one file, with the package in it.
   await bundle(['worker'], 'esm', {

@@ -1,0 +1,89 @@
+import { createReceiver } from 'geohook'
+import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { uniquePayload, until } from '../contract/inbox/fixture.ts'
+import { deliver, KEY } from '../helpers/deliver.ts'
+import { createFolder } from '../helpers/folder.ts'
+import { type Started, startNode } from '../helpers/process.ts'
+import { root } from '../package/entries.ts'
+
+let folder: ReturnType<typeof createFolder>
+let path = ''
+let inbox: DurableInbox
+let children: Started[] = []
+beforeEach(() => {
+  folder = createFolder()
+  path = folder.fileIn('inbox.db')
+  inbox = createSqliteInbox({ path, lease: 1_000 })
+  children = []
+})
+afterEach(async () => {
+  await Promise.all(children.map((child) => child.stop('SIGKILL')))
+  await inbox.close()
+  await folder.remove()
+})
+
+/** A process with the built package; it says when it is there, and then what `program` prints. */
+async function start(program: string): Promise<Started> {
+  const whole = `
+    import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
+    const path = process.argv[1]
+    setInterval(() => {}, 1000)
+    ${program}
+    console.log('ready')`
+  const child = startNode(['--input-type=module', '--eval', whole, path], {}, { cwd: root })
+  children.push(child)
+  await child.printed(/ready/)
+  return child
+}
+
+const working = (handle: string): string => `
+  const inbox = createSqliteInbox({ path, lease: 1000 })
+  const handle = async ({ id }, { attempt }) => { console.log('handles ' + id + ' ' + attempt); ${handle} }
+  inbox.work({ handle }, { concurrency: 5 })`
+
+async function send(count: number): Promise<string[]> {
+  const ids: string[] = []
+  const receiver = createReceiver({
+    signatureKey: KEY,
+    inbox,
+    observer: { handled: ({ delivery }) => ids.push(delivery.id) },
+  })
+  const answers = await Promise.all(Array.from({ length: count }, () => deliver(receiver, uniquePayload())))
+  expect(answers.map(({ status }) => status)).toEqual(Array(count).fill(202))
+  return ids.sort()
+}
+
+const handledBy = ({ stdout }: Started): string[] =>
+  [...stdout.matchAll(/handles (\w+)/g)].map(([, id = '']) => id)
+
+it('three processes share the work, each delivery once', async () => {
+  await Promise.all([start(working('')), start(working('')), start(working(''))])
+  const ids = await send(100)
+  await until(async () => (await inbox.stats()).done === 100)
+  await until(() => children.flatMap(handledBy).length >= 100)
+  expect(children.flatMap(handledBy).sort()).toEqual(ids)
+})
+
+it('what a process had at work when it was killed is taken over', async () => {
+  const child = await start(working('await new Promise(() => {})'))
+  const [id] = await send(1)
+  await child.printed(/handles \w+ 1/)
+  await child.stop('SIGKILL')
+  expect((await inbox.get(id ?? ''))?.state).toBe('active')
+  const handled: [string, number][] = []
+  inbox.work({ handle: async (delivery, context) => void handled.push([delivery.id, context?.attempt ?? 0]) })
+  await until(async () => (await inbox.stats()).done === 1)
+  expect(handled).toEqual([[id, 2]])
+})
+
+it('of three processes that claim the same deliveries at once, one gets each', async () => {
+  const claiming = `
+    const duplicates = createSqliteDuplicates({ path })
+    const ids = Array.from({ length: 100 }, (_, i) => 'delivery' + i)
+    const claims = await Promise.all(ids.map((id) => duplicates.claim(id)))
+    ids.forEach((id, i) => claims[i] === 'claimed' && console.log('handles ' + id))`
+  await Promise.all([start(claiming), start(claiming), start(claiming)])
+  const ids = Array.from({ length: 100 }, (_, i) => `delivery${i}`)
+  expect(children.flatMap(handledBy).sort()).toEqual(ids.sort())
+})

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, it } from 'vitest'
+import { createFolder } from '../helpers/folder.ts'
+import { startProgram } from '../helpers/process.ts'
+
+const nodeOf = (version: number): string => join(import.meta.dirname, `node_modules/node${version}/bin/node`)
+
+/** Runs the app over the built package, with a file in an empty folder. */
+async function use(version: number): Promise<unknown> {
+  const app = inject('appFolder')
+  expect(existsSync(join(app, 'node_modules/better-sqlite3'))).toBe(false)
+  const folder = createFolder()
+  try {
+    const started = startProgram(nodeOf(version), [join(app, 'sqlite.mjs'), folder.fileIn('inbox.db')])
+    expect([await started.exited, started.output]).toEqual([0, expect.any(String)])
+    return JSON.parse(started.stdout)
+  } finally {
+    await folder.remove()
+  }
+}
+
+// None of this is in a describe: that would be a column of the matrix.
+it.each([22, 24, 26])(
+  'a SQLite inbox and its duplicates with the node:sqlite of Node %d',
+  async (version) => {
+    expect(await use(version)).toEqual({
+      statuses: [202, 202, 202, 200],
+      attempts: ['Bad 1', 'Bad 2', 'Good 1', 'Late 1', 'Late 2'],
+      waiting: 0,
+      active: 0,
+      done: 2,
+      dead: 1,
+      claims: ['claimed', 'busy', 'done'],
+    })
+  },
+)
+
+it('Node 20 without better-sqlite3 says what to install', async () => {
+  expect(await use(20)).toEqual({ error: expect.stringContaining('neither node:sqlite nor better-sqlite3') })
+})
+
+it.each([22, 26])(
+  'the contract and the faults of the SQLite inbox with the node:sqlite of Node %d',
+  { timeout: 120_000 },
+  async (version) => {
+    const root = join(import.meta.dirname, '../..')
+    const files = ['contract/inbox/sqlite.test.ts', 'inbox/sqlite.test.ts', 'inbox/sqlite-faults.test.ts']
+    const started = startProgram(
+      nodeOf(version),
+      ['node_modules/vitest/vitest.mjs', 'run', '--project=node', ...files.map((file) => `test/${file}`)],
+      {
+        NO_COLOR: '1',
+        FORCE_COLOR: undefined,
+        VITEST: undefined,
+        VITEST_POOL_ID: undefined,
+        VITEST_WORKER_ID: undefined,
+      },
+      { cwd: root },
+    )
+    expect([await started.exited, started.output]).toEqual([0, expect.stringMatching(/Test Files +3 passed/)])
+  },
+)
