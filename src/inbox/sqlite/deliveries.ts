@@ -26,6 +26,9 @@ const GIVEN_BACK = 2_000
 
 const PENDING = "state IN ('waiting', 'active')"
 
+/** Said by name: SQLite would take the index of the states, and sort all that wait. */
+const DUE = 'delivery INDEXED BY delivery_due'
+
 export function createSqliteTable({ write, read, close }: Store): Table {
   return {
     async put(delivery, { maxPending, now }) {
@@ -47,7 +50,7 @@ export function createSqliteTable({ write, read, close }: Store): Table {
     claim: ({ owner, limit, now, until }) =>
       write((db) => {
         const due = db.all<RowWithContent>(
-          `SELECT * FROM delivery JOIN content USING (seq) WHERE ${PENDING} AND at <= ? ORDER BY at LIMIT ?`,
+          `SELECT * FROM ${DUE} JOIN content USING (seq) WHERE ${PENDING} AND at <= ? ORDER BY at LIMIT ?`,
           ...[now, limit],
         )
         for (const { seq } of due)
@@ -55,7 +58,7 @@ export function createSqliteTable({ write, read, close }: Store): Table {
             "UPDATE delivery SET state = 'active', attempts = attempts + 1, owner = ?, at = ? WHERE seq = ?",
             ...[owner, until, seq],
           )
-        const next = db.get<{ at: number | null }>(`SELECT min(at) AS at FROM delivery WHERE ${PENDING}`)
+        const next = db.get<{ at: number | null }>(`SELECT min(at) AS at FROM ${DUE} WHERE ${PENDING}`)
         const claimed = due.map((row) => ({ delivery: toDelivery(row), attempt: row.attempts + 1 }))
         return { claimed, nextDue: next?.at ?? undefined }
       }),

@@ -53,7 +53,7 @@ export function createStore(path: string): Store {
   }
 
   function requireOpen(): void {
-    if (isClosed) throw new Error('the inbox is closed')
+    if (isClosed) throw new Error('the store is closed')
   }
 
   async function flush(): Promise<void> {
