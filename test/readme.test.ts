@@ -37,7 +37,7 @@ const rows = (heading: string): string[][] =>
 describe('the README, and the pages behind it,', () => {
   const all = [...blocks, ...examples]
   const files = all.map((_, index) => `${root}test/readme-block-${index}.ts`)
-  const ending = examples.filter((code) => !/\.listen\((?!4000)/.test(code))
+  const ending = examples.filter((code) => !/\.listen\((?!4000)|\.work\(/.test(code))
   let runs: Started[] = []
   // Begun before the others of these tests: one waits for retries, and nobody need wait for it.
   beforeAll(() => {
