@@ -1,96 +1,12 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createReceiver, type Delivery } from 'geohook'
 import { createSqliteDuplicates, createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { uniquePayload, until } from '../contract/inbox/fixture.ts'
-import { deliver, KEY } from '../helpers/deliver.ts'
-import { createFolder } from '../helpers/folder.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
 import { openDatabase, SqliteDatabase } from '../helpers/sqlite.ts'
+import { deliveryOf, send, useFolder } from './files.ts'
 
-let folder: ReturnType<typeof createFolder>
-let path = ''
-let opened: { close(): Promise<void> }[] = []
-beforeEach(() => {
-  folder = createFolder()
-  path = folder.fileIn('inbox.db')
-  opened = []
-})
-afterEach(async () => {
-  await Promise.all(opened.map((one) => one.close()))
-  await folder.remove()
-})
-
-const keep = <One extends { close(): Promise<void> }>(one: One): One => {
-  opened.push(one)
-  return one
-}
-const open = (options = {}): DurableInbox => keep(createSqliteInbox({ path, ...options }))
-const send = async (inbox: DurableInbox, payload = uniquePayload()): Promise<number> =>
-  (await deliver(createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } }), payload)).status
-
-let number = 0
-const deliveryOf = (rawBody = new Uint8Array(10)): Delivery => ({
-  id: `${number++}`.padStart(32, '0'),
-  rawBody,
-  contentType: 'application/json',
-  headers: {},
-  receivedAt: new Date(),
-  profile: 'service',
-  payload: {},
-  events: [],
-  changeTypes: [],
-})
-
-/** How many transactions are in the log of the database: the last page of each bears the size of the whole. */
-function commitsOf(path: string): number {
-  const log = readFileSync(`${path}-wal`)
-  const frame = 24 + log.readUInt32BE(8)
-  let commits = 0
-  for (let at = 32; at + frame <= log.length; at += frame) if (log.readUInt32BE(at + 4) > 0) commits++
-  return commits
-}
-
-describe('transactions', () => {
-  it('what comes at once shares them, what comes one by one does not', async () => {
-    const inbox = open()
-    await inbox.put(deliveryOf())
-    const start = commitsOf(path)
-    await Promise.all(Array.from({ length: 50 }, () => inbox.put(deliveryOf())))
-    expect(commitsOf(path) - start).toBe(1)
-    for (let i = 0; i < 10; i++) await inbox.put(deliveryOf())
-    expect(commitsOf(path) - start).toBe(11)
-    expect(await inbox.stats()).toMatchObject({ waiting: 61 })
-  })
-
-  it('50 requests at once share few', async () => {
-    const inbox = open()
-    await send(inbox)
-    const start = commitsOf(path)
-    const answers = await Promise.all(Array.from({ length: 50 }, () => send(inbox)))
-    expect(answers.filter((status) => status === 202).length).toBe(50)
-    expect(commitsOf(path) - start).toBeLessThanOrEqual(5)
-  })
-
-  it('what fails in them by itself leaves nothing, and the others alone', async () => {
-    const inbox = open()
-    const bodyless = { ...deliveryOf(), rawBody: { length: 3 } as Uint8Array }
-    const nameless = { ...deliveryOf(), id: {} as string }
-    const all = [deliveryOf(), bodyless, deliveryOf(), nameless, deliveryOf()]
-    const ends = await Promise.allSettled(all.map((one) => inbox.put(one)))
-    const [stored, failed] = ['fulfilled', 'rejected']
-    expect(ends.map(({ status }) => status)).toEqual([stored, failed, stored, failed, stored])
-    expect((await inbox.list()).entries.map(({ id }) => id)).toEqual([all[0]?.id, all[2]?.id, all[4]?.id])
-    expect(await inbox.stats()).toMatchObject({ waiting: 3 })
-  })
-
-  it('what comes at once is no more than maxPending, from several inboxes', async () => {
-    const [first, second] = [open({ maxPending: 7 }), open({ maxPending: 7 })]
-    const puts = Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).put(deliveryOf()))
-    const ends = await Promise.allSettled(puts)
-    expect(ends.filter(({ status }) => status === 'fulfilled').length).toBe(7)
-    expect((await first.list()).entries.length).toBe(7)
-  })
-})
+const fixture = useFolder()
+const { open, keep } = fixture
 
 describe('the file', () => {
   it.skipIf(process.platform === 'win32')('is for its owner alone, and what is beside it', async () => {
@@ -100,9 +16,9 @@ describe('the file', () => {
     } finally {
       process.umask(before)
     }
-    const modes = readdirSync(folder.path).map((name) => [
+    const modes = readdirSync(fixture.folder.path).map((name) => [
       name,
-      (statSync(folder.fileIn(name)).mode & 0o777).toString(8),
+      (statSync(fixture.folder.fileIn(name)).mode & 0o777).toString(8),
     ])
     expect(modes.sort()).toEqual([
       ['inbox.db', '600'],
@@ -113,11 +29,11 @@ describe('the file', () => {
 
   it('is made when it is first used, and alone when all are closed', async () => {
     const inbox = open()
-    expect(existsSync(path)).toBe(false)
+    expect(existsSync(fixture.path)).toBe(false)
     await inbox.stats()
-    expect(existsSync(path)).toBe(true)
+    expect(existsSync(fixture.path)).toBe(true)
     await inbox.close()
-    expect(readdirSync(folder.path)).toEqual(['inbox.db'])
+    expect(readdirSync(fixture.folder.path)).toEqual(['inbox.db'])
   })
 
   it('is written through to the disk with each transaction', async () => {
@@ -133,18 +49,18 @@ describe('the file', () => {
     const inbox = open()
     for (let i = 0; i < 40; i++) await inbox.put(deliveryOf(new Uint8Array(100_000)))
     await inbox.close()
-    expect(statSync(path).size).toBeGreaterThan(4_000_000)
+    expect(statSync(fixture.path).size).toBeGreaterThan(4_000_000)
     const again = open()
     again.work({ handle: async () => {} }, { concurrency: 40 })
     await until(async () => (await again.stats()).done === 40)
     expect(await again.purge({ state: 'done' })).toBe(40)
     await again.close()
-    expect(statSync(path).size).toBeLessThan(400_000)
+    expect(statSync(fixture.path).size).toBeLessThan(400_000)
   })
 
   it('is of an inbox and of a store of duplicates at once', async () => {
     const inbox = open()
-    const duplicates = keep(createSqliteDuplicates({ path }))
+    const duplicates = keep(createSqliteDuplicates({ path: fixture.path }))
     const claims = Promise.all([duplicates.claim('a'), duplicates.claim('a'), inbox.put(deliveryOf())])
     expect(await claims).toEqual(['claimed', 'busy', 'stored'])
   })
@@ -177,31 +93,31 @@ describe('the file', () => {
     ['that is no database', (path) => writeFileSync(path, 'a letter to somebody '.repeat(100))],
   ]
   it.each(ofOthers)('%s is refused and left as it is', async (_, make) => {
-    make(path)
-    const bytes = readFileSync(path)
+    make(fixture.path)
+    const bytes = readFileSync(fixture.path)
     const inbox = open()
     await expect(inbox.stats()).rejects.toThrow(/no inbox of geohook|not a database/)
     expect(await send(inbox)).toBe(503)
     await inbox.close()
-    expect(readFileSync(path).equals(bytes)).toBe(true)
-    expect(readdirSync(folder.path)).toEqual(['inbox.db'])
+    expect(readFileSync(fixture.path).equals(bytes)).toBe(true)
+    expect(readdirSync(fixture.folder.path)).toEqual(['inbox.db'])
   })
 
   it('of a newer version is refused and left as it is', async () => {
     const older = open()
     await send(older)
     await older.close()
-    const db = openDatabase(path)
+    const db = openDatabase(fixture.path)
     db.exec('PRAGMA user_version = 2')
     db.close()
-    const bytes = readFileSync(path)
+    const bytes = readFileSync(fixture.path)
     const inbox = open()
     await expect(inbox.put(deliveryOf())).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringContaining('another version of geohook'),
     })
     await inbox.close()
-    expect(readFileSync(path).equals(bytes)).toBe(true)
+    expect(readFileSync(fixture.path).equals(bytes)).toBe(true)
   })
 
   it.each([undefined, '', ':memory:', 7, 'file:inbox.db', ' inbox.db', 'inbox.db\n', 'a\0b'])(
@@ -218,12 +134,12 @@ describe('the file', () => {
     const before = process.cwd()
     let inbox: DurableInbox | undefined
     try {
-      process.chdir(folder.path)
+      process.chdir(fixture.folder.path)
       inbox = keep(createSqliteInbox({ path: 'here.db' }))
     } finally {
       process.chdir(before)
     }
     await inbox.stats()
-    expect(existsSync(folder.fileIn('here.db'))).toBe(true)
+    expect(existsSync(fixture.folder.fileIn('here.db'))).toBe(true)
   })
 })

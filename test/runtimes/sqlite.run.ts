@@ -45,7 +45,12 @@ it.each([22, 26])(
   { timeout: 120_000 },
   async (version) => {
     const root = join(import.meta.dirname, '../..')
-    const files = ['contract/inbox/sqlite.test.ts', 'inbox/sqlite.test.ts', 'inbox/sqlite-faults.test.ts']
+    const files = [
+      'contract/inbox/sqlite.test.ts',
+      'inbox/sqlite.test.ts',
+      'inbox/sqlite-transactions.test.ts',
+      'inbox/sqlite-faults.test.ts',
+    ]
     const started = startProgram(
       nodeOf(version),
       ['node_modules/vitest/vitest.mjs', 'run', '--project=node', ...files.map((file) => `test/${file}`)],
@@ -58,6 +63,6 @@ it.each([22, 26])(
       },
       { cwd: root },
     )
-    expect([await started.exited, started.output]).toEqual([0, expect.stringMatching(/Test Files +3 passed/)])
+    expect([await started.exited, started.output]).toEqual([0, expect.stringMatching(/Test Files +4 passed/)])
   },
 )

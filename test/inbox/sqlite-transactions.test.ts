@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { deliveryOf, send, useFolder } from './files.ts'
+
+const fixture = useFolder()
+const { open } = fixture
+
+/** How many transactions are in the log of the database: the last page of each bears the size of the whole. */
+function commitsOf(path: string): number {
+  const log = readFileSync(`${path}-wal`)
+  const frame = 24 + log.readUInt32BE(8)
+  let commits = 0
+  for (let at = 32; at + frame <= log.length; at += frame) if (log.readUInt32BE(at + 4) > 0) commits++
+  return commits
+}
+
+describe('transactions', () => {
+  it('what comes at once shares them, what comes one by one does not', async () => {
+    const inbox = open()
+    await inbox.put(deliveryOf())
+    const start = commitsOf(fixture.path)
+    await Promise.all(Array.from({ length: 50 }, () => inbox.put(deliveryOf())))
+    expect(commitsOf(fixture.path) - start).toBe(1)
+    for (let i = 0; i < 10; i++) await inbox.put(deliveryOf())
+    expect(commitsOf(fixture.path) - start).toBe(11)
+    expect(await inbox.stats()).toMatchObject({ waiting: 61 })
+  })
+
+  it('50 requests at once share few', async () => {
+    const inbox = open()
+    await send(inbox)
+    const start = commitsOf(fixture.path)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => send(inbox)))
+    expect(answers.filter((status) => status === 202).length).toBe(50)
+    expect(commitsOf(fixture.path) - start).toBeLessThanOrEqual(5)
+  })
+
+  it('what fails in them by itself leaves nothing, and the others alone', async () => {
+    const inbox = open()
+    const bodyless = { ...deliveryOf(), rawBody: { length: 3 } as Uint8Array }
+    const nameless = { ...deliveryOf(), id: {} as string }
+    const all = [deliveryOf(), bodyless, deliveryOf(), nameless, deliveryOf()]
+    const ends = await Promise.allSettled(all.map((one) => inbox.put(one)))
+    const [stored, failed] = ['fulfilled', 'rejected']
+    expect(ends.map(({ status }) => status)).toEqual([stored, failed, stored, failed, stored])
+    expect((await inbox.list()).entries.map(({ id }) => id)).toEqual([all[0]?.id, all[2]?.id, all[4]?.id])
+    expect(await inbox.stats()).toMatchObject({ waiting: 3 })
+  })
+
+  it('what comes at once is no more than maxPending, from several inboxes', async () => {
+    const [first, second] = [open({ maxPending: 7 }), open({ maxPending: 7 })]
+    const puts = Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).put(deliveryOf()))
+    const ends = await Promise.allSettled(puts)
+    expect(ends.filter(({ status }) => status === 'fulfilled').length).toBe(7)
+    expect((await first.list()).entries.length).toBe(7)
+  })
+})
