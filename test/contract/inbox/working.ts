@@ -137,9 +137,10 @@ export function describeWorking(kind: InboxEngineKind): void {
       work(inbox, (_, __, { attempt }) => {
         if (attempt === 1) throw new Error('once')
       })
-      await until(
-        async () => (await inbox.get(id))?.state === 'waiting' && (await inbox.get(id))?.attempts === 1,
-      )
+      await until(async () => {
+        const entry = await inbox.get(id)
+        return entry?.state === 'waiting' && entry.attempts === 1
+      })
       expect(await inbox.retry(id)).toBe(true)
       await until(async () => (await inbox.get(id))?.state === 'done')
       expect((await inbox.get(id))?.attempts).toBe(2)
