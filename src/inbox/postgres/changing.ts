@@ -7,10 +7,22 @@ import { statesOf } from './reading.ts'
 /** The longest that PostgreSQL can look back, near enough: a thousand years in milliseconds. */
 const AGES = 3e13
 
-/** What changes jobs by hand. */
+/** What pg-boss says of how many jobs it has changed, and which. Its types leave that out. */
+export interface Changed {
+  affected: number
+  settled?: string[]
+}
+
+/** One attempt of a job, from 0 as pg-boss counts, so that its end counts for no other. */
+export interface JobAttempt {
+  id: string
+  retryCount: number
+}
+
+/** What pg-boss has no single call for. */
 export interface Changing {
-  /** Makes a job that waits due in so many milliseconds. */
-  postpone(id: string, milliseconds: number): Promise<boolean>
+  /** Ends an attempt that failed; where there is another, it is due in so many milliseconds. */
+  fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>
   retry(id: string): Promise<boolean>
   discard(id: string): Promise<boolean>
   /** Removes those that ended so many milliseconds ago or earlier, at most `limit`; gives their number. */
@@ -23,39 +35,49 @@ export function changeJobs(
 ): Changing {
   const { use } = connection
 
-  /** Locks a job in one of these states, so that nobody takes it meanwhile, for what `change` does with it. */
-  const changeLocked = (
-    id: string,
-    states: readonly InboxState[],
-    change: (boss: PgBoss, db: Db, envelope: Envelope) => Promise<unknown>,
-  ): Promise<boolean> =>
+  const transact = <T>(work: (boss: PgBoss, db: Db) => Promise<T>): Promise<T> =>
     use(async (boss) => {
       const transaction = await boss.getDb().beginTransaction?.()
       if (!transaction) throw new Error('pg-boss has no transactions')
       try {
-        const { rows } = await transaction.db.executeSql(
-          `select data from ${schema}.job where name = $1 and id = $2 and state::text = any($3) for update`,
-          [queue, id, statesOf(...states)],
-        )
-        if (rows[0]) await change(boss, transaction.db, rows[0].data)
+        const result = await work(boss, transaction.db)
         await transaction.commit()
-        return rows.length > 0
+        return result
       } catch (error) {
         await transaction.rollback()
         throw error
       }
     })
 
-  const postpone: Changing['postpone'] = async (id, milliseconds) => {
-    const startAfter = Math.max(0, milliseconds) / 1_000
-    return (await use((boss) => boss.update(queue, undefined, { id, startAfter }))).updated > 0
-  }
+  /** Locks a job in one of these states, so that nobody takes it meanwhile, for what `change` does with it. */
+  const changeLocked = (
+    id: string,
+    states: readonly InboxState[],
+    change: (boss: PgBoss, db: Db, envelope: Envelope) => Promise<unknown>,
+  ): Promise<boolean> =>
+    transact(async (boss, db) => {
+      const { rows } = await db.executeSql(
+        `select data from ${schema}.job where name = $1 and id = $2 and state::text = any($3) for update`,
+        [queue, id, statesOf(...states)],
+      )
+      if (rows[0]) await change(boss, db, rows[0].data)
+      return rows.length > 0
+    })
 
   return {
-    postpone,
+    // In one transaction: nobody sees it wait for the seconds that pg-boss would have it wait.
+    fail: (attempt, error, milliseconds) =>
+      transact(async (boss, db) => {
+        const failed = await boss.fail(queue, attempt, { error }, { db })
+        if ((failed as unknown as Changed).affected === 0) return false
+        const startAfter = Math.max(0, milliseconds) / 1_000
+        await boss.update(queue, undefined, { id: attempt.id, startAfter, db })
+        return true
+      }),
 
     async retry(id) {
-      if (await postpone(id, 0)) return true
+      const { updated } = await use((boss) => boss.update(queue, undefined, { id, startAfter: 0 }))
+      if (updated > 0) return true
       // Anew, so that it has all its attempts again.
       return changeLocked(id, ['dead'], async (boss, db, envelope) => {
         await boss.deleteJob(queue, id, { db })

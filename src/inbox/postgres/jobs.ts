@@ -3,18 +3,12 @@ import type { InboxConfig } from '../options.ts'
 import { type Envelope, fromEnvelope, toEnvelope } from '../stored.ts'
 import type { Table } from '../table.ts'
 import type { JobsPlace } from './boss.ts'
-import { changeJobs } from './changing.ts'
+import { type Changed, changeJobs, type JobAttempt } from './changing.ts'
 import { isId, readJobs } from './reading.ts'
 import { createRoom } from './room.ts'
 
 /** pg-boss counts the time that something is kept in seconds of 32 bits: sixty-eight years. What is kept how long is ours. */
 const FOR_EVER = 2 ** 31 - 1
-
-/** What pg-boss says of how many jobs it has changed, and which. Its types leave that out. */
-interface Changed {
-  affected: number
-  settled?: string[]
-}
 
 const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
 
@@ -44,6 +38,11 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   /** Which attempt of which delivery is whose, so that an end counts for no other attempt. */
   const claims = new Map<string, number>()
   const keyOf = (owner: string, id: string) => `${owner} ${id}`
+
+  async function complete(attempt: JobAttempt): Promise<boolean> {
+    const ended = await connection.use((boss) => boss.complete(queue, attempt))
+    return (ended as unknown as Changed).affected > 0
+  }
 
   return {
     async put(delivery, { maxPending }) {
@@ -90,17 +89,13 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
     async settle(owner, id, end) {
       const retryCount = claims.get(keyOf(owner, id))
       if (retryCount === undefined) return false
-      const job = { id, retryCount }
-      const { affected } = await connection.use(async (boss) => {
-        const ended =
-          end.state === 'done'
-            ? await boss.complete(queue, job)
-            : await boss.fail(queue, job, { error: end.error })
-        return ended as unknown as Changed
-      })
+      const attempt = { id, retryCount }
+      const isSettled =
+        end.state === 'done'
+          ? await complete(attempt)
+          : await changing.fail(attempt, end.error, end.state === 'dead' ? 0 : end.dueAt - Date.now())
       claims.delete(keyOf(owner, id))
-      if (affected > 0 && end.state === 'waiting') await changing.postpone(id, end.dueAt - Date.now())
-      return affected > 0
+      return isSettled
     },
 
     counts: reading.counts,

@@ -80,7 +80,7 @@ export function readJobs({ connection, schema, queue }: JobsPlace): Pick<Table, 
           if (STATES[ours].includes(state)) counts[ours] += Number(count)
       const [oldest] = await query<{ receivedAt: string }>(
         `select data->>'receivedAt' as "receivedAt" from ${schema}.job
-        where name = $1 and state < 'active' order by created_on limit 1`,
+        where name = $1 and state < 'active' and not blocked order by priority desc, created_on limit 1`,
       )
       return { ...counts, ...(oldest && { oldest: new Date(Number(oldest.receivedAt)) }) }
     },
