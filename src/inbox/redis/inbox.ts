@@ -38,7 +38,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
     put: (delivery) =>
       run(async ({ queue, client }) => {
         const { waiting, active } = await countJobs(queue)
-        if (waiting + active < maxPending) return addJob(queue, client, delivery)
+        if (waiting + active < maxPending) return addJob(queue, delivery)
         if ((await client.exists(queue.toKey(toJobId(delivery.id)))) > 0) return 'duplicate'
         throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
       }),
