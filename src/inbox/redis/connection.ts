@@ -30,7 +30,9 @@ export interface ConnectionOptions<Opened> {
 export function createConnection<Opened>(options: ConnectionOptions<Opened>): Connection<Opened> {
   const { url, open, onError } = options
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
-  let closed = false
+  let closing: Promise<void> | undefined
+  /** Why the connection is not there: what a command hears is only that it is not. */
+  let lastError: Error | undefined
 
   async function connect(): Promise<{ client: Redis; opened: Opened }> {
     const { Redis } = await loadIoredis()
@@ -44,13 +46,19 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
       maxRetriesPerRequest: 0,
       retryStrategy: (times) => Math.min(times * 50, RECONNECT),
     })
-    client.on('error', (error) => onError(toPlain(error)))
+    client.on('ready', () => {
+      lastError = undefined
+    })
+    client.on('error', (error) => {
+      lastError = toPlain(error)
+      onError(lastError)
+    })
     try {
       await client.connect()
       return { client, opened: await open(client) }
     } catch (error) {
       client.disconnect()
-      throw error
+      throw lastError ?? error
     }
   }
 
@@ -63,22 +71,25 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
     return opening
   }
 
+  async function hangUp(): Promise<void> {
+    const { client } = (await opening?.catch(() => undefined)) ?? {}
+    await client?.quit().catch(() => client.disconnect())
+  }
+
   return {
     async run(work) {
-      if (closed) throw new Error('it is closed')
+      if (closing) throw new Error('the connection to Redis was closed')
       try {
         const { client, opened } = await use()
-        if (client.status !== 'ready') throw new Error('Redis cannot be reached')
+        if (client.status !== 'ready') throw new Error('Redis cannot be reached', { cause: lastError })
         return await work(opened)
       } catch (error) {
         throw toPlain(error)
       }
     },
-    async close() {
-      if (closed) return
-      closed = true
-      const { client } = (await opening?.catch(() => undefined)) ?? {}
-      await client?.quit().catch(() => client.disconnect())
+    close() {
+      closing ??= hangUp()
+      return closing
     },
   }
 }

@@ -23,6 +23,7 @@ export interface BullmqInboxOptions {
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
   const { maxPending, tell } = config
   const working = new Set<Workers>()
+  let closed = false
   const { run, close } = createConnection<OpenedQueue>({
     url,
     open: (client) => openQueue(client, name, prefix),
@@ -45,6 +46,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
 
     work(receiver, options) {
       const concurrency = readConcurrency(receiver, options)
+      if (closed) throw new Error('the inbox is closed')
       const workers = startRedisWorkers({ url, prefix, name, run, receiver, concurrency, config })
       const sweeping = startSweeping({ purge }, config, Date.now)
       const both: Workers = {
@@ -103,6 +105,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
     },
 
     async close() {
+      closed = true
       await Promise.all([...working].map((workers) => workers.close()))
       await close()
     },
