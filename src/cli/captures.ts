@@ -49,33 +49,33 @@ export async function saveCapture(
   capture: Capture,
   { number, finding }: { number: number; finding: string },
 ): Promise<string> {
-  const { receivedAt, method, url, headers, body, outcome } = capture
+  const { receivedAt, outcome } = capture
   const time = receivedAt.replaceAll(':', '-')
   const path = join(folder, `${time}-${String(number).padStart(4, '0')}-${outcome.code ?? finding}.json`)
-  const json = JSON.stringify(
-    {
-      geohook: 'capture',
-      version: 1,
-      receivedAt,
-      method,
-      url,
-      headers,
-      body: Buffer.from(body).toString('base64'),
-      outcome,
-    },
-    null,
-    2,
-  )
   // Never over another one, and for its owner only: a payload can be confidential.
   // Half a file, of a disk that is full, would keep the others in the folder from being read.
   const part = `${path}.part`
   try {
-    await writeFile(part, `${json}\n`, { flag: 'wx', mode: 0o600 })
+    await writeFile(part, `${JSON.stringify(toCaptureJson(capture), null, 2)}\n`, { flag: 'wx', mode: 0o600 })
     await link(part, path)
   } finally {
     await rm(part, { force: true })
   }
   return path
+}
+
+/** What the file of a capture holds. */
+export function toCaptureJson({ receivedAt, method, url, headers, body, outcome }: Capture): object {
+  return {
+    geohook: 'capture',
+    version: 1,
+    receivedAt,
+    method,
+    url,
+    headers,
+    body: Buffer.from(body).toString('base64'),
+    outcome,
+  }
 }
 
 /**

@@ -57,6 +57,7 @@ function fromCommander({ code, message }: CommanderError): CliError {
 function toHarmless(code: string, text: string): string {
   if (HARMLESS.has(code)) return text
   if (code === 'commander.unknownCommand') return 'unknown command'
+  if (code === 'commander.help') return 'a command is missing'
   if (code === 'commander.unknownOption') return `unknown option ${unknownOf(text)}`.trimEnd()
   const [, flags, optionRule] = /^option '(.*?)' .* is invalid.*?\. (.*)$/s.exec(text) ?? []
   if (flags) return `${flags}: ${optionRule}`
@@ -66,4 +67,4 @@ function toHarmless(code: string, text: string): string {
 
 /** The option that is not known, if it is a plain word, and not the name of a secret with the secret at its end. */
 const unknownOf = (text: string): string =>
-  /^unknown option '(-[^-]|--(?!key|token)[a-z]+(?:-[a-z]+)*(?=[=']))/.exec(text)?.[1] ?? ''
+  /^unknown option '(-[^-]|--(?!key|token|store)[a-z]+(?:-[a-z]+)*(?=[=']))/.exec(text)?.[1] ?? ''

@@ -5,6 +5,7 @@ import { createDeleteCommand } from './commands/delete.ts'
 import { createDemoCommand } from './commands/demo.ts'
 import { createEditCommand } from './commands/edit.ts'
 import { createExplainCommand } from './commands/explain.ts'
+import { createInboxCommand } from './commands/inbox.ts'
 import { createKeyCommand } from './commands/key.ts'
 import { createListCommand } from './commands/list.ts'
 import { createListenCommand } from './commands/listen.ts'
@@ -41,7 +42,7 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
     .addHelpText('after', EPILOGUE)
-    .configureOutput({ outputError() {} }) // run() tells errors
+    .configureOutput({ outputError() {}, writeErr() {} }) // run() tells errors
     .exitOverride()
   addExamples(program, [
     'geohook demo',
@@ -63,8 +64,12 @@ export function createProgram(): Command {
     createEditCommand(),
     createDeleteCommand(),
     createTriggerCommand(),
+    createInboxCommand(),
   ]
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program))
+  for (const command of commands) {
+    program.addCommand(command.copyInheritedSettings(program))
+    for (const one of command.commands) one.copyInheritedSettings(program)
+  }
   return program
 }
 

@@ -44,6 +44,15 @@ export function byteSize(value: string): number {
   throw new InvalidArgumentError('give bytes, or like 512kb or 1mb, up to 64mb')
 }
 
+const TIMES: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A time like `90s`, `15m`, `12h` or `7d`, in milliseconds. */
+export function duration(value: string): number {
+  const [, digits, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? []
+  if (digits !== undefined) return Number(digits) * (TIMES[unit] ?? Number.NaN)
+  throw new InvalidArgumentError('give a time like 90s, 15m, 12h or 7d')
+}
+
 /** An object as a record; undefined for anything else. */
 export const toRecord = (value: unknown): Record<string, unknown> | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

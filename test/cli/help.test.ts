@@ -9,13 +9,24 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
   version: string
 }
 
-const names = createProgram().commands.map((command) => command.name())
+const commands = createProgram().commands
+const names = commands.map((command) => command.name())
+
+/** Every command by its words, with those that are commands of another one: `inbox list`. */
+const paths = commands.flatMap((command) => [
+  command.name(),
+  ...command.commands.map((one) => `${command.name()} ${one.name()}`),
+])
 
 /** The text under a heading, to the next one of its level. */
 function section(heading: string): string {
   const [, rest = ''] = docs.split(`\n${heading}\n`)
-  return rest.split(new RegExp(`\n${heading.split(' ')[0]} `))[0] ?? ''
+  return rest.split(new RegExp(`\n#{2,${heading.split(' ')[0]?.length}} `))[0] ?? ''
 }
+
+/** The section of a command, without those of the commands in it. */
+const sectionOf = (path: string): string =>
+  section(`${path.includes(' ') ? '###' : '##'} ${path}`).split('\n### ')[0] ?? ''
 
 const shared = section('## What all commands share')
 
@@ -34,12 +45,14 @@ const words = (line: string): string[] =>
 async function parse(line: string): Promise<string> {
   const program = createProgram()
   let called = ''
-  const replace = (command: Command): void => {
+  const replace = (command: Command, path: string): void => {
+    for (const one of command.commands) replace(one, `${path} ${one.name()}`)
+    if (command.commands.length > 0) return
     command.action(() => {
-      called = command.name()
+      called = path
     })
   }
-  for (const command of program.commands) replace(command)
+  for (const command of program.commands) replace(command, command.name())
   await program.parseAsync(['node', 'geohook', ...words(line)])
   return called
 }
@@ -56,16 +69,16 @@ describe.concurrent('help', () => {
     expect((await geohook(['--version'])).stdout).toBe(`${version}\n`)
   })
 
-  it.each(names)('of %s teaches with examples that can be parsed, and is in docs/cli.md', async (name) => {
-    const { code, stdout, stderr } = await geohook([name, '--help'])
+  it.each(paths)('of %s teaches with examples that can be parsed, and is in docs/cli.md', async (path) => {
+    const { code, stdout, stderr } = await geohook([...path.split(' '), '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const examples = examplesIn(stdout)
     expect(examples.length).toBeGreaterThan(0)
-    for (const example of examples) expect(names).toContain(await parse(example))
-    expect(await parse(examples[0] ?? '')).toBe(name)
+    for (const example of examples) expect(paths).toContain(await parse(example))
+    expect(`${await parse(examples[0] ?? '')} `.startsWith(`${path} `)).toBe(true)
 
-    const text = section(`## ${name}`)
-    expect(docs).toContain(`| [\`${name}\`](#${name}) |`)
+    const text = sectionOf(path)
+    expect(docs).toContain(`| [\`${path}\`](#${path.replace(' ', '-')}) |`)
     for (const flags of flagsIn(stdout)) expect(`${text}${shared}`).toContain(`| \`${flags}\` |`)
     // Nothing is described that is not there.
     for (const [, flags] of text.matchAll(/^\| `(--.*?)` \|/gm)) expect(flagsIn(stdout)).toContain(flags)
@@ -73,19 +86,21 @@ describe.concurrent('help', () => {
 
   it('has examples in docs/cli.md that can be parsed', async () => {
     const lines = [...docs.matchAll(/^geohook (.*?)(?: {2,}#.*)?$/gm)].map(([, line]) => line as string)
-    expect(lines.length).toBeGreaterThan(names.length)
-    for (const line of lines) expect(names).toContain(await parse(line))
+    expect(lines.length).toBeGreaterThan(paths.length)
+    for (const line of lines) expect(paths).toContain(await parse(line))
   })
 
   it('of the program has examples that can be parsed', async () => {
     for (const example of examplesIn((await geohook(['--help'])).stdout))
-      expect(names).toContain(await parse(example))
+      expect(paths).toContain(await parse(example))
   })
 })
 
 describe.concurrent('mistakes at the command line', () => {
   it.each([
     ['an unknown command', ['sing'], 'unknown command\nDid you mean sign?'],
+    ['an unknown command of another', ['inbox', 'lst'], 'unknown command\nDid you mean list?'],
+    ['no command of another', ['inbox'], 'a command is missing\nAdd --help'],
     ['an unknown option', ['--verion'], 'unknown option --verion\nDid you mean --version?'],
     ['a missing value', ['key', '--bytes'], "option '--bytes <n>' argument missing"],
     ['a value that is not allowed', ['mock', '--dialect', 'x'], '--dialect <name>: Allowed choices are'],

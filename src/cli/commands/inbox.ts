@@ -1,0 +1,33 @@
+import { Command } from 'commander'
+import { addExamples } from '../help.ts'
+import { createInboxDiscardCommand } from './inbox/discard.ts'
+import { createInboxExportCommand } from './inbox/export.ts'
+import { createInboxListCommand } from './inbox/list.ts'
+import { createInboxPurgeCommand } from './inbox/purge.ts'
+import { createInboxRetryCommand } from './inbox/retry.ts'
+import { createInboxShowCommand } from './inbox/show.ts'
+import { createInboxStatsCommand } from './inbox/stats.ts'
+
+/** `geohook inbox`: what is in a durable inbox, and what is to become of it. */
+export function createInboxCommand(): Command {
+  const command = new Command('inbox')
+    .summary('look after the deliveries in a durable inbox')
+    .description('Shows what is in a durable inbox, and retries, discards or exports dead letters.')
+    .usage('<command> [options]')
+  addExamples(command, [
+    'geohook inbox stats --store inbox.db',
+    'geohook inbox list --state dead --store inbox.db',
+    'geohook inbox retry --dead --store-file store.txt',
+  ])
+  const commands = [
+    createInboxStatsCommand(),
+    createInboxListCommand(),
+    createInboxShowCommand(),
+    createInboxRetryCommand(),
+    createInboxDiscardCommand(),
+    createInboxPurgeCommand(),
+    createInboxExportCommand(),
+  ]
+  for (const one of commands) command.addCommand(one)
+  return command
+}
