@@ -15,6 +15,7 @@ const CLEAN = {
   SIGNATURE_KEY: undefined,
   GEOHOOK_URL: undefined,
   GEOHOOK_TOKEN: undefined,
+  GEOHOOK_INBOX: undefined,
   FORCE_COLOR: undefined,
   NO_COLOR: undefined,
 }
