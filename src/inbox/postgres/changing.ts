@@ -19,6 +19,12 @@ export interface JobAttempt {
   retryCount: number
 }
 
+/** A job, and how it is to be tried. */
+interface LockedJob {
+  data: Envelope
+  kept: Pick<JobInsert, 'retryLimit' | 'retryDelay' | 'retryDelayMax' | 'heartbeatSeconds'>
+}
+
 /** What pg-boss has no single call for. */
 export interface Changing {
   /** Ends an attempt that failed; where there is another, it is due in so many milliseconds. */
@@ -53,14 +59,16 @@ export function changeJobs(
   const changeLocked = (
     id: string,
     states: readonly InboxState[],
-    change: (boss: PgBoss, db: Db, envelope: Envelope) => Promise<unknown>,
+    change: (boss: PgBoss, db: Db, job: LockedJob) => Promise<unknown>,
   ): Promise<boolean> =>
     transact(async (boss, db) => {
       const { rows } = await db.executeSql(
-        `select data from ${schema}.job where name = $1 and id = $2 and state::text = any($3) for update`,
+        `select data, json_build_object('retryLimit', retry_limit, 'retryDelay', retry_delay,
+          'retryDelayMax', retry_delay_max, 'heartbeatSeconds', heartbeat_seconds) as kept
+        from ${schema}.job where name = $1 and id = $2 and state::text = any($3) for update`,
         [queue, id, statesOf(...states)],
       )
-      if (rows[0]) await change(boss, db, rows[0].data)
+      if (rows[0]) await change(boss, db, rows[0])
       return rows.length > 0
     })
 
@@ -78,10 +86,10 @@ export function changeJobs(
     async retry(id) {
       const { updated } = await use((boss) => boss.update(queue, undefined, { id, startAfter: 0 }))
       if (updated > 0) return true
-      // Anew, so that it has all its attempts again.
-      return changeLocked(id, ['dead'], async (boss, db, envelope) => {
+      // Anew, so that it has all its attempts again: those of the inbox that took it, not of who retries it.
+      return changeLocked(id, ['dead'], async (boss, db, { data, kept }) => {
         await boss.deleteJob(queue, id, { db })
-        await boss.insert(queue, [toJob(envelope)], { db })
+        await boss.insert(queue, [{ ...toJob(data), ...kept }], { db })
       })
     },
 
