@@ -18,12 +18,12 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 
 /** The same without a code. */
 const UNREACHABLE =
-  /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|can't be reached/i
+  /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
 
 /** What to install where an engine is not there. */
 const PACKAGES: Record<Engine, string> = {
   sqlite: 'better-sqlite3',
-  postgres: 'pg-boss',
+  postgres: 'pg-boss pg',
   redis: 'bullmq ioredis',
 }
 

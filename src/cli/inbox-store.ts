@@ -3,6 +3,7 @@ import type { DurableInbox } from '../inbox/index.ts'
 import { usageError } from './exit.ts'
 import { type Engine, requireSqliteFile, type StoreAddress, toStoreAddress } from './inbox-address.ts'
 import { toStoreError } from './inbox-errors.ts'
+import { requirePresence } from './inbox-presence.ts'
 import { type Progress, withProgress } from './progress.ts'
 import { addSecretOptions, findSecrets, toText } from './secrets.ts'
 
@@ -40,11 +41,13 @@ export async function withInbox<T>(
 ): Promise<T> {
   const { address, from } = await findStore(options)
   if (address.engine === 'sqlite') await requireSqliteFile(address.text, from)
+  // They are for the process that receives: that Node's SQLite is experimental, that Redis keeps no file.
+  process.removeAllListeners('warning')
   return withProgress(`asking ${address.place}`, options.json === true, async (progress) => {
     let inbox: DurableInbox | undefined
     try {
-      inbox = await OPENERS[address.engine]?.(address.text, options)
-      if (!inbox) throw usageError('only SQLite files can be opened')
+      inbox = await OPENERS[address.engine](address.text, options)
+      if (address.engine !== 'sqlite') await requirePresence(address, options)
       return await task(inbox, progress)
     } catch (error) {
       throw toStoreError(error, address)
@@ -85,19 +88,17 @@ const TAKEN_BY: readonly (readonly ['schema' | 'queue' | 'prefix', readonly Engi
 const observer = { failed() {}, dead() {}, trouble() {} }
 
 /** Each engine is loaded when it is the one. */
-const OPENERS: Partial<Record<Engine, (text: string, options: StoreOptions) => Promise<DurableInbox>>> = {
+const OPENERS: Record<Engine, (text: string, options: StoreOptions) => Promise<DurableInbox>> = {
   async sqlite(path) {
-    hideExperimental()
     const { createSqliteInbox } = await import('../inbox/sqlite.ts')
     return createSqliteInbox({ path, observer })
   },
-}
-
-/** Newer Nodes warn that their SQLite is experimental: whoever looks into an inbox can do nothing about it. */
-function hideExperimental(): void {
-  const printers = process.listeners('warning')
-  process.removeAllListeners('warning')
-  process.on('warning', (warning) => {
-    if (warning.name !== 'ExperimentalWarning') for (const printer of printers) printer(warning)
-  })
+  async postgres(connectionString, { schema, queue }) {
+    const { createPostgresInbox } = await import('../inbox/postgres.ts')
+    return createPostgresInbox({ connectionString, schema, queue, observer })
+  },
+  async redis(url, { prefix, queue }) {
+    const { createRedisInbox } = await import('../inbox/redis.ts')
+    return createRedisInbox({ url, prefix, queue, observer })
+  },
 }

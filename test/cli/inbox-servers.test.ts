@@ -13,7 +13,7 @@ import { describeWith, POSTGRES, REDIS } from '../helpers/services.ts'
 
 const folder = createFolder()
 const NOBODY = '0'.repeat(32)
-const place = `geohook_test_${randomUUID().replaceAll('-', '_')}`
+const place = `geohook_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
 
 await describeWith(POSTGRES, (url) => {
   const inbox = createPostgresInbox({
