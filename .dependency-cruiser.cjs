@@ -33,7 +33,8 @@ module.exports = {
       from: { path: '^src/cli/' },
       to: {
         path: '^src/',
-        pathNot: '^src/(cli/|(index|adapters/(node|express)|inbox/(index|sqlite|postgres|redis)|mock/index|testing/index)\\.ts$)',
+        pathNot:
+          '^src/(cli/|(index|adapters/(node|express)|inbox/(index|sqlite|postgres|redis)|mock/index|testing/index)\\.ts$)',
       },
     },
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
