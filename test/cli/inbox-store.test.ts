@@ -104,12 +104,15 @@ describe.concurrent('wrong usage of geohook inbox', () => {
     [['export'], 'give either ids or --dead'],
     [['export', '--dead'], 'only one capture can be printed'],
     [['export', '--dead', '--out', join(path, 'x')], 'cannot save in'],
+    [['stats', '--storegeheim'], 'unknown option\n'],
+    [['stats', `--stroe=postgres://u:${PASSWORD}@h`], 'unknown option --stroe\n'],
     [['lst'], 'unknown command\nDid you mean list?'],
   ])('%j', async (args, said) => {
     const ran = await geohook(['inbox', ...args], { env: { GEOHOOK_INBOX: path } })
     expect(ran).toMatchObject({ code: 2, stdout: '' })
     expect(ran.stderr).toContain(said)
     expect(ran.stderr).not.toContain(PASSWORD)
+    expect(ran.stderr).not.toContain('geheim')
   })
 })
 

@@ -1,7 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
+import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { CLI, createFolder } from '../helpers/cli.ts'
+import { fill, ONE_ATTEMPT, payloads, workOff } from '../helpers/dead-letters.ts'
 import { KEY, signatureOf } from '../helpers/deliver.ts'
 import { startTarget } from '../helpers/target.ts'
 
@@ -37,6 +40,20 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     const { code, shown } = await inTerminal(verify, env)
     expect([code, shown.includes(green)]).toEqual([0, isColoured])
     expect(shown).toContain('verified')
+  })
+
+  it('a table of dead letters keeps each on its line, where that is wide enough', async () => {
+    const path = join(folder.path, 'inbox.db')
+    const inbox = createSqliteInbox({ path, ...ONE_ATTEMPT })
+    await fill(inbox, payloads(2))
+    await workOff(inbox, 'far away '.repeat(100))
+    await inbox.close()
+    const { code, shown } = await inTerminal(['inbox', 'list', '--store', path])
+    expect(code).toBe(0)
+    const rows = shown.trim().split('\r\n').slice(1)
+    expect(rows).toHaveLength(2)
+    // A terminal that does not say how wide it is counts as narrow.
+    for (const row of rows) expect(row).toMatch(/Error: far .{0,12}…$/)
   })
 
   it('progress is one line that is rewritten, and gone in the end', async () => {
