@@ -13,7 +13,7 @@ const TYPES_LENGTH = 60
 export function toEntryTable(entries: readonly InboxEntry[]): Promise<string> {
   const rows = entries.map(toRow)
   const { isTTY, columns } = process.stdout
-  const length = isTTY ? Math.max(SHORTEST_ERROR, columns - widthOf(rows)) : ERROR_LENGTH
+  const length = isTTY ? Math.max(SHORTEST_ERROR, (columns || ERROR_LENGTH) - widthOf(rows)) : ERROR_LENGTH
   return toTable(
     [...COLUMNS, 'error'],
     rows.map((row, index) => [...row, shortened(oneLine(entries[index]?.error ?? ''), length)]),
