@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { describeWith, POSTGRES } from '../helpers/services.ts'
+import type { EngineName } from './crash/engines.ts'
+import { toSeed } from './crash/random.ts'
+import { runCrashes, toLine } from './crash/run.ts'
+
+// The long one is `npm run crash`.
+const KILLS = 5
+const seed = toSeed(process.env.CRASH_SEED)
+
+function losesNothing(engine: EngineName): void {
+  it(`kill -9 loses nothing that was acknowledged: ${engine}, CRASH_SEED=${seed}`, {
+    timeout: 180_000,
+  }, async () => {
+    const run = { engine, kills: KILLS, seed }
+    const verdict = await runCrashes(run)
+    console.log(toLine(run, verdict))
+    expect(verdict).toMatchObject({ lost: [], faults: [] })
+    // There was something to lose.
+    expect(verdict.acknowledged).toBeGreaterThan(0)
+    expect(verdict.handled).toBeGreaterThanOrEqual(verdict.acknowledged)
+  })
+}
+
+losesNothing('sqlite')
+losesNothing('redis')
+await describeWith(POSTGRES, () => losesNothing('postgres'))

@@ -1,0 +1,62 @@
+// The receiver that is killed: the built package, as a user would use it. It writes its log at once, so that a kill
+// takes no line back, and tells the test where it is over a pipe of its own (plan.ts has the letters).
+import { openSync, writeSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+
+const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS } = process.env
+const TELL = 3
+const log = openSync(LOG, 'a')
+const write = (line) => writeSync(log, `${line}\n`)
+const tell = (point) => writeSync(TELL, point)
+
+/** What the job of a delivery is called, out of its bytes. */
+const jobOf = ({ rawBody }) => JSON.parse(Buffer.from(rawBody).toString()).events[0].jobId
+const print = ({ error }) => console.error(error)
+const observer = {
+  handled: ({ delivery }) => write(`settled ${jobOf(delivery)}`),
+  failed: print,
+  dead: print,
+  trouble: print,
+}
+
+const module = await import(ENTRY)
+tell('o')
+const inbox = await module[FACTORY]({ ...JSON.parse(OPTIONS), observer })
+// It has opened when it can answer.
+await inbox.stats()
+
+const told = {
+  ...inbox,
+  put(delivery) {
+    tell('p')
+    return inbox.put(delivery)
+  },
+}
+const receiver = createReceiver({ signatureKey: KEY, inbox: told }).on('*', async ({ jobId, taskName }) => {
+  write(`begin ${jobId}`)
+  tell('h')
+  await setTimeout(taskName.length % 25)
+  write(`success ${jobId}`)
+})
+inbox.work(receiver, { concurrency: Number(CONCURRENCY) })
+
+const receive = webhook(receiver)
+const server = createServer(async (req, res) => {
+  if (req.url !== '/stats') return receive(req, res)
+  res.end(JSON.stringify(await inbox.stats()))
+})
+server.listen(Number(PORT), '127.0.0.1', () => tell('l'))
+
+process.once('SIGTERM', async () => {
+  server.close()
+  await receiver.close()
+  await inbox.close()
+  // What is left open would keep it alive, and the test would wait for its end in vain.
+  process.stdin.destroy()
+  server.closeAllConnections()
+})
+// The test is gone.
+process.stdin.on('end', () => process.exit()).resume()

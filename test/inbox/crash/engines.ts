@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import pg from 'pg'
+import { startProgram } from '../../helpers/process.ts'
+import { POSTGRES } from '../../helpers/services.ts'
+import { findPort } from './port.ts'
+
+/** A store for one run. */
+export interface Engine {
+  /** The entry of the package, and what it exports. */
+  entry: string
+  factory: string
+  options: Record<string, unknown>
+  /** Rejects where what the store has on disk is not sound. Nobody uses the store meanwhile. */
+  requireSound(): Promise<void>
+  remove(): Promise<void>
+}
+
+const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'geohook-crash-'))
+const sound = async (): Promise<void> => {}
+
+async function sqlite(): Promise<Engine> {
+  const folder = await makeFolder()
+  const path = join(folder, 'inbox.db')
+  return {
+    entry: 'geohook/sqlite',
+    factory: 'createSqliteInbox',
+    options: { path, lease: 3_000 },
+    async requireSound() {
+      const database = new Database(path)
+      try {
+        for (const check of ['quick_check', 'integrity_check']) {
+          const found = database.pragma(check, { simple: true })
+          if (found !== 'ok') throw new Error(`${check}: ${found}`)
+        }
+      } finally {
+        database.close()
+      }
+    },
+    remove: () => rm(folder, { recursive: true }),
+  }
+}
+
+async function postgres(): Promise<Engine> {
+  const schema = `geohook_crash_${randomUUID().replaceAll('-', '')}`
+  return {
+    entry: 'geohook/postgres',
+    factory: 'createPostgresInbox',
+    options: { connectionString: POSTGRES.url, schema, lease: 10_000 },
+    requireSound: sound,
+    async remove() {
+      const client = new pg.Client({ connectionString: POSTGRES.url })
+      await client.connect()
+      await client.query(`drop schema if exists ${schema} cascade`)
+      await client.end()
+    },
+  }
+}
+
+/** A server of its own, which writes every command to its append-only file: the shared one may write nothing. */
+async function redis(): Promise<Engine> {
+  const folder = await makeFolder()
+  const port = await findPort()
+  const options = ['--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', '']
+  const server = startProgram('redis-server', ['--port', String(port), ...options])
+  await server.printed(/Ready to accept connections/)
+  return {
+    entry: 'geohook/redis',
+    factory: 'createRedisInbox',
+    options: { url: `redis://127.0.0.1:${port}`, lease: 3_000 },
+    requireSound: sound,
+    async remove() {
+      await server.stop()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+export const ENGINES = { sqlite, postgres, redis } as const
+
+export type EngineName = keyof typeof ENGINES

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { POINTS, type Point } from './plan.ts'
+
+/** A process of the receiver while it lives. */
+export interface Process {
+  /** Emits each point that it comes to, under its name. */
+  readonly points: EventEmitter<Record<Point, []>>
+  /** Rejects where it ends before. */
+  readonly listening: Promise<void>
+  /** What it has written to standard error. */
+  readonly errors: string
+  readonly ended: boolean
+  /** Sends a signal and resolves when it has ended, with the exit code and the signal that ended it. */
+  end(signal: NodeJS.Signals): Promise<[code: number | null, signal: NodeJS.Signals | null]>
+}
+
+const app = fileURLToPath(new URL('app.mjs', import.meta.url))
+const NAMES = new Map(Object.entries(POINTS).map(([name, letter]) => [letter as string, name as Point]))
+
+export function startReceiver(env: Record<string, string>): Process {
+  const child = spawn(process.execPath, [app], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
+  })
+  const points = new EventEmitter<Record<Point, []>>()
+  const [, , , pipe] = child.stdio as unknown as Readable[]
+  pipe?.setEncoding('utf8').on('data', (letters: string) => {
+    for (const letter of letters) points.emit(NAMES.get(letter) as Point)
+  })
+  let errors = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    errors += text
+  })
+  child.stdin?.on('error', () => {})
+  let ended = false
+  const closed = once(child, 'close').then(([code, signal]) => {
+    ended = true
+    return [code, signal] as [number | null, NodeJS.Signals | null]
+  })
+  const listening = Promise.race([
+    once(points, 'listening').then(() => {}),
+    closed.then(([code]) => {
+      throw new Error(`the receiver ended with ${code} before it listened:\n${errors}`)
+    }),
+  ])
+  // Whoever kills it does not wait for that.
+  listening.catch(() => {})
+  return {
+    points,
+    listening,
+    get errors() {
+      return errors
+    },
+    get ended() {
+      return ended
+    },
+    async end(signal) {
+      child.kill(signal)
+      return closed
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { createMockService } from 'geohook/mock'
+import type { Sent } from './check.ts'
+import type { Random } from './random.ts'
+
+/** Deliveries that are sent one after another, whether or not there is a receiver. */
+export interface Load {
+  /** Calls the listener at every answer that acknowledges a delivery, until it is called off. */
+  onAcknowledged(listener: () => void): () => void
+  /** Sends nothing new, and resolves when no attempt is to come any more. */
+  stop(): Promise<Sent[]>
+}
+
+/** Milliseconds between two deliveries. */
+const GAP = 20
+
+const isAcknowledged = ({ answer }: { answer?: { status: number } }): boolean =>
+  answer !== undefined && answer.status >= 200 && answer.status < 300
+
+export function startLoad(hookUrl: string, signatureKey: string, random: Random): Load {
+  const service = createMockService({
+    webhooks: [{ serviceName: 'Buffer', serviceType: 'GPServer', name: 'jobs', hookUrl, signatureKey }],
+    settings: {
+      notificationAttempts: 5,
+      notificationElapsedTimeInSeconds: 1,
+      // It is not switched off, whatever the receiver does.
+      numberOfFailures: 1_000,
+      daysInPast: 1,
+    },
+  })
+  const sending: Promise<Sent>[] = []
+
+  async function send(id: string, taskName: string): Promise<Sent> {
+    const event = { changeType: 'esriJobSucceeded', jobId: id, taskName } as const
+    const attempts = await service.trigger({ serviceName: 'Buffer', serviceType: 'GPServer', ...event })
+    return { id, acknowledged: attempts.some(isAcknowledged) }
+  }
+
+  const timer = setInterval(() => {
+    sending.push(send(`job${sending.length}`, 'x'.repeat(random.between(1, 250))))
+  }, GAP)
+
+  return {
+    onAcknowledged: (listener) =>
+      service.on((notice) => {
+        if (notice.type === 'attempt' && isAcknowledged(notice.attempt)) listener()
+      }),
+    async stop() {
+      clearInterval(timer)
+      const sent = await Promise.all(sending)
+      await service.close()
+      return sent
+    },
+  }
+}
