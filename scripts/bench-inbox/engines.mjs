@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const { DATABASE_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env
+/** In a large inbox nothing is refused, and nobody waits for what died. */
+const LARGE = { maxPending: 1_000_000 }
+
+const makeFolder = () => mkdtemp(join(tmpdir(), 'geohook-bench-'))
+
+/** @throws where there is no redis-server on this machine */
+async function startRedis() {
+  const folder = await makeFolder()
+  const socket = createServer().listen(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const port = String(socket.address().port)
+  socket.close()
+  await once(socket, 'close')
+  const options = [
+    '--bind',
+    '127.0.0.1',
+    '--port',
+    port,
+    '--dir',
+    folder,
+    '--appendonly',
+    'yes',
+    '--save',
+    '',
+  ]
+  const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const closed = once(server, 'close')
+  let output = ''
+  for await (const text of server.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    output += text
+    if (output.includes('Ready to accept connections')) break
+  }
+  server.stdout.resume()
+  process.once('exit', () => server.kill())
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    async stop() {
+      server.kill()
+      await closed
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** A store of its own for each: what the receiver's process needs to open it, how durable it is, and how it is removed. */
+export const ENGINES = {
+  none: async () => ({ durability: 'nothing is stored' }),
+
+  memory: async () => ({
+    entry: 'geohook/inbox',
+    factory: 'createMemoryInbox',
+    options: LARGE,
+    durability: 'survives nothing',
+  }),
+
+  async sqlite() {
+    const folder = await makeFolder()
+    return {
+      entry: 'geohook/sqlite',
+      factory: 'createSqliteInbox',
+      options: { ...LARGE, path: join(folder, 'inbox.db') },
+      durability: 'synchronous=FULL',
+      remove: () => rm(folder, { recursive: true }),
+    }
+  },
+
+  async postgres() {
+    const { default: pg } = await import('pg')
+    const client = new pg.Client({ connectionString: DATABASE_URL, connectionTimeoutMillis: 3_000 })
+    await client.connect()
+    const show = async (name) => (await client.query(`show ${name}`)).rows[0][name]
+    const schema = `geohook_bench_${randomUUID().replaceAll('-', '')}`
+    return {
+      entry: 'geohook/postgres',
+      factory: 'createPostgresInbox',
+      options: { ...LARGE, connectionString: DATABASE_URL, schema },
+      durability: `synchronous_commit=${await show('synchronous_commit')} fsync=${await show('fsync')}`,
+      async remove() {
+        await client.query(`drop schema if exists ${schema} cascade`)
+        await client.end()
+      },
+    }
+  },
+
+  /** With REDIS_URL that one; otherwise a server that keeps an append-only file, and ends with this program. */
+  async redis() {
+    const own = process.env.REDIS_URL ? undefined : await startRedis()
+    const url = process.env.REDIS_URL ?? own.url
+    const { Redis } = await import('ioredis')
+    const client = new Redis(url, { lazyConnect: true, connectTimeout: 3_000, retryStrategy: () => null })
+    client.on('error', () => {})
+    await client.connect()
+    const show = async (name) => (await client.config('GET', name).catch(() => []))[1] ?? 'unknown'
+    const prefix = `geohook-bench-${randomUUID()}`
+    return {
+      entry: 'geohook/redis',
+      factory: 'createRedisInbox',
+      options: { ...LARGE, url, prefix },
+      durability: `appendonly=${await show('appendonly')} appendfsync=${await show('appendfsync')}`,
+      async remove() {
+        for await (const keys of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
+          if (keys.length > 0) await client.unlink(...keys)
+        }
+        client.disconnect()
+        await own?.stop()
+      },
+    }
+  },
+}

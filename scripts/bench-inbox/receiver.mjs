@@ -1,0 +1,52 @@
+// The receiver that is measured, in a process of its own. Its parent asks it over their channel.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+
+const { KEY, ENTRY, FACTORY, OPTIONS } = process.env
+const inbox = ENTRY ? await (await import(ENTRY))[FACTORY](JSON.parse(OPTIONS)) : undefined
+let workers
+let handled = 0
+/** When workers began, and when the last delivery was handled. */
+let [began, last] = [0, 0]
+const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', () => {
+  handled += 1
+  last = performance.now()
+})
+const server = createServer(webhook(receiver)).listen(0, '127.0.0.1')
+await once(server, 'listening')
+
+const ANSWERS = {
+  port: () => server.address().port,
+  handled: () => ({ handled, milliseconds: last - began }),
+  /** Deliveries that are there, in whatever state. */
+  async held() {
+    const { waiting, active, done, dead } = await inbox.stats()
+    return waiting + active + done + dead
+  },
+  async pending() {
+    const { waiting, active } = await inbox.stats()
+    return waiting + active
+  },
+  work() {
+    handled = 0
+    began = performance.now()
+    workers = inbox.work(receiver)
+  },
+  rest: () => workers.close(),
+  async close() {
+    server.close()
+    server.closeAllConnections()
+    await inbox?.close()
+  },
+}
+
+process.on('message', async (question) => {
+  try {
+    process.send({ answer: await ANSWERS[question]() })
+  } catch (error) {
+    process.send({ error: String(error?.stack ?? error) })
+  }
+  if (question === 'close') process.disconnect()
+})

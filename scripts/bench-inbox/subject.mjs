@@ -1,0 +1,46 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { Pool } from 'undici'
+import { KEY } from './load.mjs'
+
+const receiver = fileURLToPath(new URL('receiver.mjs', import.meta.url))
+
+/** A receiver in a process of its own, with connections to it that are kept open. */
+export async function startSubject(name, { entry, factory, options, durability, remove }) {
+  const env = entry ? { ENTRY: entry, FACTORY: factory, OPTIONS: JSON.stringify(options) } : {}
+  const child = fork(receiver, { env: { ...process.env, ...env, KEY } })
+
+  async function ask(question) {
+    const ended = new AbortController()
+    const answer = Promise.race([
+      once(child, 'message', { signal: ended.signal }).then(([message]) => message),
+      once(child, 'exit', { signal: ended.signal }).then(([code]) => ({ error: `it ended with ${code}` })),
+    ])
+    child.send(question)
+    const { answer: value, error } = await answer.finally(() => ended.abort())
+    if (error) throw new Error(`${name}: ${question}: ${error}`)
+    return value
+  }
+
+  const url = `http://127.0.0.1:${await ask('port')}`
+  const pools = new Map()
+  return {
+    name,
+    durability,
+    hasInbox: entry !== undefined,
+    accepted: 0,
+    ask,
+    connections(count) {
+      if (!pools.has(count)) pools.set(count, new Pool(url, { connections: count, pipelining: 1 }))
+      return pools.get(count)
+    },
+    async close() {
+      for (const pool of pools.values()) await pool.close()
+      const exited = once(child, 'exit')
+      await ask('close')
+      await exited
+      await remove?.()
+    },
+  }
+}
