@@ -63,10 +63,13 @@ async function measureWorking(subject) {
 
 const subjects = []
 for (const name of values.engines.split(',')) {
+  let store
   try {
-    subjects.push(await startSubject(name, await ENGINES[name]()))
+    store = await ENGINES[name]()
+    subjects.push(await startSubject(name, store))
   } catch (error) {
     console.log(`${name} is left out: ${error.message}`)
+    await store?.remove?.()
   }
 }
 

@@ -12,11 +12,11 @@ const log = openSync(LOG, 'a')
 const write = (line) => writeSync(log, `${line}\n`)
 const tell = (point) => writeSync(TELL, point)
 
-/** What the job of a delivery is called, out of its bytes. */
-const jobOf = ({ rawBody }) => JSON.parse(Buffer.from(rawBody).toString()).events[0].jobId
+/** What the sender calls a delivery, by its id here. */
+const jobs = new Map()
 const print = ({ error }) => console.error(error)
 const observer = {
-  handled: ({ delivery }) => write(`settled ${jobOf(delivery)}`),
+  handled: ({ delivery }) => write(`settled ${jobs.get(delivery.id)}`),
   failed: print,
   dead: print,
   trouble: print,
@@ -35,7 +35,9 @@ const told = {
     return inbox.put(delivery)
   },
 }
-const receiver = createReceiver({ signatureKey: KEY, inbox: told }).on('*', async ({ jobId, taskName }) => {
+const receiver = createReceiver({ signatureKey: KEY, inbox: told }).on('*', async (event, delivery) => {
+  const { jobId, taskName } = event
+  jobs.set(delivery.id, jobId)
   write(`begin ${jobId}`)
   tell('h')
   await setTimeout(taskName.length % 25)
