@@ -91,7 +91,7 @@ export const ENGINES = {
     }
   },
 
-  /** With REDIS_URL that one; otherwise a server that keeps an append-only file, and ends with this program. */
+  /** With REDIS_URL that one; otherwise a server that writes to its disk before it answers, as the others do. */
   async redis() {
     const own = process.env.REDIS_URL ? undefined : await startRedis()
     const url = process.env.REDIS_URL ?? own.url

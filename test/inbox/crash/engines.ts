@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
-import { startProgram } from '../../helpers/process.ts'
+import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import { POSTGRES } from '../../helpers/services.ts'
-import { findPort } from './port.ts'
 
 /** A store for one run. */
 export interface Engine {
@@ -62,20 +61,16 @@ async function postgres(): Promise<Engine> {
 
 /** A server of its own, which writes every command to its append-only file: the shared one may write nothing. */
 async function redis(): Promise<Engine> {
-  const folder = await makeFolder()
-  const port = await findPort()
-  const options = ['--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', '']
-  const server = startProgram('redis-server', ['--port', String(port), ...options])
-  await server.printed(/Ready to accept connections/)
+  const program = findRedis()
+  if (!program) throw new Error('there is no redis-server on this machine')
+  const server = await createPrivateRedis(program)
+  await server.start()
   return {
     entry: 'geohook/redis',
     factory: 'createRedisInbox',
-    options: { url: `redis://127.0.0.1:${port}`, lease: 3_000 },
+    options: { url: server.url, lease: 3_000 },
     requireSound: sound,
-    async remove() {
-      await server.stop()
-      await rm(folder, { recursive: true })
-    },
+    remove: server.remove,
   }
 }
 
