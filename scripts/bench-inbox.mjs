@@ -16,26 +16,28 @@ const { values } = parseArgs({
     smoke: { type: 'boolean', default: false },
   },
 })
-/** Rounds, and deliveries in one, by how many are sent at a time. With workers a round is longer: they may be slow. */
+/** Rounds, and deliveries in one, by how many are sent at a time. */
 const ROUNDS = values.smoke ? 1 : 5
 const COUNTS = values.smoke ? { 1: 5, 50: 50 } : { 1: 200, 50: 1_000 }
+/** With workers a round takes longer: there are fewer, with fewer deliveries. */
 const WORKING_ROUNDS = values.smoke ? 1 : 3
+const WORKING_COUNT = values.smoke ? 50 : 300
 /** Milliseconds that handling is measured, where the inbox is not empty before. */
-const HANDLING = values.smoke ? 500 : 2_000
+const HANDLING = values.smoke ? 500 : 1_500
 
 const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1]
 const byName = (rounds, name) => rounds.map((round) => round.get(name))
 
-/** Measures every subject once in each round, each round beginning with another. The first round warms up. */
+/** Measures every subject once in each round, each round beginning with another. */
 async function interleave(subjects, rounds, measure) {
   const measured = []
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < rounds; round++) {
     const figures = new Map()
     for (const [index] of subjects.entries()) {
       const subject = subjects[(index + round) % subjects.length]
       figures.set(subject.name, await measure(subject))
     }
-    if (round > 0) measured.push(figures)
+    measured.push(figures)
   }
   return measured
 }
@@ -46,7 +48,7 @@ async function requireAll(subject) {
 
 /** Deliveries that are handled a second from a full inbox, and then what is accepted while the workers go on. */
 async function measureWorking(subject) {
-  await accept(subject, COUNTS[50], 50)
+  await accept(subject, WORKING_COUNT, 50)
   const pending = await subject.ask('pending')
   const started = performance.now()
   await subject.ask('work')
@@ -55,7 +57,7 @@ async function measureWorking(subject) {
     await setTimeout(20)
     seen = await subject.ask('handled')
   } while (seen.handled < pending && performance.now() - started < HANDLING)
-  const { rate } = await accept(subject, COUNTS[50], 50)
+  const { rate } = await accept(subject, WORKING_COUNT, 50)
   await subject.ask('rest')
   await requireAll(subject)
   return { handling: (seen.handled / seen.milliseconds) * 1000, rate }
@@ -77,9 +79,9 @@ const number = (value, digits = 0) => value.toFixed(digits)
 const spread = (all) => `${number(median(all))} (${number(Math.min(...all))}-${number(Math.max(...all))})`
 const rows = [['inbox', 'at once', 'accepted/s', 'p50 ms', 'p99 ms', 'ratio']]
 for (const concurrency of [1, 50]) {
-  const rounds = await interleave(subjects, ROUNDS, (subject) =>
-    accept(subject, COUNTS[concurrency], concurrency),
-  )
+  const measure = (subject) => accept(subject, COUNTS[concurrency], concurrency)
+  await interleave(subjects, 1, measure) // warms up
+  const rounds = await interleave(subjects, ROUNDS, measure)
   for (const { name } of subjects) {
     const figures = byName(rounds, name)
     // Of each round by itself: what else the machine does meanwhile slows all of it.

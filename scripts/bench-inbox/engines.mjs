@@ -20,18 +20,15 @@ async function startRedis() {
   const port = String(socket.address().port)
   socket.close()
   await once(socket, 'close')
-  const options = [
-    '--bind',
-    '127.0.0.1',
-    '--port',
+  const settings = {
+    bind: '127.0.0.1',
     port,
-    '--dir',
-    folder,
-    '--appendonly',
-    'yes',
-    '--save',
-    '',
-  ]
+    dir: folder,
+    save: '',
+    appendonly: 'yes',
+    appendfsync: 'always',
+  }
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] })
   const closed = once(server, 'close')
   let output = ''

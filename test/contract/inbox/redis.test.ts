@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
-import { Redis } from 'ioredis'
+import { removePrefix } from '../../helpers/redis-keys.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
 import { describeDuplicates } from './duplicates.ts'
 import { describeInbox } from './inboxes.ts'
@@ -31,10 +31,3 @@ await describeWith(REDIS, (url) => {
     isShared: true,
   })
 })
-
-async function removePrefix(url: string, prefix: string): Promise<void> {
-  const client = new Redis(url)
-  for await (const keys of client.scanStream({ match: `${prefix}:*`, count: 1_000 }))
-    if (keys.length > 0) await client.unlink(...keys)
-  await client.quit()
-}

@@ -1,5 +1,5 @@
 /**
- * The inbox and the store of duplicates that an argument asks for: `postgres:<schema>`. The server's URL is in the
+ * The inbox and the store of duplicates that an argument asks for: `postgres:<schema>`, `redis:<prefix>`. The server's URL is in the
  * environment, where the list of processes does not show it.
  */
 const engines = {
@@ -9,6 +9,14 @@ const engines = {
     return {
       openInbox: () => createPostgresInbox({ ...place, ...options }),
       openDuplicates: () => createPostgresDuplicates(place),
+    }
+  },
+  async redis(prefix, options) {
+    const { createRedisDuplicates, createRedisInbox } = await import('geohook/redis')
+    const place = { url: process.env.STORE_URL, prefix }
+    return {
+      openInbox: () => createRedisInbox({ ...place, ...options }),
+      openDuplicates: () => createRedisDuplicates(place),
     }
   },
 }
