@@ -22,7 +22,8 @@ export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions 
  * connects when it is first used.
  *
  * It is as durable as the server: with `appendonly yes` and `appendfsync everysec` a crash of the machine can lose
- * the last second, with `appendfsync always` nothing.
+ * the last second, with `appendfsync always` nothing. `maxPending` is looked at right before a delivery is added, so
+ * many at once can exceed it a little. Another process takes over what one has left after one to two leases.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
