@@ -12,6 +12,8 @@ export interface Load {
 
 /** Milliseconds between two deliveries. */
 const GAP = 20
+/** So many are on their way at most: else all would fail that a receiver misses which is away for long. */
+const ON_THEIR_WAY = 50
 
 const isAcknowledged = ({ answer }: { answer?: { status: number } }): boolean =>
   answer !== undefined && answer.status >= 200 && answer.status < 300
@@ -21,21 +23,24 @@ export function startLoad(hookUrl: string, signatureKey: string, random: Random)
     webhooks: [{ serviceName: 'Buffer', serviceType: 'GPServer', name: 'jobs', hookUrl, signatureKey }],
     settings: {
       notificationAttempts: 5,
-      notificationElapsedTimeInSeconds: 1,
-      // It is not switched off, whatever the receiver does.
+      notificationElapsedTimeInSeconds: 2,
       numberOfFailures: 1_000,
       daysInPast: 1,
     },
   })
   const sending: Promise<Sent>[] = []
+  let onTheirWay = 0
 
   async function send(id: string, taskName: string): Promise<Sent> {
     const event = { changeType: 'esriJobSucceeded', jobId: id, taskName } as const
+    onTheirWay += 1
     const attempts = await service.trigger({ serviceName: 'Buffer', serviceType: 'GPServer', ...event })
+    onTheirWay -= 1
     return { id, acknowledged: attempts.some(isAcknowledged) }
   }
 
   const timer = setInterval(() => {
+    if (onTheirWay >= ON_THEIR_WAY) return
     sending.push(send(`job${sending.length}`, 'x'.repeat(random.between(1, 250))))
   }, GAP)
 
@@ -47,7 +52,9 @@ export function startLoad(hookUrl: string, signatureKey: string, random: Random)
     async stop() {
       clearInterval(timer)
       const sent = await Promise.all(sending)
+      const isActive = service.snapshot().webhooks.every(({ active }) => active)
       await service.close()
+      if (!isActive) throw new Error('too much has failed: the sender has switched the webhook off')
       return sent
     },
   }

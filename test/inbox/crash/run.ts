@@ -65,7 +65,7 @@ export async function runCrashes({ engine: name, kills, seed }: Run): Promise<Ve
     verdict.faults.push(...compare(stats, verdict))
     return verdict
   } finally {
-    await load.stop()
+    await load.stop().catch(() => {})
     if (process && !process.ended) await process.end('SIGKILL')
     await engine.remove()
     await rm(logs, { recursive: true })
