@@ -13,6 +13,9 @@ export const alias = (platform: 'node' | 'web') => [
   })),
 ]
 
+/** Milliseconds that a test may take, unless it says so itself: a machine that is busy is no mistake of the program. */
+const patience = { testTimeout: 20_000, hookTimeout: 20_000 }
+
 export default defineConfig({
   test: {
     globalSetup: 'test/helpers/build.ts',
@@ -23,6 +26,7 @@ export default defineConfig({
         resolve: { alias: alias('node') },
         test: {
           name: 'node',
+          ...patience,
           include: ['test/**/*.test.ts'],
           typecheck: {
             enabled: true,
@@ -36,6 +40,7 @@ export default defineConfig({
         resolve: { alias: alias('web') },
         test: {
           name: 'web',
+          ...patience,
           include: ['test/{signature,payload,receiver}/**/*.test.ts', 'test/properties.test.ts'],
         },
       },

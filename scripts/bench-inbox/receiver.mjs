@@ -32,7 +32,7 @@ const ANSWERS = {
   work() {
     handled = 0
     began = performance.now()
-    workers = inbox.work(receiver)
+    workers = inbox.work(receiver, { concurrency: 50 })
   },
   rest: () => workers.close(),
   async close() {
