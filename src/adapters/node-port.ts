@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
-import type { Receiver } from '../receiver/receiver.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { type Leftovers, type Parsers, readNodeBody } from './node-body.ts'
 import { drain, whenSent } from './node-connection.ts'

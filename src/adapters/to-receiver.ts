@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
+import type { Receiver } from '../receiver/api.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import { createReceiver, type Receiver } from '../receiver/receiver.ts'
+import { createReceiver } from '../receiver/receiver.ts'
 
 /** What an adapter needs of a receiver. */
 export type Receiving = Pick<Receiver, 'receive'>

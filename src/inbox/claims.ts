@@ -60,7 +60,9 @@ export function createDuplicates(
 
   return {
     async claim(id) {
-      if (claims.get(id) === 'done') return 'done'
+      // Ours, whatever has become of the lease: the event loop may have stood still for longer.
+      const state = claims.get(id)
+      if (state) return state === 'done' ? 'done' : 'busy'
       owner ??= crypto.randomUUID()
       const claim = await table.claim(id, owner, lease)
       if (claim !== 'claimed') return claim

@@ -1,5 +1,5 @@
+import type { Receiver } from '../receiver/api.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
-import type { Receiver } from '../receiver/receiver.ts'
 
 /** Characters that are kept of an error. */
 const LENGTH = 2_000
@@ -42,16 +42,17 @@ export async function runAttempt(
   }
 }
 
-/** An error as text that can be kept: the names and messages, also of those that an AggregateError holds. */
+/**
+ * An error as text that can be kept: the names and messages, also of those that an AggregateError holds. Not every
+ * value can be made a text, and not every store takes a NUL or half of a pair.
+ */
 export function toErrorText(error: unknown): string {
-  const errors: unknown[] = error instanceof AggregateError ? error.errors : [error]
-  return errors.slice(0, 10).map(print).join('; ').slice(0, LENGTH)
-}
-
-/** Not every value can be made a text, and not every store takes a NUL or half of a pair. */
-function print(error: unknown): string {
   try {
-    return String(error)
+    const errors: unknown[] = error instanceof AggregateError ? error.errors : [error]
+    return errors
+      .slice(0, 10)
+      .map((one) => String(one).slice(0, LENGTH))
+      .join('; ')
       .slice(0, LENGTH)
       .replaceAll('\0', ' ')
       .replace(/\p{Surrogate}/gu, '\ufffd')

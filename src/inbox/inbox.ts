@@ -1,6 +1,6 @@
+import type { Receiver } from '../receiver/api.ts'
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
 import type { Inbox } from '../receiver/options.ts'
-import type { Receiver } from '../receiver/receiver.ts'
 
 /**
  * Where a delivery is on its way: `waiting` for its next attempt, `active` in some process, `done` when its handlers
@@ -90,7 +90,7 @@ export interface DurableInbox extends Inbox {
    */
   put(delivery: Delivery): Promise<'stored' | 'duplicate'>
   /**
-   * Begins to run the handlers of a receiver for the deliveries in the inbox.
+   * Begins to run the handlers of a receiver for the deliveries in the inbox. An inbox that is closed does not.
    *
    * @throws {WebhookError} `config_invalid`
    */
@@ -110,6 +110,9 @@ export interface DurableInbox extends Inbox {
    * @throws {WebhookError} `config_invalid`
    */
   purge(options: PurgeOptions): Promise<number>
-  /** Closes its workers, when what is at work has ended, and then the store. */
+  /**
+   * Closes its workers, when what is at work has ended, and then the store. A handler must not wait for it: it would
+   * wait for itself.
+   */
   close(): Promise<void>
 }

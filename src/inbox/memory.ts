@@ -68,7 +68,10 @@ function createMemoryTable(): Table {
       return 'stored'
     },
 
-    async claim({ owner, limit, now, until }) {
+    async claim({ owner, limit, now, until, latest }) {
+      // The clock was set back.
+      for (const row of pending.values())
+        if (row.at > latest) row.at = row.entry.state === 'waiting' ? now : until
       const byTime = [...pending.values()].sort((a, b) => a.at - b.at)
       const due = byTime.filter(({ at }) => at <= now).slice(0, limit)
       const nextDue = byTime[due.length]?.at

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import type { Receiver } from '../receiver/receiver.ts'
+import type { Receiver } from '../receiver/api.ts'
 import type { InboxEntry, InboxPage, InboxState, ListOptions, PurgeOptions, WorkOptions } from './inbox.ts'
 import { createInboxTell, type InboxObserver, type InboxTell } from './observer.ts'
 

@@ -1,3 +1,4 @@
+import { configInvalid } from '../errors.ts'
 import type { DurableInbox, Workers } from './inbox.ts'
 import { type InboxConfig, readConcurrency, readListOptions, readPurgeOptions, toPage } from './options.ts'
 import { startSweeping } from './sweep.ts'
@@ -10,6 +11,7 @@ const AT_ONCE = 1_000
 /** An inbox over a table of our own. */
 export function createQueueInbox(table: Table, config: InboxConfig, clock: () => number): DurableInbox {
   const working = new Set<ReturnType<typeof startWorkers>>()
+  let closed = false
   const wake = () => {
     for (const workers of working) workers.wake()
   }
@@ -25,6 +27,7 @@ export function createQueueInbox(table: Table, config: InboxConfig, clock: () =>
 
     work(receiver, options) {
       const concurrency = readConcurrency(receiver, options)
+      if (closed) throw configInvalid('the inbox is closed')
       const workers = startWorkers({ table, receiver, concurrency, config, clock })
       const sweeping = startSweeping(table, config, clock)
       const both: Workers & { wake(): void } = {
@@ -64,6 +67,7 @@ export function createQueueInbox(table: Table, config: InboxConfig, clock: () =>
     },
 
     async close() {
+      closed = true
       await Promise.all([...working].map((workers) => workers.close()))
       await table.close()
     },

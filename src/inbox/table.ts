@@ -28,11 +28,12 @@ export interface Table {
     limits: { maxPending: number; now: number },
   ): Promise<'stored' | 'duplicate' | 'full'>
   /**
-   * Takes deliveries that are due, or whose lease has run out, for `owner` until `until`.
+   * Takes deliveries that are due, or whose lease has run out, for `owner` until `until`. Nothing waits, or is
+   * leased, for longer than until `latest`: where it seems so, the clock was set back, and what waits is due.
    *
    * @returns them, and when the next one will be due or its lease run out, where there is one
    */
-  claim(claim: { owner: string; limit: number; now: number; until: number }): Promise<{
+  claim(claim: { owner: string; limit: number; now: number; until: number; latest: number }): Promise<{
     claimed: Claimed[]
     nextDue?: number | undefined
   }>

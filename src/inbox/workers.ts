@@ -1,4 +1,4 @@
-import type { Receiver } from '../receiver/receiver.ts'
+import type { Receiver } from '../receiver/api.ts'
 import { backoff } from './backoff.ts'
 import { runAttempt, toErrorText } from './handling.ts'
 import type { Workers } from './inbox.ts'
@@ -63,10 +63,18 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
 
   /** @returns for how long there will be nothing to do */
   async function takeWhatIsDue(): Promise<number> {
+    // Where the event loop stood still, our own leases have run out: they are not to be taken for those of the dead.
+    if (clock() - lastBeat > lease / 2) await beat()
     const limit = concurrency - atWork.size
     if (limit === 0) return POLL
     const now = clock()
-    const { claimed, nextDue = Infinity } = await table.claim({ owner, limit, now, until: now + lease })
+    const { claimed, nextDue = Infinity } = await table.claim({
+      owner,
+      limit,
+      now,
+      until: now + lease,
+      latest: now + Math.max(lease, config.maxRetryDelay),
+    })
     for (const one of claimed) begin(one)
     if (claimed.length === limit) return POLL
     return Math.min(POLL, Math.max(1, nextDue - clock()))
@@ -93,9 +101,9 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
       if (attempt > attempts) throw new Error('its process ended during the last attempt')
       await runAttempt(receiver, delivery, { attempt, timeout, stop })
     } catch (error) {
+      if (stop.aborted) return tell('failed', { ...seen(), error })
       const text = toErrorText(error)
       const isLast = attempt >= attempts
-      if (stop.aborted) return
       const dueAt = clock() + backoff(attempt, config)
       await settle(
         delivery.id,
@@ -122,13 +130,17 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
     }
   }
 
+  let lastBeat = -Infinity
+
   async function beat(): Promise<void> {
+    lastBeat = clock()
     if (atWork.size === 0) return
     try {
-      const ids = [...atWork.keys()]
-      const kept = new Set(await table.renew(owner, ids, clock() + lease))
+      const asked = [...atWork]
+      const kept = new Set(await table.renew(owner, [...atWork.keys()], lastBeat + lease))
       const lost = new Error('another process has taken the delivery over')
-      for (const id of ids) if (!kept.has(id)) atWork.get(id)?.stop.abort(lost)
+      // What ended and began again meanwhile is another attempt, which was not asked for.
+      for (const [id, one] of asked) if (!kept.has(id) && atWork.get(id) === one) one.stop.abort(lost)
     } catch (error) {
       tell('trouble', { error })
     }

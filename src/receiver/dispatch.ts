@@ -27,9 +27,9 @@ export interface Dispatcher {
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
   /**
    * Runs the handlers of every event, one after another, in the order of registration. One that fails does not keep
-   * the others from running.
+   * the others from running; when the signal is aborted, no other begins.
    *
-   * @throws {AggregateError} with the error of each handler that failed
+   * @throws {AggregateError} with the error of each handler that failed; the reason of the signal
    */
   dispatch(delivery: Delivery, context?: HandlerContext): Promise<void>
 }
@@ -65,6 +65,8 @@ export function createDispatcher(): Dispatcher {
       const errors: unknown[] = []
       for (const event of delivery.events) {
         for (const handler of handlersOf(event)) {
+          // Nobody waits for the rest any more, and another attempt may be at work.
+          context.signal.throwIfAborted()
           try {
             await handler(event, delivery, context)
           } catch (error) {

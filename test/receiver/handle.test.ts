@@ -21,9 +21,22 @@ describe('receiver.handle', () => {
       (event, { id, payload }, context) => seen.push([event.changeType, id, payload.serviceName, context]),
     )
     const stored = await store(payloadOf('FeaturesCreated'))
-    const context: HandlerContext = { signal: AbortSignal.abort(), attempt: 3 }
+    const context: HandlerContext = { signal: new AbortController().signal, attempt: 3 }
     await receiver.handle(stored, context)
     expect(seen).toEqual([['FeaturesCreated', stored.id, 'PARCELS', context]])
+  })
+
+  it('begins no other handler when the signal is aborted', async () => {
+    const controller = new AbortController()
+    const begun: string[] = []
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', (event) => {
+      begun.push(event.changeType)
+      controller.abort(new Error('late'))
+    })
+    const stored = await store(payloadOf('A', 'B', 'C'))
+    const handling = receiver.handle(stored, { signal: controller.signal, attempt: 1 })
+    await expect(handling).rejects.toThrow('late')
+    expect(begun).toEqual(['A'])
   })
 
   it('rejects with what the handlers threw', async () => {

@@ -1,5 +1,5 @@
 import type { UnrecoverableError, Worker } from 'bullmq'
-import type { Receiver } from '../../receiver/receiver.ts'
+import type { Receiver } from '../../receiver/api.ts'
 import { runAttempt, toErrorText } from '../handling.ts'
 import type { AttemptEnded } from '../observer.ts'
 import type { InboxConfig } from '../options.ts'

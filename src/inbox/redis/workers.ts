@@ -1,6 +1,6 @@
 import type { Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Receiver } from '../../receiver/receiver.ts'
+import type { Receiver } from '../../receiver/api.ts'
 import { backoff } from '../backoff.ts'
 import type { Workers } from '../inbox.ts'
 import type { InboxConfig } from '../options.ts'

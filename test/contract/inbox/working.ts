@@ -150,11 +150,13 @@ export function describeWorking(kind: InboxEngineKind): void {
       const inbox = open({ timeout: 200, attempts: 1 })
       const { gate, release } = createGate()
       const reasons: unknown[] = []
+      const signals: AbortSignal[] = []
       const deaf = await send(inbox, 'Deaf')
       const heeding = await send(inbox, 'Heeding')
       work(
         inbox,
         async (event, _, { signal }) => {
+          signals.push(signal)
           if (event.changeType === 'Deaf') return gate
           await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
         },
@@ -163,6 +165,9 @@ export function describeWorking(kind: InboxEngineKind): void {
       await until(async () => (await inbox.stats()).dead === 2)
       for (const { id } of [deaf, heeding]) reasons.push((await inbox.get(id))?.error)
       for (const reason of reasons) expect(reason).toContain('TimeoutError')
+      expect(signals.map(({ aborted, reason }) => [aborted, reason.name])).toEqual(
+        Array(2).fill([true, 'TimeoutError']),
+      )
       release()
     })
 
