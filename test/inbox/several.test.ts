@@ -1,0 +1,23 @@
+import { createReceiver, type Inbox } from 'geohook'
+import { createMemoryInbox } from 'geohook/inbox'
+import { expect, it } from 'vitest'
+import { uniquePayload, until } from '../contract/inbox/fixture.ts'
+import { deliver, KEY } from '../helpers/deliver.ts'
+
+it('several inboxes by the id, as docs/scaling.md has them: evenly spread, and all attempts of one in the same', async () => {
+  const inboxes = [createMemoryInbox(), createMemoryInbox(), createMemoryInbox()]
+  const inbox: Inbox = {
+    put: async (delivery) =>
+      inboxes[Number.parseInt(delivery.id.slice(0, 8), 16) % inboxes.length]?.put(delivery),
+  }
+  const handled: string[] = []
+  const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', (_, { id }) => handled.push(id))
+  const payloads = Array.from({ length: 300 }, () => uniquePayload())
+  for (const status of [202, 200])
+    for (const payload of payloads) expect((await deliver(receiver, payload)).status).toBe(status)
+  for (const one of inboxes) expect((await one.stats()).waiting).toBeGreaterThan(50)
+  for (const one of inboxes) one.work(receiver)
+  await until(() => handled.length >= 300)
+  expect(new Set(handled).size).toBe(300)
+  await Promise.all(inboxes.map((one) => one.close()))
+})
