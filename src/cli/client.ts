@@ -54,8 +54,14 @@ export async function createClient({
   tokenEnv,
   tokenFile,
 }: ClientOptions): Promise<ServiceClient> {
-  const source = { option: 'token', text: token, env: tokenEnv, file: tokenFile, variable: TOKEN_VARIABLE }
-  const [secret, ...more] = await findSecrets(source)
+  const [secret, ...more] = await findSecrets({
+    option: 'token',
+    text: token,
+    env: tokenEnv,
+    file: tokenFile,
+    variable: TOKEN_VARIABLE,
+    several: false,
+  })
   if (more.length > 0) throw usageError('only one token is of use')
   const authorization: [string, string][] = secret
     ? [['authorization', `Bearer ${toText(secret, 'token')}`]]

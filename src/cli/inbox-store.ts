@@ -60,7 +60,14 @@ export async function withInbox<T>(
 
 async function findStore(options: StoreOptions): Promise<{ address: StoreAddress; from: string }> {
   const { store: text, storeEnv: env, storeFile: file } = options
-  const [secret, ...more] = await findSecrets({ option: 'store', text, env, file, variable: VARIABLE })
+  const [secret, ...more] = await findSecrets({
+    option: 'store',
+    text,
+    env,
+    file,
+    variable: VARIABLE,
+    several: false,
+  })
   if (!secret) {
     throw usageError(
       'there is no inbox',

@@ -58,7 +58,7 @@ export async function requireRawKeys(options: KeyOptions): Promise<(string | Buf
 }
 
 const find = ({ key, keyEnv, keyFile }: KeyOptions): Promise<Secret[]> =>
-  findSecrets({ option: 'key', text: key, env: keyEnv, file: keyFile, variable: VARIABLE })
+  findSecrets({ option: 'key', text: key, env: keyEnv, file: keyFile, variable: VARIABLE, several: true })
 
 const noKey = (): CliError =>
   usageError(

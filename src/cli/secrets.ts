@@ -17,6 +17,8 @@ export interface SecretSource {
   env: readonly string[] | undefined
   file: readonly string[] | undefined
   variable: string
+  /** Whether more than one is of use. */
+  several: boolean
 }
 
 /** Adds the three options of a secret. */
@@ -43,11 +45,11 @@ export function addSecretOptions(
 
 /** @throws {CliError} exit code 2 for several kinds of options, an unreadable file or a variable that is not set */
 export async function findSecrets(source: SecretSource): Promise<Secret[]> {
-  const { option, text, env, file, variable } = source
+  const { option, text, env, file, variable, several } = source
   if ([text, env, file].filter((given) => given !== undefined).length > 1) {
     throw usageError(
       `--${option}, --${option}-env and --${option}-file cannot be mixed`,
-      'Give all in one way, the newest first.',
+      several ? 'Give all in one way, the newest first.' : 'Give one of them.',
     )
   }
   if (text) return text.map((one) => ({ from: `--${option}`, bytes: Buffer.from(one) }))

@@ -1,18 +1,13 @@
-import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFolder, geohook, startGeohook } from '../helpers/cli.ts'
+import { createFolder, geohook } from '../helpers/cli.ts'
 import { fill, payloads } from '../helpers/dead-letters.ts'
-import { startNode } from '../helpers/process.ts'
-import { unusedUrl } from '../helpers/target.ts'
 
-/** Nothing else looks like it. In a URL it is percent-encoded. */
+/** Nothing else looks like it. */
 const PASSWORD = 'Geheimnis/0123456789'
-const ENCODED = encodeURIComponent(PASSWORD)
 const folder = createFolder()
 const path = join(folder.path, 'inbox.db')
 const inbox = createSqliteInbox({ path })
@@ -106,6 +101,7 @@ describe.concurrent('wrong usage of geohook inbox', () => {
     [['export', '--dead', '--out', join(path, 'x')], 'cannot save in'],
     [['stats', '--storegeheim'], 'unknown option\n'],
     [['stats', `--stroe=postgres://u:${PASSWORD}@h`], 'unknown option --stroe\n'],
+    [['stats', '--store-env', 'X', '--store-file', 'x'], 'cannot be mixed\nGive one of them.\n'],
     [['lst'], 'unknown command\nDid you mean list?'],
   ])('%j', async (args, said) => {
     const ran = await geohook(['inbox', ...args], { env: { GEOHOOK_INBOX: path } })
@@ -113,116 +109,5 @@ describe.concurrent('wrong usage of geohook inbox', () => {
     expect(ran.stderr).toContain(said)
     expect(ran.stderr).not.toContain(PASSWORD)
     expect(ran.stderr).not.toContain('geheim')
-  })
-})
-
-/** A server that says nothing, or the same to everyone. */
-async function startSilent(answer?: Buffer): Promise<{ host: string; close(): Promise<void> }> {
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {}).on('data', () => answer && socket.end(answer))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await once(server, 'close')
-    },
-  }
-}
-
-/** An ErrorResponse of PostgreSQL (its documentation, section 55.7). */
-function postgresError(message: string): Buffer {
-  const fields = Buffer.from(`SFATAL\0C28P01\0M${message}\0\0`)
-  const length = Buffer.alloc(4)
-  length.writeUInt32BE(fields.length + 4)
-  return Buffer.concat([Buffer.from('E'), length, fields])
-}
-
-const SERVERS: [string, (host: string) => string, (message: string) => Buffer][] = [
-  ['PostgreSQL', (host) => `postgres://geohook:${ENCODED}@${host}/inbox`, postgresError],
-  ['Redis', (host) => `redis://geohook:${ENCODED}@${host}`, (message) => Buffer.from(`-ERR ${message}\r\n`)],
-]
-
-describe.concurrent.each(SERVERS)('a server of %s', (name, toUrl, toError) => {
-  it('that is not there is not reached, and its password not told', async () => {
-    const { host } = new URL(await unusedUrl())
-    for (const args of [['stats'], ['list', '--json'], ['retry', '--dead']]) {
-      const ran = await geohook(['inbox', ...args], { env: { GEOHOOK_INBOX: toUrl(host) } })
-      expect(ran).toMatchObject({ code: 3, stdout: '' })
-      expect(ran.stderr).toContain(`cannot reach ${name} at ${host}: `)
-      expect(ran.stderr.trimEnd().split('\n').length).toBeLessThan(3)
-      expectSecret(ran.stdout + ran.stderr)
-    }
-  })
-
-  it('that says nothing is given up, and its password is not in the list of processes', async () => {
-    const server = await startSilent()
-    const started = startGeohook(['inbox', 'stats', '--store', toUrl(server.host)])
-    await untilRenamed(started.child.pid)
-    expect(await started.exited).toBe(3)
-    await server.close()
-    expect(started.stderr).toContain(`cannot reach ${name} at ${server.host}: `)
-    expectSecret(started.output)
-  })
-
-  it('that quotes the password does not make it seen', async () => {
-    for (const text of [PASSWORD, ENCODED]) {
-      const server = await startSilent(toError(`wrong password ${text}`))
-      for (const json of [[], ['--json']]) {
-        const ran = await stats('--store', toUrl(server.host), ...json)
-        expect(ran.code).not.toBe(0)
-        expect(ran.stderr).not.toBe('')
-        expectSecret(ran.stdout + ran.stderr)
-      }
-      await server.close()
-    }
-  })
-})
-
-function expectSecret(output: string): void {
-  expect(output).not.toContain(PASSWORD)
-  expect(output).not.toContain(ENCODED)
-}
-
-/** Looks again and again, because nothing tells when a process renames itself. */
-async function untilRenamed(pid: number | undefined): Promise<void> {
-  for (;;) {
-    const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-    if (commandLine.replaceAll('\0', '').trim() === 'geohook inbox') return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
-
-describe('where the packages of a store are not installed', () => {
-  const modules = join(folder.path, 'node_modules')
-  const cli = join(modules, 'geohook/dist/cli.js')
-  beforeAll(() => {
-    const root = new URL('../../', import.meta.url).pathname
-    mkdirSync(join(modules, 'geohook'), { recursive: true })
-    cpSync(join(root, 'dist'), join(modules, 'geohook/dist'), { recursive: true })
-    cpSync(join(root, 'package.json'), join(modules, 'geohook/package.json'))
-    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    for (const name of Object.keys(dependencies))
-      symlinkSync(join(root, 'node_modules', name), join(modules, name))
-  })
-
-  it.each([
-    ['postgres://h/db', 'npm install pg-boss'],
-    ['redis://h', 'npm install bullmq ioredis'],
-  ])('%s: says what to install', async (store, hint) => {
-    const started = startNode([cli, 'inbox', 'stats', '--store', store])
-    expect(await started.exited).toBe(2)
-    expect(started.stderr).toContain(hint)
-  })
-
-  it('a SQLite file can be opened by newer Nodes; older ones say what to install', async () => {
-    const started = startNode([cli, 'inbox', 'stats', '--store', path])
-    const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined
-    expect(await started.exited).toBe(hasSqlite ? 0 : 2)
-    expect(started.stderr).toMatch(hasSqlite ? /^$/ : /npm install better-sqlite3/)
   })
 })
