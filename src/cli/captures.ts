@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CliError, usageError } from './exit.ts'
@@ -43,25 +44,20 @@ export async function requireFolder(path: string): Promise<void> {
   }
 }
 
-/** Writes a capture into a folder, and gives the path of its file. Names sort by time. */
-export async function saveCapture(
-  folder: string,
-  capture: Capture,
-  { number, finding }: { number: number; finding: string },
-): Promise<string> {
-  const { receivedAt, outcome } = capture
-  const time = receivedAt.replaceAll(':', '-')
-  const path = join(folder, `${time}-${String(number).padStart(4, '0')}-${outcome.code ?? finding}.json`)
-  // Never over another one, and for its owner only: a payload can be confidential.
+/** The path of the file for a capture in a folder. Names sort by time. */
+export const toCaptureFile = (folder: string, { receivedAt }: Capture, label: string): string =>
+  join(folder, `${receivedAt.replaceAll(':', '-')}-${label}.json`)
+
+/** Writes a capture. Never over another one: it throws EEXIST. For its owner only: a payload can be confidential. */
+export async function saveCapture(file: string, capture: Capture): Promise<void> {
   // Half a file, of a disk that is full, would keep the others in the folder from being read.
-  const part = `${path}.part`
+  const part = `${file}.${randomUUID()}.part`
   try {
     await writeFile(part, `${JSON.stringify(toCaptureJson(capture), null, 2)}\n`, { flag: 'wx', mode: 0o600 })
-    await link(part, path)
+    await link(part, file)
   } finally {
     await rm(part, { force: true })
   }
-  return path
 }
 
 /** What the file of a capture holds. */

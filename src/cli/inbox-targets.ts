@@ -33,8 +33,25 @@ export const noDelivery = (id: string): CliError =>
 
 const PAGE = 1_000
 
-/** The ids of all dead letters, read before any of them is changed: pages move when entries go. */
-export async function idsOfDead(inbox: DurableInbox): Promise<string[]> {
+/** Where letters die as fast as they are found. */
+const PASSES = 10
+
+/**
+ * The ids of all dead letters, in passes: pages move while others change dead letters, so one may be missed, and others
+ * may die meanwhile. So it looks again until it finds none that it has not given yet, ten times at most.
+ */
+export async function* deadLetters(inbox: DurableInbox): AsyncGenerator<string[], void, void> {
+  const given = new Set<string>()
+  for (let pass = 0; pass < PASSES; pass++) {
+    const ids = (await idsOfDead(inbox)).filter((id) => !given.has(id))
+    if (ids.length === 0) return
+    for (const id of ids) given.add(id)
+    yield ids
+  }
+}
+
+/** Those of one pass, read before any of them is changed. */
+async function idsOfDead(inbox: DurableInbox): Promise<string[]> {
   const ids = new Set<string>()
   let after: string | undefined
   do {
@@ -79,14 +96,26 @@ export async function applyToEach(
   return ids.flatMap((id) => refused.get(id) ?? [])
 }
 
-/** Tells of each that was named, and how many there were. */
-export function tellEach(ids: readonly string[], refused: readonly Refused[], verb: string): void {
+/**
+ * Tells of each that was named, and how many there were.
+ *
+ * @param there with which there was nothing left to do
+ */
+export function tellEach(
+  ids: readonly string[],
+  refused: readonly Refused[],
+  verb: string,
+  there: ReadonlySet<string> = new Set(),
+): void {
   const states = new Map(refused.map(({ id, state }) => [id, state]))
   for (const id of ids) {
-    if (!states.has(id)) print(`${paint.green(verb)} ${id}`)
+    if (there.has(id)) print(`already there ${id}`)
+    else if (!states.has(id)) print(`${paint.green(verb)} ${id}`)
     else print(`${paint.red(`not ${verb}`)} ${id}: ${whyNot(states.get(id))}`)
   }
-  print(paint.dim(`${deliveries(ids.length - refused.length)} ${verb}, of ${ids.length}`))
+  const rest = there.size > 0 ? `, ${there.size} already there` : ''
+  const done = ids.length - refused.length - there.size
+  print(paint.dim(`${deliveries(done)} ${verb}${rest}, of ${ids.length}`))
 }
 
 /** Tells how many dead letters there were. */

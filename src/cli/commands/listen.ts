@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Command, Option } from 'commander'
 import { arcgis, createReceiver, type SignatureEncoding, service } from '../../index.ts'
-import { requireFolder, saveCapture } from '../captures.ts'
+import { type Capture, requireFolder, saveCapture, toCaptureFile } from '../captures.ts'
 import { EXIT, usageError } from '../exit.ts'
 import { comesBack } from '../forward.ts'
 import { addExamples } from '../help.ts'
@@ -176,17 +176,17 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
     if (!body) return undefined
     const code = outcome.error?.code
     try {
-      return await saveCapture(
-        folder,
-        {
-          ...reception,
-          headers: withoutSecrets(headers, options.signatureKey),
-          receivedAt: receivedAt.toISOString(),
-          body,
-          outcome: code === undefined ? { status } : { status, code },
-        },
-        { number: index, finding: findingOf(outcome) },
-      )
+      const capture: Capture = {
+        ...reception,
+        headers: withoutSecrets(headers, options.signatureKey),
+        receivedAt: receivedAt.toISOString(),
+        body,
+        outcome: code === undefined ? { status } : { status, code },
+      }
+      const label = `${String(index).padStart(4, '0')}-${code ?? findingOf(outcome)}`
+      const file = toCaptureFile(folder, capture, label)
+      await saveCapture(file, capture)
+      return file
     } catch (error) {
       const message = `cannot save a capture in ${folder}: ${(error as NodeJS.ErrnoException).code}`
       note(json ? JSON.stringify({ error: { code: 'save_failed', message, hint: '' } }) : message)

@@ -1,13 +1,14 @@
+import { createHash } from 'node:crypto'
 import { Command } from 'commander'
 import type { DurableInbox, InboxItem } from '../../../inbox/index.ts'
-import { type Capture, requireFolder, saveCapture, toCaptureJson } from '../../captures.ts'
+import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../../captures.ts'
 import { EXIT, usageError } from '../../exit.ts'
 import { addExamples } from '../../help.ts'
 import { headersOf } from '../../inbox-item.ts'
 import { addStoreOptions, type StoreOptions, withInbox } from '../../inbox-store.ts'
 import {
+  deadLetters,
   deliveryIds,
-  idsOfDead,
   noDelivery,
   type Refused,
   refusedJson,
@@ -15,7 +16,7 @@ import {
   tellDead,
   tellEach,
 } from '../../inbox-targets.ts'
-import { print, printJson } from '../../output.ts'
+import { count, print, printJson } from '../../output.ts'
 import { printable } from '../../printable.ts'
 import type { Progress } from '../../progress.ts'
 
@@ -30,7 +31,9 @@ export function createInboxExportCommand(): Command {
     .summary('write deliveries as captures, which replay sends again')
     .description(
       'Writes deliveries as captures: the exact bytes with the headers they came with, for "geohook replay". ' +
-        'They stay in the inbox. The exit code is 1 if one was not there.',
+        'They stay in the inbox, which answers a replay of them to it as duplicates: "retry" is for the same inbox, ' +
+        'a replay for another receiver, or after "discard". What an earlier export has written is skipped. ' +
+        'The exit code is 1 if one was not in the inbox.',
     )
     .argument('[ids...]', 'the deliveries', deliveryIds)
     .option('--dead', 'export all dead letters')
@@ -55,55 +58,73 @@ export function createInboxExportCommand(): Command {
 
 async function exportTo(folder: string, named: readonly string[], options: Options): Promise<void> {
   const { dead, json } = options
-  const { exported, missing } = await withInbox(options, async (inbox, progress) => {
-    const ids = dead ? await idsOfDead(inbox) : named
+  const result: Exported = { exported: [], alreadyThere: [], missing: [] }
+  await withInbox(options, async (inbox, progress) => {
     await requireFolder(folder)
-    return saveEach(inbox, ids, folder, progress)
+    for await (const ids of dead ? deadLetters(inbox) : [named])
+      await saveEach(inbox, ids, { folder, progress, result })
   })
+  const { exported, alreadyThere, missing } = result
   // Of all dead letters, one that somebody has removed meanwhile is none any more.
   const refused = dead ? [] : missing
-  if (json) printJson({ exported, refused: refusedJson(refused) })
-  else {
-    for (const { file } of exported) print(printable(file))
-    if (dead) tellDead(exported.length, 'exported')
-    else tellEach(named, refused, 'exported')
-  }
+  if (json) printJson({ exported, alreadyThere, refused: refusedJson(refused) })
+  else tell(named, result, dead)
   if (refused.length > 0) process.exitCode = EXIT.no
 }
 
-interface Exported {
+/** A delivery, and the file of its capture. */
+interface Saved {
   id: string
   file: string
+}
+
+interface Exported {
+  exported: Saved[]
+  /** An export before this one has written them. */
+  alreadyThere: Saved[]
+  missing: Refused[]
+}
+
+function tell(named: readonly string[], { exported, alreadyThere, missing }: Exported, dead?: true): void {
+  for (const { file } of exported) print(printable(file))
+  const there = alreadyThere.length
+  if (!dead) tellEach(named, missing, 'exported', new Set(alreadyThere.map(({ id }) => id)))
+  else if (there === 0) tellDead(exported.length, 'exported')
+  else print(`${count(exported.length, 'dead letter')} exported, ${there} already there`)
 }
 
 async function saveEach(
   inbox: DurableInbox,
   ids: readonly string[],
-  folder: string,
-  progress: Progress,
-): Promise<{ exported: Exported[]; missing: Refused[] }> {
-  const exported: Exported[] = []
-  const missing: Refused[] = []
+  { folder, progress, result }: { folder: string; progress: Progress; result: Exported },
+): Promise<void> {
   for (const [index, id] of ids.entries()) {
     const item = await inbox.get(id)
-    if (item) exported.push({ id, file: await save(item, folder, index + 1) })
-    else missing.push({ id, state: undefined })
+    if (item) {
+      const { file, isNew } = await save(item, folder)
+      result[isNew ? 'exported' : 'alreadyThere'].push({ id, file })
+    } else result.missing.push({ id, state: undefined })
     progress.update(`exporting, ${index + 1} of ${ids.length}`)
   }
-  return { exported, missing }
 }
 
-async function save(item: InboxItem, folder: string, number: number): Promise<string> {
-  // Whoever writes to the store chooses the id, but not a path.
-  const finding = item.id.replace(/[^\w-]/g, '_').slice(0, 64)
+/** The name of a delivery is the same in every export, so what an earlier one has written is known. */
+async function save(item: InboxItem, folder: string): Promise<{ file: string; isNew: boolean }> {
+  const capture = toCapture(item)
+  const file = toCaptureFile(folder, capture, toLabel(item.id))
   try {
-    return await saveCapture(folder, toCapture(item), { number, finding })
+    await saveCapture(file, capture)
+    return { file, isNew: true }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'EEXIST' ? 'a capture of that name is there already' : (code ?? message)
-    throw usageError(`cannot save in ${folder}: ${why}`, 'Give another folder.')
+    if (code === 'EEXIST') return { file, isNew: false }
+    throw usageError(`cannot save in ${folder}: ${code ?? message}`, 'Give another folder.')
   }
 }
+
+/** Whoever writes to the store chooses the id, but not a path, nor the name of another one. */
+const toLabel = (id: string): string =>
+  /^[\da-f]{32}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 
 /** An inbox keeps neither method nor URL: a delivery is always POST, and replay sends to an address of its own. */
 const toCapture = (item: InboxItem): Capture => ({

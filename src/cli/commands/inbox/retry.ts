@@ -4,8 +4,9 @@ import { addExamples } from '../../help.ts'
 import { addStoreOptions, type StoreOptions, withInbox } from '../../inbox-store.ts'
 import {
   applyToEach,
+  deadLetters,
   deliveryIds,
-  idsOfDead,
+  type Refused,
   refusedJson,
   requireTargets,
   tellDead,
@@ -35,17 +36,21 @@ export function createInboxRetryCommand(): Command {
   return command.action(async (named: string[] = [], options: Options) => {
     const { dead, json } = options
     requireTargets(named, dead)
-    const { ids, refused } = await withInbox(options, async (inbox, progress) => {
-      const ids = dead ? await idsOfDead(inbox) : named
+    let tried = 0
+    const refused: Refused[] = []
+    await withInbox(options, async (inbox, progress) => {
       const act = (id: string): Promise<boolean> => inbox.retry(id)
-      return { ids, refused: await applyToEach(inbox, ids, act, { progress, verb: 'retrying' }) }
+      for await (const ids of dead ? deadLetters(inbox) : [named]) {
+        tried += ids.length
+        refused.push(...(await applyToEach(inbox, ids, act, { progress, verb: 'retrying' })))
+      }
     })
-    const retried = ids.length - refused.length
+    const retried = tried - refused.length
     // Of all dead letters, one that somebody else has retried or removed meanwhile is none any more.
     const failed = dead ? [] : refused
     if (json) printJson({ retried, refused: refusedJson(failed) })
     else if (dead) tellDead(retried, 'retried')
-    else tellEach(ids, refused, 'retried')
+    else tellEach(named, refused, 'retried')
     if (failed.length > 0) process.exitCode = EXIT.no
   })
 }
