@@ -18,7 +18,7 @@ const patience = { testTimeout: 20_000, hookTimeout: 20_000 }
 
 export default defineConfig({
   test: {
-    globalSetup: 'test/helpers/build.ts',
+    globalSetup: ['test/helpers/build.ts', 'test/helpers/reach.ts'],
     // Every core, where Vitest would leave one: these tests wait for processes and sockets more than they compute.
     maxWorkers: '100%',
     projects: [

@@ -4,7 +4,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { POSTGRES } from './services.ts'
+import { POSTGRES } from './servers.ts'
 
 /** A server of PostgreSQL that belongs to one test: it may be stopped, and made to hang. */
 export interface PrivatePostgres {

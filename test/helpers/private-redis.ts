@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { type Started, startProgram } from './process.ts'
-import { REDIS } from './services.ts'
+import { REDIS } from './servers.ts'
 
 /** The program, where PATH has it. */
 export const findRedis = (): string | undefined =>

@@ -1,68 +1,21 @@
-import { Redis } from 'ioredis'
-import pg from 'pg'
-import { describe, it } from 'vitest'
+import { describe, inject, it } from 'vitest'
+import type { Server } from './servers.ts'
 
-/** A server that tests need, and that is not theirs. */
-interface Service {
-  name: string
-  url: string
-  variable: string
-  howToStart: string
-  /** Rejects where it cannot be reached. */
-  reach(url: string): Promise<void>
-}
-
-export const POSTGRES: Service = {
-  name: 'PostgreSQL',
-  url: process.env.DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres',
-  variable: 'DATABASE_URL',
-  howToStart: 'docker run -p 5432:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres',
-  async reach(connectionString) {
-    const client = new pg.Client({ connectionString, connectionTimeoutMillis: 3_000 })
-    try {
-      await client.connect()
-      await client.query('select 1')
-    } finally {
-      await client.end().catch(() => {})
-    }
-  },
-}
-
-export const REDIS: Service = {
-  name: 'Redis',
-  url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379',
-  variable: 'REDIS_URL',
-  howToStart: 'redis-server --appendonly yes',
-  async reach(url) {
-    const client = new Redis(url, { lazyConnect: true, connectTimeout: 3_000, retryStrategy: () => null })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      await client.ping()
-    } finally {
-      client.disconnect()
-    }
-  },
-}
+export { POSTGRES, REDIS } from './servers.ts'
 
 /**
- * Tests that need a server. Where it cannot be reached they fail with `CI=true`; elsewhere they are skipped, and one
- * line says how to start it.
+ * Tests that need a server. Where it is of no use they fail with `CI=true`; elsewhere they are skipped, and the run has
+ * said so once (reach.ts).
  */
-export async function describeWith(service: Service, suite: (url: string) => void): Promise<void> {
-  const { name, url, variable, howToStart, reach } = service
-  const unreachable = await reach(url).then(
-    () => undefined,
-    (error: Error) => error,
-  )
-  if (!unreachable) return suite(url)
+export async function describeWith({ name, url }: Server, suite: (url: string) => void): Promise<void> {
+  const why = inject('missing')[name]
+  if (why === undefined) return suite(url)
   if (process.env.CI === 'true') {
     it(`reaches ${name}`, () => {
-      throw new Error(`${name} cannot be reached, see ${variable}`, { cause: unreachable })
+      throw new Error(why)
     })
     return
   }
-  process.stderr.write(`SKIPPED: no ${name}. Start one (${howToStart}) or set ${variable}.\n`)
   describe.skip(`with ${name}`, () => {
     it(`needs ${name}`, () => {})
   })

@@ -12,7 +12,6 @@ import { type Load, startLoad } from './load.ts'
 
 const program = findRedis()
 const isSkipped = program === undefined && process.env.CI !== 'true'
-if (isSkipped) process.stderr.write('SKIPPED: no redis-server. Install it, or put its folder into PATH.\n')
 
 /** Milliseconds: an answer takes no longer, whatever Redis does. */
 const PATIENCE = 8_000

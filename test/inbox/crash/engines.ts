@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
-import { POSTGRES } from '../../helpers/services.ts'
+import { POSTGRES } from '../../helpers/servers.ts'
 
 /** A store for one run. */
 export interface Engine {

@@ -1,0 +1,28 @@
+import type { TestProject } from 'vitest/node'
+import { findRedis } from './private-redis.ts'
+import { POSTGRES, REDIS, whyMissing } from './servers.ts'
+
+/** What tests need that is not of this repository. */
+type Need = 'PostgreSQL' | 'Redis' | 'redis-server'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Why something is of no use to the tests, where it is not. */
+    missing: Partial<Record<Need, string>>
+  }
+}
+
+/** Finds out once for all tests what is there. What is not there is told in one line; with `CI=true` the tests fail. */
+export async function setup({ provide }: TestProject): Promise<void> {
+  const [postgres, redis] = await Promise.all(
+    [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),
+  )
+  const missing: Partial<Record<Need, string>> = {
+    ...(postgres && { PostgreSQL: postgres }),
+    ...(redis && { Redis: redis }),
+    ...(!findRedis() && { 'redis-server': 'no redis-server. Install it, or put its folder into PATH.' }),
+  }
+  provide('missing', missing)
+  if (process.env.CI === 'true') return
+  for (const why of Object.values(missing)) process.stderr.write(`SKIPPED: ${why}\n`)
+}

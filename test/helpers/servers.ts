@@ -1,0 +1,88 @@
+import { Redis } from 'ioredis'
+import pg from 'pg'
+
+/** A server that tests need, and that is not theirs. */
+export interface Server {
+  name: 'PostgreSQL' | 'Redis'
+  url: string
+  variable: string
+  howToStart: string
+  /** Rejects where it cannot be reached. */
+  reach(url: string): Promise<void>
+}
+
+export const POSTGRES: Server = {
+  name: 'PostgreSQL',
+  url: process.env.DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres',
+  variable: 'DATABASE_URL',
+  howToStart: 'docker run -p 5432:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres',
+  async reach(connectionString) {
+    const client = new pg.Client({ connectionString, connectionTimeoutMillis: 3_000 })
+    try {
+      await client.connect()
+      await client.query('select 1')
+    } finally {
+      await client.end().catch(() => {})
+    }
+  },
+}
+
+export const REDIS: Server = {
+  name: 'Redis',
+  url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379',
+  variable: 'REDIS_URL',
+  howToStart: 'redis-server --appendonly yes',
+  async reach(url) {
+    const client = new Redis(url, { lazyConnect: true, connectTimeout: 3_000, retryStrategy: () => null })
+    let cause: Error | undefined
+    client.on('error', (error) => {
+      cause ??= error
+    })
+    try {
+      await client.connect()
+      await client.ping()
+    } catch (error) {
+      // What it rejects with is that the connection is closed.
+      throw cause ?? error
+    } finally {
+      client.disconnect()
+    }
+  },
+}
+
+/** What Node and the clients say where nobody answers; a server that refuses says something else. */
+const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|ENOENT)/
+
+/**
+ * Why a server is of no use to the tests, in one line, and what to do about it. Undefined where it answers.
+ *
+ * @param url where it is; its password is not told
+ */
+export async function whyMissing(
+  { name, variable, howToStart, reach }: Server,
+  url: string,
+): Promise<string | undefined> {
+  try {
+    await reach(url)
+    return undefined
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    if (UNREACHABLE.test(code)) return `no ${name} (${code}). Start one (${howToStart}) or set ${variable}.`
+    const said = withoutPassword(message, url).replace(/\s+/g, ' ').trim()
+    return `${name} cannot be used: ${said}. Look at it, or set ${variable}.`
+  }
+}
+
+function withoutPassword(text: string, url: string): string {
+  const password = URL.canParse(url) ? new URL(url).password : ''
+  const secrets = [url, password, decoded(password)].filter(Boolean)
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
