@@ -7,18 +7,8 @@ import { ENGINES } from '../test/inbox/crash/engines.ts'
 import { toSeed } from '../test/inbox/crash/random.ts'
 import { runCrashes, toLine } from '../test/inbox/crash/run.ts'
 
-const { values } = parseArgs({
-  options: {
-    engine: { type: 'string', default: 'all' },
-    kills: { type: 'string', default: '100' },
-    seed: { type: 'string' },
-  },
-})
-const engines = values.engine === 'all' ? Object.keys(ENGINES) : [values.engine]
-if (!engines.every((engine) => Object.hasOwn(ENGINES, engine))) throw new Error(`no engine ${values.engine}`)
-const [kills, seed] = [Number(values.kills), toSeed(values.seed)]
-if (!Number.isInteger(kills) || kills < 1 || !Number.isInteger(seed))
-  throw new Error('kills and seed are numbers')
+const { engine: name, kills, seed } = readOptions()
+const engines = name === 'all' ? Object.keys(ENGINES) : [name]
 
 for (const engine of engines) {
   const verdict = await runCrashes({ engine, kills, seed })
@@ -26,4 +16,31 @@ for (const engine of engines) {
   const wrong = [...verdict.lost.map((id) => `${id} was lost`), ...verdict.faults]
   for (const one of wrong.slice(0, 20)) console.log(`  ${one}`)
   if (wrong.length > 0) process.exitCode = 1
+}
+
+function readOptions() {
+  try {
+    const options = {
+      engine: { type: 'string', default: 'all' },
+      kills: { type: 'string', default: '100' },
+      seed: { type: 'string' },
+    }
+    const { engine, ...values } = parseArgs({ options }).values
+    const names = [...Object.keys(ENGINES), 'all']
+    if (!names.includes(engine)) throw new Error(`--engine is one of ${names.join(', ')}`)
+    const kills = toWhole(values.kills, 1)
+    if (kills === undefined) throw new Error('--kills is a whole number from 1')
+    // A seed has 32 bits.
+    const seed = values.seed === undefined ? toSeed(undefined) : toWhole(values.seed, 0, 2 ** 32 - 1)
+    if (seed === undefined) throw new Error('--seed is a whole number from 0 to 4294967295')
+    return { engine, kills, seed }
+  } catch (error) {
+    console.error(error.message)
+    process.exit(2)
+  }
+}
+
+function toWhole(text, least, most = Number.MAX_SAFE_INTEGER) {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  return number >= least && number <= most ? number : undefined
 }
