@@ -1,25 +1,10 @@
-import type { InboxEntry, InboxState } from '../inbox.ts'
-import { fromHead, toHead } from '../stored.ts'
-import type { Table } from '../table.ts'
-import type { Database } from './driver.node.ts'
+import { toErrorText } from '../handling.ts'
+import type { InboxState } from '../inbox.ts'
+import { toHead } from '../stored.ts'
+import type { Claimed, Table } from '../table.ts'
+import { type Database, isOfStore } from './driver.node.ts'
+import { type Row, type RowWithContent, toDelivery, toEntry, toWhatIsLeft } from './rows.ts'
 import type { Store } from './store.ts'
-
-interface Row {
-  seq: number
-  id: string
-  state: InboxState
-  at: number
-  attempts: number
-  error: string | null
-  received_at: number
-  size: number
-  change_types: string
-}
-
-interface RowWithContent extends Row {
-  head: string
-  body: Uint8Array
-}
 
 /** Pages of the file that are given back in one go, 4 KiB each. */
 const GIVEN_BACK = 2_000
@@ -28,6 +13,8 @@ const PENDING = "state IN ('waiting', 'active')"
 
 /** Said by name: SQLite would take the index of the states, and sort all that wait. */
 const DUE = 'delivery INDEXED BY delivery_due'
+
+const WITH_CONTENT = 'delivery LEFT JOIN content USING (seq)'
 
 export function createSqliteTable({ write, read, close }: Store): Table {
   return {
@@ -47,19 +34,19 @@ export function createSqliteTable({ write, read, close }: Store): Table {
       })
     },
 
-    claim: ({ owner, limit, now, until }) =>
+    claim: ({ owner, limit, now, until, latest }) =>
       write((db) => {
-        const due = db.all<RowWithContent>(
-          `SELECT * FROM ${DUE} JOIN content USING (seq) WHERE ${PENDING} AND at <= ? ORDER BY at LIMIT ?`,
+        // The clock was set back.
+        db.run(
+          `UPDATE ${DUE} SET at = CASE state WHEN 'waiting' THEN ? ELSE ? END WHERE ${PENDING} AND at > ?`,
+          ...[now, until, latest],
+        )
+        const due = db.all<{ seq: number }>(
+          `SELECT seq FROM ${DUE} WHERE ${PENDING} AND at <= ? ORDER BY at, seq LIMIT ?`,
           ...[now, limit],
         )
-        for (const { seq } of due)
-          db.run(
-            "UPDATE delivery SET state = 'active', attempts = attempts + 1, owner = ?, at = ? WHERE seq = ?",
-            ...[owner, until, seq],
-          )
+        const claimed = due.flatMap(({ seq }) => take(db, seq, { owner, now, until }) ?? [])
         const next = db.get<{ at: number | null }>(`SELECT min(at) AS at FROM ${DUE} WHERE ${PENDING}`)
-        const claimed = due.map((row) => ({ delivery: toDelivery(row), attempt: row.attempts + 1 }))
         return { claimed, nextDue: next?.at ?? undefined }
       }),
 
@@ -101,8 +88,8 @@ export function createSqliteTable({ write, read, close }: Store): Table {
 
     get: (id) =>
       read((db) => {
-        const row = db.get<RowWithContent>('SELECT * FROM delivery JOIN content USING (seq) WHERE id = ?', id)
-        return row && { ...toEntry(row), delivery: toDelivery(row) }
+        const row = db.get<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE id = ?`, id)
+        return row && { ...toEntry(row), delivery: toWhatIsLeft(row) }
       }),
 
     retry: (id, now) =>
@@ -136,20 +123,27 @@ export function createSqliteTable({ write, read, close }: Store): Table {
 const pendingOf = (db: Database): number =>
   db.get<{ number: number }>(`SELECT sum(number) AS number FROM total WHERE ${PENDING}`)?.number ?? 0
 
-const toDelivery = ({ head, id, body, received_at }: RowWithContent) =>
-  // One driver gives a Buffer, of which a slice would be no copy.
-  fromHead(head, id, new Uint8Array(body.buffer, body.byteOffset, body.length), received_at)
-
-function toEntry({ id, state, attempts, change_types, size, received_at, at, error }: Row): InboxEntry {
-  return {
-    id,
-    state,
-    attempts,
-    changeTypes: JSON.parse(change_types),
-    size,
-    receivedAt: new Date(received_at),
-    ...(state === 'waiting' && { dueAt: new Date(at) }),
-    ...((state === 'done' || state === 'dead') && { endedAt: new Date(at) }),
-    ...(error !== null && { error }),
+/** Each is read by itself: one that is damaged becomes a dead letter, and does not hold up the others. */
+function take(
+  db: Database,
+  seq: number,
+  { owner, now, until }: { owner: string; now: number; until: number },
+): Claimed | undefined {
+  try {
+    const row = db.get<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE seq = ?`, seq)
+    const delivery = toDelivery(row as RowWithContent)
+    const taken = db.get<{ attempts: number }>(
+      `UPDATE delivery SET state = 'active', attempts = attempts + 1, owner = ?, at = ? WHERE seq = ?
+       RETURNING attempts`,
+      ...[owner, until, seq],
+    )
+    return { delivery, attempt: taken?.attempts ?? 1 }
+  } catch (error) {
+    if (isOfStore(error)) throw error
+    db.run(
+      "UPDATE delivery SET state = 'dead', at = ?, error = ?, owner = NULL WHERE seq = ?",
+      ...[now, toErrorText(`it cannot be read from the file: ${String(error)}`), seq],
+    )
+    return undefined
   }
 }
