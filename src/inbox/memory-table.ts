@@ -1,0 +1,177 @@
+import type { StoredDelivery } from '../receiver/delivery.ts'
+import type { InboxEntry } from './inbox.ts'
+import { createSchedule, type Schedule, type Scheduled } from './memory-schedule.ts'
+import { toStored } from './stored.ts'
+import type { Claimed, Table } from './table.ts'
+
+/** Milliseconds after which timers and sockets have their turn, also where no handler waits for anything. */
+const YIELD = 10
+
+/** An entry, and what nobody outside sees. */
+interface Row {
+  /** In the order of reception. */
+  number: number
+  entry: InboxEntry
+  delivery: StoredDelivery
+  /** When it is due, or when its lease runs out, or when it ended. */
+  at: number
+  owner?: string
+}
+
+/** When a row is due, unless it has become due at another time since. */
+interface Due extends Scheduled {
+  row: Row
+}
+
+/** A table in the memory of this process. */
+export function createMemoryTable(): Table {
+  /** Those that wait or are active. */
+  const pending = new Map<string, Row>()
+  /** Those that are done or dead, in the order in which they ended. */
+  const ended = new Map<string, Row>()
+  let closed = false
+  let number = 0
+  let schedule: Schedule<Due> = createSchedule()
+  /** The latest time in the schedule. */
+  let furthest = -Infinity
+  let yieldedAt = performance.now()
+
+  /** Has to be called for each row that waits or is active. */
+  function setDue(row: Row, at: number): void {
+    row.at = at
+    furthest = Math.max(furthest, at)
+    schedule.add({ at, number: row.number, row })
+  }
+
+  /** The row that is due first. */
+  function firstDue(): Row | undefined {
+    for (let due = schedule.first(); due; due = schedule.first()) {
+      if (pending.get(due.row.entry.id) === due.row && due.row.at === due.at) return due.row
+      schedule.removeFirst()
+    }
+    return undefined
+  }
+
+  async function yieldNow(): Promise<void> {
+    if (performance.now() - yieldedAt < YIELD) return
+    await new Promise((resolve) => setTimeout(resolve))
+    yieldedAt = performance.now()
+  }
+
+  const find = (id: string): Row | undefined => pending.get(id) ?? ended.get(id)
+  const inOrder = (): Row[] => [...pending.values(), ...ended.values()].sort((a, b) => a.number - b.number)
+
+  return {
+    async put(delivery, { maxPending, now }) {
+      if (closed) throw new Error('the inbox is closed')
+      const { id, changeTypes, receivedAt, rawBody } = delivery
+      if (find(id)) return 'duplicate'
+      if (pending.size >= maxPending) return 'full'
+      const fresh = { state: 'waiting', attempts: 0, dueAt: new Date(now) } as const
+      const entry: InboxEntry = {
+        id,
+        ...fresh,
+        changeTypes: [...changeTypes],
+        size: rawBody.length,
+        receivedAt,
+      }
+      const row: Row = { number: number++, entry, delivery: toStored(delivery), at: now }
+      pending.set(id, row)
+      setDue(row, now)
+      return 'stored'
+    },
+
+    async claim({ owner, limit, now, until, latest }) {
+      await yieldNow()
+      if (furthest > latest) {
+        // The clock was set back.
+        schedule = createSchedule()
+        furthest = -Infinity
+        for (const row of pending.values()) {
+          const longest = row.entry.state === 'waiting' ? now : until
+          setDue(row, row.at > latest ? longest : row.at)
+        }
+      }
+      const claimed: Claimed[] = []
+      let row = firstDue()
+      for (; row && row.at <= now && claimed.length < limit; row = firstDue()) {
+        const { dueAt: _, ...entry } = row.entry
+        const attempt = entry.attempts + 1
+        Object.assign(row, { entry: { ...entry, state: 'active', attempts: attempt }, owner })
+        setDue(row, until)
+        claimed.push({ delivery: toStored(row.delivery), attempt })
+      }
+      return { claimed, nextDue: row?.at }
+    },
+
+    async renew(owner, ids, until) {
+      const kept = ids.filter((id) => pending.get(id)?.owner === owner)
+      for (const id of kept) {
+        const row = pending.get(id)
+        if (row) setDue(row, until)
+      }
+      return kept
+    },
+
+    async settle(owner, id, end, now) {
+      const row = pending.get(id)
+      if (row?.owner !== owner) return false
+      delete row.owner
+      if (end.state === 'waiting') {
+        row.entry = { ...row.entry, ...end, dueAt: new Date(end.dueAt) }
+        setDue(row, end.dueAt)
+        return true
+      }
+      row.entry = { ...row.entry, ...end, endedAt: new Date(now) }
+      row.at = now
+      pending.delete(id)
+      ended.set(id, row)
+      return true
+    },
+
+    async counts() {
+      const counts = { waiting: 0, active: 0, done: 0, dead: 0 }
+      const rows = inOrder()
+      for (const { entry } of rows) counts[entry.state]++
+      const oldest = rows.find(({ entry }) => entry.state === 'waiting')
+      return { ...counts, ...(oldest && { oldest: oldest.entry.receivedAt }) }
+    },
+
+    async list({ state, limit, offset }) {
+      const found = inOrder().filter(({ entry }) => !state || entry.state === state)
+      return found.slice(offset, offset + limit + 1).map(({ entry }) => ({ ...entry }))
+    },
+
+    async get(id) {
+      const row = find(id)
+      return row && { ...row.entry, delivery: toStored(row.delivery) }
+    },
+
+    async retry(id, now) {
+      const row = find(id)
+      if (row?.entry.state !== 'dead' && row?.entry.state !== 'waiting') return false
+      const { endedAt: _, ...entry } = row.entry
+      const attempts = entry.state === 'dead' ? 0 : entry.attempts
+      row.entry = { ...entry, state: 'waiting', attempts, dueAt: new Date(now) }
+      ended.delete(id)
+      pending.set(id, row)
+      setDue(row, now)
+      return true
+    },
+
+    async discard(id) {
+      if (ended.get(id)?.entry.state === 'dead') return ended.delete(id)
+      return pending.get(id)?.entry.state === 'waiting' && pending.delete(id)
+    },
+
+    async purge(state, before, limit) {
+      const old = [...ended.values()].filter(({ entry, at }) => entry.state === state && at <= before)
+      for (const { entry } of old.slice(0, limit)) ended.delete(entry.id)
+      return Math.min(old.length, limit)
+    },
+
+    async close() {
+      closed = true
+    },
+  }
+}
