@@ -65,6 +65,17 @@ describe('the file', () => {
     expect(await claims).toEqual(['claimed', 'busy', 'stored'])
   })
 
+  it('keeps what is done for ever, where it is told to', async () => {
+    const open = () =>
+      keep(createSqliteDuplicates({ path: fixture.path, retention: Number.MAX_SAFE_INTEGER }))
+    const [first, second] = [open(), open()]
+    expect(await first.claim('a')).toBe('claimed')
+    await first.done('a')
+    expect(await second.claim('a')).toBe('done')
+    expect(await second.claim('b')).toBe('claimed')
+    expect(await first.claim('a')).toBe('done')
+  })
+
   const ofOthers: [string, (path: string) => void][] = [
     [
       'of another program',

@@ -29,7 +29,11 @@ export function createSqliteClaims({ write, close }: Store): ClaimTable {
       }),
     done: (id, retention) =>
       write((db) => {
-        db.run('INSERT OR REPLACE INTO claim VALUES (?, NULL, ?)', id, Date.now() + retention)
+        db.run(
+          'INSERT OR REPLACE INTO claim VALUES (?, NULL, ?)',
+          id,
+          Math.min(Date.now() + retention, Number.MAX_SAFE_INTEGER),
+        )
       }),
     release: (id, owner) =>
       write((db) => {

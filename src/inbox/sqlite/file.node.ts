@@ -64,7 +64,9 @@ function createPrivately(path: string): void {
 }
 
 function prepare(db: Database, path: string): void {
+  db.exec('BEGIN') // so that no other process makes the file between two looks at it
   const isNew = !isOurs(db, path)
+  db.exec('COMMIT')
   // Has to come before anything is in the file: with it, what is removed makes the file smaller.
   if (isNew) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
   const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
