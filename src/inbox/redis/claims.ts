@@ -12,9 +12,12 @@ if owner then return 'busy' end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 'claimed'`
 
+/** Also what has lapsed, and nobody else has taken: the process lives, but its event loop stood still. */
 const RENEW = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0`
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`
 
 const RELEASE = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
