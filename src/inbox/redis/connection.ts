@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { toDatabase } from './options.ts'
 import { loadIoredis } from './packages.ts'
 
 /** Milliseconds until Redis counts as unreachable: a sender waits for the answer. */
@@ -55,6 +56,8 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
     })
     try {
       await client.connect()
+      // ioredis only reports where the server does not have it, and goes on in database 0.
+      await client.select(Number(toDatabase(url)))
       return { client, opened: await open(client) }
     } catch (error) {
       client.disconnect()

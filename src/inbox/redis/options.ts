@@ -2,10 +2,21 @@ import { configInvalid } from '../../errors.ts'
 
 /** Where Redis is. */
 export interface RedisOptions {
-  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. */
+  /** `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. The database is a number, by default 0. */
   url: string
-  /** What every key begins with. On a cluster it needs braces, so that all keys are in one slot: `{geohook}`. Default `geohook`. */
+  /**
+   * What every key begins with, 1 to 200 characters, none of them a control character. On a cluster it needs braces,
+   * so that all keys are in one slot: `{geohook}`. Default `geohook`.
+   */
   prefix?: string | undefined
+}
+
+const DATABASE = /^\d{1,9}$/
+
+/** The database that a URL names, as ioredis understands it. */
+export function toDatabase(url: string): string {
+  const { pathname, searchParams } = new URL(url)
+  return pathname.slice(1) || (searchParams.getAll('db').at(-1) ?? '0')
 }
 
 /**
@@ -15,13 +26,15 @@ export interface RedisOptions {
  */
 export function readRedisOptions({ url, prefix = 'geohook' }: RedisOptions): { url: string; prefix: string } {
   if (typeof url !== 'string' || !isRedisUrl(url)) throw configInvalid('url must be a redis: or rediss: URL')
+  if (!DATABASE.test(toDatabase(url)))
+    throw configInvalid('the database in the url must be a number, 0 to 999999999')
   return { url, prefix: readName('prefix', prefix) }
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function readName(name: string, value: string): string {
   if (typeof value === 'string' && /^[^\p{Cc}]{1,200}$/u.test(value)) return value
-  throw configInvalid(`${name} must be 1 to 200 characters`)
+  throw configInvalid(`${name} must be 1 to 200 characters, none of them a control character`)
 }
 
 function isRedisUrl(text: string): boolean {
