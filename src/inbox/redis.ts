@@ -6,11 +6,26 @@ import { createRedisClaims } from './redis/claims.ts'
 import { createBullmqInbox } from './redis/inbox.ts'
 import { type RedisOptions, readName, readRedisOptions } from './redis/options.ts'
 
+export type { ClosableDuplicateStore, DuplicatesOptions } from './claims.ts'
+export type {
+  DurableInbox,
+  InboxEntry,
+  InboxItem,
+  InboxPage,
+  InboxState,
+  InboxStats,
+  ListOptions,
+  PurgeOptions,
+  Workers,
+  WorkOptions,
+} from './inbox.ts'
+export type { AttemptEnded, InboxObserver } from './observer.ts'
+export type { InboxOptions } from './options.ts'
 export type { RedisOptions } from './redis/options.ts'
 
 /** What {@link createRedisInbox} takes. */
 export interface RedisInboxOptions extends RedisOptions, InboxOptions {
-  /** The name of the queue, without a colon. Default `inbox`. */
+  /** The name of the queue, 1 to 200 characters, none of them a colon or a control character. Default `inbox`. */
   queue?: string | undefined
 }
 
@@ -22,8 +37,8 @@ export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions 
  * connects when it is first used.
  *
  * It is as durable as the server: with `appendonly yes` and `appendfsync everysec` a crash of the machine can lose
- * the last second, with `appendfsync always` nothing. `maxPending` is looked at right before a delivery is added, so
- * many at once can exceed it a little. Another process takes over what one has left after one to two leases.
+ * the last second, with `appendfsync always` nothing. One process keeps to `maxPending`; several
+ * can exceed it by what they add at the same time. Another process takes over what one has left after one to two leases.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

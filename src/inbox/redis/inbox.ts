@@ -1,3 +1,4 @@
+import { configInvalid } from '../../errors.ts'
 import type { DurableInbox, Workers } from '../inbox.ts'
 import { type InboxConfig, readConcurrency, readListOptions, readPurgeOptions, toPage } from '../options.ts'
 import { fromEnvelope } from '../stored.ts'
@@ -6,7 +7,8 @@ import { addJob } from './add.ts'
 import { createConnection } from './connection.ts'
 import { toJobId } from './jobs.ts'
 import { entryOf, listEntries, oldestWaiting } from './listing.ts'
-import { countJobs, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
+import { countJobs, countPending, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
+import { createRoom } from './room.ts'
 import { startRedisWorkers } from './workers.ts'
 
 /** Entries that are removed in one go: Redis does nothing else meanwhile. */
@@ -23,6 +25,7 @@ export interface BullmqInboxOptions {
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
   const { maxPending, tell } = config
   const working = new Set<Workers>()
+  const room = createRoom(maxPending)
   let closed = false
   const { run, close } = createConnection<OpenedQueue>({
     url,
@@ -38,15 +41,18 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
   return {
     put: (delivery) =>
       run(async ({ queue, client }) => {
-        const { waiting, active } = await countJobs(queue)
-        if (waiting + active < maxPending) return addJob(queue, delivery)
+        const put = await room.add(
+          () => countPending(queue),
+          () => addJob(queue, delivery),
+        )
+        if (put !== 'full') return put
         if ((await client.exists(queue.toKey(toJobId(delivery.id)))) > 0) return 'duplicate'
         throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
       }),
 
     work(receiver, options) {
       const concurrency = readConcurrency(receiver, options)
-      if (closed) throw new Error('the inbox is closed')
+      if (closed) throw configInvalid('the inbox is closed')
       const workers = startRedisWorkers({ url, prefix, name, run, receiver, concurrency, config })
       const sweeping = startSweeping({ purge }, config, Date.now)
       const both: Workers = {

@@ -30,6 +30,11 @@ export async function countJobs(queue: Queue<Envelope>): Promise<Record<InboxSta
   return result
 }
 
+export async function countPending(queue: Queue<Envelope>): Promise<number> {
+  const { waiting, active } = await countJobs(queue)
+  return waiting + active
+}
+
 /** A job, and where it is. */
 export interface FoundJob {
   job: DeliveryJob

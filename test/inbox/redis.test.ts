@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { createReceiver, type Handler } from 'geohook'
+import {
+  createRedisDuplicates,
+  createRedisInbox,
+  type DurableInbox,
+  type RedisInboxOptions,
+} from 'geohook/redis'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { uniquePayload, until } from '../contract/inbox/fixture.ts'
+import { deliver, KEY } from '../helpers/deliver.ts'
+import { removePrefix } from '../helpers/redis-keys.ts'
+import { describeWith, REDIS } from '../helpers/services.ts'
+
+await describeWith(REDIS, (url) => {
+  let prefix: string
+  let inboxes: DurableInbox[]
+  let client: Redis
+  beforeAll(() => {
+    client = new Redis(url)
+  })
+  afterAll(() => client.disconnect())
+  beforeEach(() => {
+    prefix = `geohook-test-${randomUUID()}`
+    inboxes = []
+  })
+  afterEach(async () => {
+    await Promise.all(inboxes.map((inbox) => inbox.close()))
+    await removePrefix(url, prefix)
+  })
+
+  function open(options: Partial<RedisInboxOptions> = {}): DurableInbox {
+    const observer = { failed() {}, dead() {}, trouble() {} }
+    const inbox = createRedisInbox({ url, prefix, retryDelay: 10, observer, ...options })
+    inboxes.push(inbox)
+    return inbox
+  }
+
+  const send = (inbox: DurableInbox, payload = uniquePayload()) =>
+    deliver(createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } }), payload)
+
+  const handling = (handler: Handler) => createReceiver({ signatureKey: KEY }).on('*', handler)
+
+  describe('an inbox in Redis', () => {
+    it('takes maxPending and no more, however many come at once, and more when there is room', async () => {
+      const inbox = open({ maxPending: 10 })
+      const answers = await Promise.all(Array.from({ length: 300 }, () => send(inbox)))
+      expect(answers.filter(({ status }) => status === 202)).toHaveLength(10)
+      expect(answers.filter(({ status }) => status === 503)).toHaveLength(290)
+      expect(await inbox.stats()).toMatchObject({ waiting: 10 })
+      inbox.work(handling(() => {}))
+      await until(async () => (await inbox.stats()).done === 10)
+      expect((await send(inbox)).status).toBe(202)
+    })
+
+    it('is full: what is stored already is a duplicate', async () => {
+      const inbox = open({ maxPending: 1 })
+      const payload = uniquePayload()
+      expect((await send(inbox, payload)).status).toBe(202)
+      expect((await send(inbox)).status).toBe(503)
+      expect((await send(inbox, payload)).status).toBe(200)
+    })
+
+    it('names the one as oldest that was received first, also when others wait for their next attempt', async () => {
+      const inbox = open({ attempts: 2, retryDelay: 60_000 })
+      await send(inbox)
+      const [first] = (await inbox.list()).entries
+      const workers = inbox.work(
+        handling(() => {
+          throw new Error('not now')
+        }),
+      )
+      await until(async () => (await inbox.list()).entries[0]?.error !== undefined)
+      await workers.close()
+      for (let later = 0; later < 2; later++) {
+        await until(() => Date.now() > Number(first?.receivedAt))
+        await send(inbox)
+      }
+      expect(await inbox.stats()).toMatchObject({ waiting: 3, oldest: first?.receivedAt })
+      await inbox.discard(first?.id ?? '')
+      const [second, third] = (await inbox.list()).entries
+      expect(Number(second?.receivedAt)).toBeLessThanOrEqual(Number(third?.receivedAt))
+      expect((await inbox.stats()).oldest).toEqual(second?.receivedAt)
+    })
+
+    it('is closed: work() says so', async () => {
+      const inbox = open()
+      await inbox.close()
+      expect(() => inbox.work(handling(() => {}))).toThrow(
+        expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('closed') }),
+      )
+    })
+
+    it('a database that the server does not have: 503, and nothing is stored in another', async () => {
+      const inbox = open({ url: new URL('/999999', url).href })
+      expect((await send(inbox)).status).toBe(503)
+      await expect(inbox.stats()).rejects.toThrow('DB index is out of range')
+      inbox.work(handling(() => {}))
+      expect(await client.keys(`${prefix}*`)).toEqual([])
+      const duplicates = createRedisDuplicates({ url: new URL('/999999', url).href, prefix })
+      await expect(duplicates.claim('ab'.repeat(16))).rejects.toThrow('DB index is out of range')
+      await duplicates.close()
+      expect(await client.keys(`${prefix}*`)).toEqual([])
+    })
+  })
+
+  it('a claim of a living process that has lapsed is taken again, but not from another', async () => {
+    const [first, second] = [
+      createRedisDuplicates({ url, prefix, lease: 1_000 }),
+      createRedisDuplicates({ url, prefix, lease: 1_000 }),
+    ]
+    const [ours, theirs] = ['ab'.repeat(16), 'cd'.repeat(16)]
+    const keyOf = (id: string) => `${prefix}:duplicates:${id}`
+    try {
+      await first.claim(ours)
+      await first.claim(theirs)
+      // As if the event loop had stood still for longer than the lease.
+      await client.del(keyOf(ours), keyOf(theirs))
+      expect(await second.claim(theirs)).toBe('claimed')
+      const owner = await client.get(keyOf(theirs))
+      await until(async () => (await client.exists(keyOf(ours))) === 1)
+      expect(await second.claim(ours)).toBe('busy')
+      expect(await client.get(keyOf(theirs))).toBe(owner)
+    } finally {
+      await Promise.all([first.close(), second.close()])
+    }
+  })
+})
