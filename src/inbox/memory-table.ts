@@ -1,6 +1,5 @@
 import type { StoredDelivery } from '../receiver/delivery.ts'
 import type { InboxEntry } from './inbox.ts'
-import { createSchedule, type Schedule, type Scheduled } from './memory-schedule.ts'
 import { toStored } from './stored.ts'
 import type { Claimed, Table } from './table.ts'
 
@@ -18,39 +17,15 @@ interface Row {
   owner?: string
 }
 
-/** When a row is due, unless it has become due at another time since. */
-interface Due extends Scheduled {
-  row: Row
-}
-
 /** A table in the memory of this process. */
 export function createMemoryTable(): Table {
-  /** Those that wait or are active. */
+  /** Those that wait or are active, in the order in which they came. */
   const pending = new Map<string, Row>()
   /** Those that are done or dead, in the order in which they ended. */
   const ended = new Map<string, Row>()
   let closed = false
   let number = 0
-  let schedule: Schedule<Due> = createSchedule()
-  /** The latest time in the schedule. */
-  let furthest = -Infinity
   let yieldedAt = performance.now()
-
-  /** Has to be called for each row that waits or is active. */
-  function setDue(row: Row, at: number): void {
-    row.at = at
-    furthest = Math.max(furthest, at)
-    schedule.add({ at, number: row.number, row })
-  }
-
-  /** The row that is due first. */
-  function firstDue(): Row | undefined {
-    for (let due = schedule.first(); due; due = schedule.first()) {
-      if (pending.get(due.row.entry.id) === due.row && due.row.at === due.at) return due.row
-      schedule.removeFirst()
-    }
-    return undefined
-  }
 
   async function yieldNow(): Promise<void> {
     if (performance.now() - yieldedAt < YIELD) return
@@ -75,41 +50,33 @@ export function createMemoryTable(): Table {
         size: rawBody.length,
         receivedAt,
       }
-      const row: Row = { number: number++, entry, delivery: toStored(delivery), at: now }
-      pending.set(id, row)
-      setDue(row, now)
+      pending.set(id, { number: number++, entry, delivery: toStored(delivery), at: now })
       return 'stored'
     },
 
     async claim({ owner, limit, now, until, latest }) {
       await yieldNow()
-      if (furthest > latest) {
-        // The clock was set back.
-        schedule = createSchedule()
-        furthest = -Infinity
-        for (const row of pending.values()) {
-          const longest = row.entry.state === 'waiting' ? now : until
-          setDue(row, row.at > latest ? longest : row.at)
-        }
-      }
       const claimed: Claimed[] = []
-      let row = firstDue()
-      for (; row && row.at <= now && claimed.length < limit; row = firstDue()) {
+      let nextDue: number | undefined
+      for (const row of pending.values()) {
+        if (claimed.length === limit) break
+        // The clock was set back.
+        if (row.at > latest) row.at = row.entry.state === 'waiting' ? now : until
+        if (row.at > now) {
+          nextDue = Math.min(row.at, nextDue ?? row.at)
+          continue
+        }
         const { dueAt: _, ...entry } = row.entry
         const attempt = entry.attempts + 1
-        Object.assign(row, { entry: { ...entry, state: 'active', attempts: attempt }, owner })
-        setDue(row, until)
+        Object.assign(row, { entry: { ...entry, state: 'active', attempts: attempt }, owner, at: until })
         claimed.push({ delivery: toStored(row.delivery), attempt })
       }
-      return { claimed, nextDue: row?.at }
+      return { claimed, nextDue }
     },
 
     async renew(owner, ids, until) {
       const kept = ids.filter((id) => pending.get(id)?.owner === owner)
-      for (const id of kept) {
-        const row = pending.get(id)
-        if (row) setDue(row, until)
-      }
+      for (const id of kept) Object.assign(pending.get(id) ?? {}, { at: until })
       return kept
     },
 
@@ -119,7 +86,7 @@ export function createMemoryTable(): Table {
       delete row.owner
       if (end.state === 'waiting') {
         row.entry = { ...row.entry, ...end, dueAt: new Date(end.dueAt) }
-        setDue(row, end.dueAt)
+        row.at = end.dueAt
         return true
       }
       row.entry = { ...row.entry, ...end, endedAt: new Date(now) }
@@ -153,9 +120,9 @@ export function createMemoryTable(): Table {
       const { endedAt: _, ...entry } = row.entry
       const attempts = entry.state === 'dead' ? 0 : entry.attempts
       row.entry = { ...entry, state: 'waiting', attempts, dueAt: new Date(now) }
+      row.at = now
       ended.delete(id)
       pending.set(id, row)
-      setDue(row, now)
       return true
     },
 
