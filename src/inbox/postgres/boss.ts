@@ -1,16 +1,25 @@
 import type { ConstructorOptions, PgBoss } from 'pg-boss'
+import { configInvalid } from '../../errors.ts'
 import type { InboxConfig } from '../options.ts'
 import { bounded, CONNECT_WITHIN } from './bounded.ts'
 
 /** Milliseconds that a statement may take. Without it a connection that is gone and does not say so is waited for. */
 const STATEMENT_WITHIN = 30_000
 
-/** pg-boss, started when it is first needed, and again where that failed. */
+/** What PostgreSQL says where a table or its schema is gone. */
+const GONE: unknown[] = ['42P01', '3F000']
+
+/**
+ * pg-boss, started when it is first needed, and again where that failed, or where the tables or the queue are gone:
+ * the start makes them anew.
+ */
 export interface BossConnection {
-  /** It, when it has started. */
-  started(): Promise<PgBoss>
+  /** Waits as long as it takes. */
+  run<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
   /** Rejects where the server does not answer in time. */
   use<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
+  /** Stops this one, so that the next call starts another. */
+  forget(boss: PgBoss): void
   close(): Promise<void>
 }
 
@@ -26,6 +35,8 @@ export function createBossConnection(
   { lease, tell }: Pick<InboxConfig, 'lease' | 'tell'>,
 ): BossConnection {
   let starting: Promise<PgBoss> | undefined
+  let running: PgBoss | undefined
+  let stopping: Promise<unknown> = Promise.resolve()
   let closed = false
 
   async function start(): Promise<PgBoss> {
@@ -46,12 +57,24 @@ export function createBossConnection(
     boss.on('error', (error) => tell('trouble', { error }))
     try {
       await boss.start()
-      if (!(await boss.getQueue(queue))) await boss.createQueue(queue)
+      await ensureQueue(boss)
+      running = boss
       return boss
     } catch (error) {
       await boss.stop({ graceful: false }).catch(() => {})
       throw error
     }
+  }
+
+  async function ensureQueue(boss: PgBoss): Promise<void> {
+    if (!(await boss.getQueue(queue))) await boss.createQueue(queue)
+    const { policy = 'standard' } = (await boss.getQueue(queue)) ?? {}
+    // By the others pg-boss drops jobs without a word.
+    if (policy !== 'standard')
+      throw configInvalid(
+        `the queue ${queue} of pg-boss has the policy ${policy}`,
+        'Give the inbox a queue of its own, which it makes itself.',
+      )
   }
 
   function started(): Promise<PgBoss> {
@@ -63,14 +86,37 @@ export function createBossConnection(
     return starting
   }
 
+  function forget(boss: PgBoss): void {
+    if (boss !== running) return
+    running = undefined
+    starting = undefined
+    stopping = boss.stop({ graceful: false }).catch(() => {})
+  }
+
+  async function run<T>(work: (boss: PgBoss) => Promise<T>): Promise<T> {
+    const boss = await started()
+    try {
+      return await work(boss)
+    } catch (error) {
+      if (isGone(error)) forget(boss)
+      throw error
+    }
+  }
+
+  const isGone = (error: unknown): boolean => {
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    return GONE.includes(code) || message === `Queue ${queue} does not exist` // as pg-boss says it
+  }
+
   return {
-    started,
-    use: (work) => bounded(started().then(work)),
+    run,
+    use: (work) => bounded(run(work)),
+    forget,
     async close() {
       closed = true
-      const stopping = starting?.then((boss) => boss.stop({ graceful: false }))
+      const last = starting?.then((boss) => boss.stop({ graceful: false }))
       // Where the server is away there is nobody to say goodbye to.
-      await bounded(Promise.resolve(stopping)).catch(() => {})
+      await bounded(Promise.all([last, stopping])).catch(() => {})
     },
   }
 }

@@ -1,9 +1,10 @@
 import type { JobInsert } from 'pg-boss'
 import type { InboxConfig } from '../options.ts'
-import { type Envelope, fromEnvelope, toEnvelope } from '../stored.ts'
-import type { Table } from '../table.ts'
+import { type Envelope, toEnvelope } from '../stored.ts'
+import type { Claimed, Table } from '../table.ts'
 import type { JobsPlace } from './boss.ts'
 import { type Changed, changeJobs, type JobAttempt } from './changing.ts'
+import { readDelivery, toId } from './decoding.ts'
 import { isId, readJobs } from './reading.ts'
 import { createRoom } from './room.ts'
 
@@ -33,11 +34,35 @@ function toJob(envelope: Envelope, { attempts, retryDelay, maxRetryDelay, lease 
 export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   const { connection, queue } = place
   const reading = readJobs(place)
-  const changing = changeJobs(place, (envelope) => toJob(envelope, config))
+  const changing = changeJobs(place)
   const room = createRoom(reading.countWaiting)
   /** Which attempt of which delivery is whose, so that an end counts for no other attempt. */
   const claims = new Map<string, number>()
   const keyOf = (owner: string, id: string) => `${owner} ${id}`
+
+  /** What was claimed anew meanwhile is another attempt. */
+  function forgetClaim(owner: string, id: string, retryCount: number): void {
+    if (claims.get(keyOf(owner, id)) === retryCount) claims.delete(keyOf(owner, id))
+  }
+
+  /** @returns false where it is there already */
+  async function insert(job: JobInsert): Promise<boolean> {
+    const [boss, ids] = await connection.use(
+      async (boss) => [boss, await boss.insert(queue, [job], { returnId: true })] as const,
+    )
+    if (ids) return true
+    // pg-boss says the same where it has kept nothing: the queue is gone, or another with a policy is there.
+    if (await reading.has(String(job.id))) return false
+    connection.forget(boss)
+    throw new Error(`pg-boss has kept nothing: its queue ${queue} was removed or replaced`)
+  }
+
+  /** Nobody waits for it. Where it fails, the job is found again when its heartbeat has lapsed. */
+  async function bury(attempt: JobAttempt): Promise<void> {
+    const text = `the job ${attempt.id} in the queue ${queue} cannot be read: its data is not a delivery`
+    config.tell('trouble', { error: new Error(text) })
+    await changing.bury(attempt, text).catch((error) => config.tell('trouble', { error }))
+  }
 
   async function complete(attempt: JobAttempt): Promise<boolean> {
     const ended = await connection.use((boss) => boss.complete(queue, attempt))
@@ -52,8 +77,7 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
       if (!(await room.take(maxPending))) return (await reading.has(delivery.id)) ? 'duplicate' : 'full'
       let isStored = false
       try {
-        const job = toJob({ ...envelope, changeTypes }, config)
-        isStored = (await connection.use((boss) => boss.insert(queue, [job], { returnId: true }))) !== null
+        isStored = await insert(toJob({ ...envelope, changeTypes }, config))
         return isStored ? 'stored' : 'duplicate'
       } finally {
         room.end(isStored)
@@ -62,12 +86,20 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
 
     async claim({ owner, limit }) {
       // Without our own limit of time: what the server gives late would be nobody's until its lease has run out.
-      const boss = await connection.started()
-      const jobs = await boss.fetch<Envelope>(queue, { batchSize: limit, includeMetadata: true })
-      const claimed = jobs.map(({ data, retryCount, retryLimit }) => {
-        claims.set(keyOf(owner, data.id), retryCount)
-        return { delivery: fromEnvelope(data), attempt: retryCount + 1, attempts: retryLimit + 1 }
-      })
+      const jobs = await connection.run((boss) =>
+        boss.fetch(queue, { batchSize: limit, includeMetadata: true }),
+      )
+      const claimed: Claimed[] = []
+      for (const { id: uuid, data, retryCount, retryLimit } of jobs) {
+        const id = toId(uuid)
+        const delivery = readDelivery(id, data)
+        if (!delivery) {
+          void bury({ id, retryCount })
+          continue
+        }
+        claims.set(keyOf(owner, id), retryCount)
+        claimed.push({ delivery, attempt: retryCount + 1, attempts: retryLimit + 1 })
+      }
       return { claimed }
     },
 
@@ -80,9 +112,8 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
       const { settled } = await connection.use(
         async (boss) => (await boss.touch(queue, jobs)) as unknown as Changed,
       )
-      if (!settled) return [...ids]
-      const kept = new Set(settled.map((id) => id.replaceAll('-', '')))
-      for (const id of ids) if (!kept.has(id)) claims.delete(keyOf(owner, id))
+      const kept = new Set(settled.map(toId))
+      for (const { id, retryCount } of jobs) if (!kept.has(id)) forgetClaim(owner, id, retryCount)
       return ids.filter((id) => kept.has(id))
     },
 
@@ -94,7 +125,7 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
         end.state === 'done'
           ? await complete(attempt)
           : await changing.fail(attempt, end.error, end.state === 'dead' ? 0 : end.dueAt - Date.now())
-      claims.delete(keyOf(owner, id))
+      forgetClaim(owner, id, retryCount)
       return isSettled
     },
 

@@ -1,8 +1,8 @@
 import type { JobWithMetadata } from 'pg-boss'
 import type { InboxEntry, InboxState } from '../inbox.ts'
-import { type Envelope, fromEnvelope } from '../stored.ts'
 import type { Table } from '../table.ts'
 import type { JobsPlace } from './boss.ts'
+import { NOTHING, readChangeTypes, readDelivery, readNumberOr, toId } from './decoding.ts'
 
 /** What the states of pg-boss are to an inbox. One that an operator cancels is tried no more, so it is a dead letter. */
 const STATES: Readonly<Record<InboxState, readonly JobWithMetadata['state'][]>> = {
@@ -18,15 +18,27 @@ export const statesOf = (...states: InboxState[]): string[] => states.flatMap((s
 /** Whether it can be in there at all: the id of a job is a UUID, which takes any 32 hexadecimal digits. */
 export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
 
-/** One job, without the bytes of its delivery. */
-type Row = Pick<JobWithMetadata, 'state' | 'retryCount' | 'startAfter' | 'completedOn'> & {
+/** One job, without the bytes of its delivery. What is in its data may be anything: others can write there. */
+interface Row {
   id: string
+  state: JobWithMetadata['state']
+  retryCount: number
+  startAfter: Date
   startedOn: Date | null
+  completedOn: Date | null
+  createdOn: Date
   output: { error?: string; value?: { message?: string } } | null
-  changeTypes: string
-  size: string | number
-  receivedAt: string | number
+  changeTypes: string | null
+  size: string | null
+  receivedAt: string | null
 }
+
+const COLUMNS = `id, state, retry_count as "retryCount", start_after as "startAfter", started_on as "startedOn",
+  completed_on as "completedOn", created_on as "createdOn", output, data->>'changeTypes' as "changeTypes",
+  data->>'size' as size, data->>'receivedAt' as "receivedAt"`
+
+const receivedAtOf = ({ receivedAt, createdOn }: Pick<Row, 'receivedAt' | 'createdOn'>): Date =>
+  new Date(readNumberOr(receivedAt, createdOn.getTime()))
 
 function toEntry(row: Row): InboxEntry {
   const { id, state, retryCount, startAfter, startedOn, completedOn, output } = row
@@ -34,12 +46,12 @@ function toEntry(row: Row): InboxEntry {
   // What pg-boss itself writes, when a process has ended during an attempt, is in `value`.
   const error = output?.error ?? output?.value?.message
   return {
-    id: id.replaceAll('-', ''),
+    id: toId(id),
     state: ours,
     attempts: startedOn ? retryCount + 1 : 0,
-    changeTypes: JSON.parse(row.changeTypes),
-    size: Number(row.size),
-    receivedAt: new Date(Number(row.receivedAt)),
+    changeTypes: readChangeTypes(row.changeTypes),
+    size: readNumberOr(row.size, 0),
+    receivedAt: receivedAtOf(row),
     ...(ours === 'waiting' && { dueAt: startAfter }),
     ...(completedOn && { endedAt: completedOn }),
     ...(error && { error }),
@@ -78,19 +90,17 @@ export function readJobs({ connection, schema, queue }: JobsPlace): Pick<Table, 
       for (const { state, count } of rows)
         for (const ours of Object.keys(counts) as InboxState[])
           if (STATES[ours].includes(state)) counts[ours] += Number(count)
-      const [oldest] = await query<{ receivedAt: string }>(
-        `select data->>'receivedAt' as "receivedAt" from ${schema}.job
+      const [oldest] = await query<Pick<Row, 'receivedAt' | 'createdOn'>>(
+        `select data->>'receivedAt' as "receivedAt", created_on as "createdOn" from ${schema}.job
         where name = $1 and state < 'active' and not blocked order by priority desc, created_on limit 1`,
       )
-      return { ...counts, ...(oldest && { oldest: new Date(Number(oldest.receivedAt)) }) }
+      return { ...counts, ...(oldest && { oldest: receivedAtOf(oldest) }) }
     },
 
     async list({ state, limit, offset }) {
       const states = state ? statesOf(state) : statesOf('waiting', 'active', 'done', 'dead')
       const rows = await query<Row>(
-        `select id, state, retry_count as "retryCount", start_after as "startAfter", started_on as "startedOn",
-          completed_on as "completedOn", output, data->>'changeTypes' as "changeTypes",
-          data->>'size' as size, data->>'receivedAt' as "receivedAt"
+        `select ${COLUMNS}
         from (
           select * from ${schema}.job where name = $1 and state::text = any($2)
           order by created_on, id limit $3 offset $4
@@ -103,11 +113,14 @@ export function readJobs({ connection, schema, queue }: JobsPlace): Pick<Table, 
     },
 
     async get(id) {
-      const [job] = await connection.use((boss) => boss.findJobs<Envelope>(queue, { id }))
-      if (!job) return undefined
-      const { changeTypes, size, receivedAt } = job.data
-      const row = { ...job, changeTypes, size, receivedAt } as unknown as Row
-      return { ...toEntry(row), delivery: fromEnvelope(job.data) }
+      const [row] = await query<Row & { data: unknown }>(
+        `select ${COLUMNS}, data from ${schema}.job where name = $1 and id = $2`,
+        id,
+      )
+      if (!row) return undefined
+      const entry = toEntry(row)
+      const nothing = { ...NOTHING, id, receivedAt: entry.receivedAt }
+      return { ...entry, delivery: readDelivery(id, row.data) ?? nothing }
     },
   }
 }
