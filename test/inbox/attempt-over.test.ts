@@ -1,0 +1,31 @@
+import { createReceiver } from 'geohook'
+import { createMemoryInbox } from 'geohook/inbox'
+import { expect, it } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
+import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
+
+it('when the time of an attempt is over during its first event, no handler begins with the second', async () => {
+  const inbox = createMemoryInbox({ timeout: 100, attempts: 1, observer: { dead() {} } })
+  const { gate, release } = createGate()
+  const begun: string[] = []
+  let isFirstOver = false
+  const receiver = createReceiver({ signatureKey: KEY, inbox })
+    .on('First', async () => {
+      begun.push('First')
+      await gate // it heeds no signal
+      isFirstOver = true
+    })
+    .on('Second', () => begun.push('Second'))
+  expect((await deliver(receiver, payloadOf('First', 'Second'))).status).toBe(202)
+  const workers = inbox.work(receiver)
+  await until(async () => (await inbox.stats()).dead === 1)
+  const closing = workers.close()
+  release()
+  await closing
+  await until(() => isFirstOver)
+  // What would follow on the end of the first handler has had its turn.
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(begun).toEqual(['First'])
+  await inbox.close()
+})
