@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { uniquePayload, until } from '../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../helpers/deliver.ts'
 import { createFolder } from '../helpers/folder.ts'
+import { createGate } from '../helpers/gate.ts'
 import { type Started, startNode } from '../helpers/process.ts'
 import { root } from '../package/entries.ts'
 
@@ -75,6 +76,46 @@ it('what a process had at work when it was killed is taken over', async () => {
   inbox.work({ handle: async (delivery, context) => void handled.push([delivery.id, context?.attempt ?? 0]) })
   await until(async () => (await inbox.stats()).done === 1)
   expect(handled).toEqual([[id, 2]])
+})
+
+it('a process that stood still leaves an attempt alone that another has begun since', async () => {
+  // One ends when it goes on, the other never: neither may end the other's attempt, or prolong its lease.
+  const child = await start(`
+    const inbox = createSqliteInbox({ path, lease: 1000, observer: { failed() {} } })
+    const handle = async ({ id }, { attempt, signal }) => {
+      console.log('handles ' + id + ' ' + attempt)
+      signal.addEventListener('abort', () => console.log('stopped ' + id))
+      if (handle.count++ === 0) await new Promise((resolve) => setTimeout(resolve, 3_000))
+      else await new Promise(() => {})
+      console.log('ended ' + id)
+    }
+    handle.count = 0
+    inbox.work({ handle })`)
+  const ids = await send(2)
+  await until(() => handledBy(child).length === 2)
+  child.child.kill('SIGSTOP')
+  const { gate, release } = createGate()
+  const attempts: (number | undefined)[] = []
+  inbox.work({
+    handle: async (_, context) => {
+      attempts.push(context?.attempt)
+      await gate
+    },
+  })
+  await until(() => attempts.length === 2)
+  child.child.kill('SIGCONT')
+  await child.printed(/ended/)
+  await child.printed(/stopped/)
+  // Longer than a lease: the attempts are still those of this process.
+  const isLater = Date.now() + 1_500
+  await until(async () => {
+    for (const id of ids) expect(await inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })
+    return Date.now() > isLater
+  })
+  release()
+  await until(async () => (await inbox.stats()).done === 2)
+  for (const id of ids) expect((await inbox.get(id))?.attempts).toBe(2)
+  expect(attempts).toEqual([2, 2])
 })
 
 it('of three processes that claim the same deliveries at once, one gets each', async () => {

@@ -72,8 +72,10 @@ describe('the file', () => {
     expect(await first.claim('a')).toBe('claimed')
     await first.done('a')
     expect(await second.claim('a')).toBe('done')
-    expect(await second.claim('b')).toBe('claimed')
-    expect(await first.claim('a')).toBe('done')
+    const db = openDatabase(fixture.path)
+    const { until } = db.prepare("SELECT until FROM claim WHERE id = 'a'").get() as { until: number }
+    db.close()
+    expect(Number.isSafeInteger(until)).toBe(true) // one driver throws where it is not
   })
 
   const ofOthers: [string, (path: string) => void][] = [
