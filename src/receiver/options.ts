@@ -41,7 +41,7 @@ export interface ReceiverOptions<Payload = unknown> {
   unsigned?: 'reject' | 'accept' | undefined
   /** Milliseconds that the newest event may lie in the past or in the future, from 1. Default: not checked. */
   maxAge?: number | undefined
-  /** What `maxAge` does with payloads that have no time. Default `'reject'`. */
+  /** What `maxAge` does with payloads that have no time, or none that can be read. Default `'reject'`. */
   untimed?: 'reject' | 'accept' | undefined
   /** Remembers deliveries, so that none is done twice. Default: none. */
   duplicates?: DuplicateStore | undefined
