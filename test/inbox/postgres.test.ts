@@ -7,23 +7,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startNode } from '../helpers/process.ts'
 import { describeWith, POSTGRES } from '../helpers/services.ts'
 import { root } from '../package/entries.ts'
+import { deliveryOf } from './postgres-own.ts'
 
 const PASSWORD = 'hunter-2-secret'
 const NOWHERE = `postgres://user:${PASSWORD}@127.0.0.1:1/x`
 const ID = 'ab'.repeat(16)
-
-/** A delivery as a receiver gives it to an inbox. */
-const deliveryOf = (id: string) => ({
-  id,
-  rawBody: new Uint8Array([123, 125]),
-  contentType: 'application/json',
-  headers: {},
-  receivedAt: new Date(),
-  profile: 'service',
-  payload: {},
-  events: [],
-  changeTypes: ['FeaturesCreated'],
-})
 
 describe('PostgreSQL that is not there', () => {
   it.each([
@@ -34,6 +22,8 @@ describe('PostgreSQL that is not there', () => {
     ['a schema with a quote', { connectionString: NOWHERE, schema: 'geo"hook' }],
     ['a schema that begins with a digit', { connectionString: NOWHERE, schema: '1geohook' }],
     ['a schema of 51 letters', { connectionString: NOWHERE, schema: 'a'.repeat(51) }],
+    ['a schema that PostgreSQL keeps to itself', { connectionString: NOWHERE, schema: 'PG_geohook' }],
+    ['the schema of the standard', { connectionString: NOWHERE, schema: 'information_schema' }],
     ['a schema that is a statement', { connectionString: NOWHERE, schema: 'x; drop table job' }],
   ])('refuses %s, and does not say the password', (_, options) => {
     for (const create of [createPostgresInbox, createPostgresDuplicates]) {

@@ -4,21 +4,30 @@ import { configInvalid } from '../../errors.ts'
 export interface PostgresOptions {
   /** The database: `postgres://user:password@host:port/database`. */
   connectionString: string
-  /** The schema that everything is in, made when it is missing: letters, digits and `_`, at most 50. Default `'geohook'`. */
+  /**
+   * The schema that everything is in, made when it is missing: letters, digits and `_`, at most 50; not `pg_…`, which
+   * PostgreSQL keeps to itself. Upper case is as lower case. Default `'geohook'`.
+   */
   schema?: string | undefined
 }
 
-/** @throws {WebhookError} `config_invalid`, which does not quote the connection string: it may hold a password */
+/**
+ * @returns the schema as it is written into statements, in quotes: a word of SQL may be the name of a schema
+ * @throws {WebhookError} `config_invalid`, which does not quote the connection string: it may hold a password
+ */
 export function readPostgresOptions({ connectionString, schema = 'geohook' }: PostgresOptions): {
   connectionString: string
   schema: string
 } {
   if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
     throw configInvalid('connectionString must be a postgres:// URL')
-  // It becomes a part of statements. PostgreSQL folds an unquoted name to lower case.
+  // It becomes a part of statements.
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,49}$/i.test(schema))
     throw configInvalid('schema must be letters, digits and _, at most 50, with no digit in front')
-  return { connectionString, schema: schema.toLowerCase() }
+  const name = schema.toLowerCase()
+  if (name.startsWith('pg_') || name === 'information_schema')
+    throw configInvalid(`schema must not be ${name}: PostgreSQL keeps such names to itself`)
+  return { connectionString, schema: `"${name}"` }
 }
 
 /** @throws {WebhookError} `config_invalid` */
