@@ -8,7 +8,19 @@ import { type PostgresOptions, readPostgresOptions, readQueue } from './postgres
 import { createQueueInbox } from './queue.ts'
 
 export type { ClosableDuplicateStore, DuplicatesOptions } from './claims.ts'
-export type { DurableInbox } from './inbox.ts'
+export type {
+  DurableInbox,
+  InboxEntry,
+  InboxItem,
+  InboxPage,
+  InboxState,
+  InboxStats,
+  ListOptions,
+  PurgeOptions,
+  Workers,
+  WorkOptions,
+} from './inbox.ts'
+export type { AttemptEnded, InboxObserver } from './observer.ts'
 export type { InboxOptions } from './options.ts'
 export type { PostgresOptions } from './postgres/options.ts'
 
@@ -25,10 +37,15 @@ export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOp
  * An inbox in PostgreSQL, through pg-boss, which has to be installed: for several processes on several machines.
  *
  * Nothing is opened before it is first used. What is put survives what the server's `synchronous_commit` lets survive.
- * A delivery is tried as often, and waits as long between two attempts, as the inbox said that took it. `maxPending`
- * is compared with a count of what waits that is up to a second old; what is at work is not in it.
+ * A delivery is tried as often as the inbox said that took it. How long it waits after an attempt that failed is said
+ * by the inbox that tried it; after one whose process died, by the one that took it. `maxPending` is compared, in each
+ * process, with a count of what waits that is up to a second old; what is active is not in it.
  *
- * @throws {WebhookError} `config_invalid`
+ * The queue is made when it is missing, also while the inbox is in use. A job in it whose data is not a delivery
+ * becomes a dead letter, which the observer hears of as `trouble`; `get` gives it without bytes.
+ *
+ * @throws {WebhookError} `config_invalid`; where the queue is there with a policy other than `standard`, each method
+ *   rejects with it
  * @example
  * ```ts
  * import { createReceiver } from 'geohook'

@@ -1,4 +1,9 @@
-import { createPostgresInbox, type PostgresInboxOptions } from 'geohook/postgres'
+import {
+  createPostgresInbox,
+  type DurableInbox,
+  type InboxObserver,
+  type PostgresInboxOptions,
+} from 'geohook/postgres'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { afterAll, afterEach, beforeAll } from 'vitest'
@@ -46,8 +51,8 @@ export function useSchema(connectionString: string, name: string) {
     client,
     queueNow,
     /** An inbox over the queue of the test; called again, another over the same, as another process would have it. */
-    open(options?: Partial<PostgresInboxOptions>) {
-      const observer = { failed() {}, dead() {}, trouble() {} }
+    open(options?: Partial<PostgresInboxOptions>): DurableInbox {
+      const observer: InboxObserver = { failed() {}, dead() {}, trouble() {} }
       const place = { connectionString, schema, queue: queueNow() }
       const inbox = createPostgresInbox({
         ...place,
