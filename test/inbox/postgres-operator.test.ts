@@ -1,3 +1,4 @@
+import { createPostgresDuplicates } from 'geohook/postgres'
 import { describe, expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { describeWith, POSTGRES } from '../helpers/services.ts'
@@ -47,6 +48,24 @@ await describeWith(POSTGRES, (connectionString) => {
         ])
         return rows.length === 0
       })
+    })
+
+    it('the schema of duplicates is dropped: an error, and then claims again', async () => {
+      const place = `${schema}_duplicates`
+      const store = createPostgresDuplicates({ connectionString, schema: place })
+      try {
+        expect(await store.claim(idOf(1))).toBe('claimed')
+        await client.query(`drop schema ${place} cascade`)
+        await until(() =>
+          store.claim(idOf(2)).then(
+            (claim) => claim === 'claimed',
+            () => false,
+          ),
+        )
+      } finally {
+        await store.close()
+        await client.query(`drop schema if exists ${place} cascade`)
+      }
     })
 
     it.each(['short', 'singleton', 'stately', 'exclusive'] as const)(

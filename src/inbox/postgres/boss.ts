@@ -1,13 +1,10 @@
 import type { ConstructorOptions, PgBoss } from 'pg-boss'
 import { configInvalid } from '../../errors.ts'
 import type { InboxConfig } from '../options.ts'
-import { bounded, CONNECT_WITHIN } from './bounded.ts'
+import { bounded, CONNECT_WITHIN, GONE } from './bounded.ts'
 
 /** Milliseconds that a statement may take. Without it a connection that is gone and does not say so is waited for. */
 const STATEMENT_WITHIN = 30_000
-
-/** What PostgreSQL says where a table or its schema is gone. */
-const GONE: unknown[] = ['42P01', '3F000']
 
 /**
  * pg-boss, started when it is first needed, and again where that failed, or where the tables or the queue are gone:

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { ClaimTable } from '../claims.ts'
-import { ANSWER_WITHIN, CONNECT_WITHIN } from './bounded.ts'
+import { ANSWER_WITHIN, CONNECT_WITHIN, GONE } from './bounded.ts'
 
 /** Milliseconds between two looks for what is void. */
 const SWEEP = 10_000
@@ -59,7 +59,14 @@ export function createPostgresClaims(connectionString: string, schema: string): 
       opening = undefined
       throw error
     })
-    return (await opening).query(text, values)
+    const pool = await opening
+    try {
+      return await pool.query(text, values)
+    } catch (error) {
+      // The next call finds it again.
+      if (GONE.includes((error as { code?: unknown }).code)) await makeTable(pool).catch(() => {})
+      throw error
+    }
   }
 
   /** Nobody waits for it: what is void does no harm. */
