@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { createReceiver } from 'geohook'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -79,14 +80,15 @@ it('what a process had at work when it was killed is taken over', async () => {
 })
 
 it('a process that stood still leaves an attempt alone that another has begun since', async () => {
-  // One ends when it goes on, the other never: neither may end the other's attempt, or prolong its lease.
+  // One handler ends as soon as it goes on, the other never: neither may end the new attempt, or prolong its lease.
   const child = await start(`
+    import { existsSync } from 'node:fs'
     const inbox = createSqliteInbox({ path, lease: 1000, observer: { failed() {} } })
     const handle = async ({ id }, { attempt, signal }) => {
       console.log('handles ' + id + ' ' + attempt)
       signal.addEventListener('abort', () => console.log('stopped ' + id))
-      if (handle.count++ === 0) await new Promise((resolve) => setTimeout(resolve, 3_000))
-      else await new Promise(() => {})
+      if (handle.count++ > 0) await new Promise(() => {})
+      while (!existsSync(path + '-go')) await new Promise((resolve) => setTimeout(resolve, 5))
       console.log('ended ' + id)
     }
     handle.count = 0
@@ -103,6 +105,7 @@ it('a process that stood still leaves an attempt alone that another has begun si
     },
   })
   await until(() => attempts.length === 2)
+  writeFileSync(`${path}-go`, '')
   child.child.kill('SIGCONT')
   await child.printed(/ended/)
   await child.printed(/stopped/)
