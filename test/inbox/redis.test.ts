@@ -10,6 +10,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { uniquePayload, until } from '../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { removePrefix } from '../helpers/redis-keys.ts'
 import { describeWith, REDIS } from '../helpers/services.ts'
 
@@ -84,6 +85,103 @@ await describeWith(REDIS, (url) => {
       expect((await inbox.stats()).oldest).toEqual(second?.receivedAt)
     })
 
+    it.each(['null', '{}', '{', '{"head":"null"}'])(
+      'what cannot be read is a dead letter at once, and hides no other: %s',
+      async (data) => {
+        const troubles: unknown[] = []
+        const inbox = open({
+          lease: 1_000,
+          observer: { trouble: ({ error }) => troubles.push(error), dead() {}, failed() {} },
+        })
+        const payload = uniquePayload()
+        await send(inbox, payload)
+        const [first] = (await inbox.list()).entries
+        await send(inbox)
+        const id = first?.id ?? ''
+        await client.hset(`${prefix}:inbox:delivery-${id}`, 'data', data)
+        expect((await inbox.list()).entries).toContainEqual(first)
+        expect((await inbox.stats()).waiting).toBe(2)
+        await expect(inbox.get(id)).rejects.toThrow('the stored delivery cannot be read')
+        inbox.work(handling(() => {}))
+        await until(async () => (await inbox.stats()).done + (await inbox.stats()).dead === 2)
+        const { entries } = await inbox.list({ state: 'dead' })
+        expect(entries).toMatchObject([{ id, attempts: 1, error: expect.stringContaining('cannot be read') }])
+        expect(String(troubles[0])).toContain('cannot be read')
+        expect(await inbox.discard(id)).toBe(true)
+        expect((await send(inbox, payload)).status).toBe(202)
+      },
+    )
+
+    it('lists without the bodies', async () => {
+      const inbox = open()
+      const data = new Blob([new Uint8Array(5 * 1_024 * 1_024)])
+      for (let number = 0; number < 3; number++) await send(inbox)
+      const ids = (await inbox.list()).entries.map(({ id }) => id)
+      const before = await sent()
+      for (const id of ids) await client.hset(`${prefix}:inbox:delivery-${id}`, 'data', await data.text())
+      await inbox.list()
+      expect((await sent()) - before).toBeLessThan(1_024 * 1_024)
+
+      async function sent(): Promise<number> {
+        return Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
+      }
+    })
+
+    it('an attempt counts once, however often its lease runs out while its process lives', async () => {
+      const inbox = open({ attempts: 2 })
+      await send(inbox)
+      const { gate, release } = createGate()
+      const attempts: number[] = []
+      inbox.work(
+        handling(async (_, __, { attempt }) => {
+          attempts.push(attempt)
+          if (attempts.length > 1) return
+          await gate
+          throw new Error('the first attempt')
+        }),
+      )
+      await until(() => attempts.length === 1)
+      const [entry] = (await inbox.list()).entries
+      const jobId = `delivery-${entry?.id}`
+      const keyOf = (name: string) => `${prefix}:inbox:${name}`
+      for (let times = 0; times < 3; times++) {
+        const token = await client.get(keyOf(`${jobId}:lock`))
+        // What BullMQ does with a job whose lock has run out.
+        await client
+          .multi()
+          .del(keyOf(`${jobId}:lock`))
+          .lrem(keyOf('active'), 1, jobId)
+          .rpush(keyOf('wait'), jobId)
+          .zadd(keyOf('marker'), 0, '0')
+          .exec()
+        await until(async () => ![null, token].includes(await client.get(keyOf(`${jobId}:lock`))))
+      }
+      await until(async () => (await inbox.list()).entries[0]?.attempts === 1)
+      release()
+      await until(async () => (await inbox.stats()).done + (await inbox.stats()).dead === 1)
+      expect(attempts).toEqual([1, 2])
+      expect((await inbox.list()).entries).toMatchObject([{ state: 'done', attempts: 2 }])
+    })
+
+    it('a delivery that another process has taken over: the signal of the handler is aborted', async () => {
+      const inbox = open({ lease: 1_000, attempts: 1 })
+      await send(inbox)
+      let reason: unknown
+      let isAtWork = false
+      inbox.work(
+        handling(async (_, __, { signal }) => {
+          isAtWork = true
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          reason = signal.reason
+        }),
+      )
+      await until(() => isAtWork)
+      const [entry] = (await inbox.list()).entries
+      await client.set(`${prefix}:inbox:delivery-${entry?.id}:lock`, 'another:0', 'PX', 5_000)
+      await until(() => reason !== undefined)
+      expect(String(reason)).toContain('another process has taken the delivery over')
+    })
+
     it('is closed: work() says so', async () => {
       const inbox = open()
       await inbox.close()
@@ -115,13 +213,11 @@ await describeWith(REDIS, (url) => {
     try {
       await first.claim(ours)
       await first.claim(theirs)
-      // As if the event loop had stood still for longer than the lease.
-      await client.del(keyOf(ours), keyOf(theirs))
-      expect(await second.claim(theirs)).toBe('claimed')
-      const owner = await client.get(keyOf(theirs))
+      // As if the event loop had stood still for longer than the lease, and another had taken one of them.
+      await client.multi().del(keyOf(ours)).set(keyOf(theirs), 'another').exec()
       await until(async () => (await client.exists(keyOf(ours))) === 1)
       expect(await second.claim(ours)).toBe('busy')
-      expect(await client.get(keyOf(theirs))).toBe(owner)
+      expect(await client.get(keyOf(theirs))).toBe('another')
     } finally {
       await Promise.all([first.close(), second.close()])
     }

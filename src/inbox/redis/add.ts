@@ -2,7 +2,7 @@ import type { IRedisTransaction, Queue } from 'bullmq'
 import type { ChainableCommander } from 'ioredis'
 import type { Delivery } from '../../receiver/delivery.ts'
 import { type Envelope, toEnvelope } from '../stored.ts'
-import { toJobOptions } from './jobs.ts'
+import { ENTRY_FIELD, toEntryHead, toJobOptions } from './jobs.ts'
 import { loadBullmq } from './packages.ts'
 
 interface Wrapping {
@@ -22,8 +22,9 @@ export async function addJob(queue: Queue<Envelope>, delivery: Delivery): Promis
   const transaction = (await client).multi() as IRedisTransaction & ChainableCommander
   transaction.exists(queue.toKey(jobId))
   await job.addJob(transaction)
+  transaction.hsetnx(queue.toKey(jobId), ENTRY_FIELD, toEntryHead(delivery))
   const results = (await transaction.exec()) ?? []
   for (const [error] of results) if (error) throw error
-  if (results.length !== 2) throw new Error('Redis did not say whether the delivery is stored')
+  if (results.length !== 3) throw new Error('Redis did not say whether the delivery is stored')
   return results[0]?.[1] === 0 ? 'stored' : 'duplicate'
 }

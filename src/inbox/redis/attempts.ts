@@ -1,10 +1,11 @@
 import type { UnrecoverableError, Worker } from 'bullmq'
 import type { Receiver } from '../../receiver/api.ts'
+import type { StoredDelivery } from '../../receiver/delivery.ts'
 import { runAttempt, toErrorText } from '../handling.ts'
 import type { AttemptEnded } from '../observer.ts'
 import type { InboxConfig } from '../options.ts'
-import { type Envelope, fromEnvelope } from '../stored.ts'
-import type { DeliveryJob } from './jobs.ts'
+import type { Envelope } from '../stored.ts'
+import { type DeliveryJob, readDelivery } from './jobs.ts'
 
 /** How many runs are remembered whose end could not be written down. */
 const MOST_REMEMBERED = 10_000
@@ -12,7 +13,8 @@ const MOST_REMEMBERED = 10_000
 /** A run of the handlers in this process. */
 interface Run {
   stop: AbortController
-  succeeded: Promise<boolean>
+  /** Rejects with what BullMQ is to write down. */
+  ended: Promise<AttemptEnded>
 }
 
 /** What runs the handlers for a worker of BullMQ. */
@@ -25,44 +27,70 @@ export interface Attempts {
   ended(): Promise<void>
 }
 
-/** @param Last what BullMQ takes for a failure after which there is no other attempt */
-export function createAttempts(
-  receiver: Pick<Receiver, 'handle'>,
-  { attempts, timeout, tell }: InboxConfig,
-  Last: typeof UnrecoverableError,
-): Attempts {
+/** What attempts need. */
+export interface AttemptsOptions {
+  receiver: Pick<Receiver, 'handle'>
+  config: InboxConfig
+  /** What BullMQ takes for a failure after which there is no other attempt. */
+  Last: typeof UnrecoverableError
+  /** Says that BullMQ has counted an attempt which there was not. */
+  uncount(job: DeliveryJob): Promise<void>
+  /** Whether another worker has, or had, a job whose lease has run out. */
+  isTaken(jobId: string, workerId: string): Promise<boolean>
+}
+
+export function createAttempts({ receiver, config, Last, uncount, isTaken }: AttemptsOptions): Attempts {
+  const { attempts, timeout, tell } = config
   /** What is at work, and what has succeeded, until that is written down. */
   const runs = new Map<string, Run>()
-  const atWork = new Set<Promise<void>>()
+  const atWork = new Set<Promise<unknown>>()
   const seen = new WeakMap<DeliveryJob, AttemptEnded>()
   // A delivery that was removed and came again is another job with the same id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
-  async function run(job: DeliveryJob): Promise<void> {
+  async function run(job: DeliveryJob, stop: AbortSignal): Promise<AttemptEnded> {
     const attempt = job.attemptsStarted
-    const delivery = fromEnvelope(job.data)
     const started = performance.now()
-    const stop = new AbortController()
-    // Its process ended during each attempt. It shall not take the others down with it for ever.
-    const work =
-      attempt > attempts
-        ? Promise.reject(new Error('its process ended during the last attempt'))
-        : runAttempt(receiver, delivery, { attempt, timeout, stop: stop.signal })
-    const succeeded = work.then(
-      () => true,
-      () => false,
-    )
-    runs.set(keyOf(job), { stop, succeeded })
+    const delivery = read(job)
+    const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
-      await work
+      // Its process ended during each attempt. It shall not take the others down with it for ever.
+      if (attempt > attempts) throw new Error('its process ended during the last attempt')
+      await runAttempt(receiver, delivery, { attempt, timeout, stop })
+      return ended()
     } catch (cause) {
-      runs.delete(keyOf(job))
       const text = toErrorText(cause)
-      throw Object.assign(attempt >= attempts ? new Last(text) : new Error(text), { cause })
-    } finally {
-      seen.set(job, { delivery, attempt, milliseconds: performance.now() - started })
-      forget()
+      const error = attempt >= attempts ? new Last(text) : new Error(text)
+      throw Object.assign(error, { cause, ended: ended() })
     }
+  }
+
+  /** What cannot be read now cannot be read later. */
+  function read(job: DeliveryJob): StoredDelivery {
+    try {
+      return readDelivery(() => job.data)
+    } catch (error) {
+      tell('trouble', { error })
+      throw new Last(toErrorText(error))
+    }
+  }
+
+  function begin(job: DeliveryJob): Run {
+    const stop = new AbortController()
+    const key = keyOf(job)
+    const ended = run(job, stop.signal)
+    const one: Run = { stop, ended }
+    runs.set(key, one)
+    atWork.add(ended)
+    ended
+      .catch(() => {
+        if (runs.get(key) === one) runs.delete(key)
+      })
+      .finally(() => {
+        atWork.delete(ended)
+        forget()
+      })
+    return one
   }
 
   function forget(): void {
@@ -72,11 +100,17 @@ export function createAttempts(
 
   return {
     async process(job) {
-      // Its lease ran out while Redis was not there, and it came back to where it was, or is, handled.
-      if (await runs.get(keyOf(job))?.succeeded) return
-      const running = run(job)
-      atWork.add(running)
-      await running.finally(() => atWork.delete(running))
+      const earlier = runs.get(keyOf(job))
+      // Its lease ran out, because Redis was not there or the event loop stood still, and it came back to where it
+      // is, or was, handled. How that ends, or ended, is how this ends.
+      if (earlier) await uncount(job)
+      try {
+        seen.set(job, await (earlier ?? begin(job)).ended)
+      } catch (error) {
+        const { ended } = error as { ended?: AttemptEnded }
+        if (ended) seen.set(job, ended)
+        throw error
+      }
     },
 
     watch(worker) {
@@ -89,9 +123,13 @@ export function createAttempts(
         const ended = job && seen.get(job)
         if (ended) tell(error instanceof Last ? 'dead' : 'failed', { ...ended, error: error.cause })
       })
-      worker.on('lockRenewalFailed', (ids) => {
-        const lost = new Error('another process may have taken the delivery over')
-        for (const [key, { stop }] of runs) if (ids.some((id) => key.startsWith(`${id} `))) stop.abort(lost)
+      worker.on('lockRenewalFailed', async (ids) => {
+        const asked = [...runs]
+        const lost = new Error('another process has taken the delivery over')
+        for (const id of ids) {
+          if (!(await isTaken(id, worker.id))) continue
+          for (const [key, { stop }] of asked) if (key.startsWith(`${id} `)) stop.abort(lost)
+        }
       })
     },
 

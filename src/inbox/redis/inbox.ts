@@ -1,12 +1,11 @@
 import { configInvalid } from '../../errors.ts'
 import type { DurableInbox, Workers } from '../inbox.ts'
 import { type InboxConfig, readConcurrency, readListOptions, readPurgeOptions, toPage } from '../options.ts'
-import { fromEnvelope } from '../stored.ts'
 import { startSweeping } from '../sweep.ts'
 import { addJob } from './add.ts'
 import { createConnection } from './connection.ts'
-import { toJobId } from './jobs.ts'
-import { entryOf, listEntries, oldestWaiting } from './listing.ts'
+import { readDelivery, toJobId } from './jobs.ts'
+import { listEntries, oldestWaiting, readEntry } from './listing.ts'
 import { countJobs, countPending, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
 import { createRoom } from './room.ts'
 import { startRedisWorkers } from './workers.ts'
@@ -78,10 +77,18 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
 
     get: (id) =>
       run(async ({ queue, client }) => {
-        const found = await findJob(queue, id)
-        if (!found) return undefined
-        const entry = await entryOf(queue, client, found.job, found.type)
-        return { ...entry, delivery: fromEnvelope(found.job.data) }
+        const jobId = toJobId(id)
+        for (;;) {
+          const type = await queue.getJobState(jobId)
+          if (type === 'unknown') return undefined
+          const [entry, data] = await Promise.all([
+            readEntry(queue, client, jobId, type),
+            client.hget(queue.toKey(jobId), 'data'),
+          ])
+          // It was moved meanwhile: what was read does not fit together.
+          if ((await queue.getJobState(jobId)) !== type) continue
+          return entry && { ...entry, delivery: readDelivery(() => JSON.parse(data ?? 'null')) }
+        }
       }),
 
     retry: (id) =>

@@ -1,7 +1,7 @@
 import type { Job, JobsOptions, JobType } from 'bullmq'
-import type { Delivery } from '../../receiver/delivery.ts'
+import type { Delivery, StoredDelivery } from '../../receiver/delivery.ts'
 import type { InboxEntry, InboxState } from '../inbox.ts'
-import type { Envelope } from '../stored.ts'
+import { type Envelope, fromEnvelope } from '../stored.ts'
 
 /** A delivery in the queue. */
 export type DeliveryJob = Job<Envelope>
@@ -15,6 +15,9 @@ const MOST_ATTEMPTS = 1_000
  */
 export const toJobId = (id: string): string =>
   `delivery-${id.replace(/[%:]/g, (character) => (character === ':' ? '%3a' : '%25'))}`
+
+const fromJobId = (jobId: string): string =>
+  jobId.replace(/^delivery-/, '').replace(/%3a|%25/g, (code) => (code === '%3a' ? ':' : '%'))
 
 export const toJobOptions = (delivery: Delivery): JobsOptions => ({
   jobId: toJobId(delivery.id),
@@ -39,18 +42,72 @@ export function toState(type: string): InboxState | undefined {
   return type === 'active' ? 'active' : 'waiting'
 }
 
-/** @param dueAt of a job that is delayed, milliseconds since 1970 */
-export function toEntry(job: DeliveryJob, state: InboxState, dueAt: number = job.timestamp): InboxEntry {
-  const { id, changeTypes, size, receivedAt } = job.data
+/** What a job's hash holds beside BullMQ's own fields: what an entry shows, so that it can be read without the body. */
+export const ENTRY_FIELD = 'geohook'
+
+/** Where BullMQ counts in a job's hash how often a worker has taken it. */
+export const STARTED_FIELD = 'ats'
+
+/** Fields of a job's hash that an entry is made of, the others by the names that BullMQ gives them there. */
+export const ENTRY_FIELDS: readonly string[] = [
+  ENTRY_FIELD,
+  'timestamp',
+  STARTED_FIELD,
+  'finishedOn',
+  'failedReason',
+]
+
+/** What an entry needs of a delivery. */
+interface EntryHead {
+  id: string
+  changeTypes: readonly string[]
+  size: number
+}
+
+export function toEntryHead({ id, changeTypes, rawBody }: Delivery): string {
+  const head: EntryHead = { id, changeTypes, size: rawBody.length }
+  return JSON.stringify(head)
+}
+
+/**
+ * An entry, whatever has become of its job's data.
+ *
+ * @param values of {@link ENTRY_FIELDS}
+ * @param dueAt of a job that is delayed, milliseconds since 1970
+ * @returns undefined where there is no such job any more
+ */
+export function toEntry(
+  jobId: string,
+  [head, timestamp, attempts, finishedOn, error]: (string | null)[],
+  state: InboxState,
+  dueAt: number = Number(timestamp),
+): InboxEntry | undefined {
+  if (!timestamp) return undefined
   return {
-    id,
+    ...readEntryHead(head ?? '', jobId),
     state,
-    attempts: job.attemptsStarted,
-    changeTypes,
-    size,
-    receivedAt: new Date(receivedAt),
+    attempts: Number(attempts ?? 0),
+    receivedAt: new Date(Number(timestamp)),
     ...(state === 'waiting' && { dueAt: new Date(dueAt) }),
-    ...((state === 'done' || state === 'dead') && job.finishedOn && { endedAt: new Date(job.finishedOn) }),
-    ...(job.failedReason && { error: job.failedReason }),
+    ...((state === 'done' || state === 'dead') && finishedOn && { endedAt: new Date(Number(finishedOn)) }),
+    ...(error && { error }),
+  }
+}
+
+function readEntryHead(text: string, jobId: string): EntryHead {
+  try {
+    const { id, changeTypes, size } = JSON.parse(text) as EntryHead
+    return { id, changeTypes, size }
+  } catch {
+    return { id: fromJobId(jobId), changeTypes: [], size: 0 }
+  }
+}
+
+/** @throws where somebody has changed what is stored, or something else has put a job of its own into the queue */
+export function readDelivery(data: () => Envelope): StoredDelivery {
+  try {
+    return fromEnvelope(data())
+  } catch (cause) {
+    throw new Error('the stored delivery cannot be read', { cause })
   }
 }

@@ -3,10 +3,7 @@ import type { Redis } from 'ioredis'
 import type { InboxEntry } from '../inbox.ts'
 import type { Listing } from '../options.ts'
 import type { Envelope } from '../stored.ts'
-import { type DeliveryJob, JOB_TYPES, toEntry, toState } from './jobs.ts'
-
-/** Jobs that are read in one go: each comes with its body. */
-const AT_ONCE = 50
+import { ENTRY_FIELDS, JOB_TYPES, toEntry, toState } from './jobs.ts'
 
 /** How many of the delayed are looked through for the one that was received first. */
 const LOOKED_THROUGH = 1_000
@@ -30,9 +27,10 @@ export async function listEntries(
     let at = Math.min(skipped, count)
     skipped -= at
     while (at < count && entries.length <= limit) {
-      const end = Math.min(count, at + AT_ONCE, at + limit + 1 - entries.length)
-      const jobs = await queue.getJobs([type], at, end - 1, true)
-      for (const job of jobs) entries.push(await entryOf(queue, client, job, type))
+      const end = Math.min(count, at + limit + 1 - entries.length)
+      const ids = await queue.getRanges([type], at, end - 1, true)
+      const found = await Promise.all(ids.map((id) => readEntry(queue, client, id, type)))
+      entries.push(...found.filter((entry) => entry !== undefined))
       at = end
     }
   }
@@ -40,17 +38,24 @@ export async function listEntries(
   return [...page, ...entries.slice(limit)]
 }
 
-/** @param type what BullMQ calls the state of the job */
-export async function entryOf(
+/**
+ * Reads an entry, and not the body.
+ *
+ * @param type what BullMQ calls the state of the job
+ */
+export async function readEntry(
   queue: Queue<Envelope>,
   client: Redis,
-  job: DeliveryJob,
+  jobId: string,
   type: string,
-): Promise<InboxEntry> {
-  const score = type === 'delayed' ? await client.zscore(queue.toKey('delayed'), job.id ?? '') : null
+): Promise<InboxEntry | undefined> {
+  const [values, score] = await Promise.all([
+    client.hmget(queue.toKey(jobId), ...ENTRY_FIELDS),
+    type === 'delayed' ? client.zscore(queue.toKey('delayed'), jobId) : null,
+  ])
   // The lower twelve bits keep those in order that are due at the same time.
   const dueAt = score === null ? undefined : Math.floor(Number(score) / 0x1000)
-  return toEntry(job, toState(type) ?? 'waiting', dueAt)
+  return toEntry(jobId, values, toState(type) ?? 'waiting', dueAt)
 }
 
 /** When the one was received that has waited longest; among very many that are delayed, of those that are due first. */

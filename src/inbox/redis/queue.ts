@@ -35,7 +35,7 @@ export async function countPending(queue: Queue<Envelope>): Promise<number> {
   return waiting + active
 }
 
-/** A job, and where it is. */
+/** A job that can be moved, and where it is. What it holds is not read: bodies can be large. */
 export interface FoundJob {
   job: DeliveryJob
   state: InboxState
@@ -44,12 +44,11 @@ export interface FoundJob {
 }
 
 export async function findJob(queue: Queue<Envelope>, id: string): Promise<FoundJob | undefined> {
-  const type = await queue.getJobState(toJobId(id))
+  const { Job } = await loadBullmq()
+  const jobId = toJobId(id)
+  const type = await queue.getJobState(jobId)
   const state = toState(type)
-  const job = state && (await queue.getJob(toJobId(id)))
-  // It was moved meanwhile: what was read does not fit together.
-  if ((await queue.getJobState(toJobId(id))) !== type) return findJob(queue, id)
-  return job && { job, state, type }
+  return state && { job: new Job(queue, 'delivery', {} as Envelope, {}, jobId), state, type }
 }
 
 /** False where the job has moved on since it was looked at, or a worker has it. */

@@ -7,8 +7,10 @@ import type { InboxConfig } from '../options.ts'
 import type { Envelope } from '../stored.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 import { type Connection, toPlain } from './connection.ts'
+import { createLeases } from './leases.ts'
 import { loadBullmq, loadIoredis } from './packages.ts'
 import type { OpenedQueue } from './queue.ts'
+import { toTolerant } from './worker.ts'
 
 /** Milliseconds after which Redis is tried again, at most. */
 const AGAIN = 1_000
@@ -66,8 +68,13 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
         const saysInfo = await run(async (opened) => opened.saysInfo)
         const connection = await connect()
         if (stop.signal.aborted) return undefined
-        const attempts = createAttempts(receiver, config, UnrecoverableError)
-        const worker = new Worker<Envelope>(name, attempts.process, {
+        const attempts = createAttempts({
+          receiver,
+          config,
+          Last: UnrecoverableError,
+          ...createLeases(run, onError),
+        })
+        const worker = new (toTolerant(Worker))(name, attempts.process, {
           connection,
           prefix,
           concurrency,
