@@ -16,8 +16,8 @@ export const findRedis = (): string | undefined =>
 /** A server of a test's own, that it may kill. It listens on loopback, and writes every command to its disk. */
 export interface PrivateRedis {
   readonly url: string
-  /** Resolves when it takes commands. */
-  start(): Promise<void>
+  /** Resolves when it takes commands. Settings of redis.conf replace those it has otherwise. */
+  start(settings?: Record<string, string>): Promise<void>
   /** Ends it as a crash does. */
   crash(): Promise<void>
   /** It keeps its connections, but says nothing any more. */
@@ -50,9 +50,9 @@ export async function createPrivateRedis(
   return {
     url,
     command,
-    async start() {
-      const settings = { bind: '127.0.0.1', port, dir: folder, requirepass: password, save: '' }
-      const options = Object.entries({ ...settings, appendonly: 'yes', appendfsync: 'always' })
+    async start(settings = {}) {
+      const own = { bind: '127.0.0.1', port, dir: folder, requirepass: password, save: '' }
+      const options = Object.entries({ ...own, appendonly: 'yes', appendfsync: 'always', ...settings })
       const started = startProgram(
         program,
         options.flatMap(([name, value]) => [`--${name}`, `${value}`]),

@@ -8,6 +8,9 @@ const PATIENCE = 3_000
 /** Milliseconds until a connection to the same server is tried again, at most. */
 const RECONNECT = 500
 
+/** Milliseconds that a server gets to end a connection too: one where a worker waits for jobs is slow, and keeps the process. */
+export const HANG_UP = 50
+
 /** A connection that is opened at its first use, fails fast, and comes back by itself. */
 export interface Connection<Opened> {
   /**
@@ -43,6 +46,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
       commandTimeout: PATIENCE,
       // One that says nothing is given up, so that a dead route does not last as long as TCP would have it.
       socketTimeout: PATIENCE,
+      disconnectTimeout: HANG_UP,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
       retryStrategy: (times) => Math.min(times * 50, RECONNECT),

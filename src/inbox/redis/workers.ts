@@ -6,7 +6,7 @@ import type { Workers } from '../inbox.ts'
 import type { InboxConfig } from '../options.ts'
 import type { Envelope } from '../stored.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
-import { type Connection, toPlain } from './connection.ts'
+import { type Connection, HANG_UP, toPlain } from './connection.ts'
 import { createLeases } from './leases.ts'
 import { loadBullmq, loadIoredis } from './packages.ts'
 import type { OpenedQueue } from './queue.ts'
@@ -43,6 +43,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   const clients: Redis[] = []
   const stop = new AbortController()
   let closing: Promise<void> | undefined
+  let isOver = false
 
   /** The connections of a worker wait for Redis as long as it takes. BullMQ makes its second one from the first. */
   async function connect(): Promise<Redis> {
@@ -50,11 +51,12 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
     const client = new Redis(url, {
       maxRetriesPerRequest: null,
       socketTimeout: SILENCE,
+      disconnectTimeout: HANG_UP,
       retryStrategy: (times) => Math.min(times * 50, AGAIN),
     })
     const watch = (one: Redis): Redis => {
       clients.push(one)
-      return one.on('error', onError)
+      return one.on('error', (error) => isOver || onError(error))
     }
     const duplicate = client.duplicate.bind(client)
     client.duplicate = (override) => watch(duplicate(override))
@@ -109,6 +111,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
     }
     await Promise.race([worker?.close().catch(onError), late()])
     farewell.abort()
+    isOver = true // what a connection says now is that it has been ended
     for (const client of clients) client.disconnect()
   }
 
