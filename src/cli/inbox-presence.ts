@@ -41,7 +41,7 @@ async function isInPostgres(
   try {
     await client.connect()
     // The engine has checked the name already: it is no other SQL.
-    const table = `${schema.toLowerCase()}.queue`
+    const table = `"${schema.toLowerCase()}".queue`
     const { rows } = await client.query('select to_regclass($1) as found', [table])
     if (rows[0]?.found === null) return false
     return (await client.query(`select 1 from ${table} where name = $1`, [queue])).rows.length > 0

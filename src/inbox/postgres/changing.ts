@@ -75,7 +75,7 @@ export function changeJobs({ connection, schema, queue }: JobsPlace): Changing {
       // As it was when it came, so that it has all its attempts again, and the place that it had among the others.
       const retried = await change(
         `update ${schema}.job set state = 'created', start_after = now(), retry_count = 0, started_on = null,
-          completed_on = null, heartbeat_on = null, output = null
+          completed_on = null, heartbeat_on = null
         where name = $1 and id = $2 and state::text = any($3) returning 1`,
         ...[id, statesOf('dead')],
       )
