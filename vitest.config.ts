@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import entries from './entries.json' with { type: 'json' }
@@ -19,8 +20,8 @@ const patience = { testTimeout: 20_000, hookTimeout: 20_000 }
 export default defineConfig({
   test: {
     globalSetup: ['test/helpers/build.ts', 'test/helpers/reach.ts'],
-    // Every core, where Vitest would leave one: these tests wait for processes and sockets more than they compute.
-    maxWorkers: '100%',
+    // More than cores: these tests wait for processes, sockets and leases more than they compute.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {
         resolve: { alias: alias('node') },
