@@ -1,47 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { createReceiver, type Handler } from 'geohook'
-import {
-  createRedisDuplicates,
-  createRedisInbox,
-  type DurableInbox,
-  type RedisInboxOptions,
-} from 'geohook/redis'
-import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { uniquePayload, until } from '../contract/inbox/fixture.ts'
-import { deliver, KEY } from '../helpers/deliver.ts'
+import { createRedisDuplicates } from 'geohook/redis'
+import { describe, expect, it } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
 import { createGate } from '../helpers/gate.ts'
-import { removePrefix } from '../helpers/redis-keys.ts'
 import { describeWith, REDIS } from '../helpers/services.ts'
+import { usePrefix } from './redis-own.ts'
 
 await describeWith(REDIS, (url) => {
-  let prefix: string
-  let inboxes: DurableInbox[]
-  let client: Redis
-  beforeAll(() => {
-    client = new Redis(url)
-  })
-  afterAll(() => client.disconnect())
-  beforeEach(() => {
-    prefix = `geohook-test-${randomUUID()}`
-    inboxes = []
-  })
-  afterEach(async () => {
-    await Promise.all(inboxes.map((inbox) => inbox.close()))
-    await removePrefix(url, prefix)
-  })
-
-  function open(options: Partial<RedisInboxOptions> = {}): DurableInbox {
-    const observer = { failed() {}, dead() {}, trouble() {} }
-    const inbox = createRedisInbox({ url, prefix, retryDelay: 10, observer, ...options })
-    inboxes.push(inbox)
-    return inbox
-  }
-
-  const send = (inbox: DurableInbox, payload = uniquePayload()) =>
-    deliver(createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } }), payload)
-
-  const handling = (handler: Handler) => createReceiver({ signatureKey: KEY }).on('*', handler)
+  const { client, prefixNow, open, send, handling } = usePrefix(url)
 
   describe('leases in Redis', () => {
     it('an attempt counts once, however often its lease runs out while its process lives', async () => {
@@ -60,7 +25,7 @@ await describeWith(REDIS, (url) => {
       await until(() => attempts.length === 1)
       const [entry] = (await inbox.list()).entries
       const jobId = `delivery-${entry?.id}`
-      const keyOf = (name: string) => `${prefix}:inbox:${name}`
+      const keyOf = (name: string) => `${prefixNow()}:inbox:${name}`
       for (let times = 0; times < 3; times++) {
         const token = await client.get(keyOf(`${jobId}:lock`))
         // What BullMQ does with a job whose lock has run out.
@@ -94,18 +59,18 @@ await describeWith(REDIS, (url) => {
       )
       await until(() => isAtWork)
       const [entry] = (await inbox.list()).entries
-      await client.set(`${prefix}:inbox:delivery-${entry?.id}:lock`, 'another:0', 'PX', 5_000)
+      await client.set(`${prefixNow()}:inbox:delivery-${entry?.id}:lock`, 'another:0', 'PX', 5_000)
       await until(() => reason !== undefined)
       expect(String(reason)).toContain('another process has taken the delivery over')
     })
 
     it('a claim of a living process that has lapsed is taken again, but not from another', async () => {
       const [first, second] = [
-        createRedisDuplicates({ url, prefix, lease: 1_000 }),
-        createRedisDuplicates({ url, prefix, lease: 1_000 }),
+        createRedisDuplicates({ url, prefix: prefixNow(), lease: 1_000 }),
+        createRedisDuplicates({ url, prefix: prefixNow(), lease: 1_000 }),
       ]
       const [ours, theirs] = ['ab'.repeat(16), 'cd'.repeat(16)]
-      const keyOf = (id: string) => `${prefix}:duplicates:${id}`
+      const keyOf = (id: string) => `${prefixNow()}:duplicates:${id}`
       try {
         await first.claim(ours)
         await first.claim(theirs)

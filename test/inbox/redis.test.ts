@@ -1,46 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { createReceiver, type Handler } from 'geohook'
-import {
-  createRedisDuplicates,
-  createRedisInbox,
-  type DurableInbox,
-  type RedisInboxOptions,
-} from 'geohook/redis'
-import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createRedisDuplicates } from 'geohook/redis'
+import { describe, expect, it } from 'vitest'
 import { uniquePayload, until } from '../contract/inbox/fixture.ts'
-import { deliver, KEY } from '../helpers/deliver.ts'
-import { removePrefix } from '../helpers/redis-keys.ts'
 import { describeWith, REDIS } from '../helpers/services.ts'
+import { usePrefix } from './redis-own.ts'
 
 await describeWith(REDIS, (url) => {
-  let prefix: string
-  let inboxes: DurableInbox[]
-  let client: Redis
-  beforeAll(() => {
-    client = new Redis(url)
-  })
-  afterAll(() => client.disconnect())
-  beforeEach(() => {
-    prefix = `geohook-test-${randomUUID()}`
-    inboxes = []
-  })
-  afterEach(async () => {
-    await Promise.all(inboxes.map((inbox) => inbox.close()))
-    await removePrefix(url, prefix)
-  })
-
-  function open(options: Partial<RedisInboxOptions> = {}): DurableInbox {
-    const observer = { failed() {}, dead() {}, trouble() {} }
-    const inbox = createRedisInbox({ url, prefix, retryDelay: 10, observer, ...options })
-    inboxes.push(inbox)
-    return inbox
-  }
-
-  const send = (inbox: DurableInbox, payload = uniquePayload()) =>
-    deliver(createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } }), payload)
-
-  const handling = (handler: Handler) => createReceiver({ signatureKey: KEY }).on('*', handler)
+  const { client, prefixNow, open, send, handling } = usePrefix(url)
 
   describe('an inbox in Redis', () => {
     it('takes maxPending and no more, however many come at once, and more when there is room', async () => {
@@ -97,7 +62,7 @@ await describeWith(REDIS, (url) => {
         const [first] = (await inbox.list()).entries
         await send(inbox)
         const id = first?.id ?? ''
-        await client.hset(`${prefix}:inbox:delivery-${id}`, 'data', data)
+        await client.hset(`${prefixNow()}:inbox:delivery-${id}`, 'data', data)
         expect((await inbox.list()).entries).toContainEqual(first)
         expect((await inbox.stats()).waiting).toBe(2)
         await expect(inbox.get(id)).rejects.toThrow('the stored delivery cannot be read')
@@ -117,7 +82,8 @@ await describeWith(REDIS, (url) => {
       for (let number = 0; number < 3; number++) await send(inbox)
       const ids = (await inbox.list()).entries.map(({ id }) => id)
       const before = await sent()
-      for (const id of ids) await client.hset(`${prefix}:inbox:delivery-${id}`, 'data', await data.text())
+      for (const id of ids)
+        await client.hset(`${prefixNow()}:inbox:delivery-${id}`, 'data', await data.text())
       await inbox.list()
       expect((await sent()) - before).toBeLessThan(1_024 * 1_024)
 
@@ -139,11 +105,11 @@ await describeWith(REDIS, (url) => {
       expect((await send(inbox)).status).toBe(503)
       await expect(inbox.stats()).rejects.toThrow('DB index is out of range')
       inbox.work(handling(() => {}))
-      expect(await client.keys(`${prefix}*`)).toEqual([])
-      const duplicates = createRedisDuplicates({ url: new URL('/999999', url).href, prefix })
+      expect(await client.keys(`${prefixNow()}*`)).toEqual([])
+      const duplicates = createRedisDuplicates({ url: new URL('/999999', url).href, prefix: prefixNow() })
       await expect(duplicates.claim('ab'.repeat(16))).rejects.toThrow('DB index is out of range')
       await duplicates.close()
-      expect(await client.keys(`${prefix}*`)).toEqual([])
+      expect(await client.keys(`${prefixNow()}*`)).toEqual([])
     })
   })
 })
