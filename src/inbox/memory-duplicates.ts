@@ -4,7 +4,7 @@ import {
   createDuplicates,
   type DuplicatesOptions,
 } from './claims.ts'
-import { readNumber } from './options.ts'
+import { readClock, readNumber } from './options.ts'
 
 /** What {@link createMemoryDuplicates} takes. */
 export interface MemoryDuplicatesOptions extends DuplicatesOptions {
@@ -27,8 +27,9 @@ export interface MemoryDuplicatesOptions extends DuplicatesOptions {
  * ```
  */
 export function createMemoryDuplicates(options: MemoryDuplicatesOptions = {}): ClosableDuplicateStore {
-  const { maxEntries = 100_000, clock = Date.now } = options
-  return createDuplicates(createMemoryClaims(readNumber('maxEntries', maxEntries, 1), clock), options)
+  const { maxEntries = 100_000, clock } = options
+  const claims = createMemoryClaims(readNumber('maxEntries', maxEntries, 1), readClock(clock))
+  return createDuplicates(claims, options)
 }
 
 function createMemoryClaims(maxEntries: number, clock: () => number): ClaimTable {

@@ -1,6 +1,6 @@
 import type { DurableInbox } from './inbox.ts'
 import { createMemoryTable } from './memory-table.ts'
-import { type InboxOptions, readInboxOptions } from './options.ts'
+import { type InboxOptions, readClock, readInboxOptions } from './options.ts'
 import { createQueueInbox } from './queue.ts'
 
 /** What {@link createMemoryInbox} takes. */
@@ -25,5 +25,5 @@ export interface MemoryInboxOptions extends InboxOptions {
  * ```
  */
 export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {
-  return createQueueInbox(createMemoryTable(), readInboxOptions(options), options.clock ?? Date.now)
+  return createQueueInbox(createMemoryTable(), readInboxOptions(options), readClock(options.clock))
 }

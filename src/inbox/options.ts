@@ -57,9 +57,9 @@ export function readInboxOptions(options: InboxOptions): InboxConfig {
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readConcurrency(receiver: Pick<Receiver, 'handle'>, options: WorkOptions = {}): number {
+export function readConcurrency(receiver: Pick<Receiver, 'handle'>, options?: WorkOptions): number {
   if (typeof receiver?.handle !== 'function') throw configInvalid('work() needs a receiver')
-  return readNumber('concurrency', options.concurrency ?? 4, 1, 1_000)
+  return readNumber('concurrency', options?.concurrency ?? 4, 1, 1_000)
 }
 
 /** What to list, checked. */
@@ -73,7 +73,8 @@ export interface Listing {
 const STATES: readonly unknown[] = ['waiting', 'active', 'done', 'dead', undefined]
 
 /** @throws {WebhookError} `config_invalid` */
-export function readListOptions({ state, limit = 100, after = '0' }: ListOptions = {}): Listing {
+export function readListOptions(options?: ListOptions): Listing {
+  const { state, limit = 100, after = '0' } = options ?? {}
   if (!STATES.includes(state)) throw configInvalid('state must be waiting, active, done or dead')
   if (typeof after !== 'string' || !/^\d{1,15}$/.test(after))
     throw configInvalid('after must be the next of a page')
@@ -91,12 +92,16 @@ export function toPage(entries: InboxEntry[], { limit, offset }: Listing): Inbox
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readPurgeOptions({ state, olderThan = 0 }: PurgeOptions): {
-  state: 'done' | 'dead'
-  olderThan: number
-} {
+export function readPurgeOptions(options: PurgeOptions): { state: 'done' | 'dead'; olderThan: number } {
+  const { state, olderThan = 0 } = options ?? {}
   if (state !== 'done' && state !== 'dead') throw configInvalid('state must be done or dead')
   return { state, olderThan: readNumber('olderThan', olderThan, 0) }
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readClock(clock: () => number = Date.now): () => number {
+  if (typeof clock !== 'function') throw configInvalid('clock must be a function')
+  return clock
 }
 
 /** @throws {WebhookError} `config_invalid` */

@@ -1,6 +1,6 @@
 import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from './claims.ts'
 import type { DurableInbox } from './inbox.ts'
-import { type InboxOptions, readInboxOptions } from './options.ts'
+import { type InboxOptions, readClock, readInboxOptions } from './options.ts'
 import { createQueueInbox } from './queue.ts'
 import { createSqliteClaims } from './sqlite/claims.ts'
 import { createSqliteTable } from './sqlite/deliveries.ts'
@@ -49,7 +49,7 @@ export interface SqliteInboxOptions extends InboxOptions {
  */
 export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
   const store = createStore(readPath(options?.path))
-  return createQueueInbox(createSqliteTable(store), readInboxOptions(options), options.clock ?? Date.now)
+  return createQueueInbox(createSqliteTable(store), readInboxOptions(options), readClock(options.clock))
 }
 
 /** What {@link createSqliteDuplicates} takes. */

@@ -15,10 +15,8 @@ export interface PostgresOptions {
  * @returns the schema as it is written into statements, in quotes: a word of SQL may be the name of a schema
  * @throws {WebhookError} `config_invalid`, which does not quote the connection string: it may hold a password
  */
-export function readPostgresOptions({ connectionString, schema = 'geohook' }: PostgresOptions): {
-  connectionString: string
-  schema: string
-} {
+export function readPostgresOptions(options: PostgresOptions): { connectionString: string; schema: string } {
+  const { connectionString, schema = 'geohook' } = options ?? {}
   if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
     throw configInvalid('connectionString must be a postgres:// URL')
   // It becomes a part of statements.

@@ -24,7 +24,8 @@ export function toDatabase(url: string): string {
  *
  * @throws {WebhookError} `config_invalid`
  */
-export function readRedisOptions({ url, prefix = 'geohook' }: RedisOptions): { url: string; prefix: string } {
+export function readRedisOptions(options: RedisOptions): { url: string; prefix: string } {
+  const { url, prefix = 'geohook' } = options ?? {}
   if (typeof url !== 'string' || !isRedisUrl(url)) throw configInvalid('url must be a redis: or rediss: URL')
   if (!DATABASE.test(toDatabase(url)))
     throw configInvalid('the database in the url must be a number, 0 to 999999999')

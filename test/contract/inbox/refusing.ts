@@ -14,6 +14,7 @@ export function describeRefusing(kind: InboxEngineKind): void {
       ['an unknown state', (inbox) => inbox.list({ state: 'gone' as 'done' })],
       ['a page that is none', (inbox) => inbox.list({ after: 7 as never })],
       ['a page that is no place', (inbox) => inbox.list({ after: 'x; --' })],
+      ['a purge of nothing', (inbox) => inbox.purge(undefined as never)],
       ['a purge of what waits', (inbox) => inbox.purge({ state: 'waiting' as 'done' })],
       ['a purge of the future', (inbox) => inbox.purge({ state: 'done', olderThan: -1 })],
       ['no concurrency', async (inbox) => inbox.work({ handle: async () => {} }, { concurrency: 0 })],
