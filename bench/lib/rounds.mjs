@@ -1,0 +1,38 @@
+/** @typedef {{ median: number, low: number, high: number }} Summary a median with its quartiles */
+
+/**
+ * Measures every subject once in each round. Each round begins with another subject, so that none of them always comes
+ * behind the same one; what else the machine does meanwhile slows all of a round.
+ *
+ * @template Subject
+ * @param {readonly Subject[]} subjects
+ * @param {{ rounds: number, warmup?: number, measure(subject: Subject, round: number): number | Promise<number> }} options
+ * @returns {Promise<Map<Subject, number[]>>} by subject, one figure for each round
+ */
+export async function interleave(subjects, { rounds, warmup = 1, measure }) {
+  const figures = new Map(subjects.map((subject) => [subject, []]))
+  for (let round = -warmup; round < rounds; round++) {
+    for (const index of subjects.keys()) {
+      const subject = subjects[(index + round + warmup) % subjects.length]
+      const figure = await measure(subject, round)
+      if (round >= 0) figures.get(subject).push(figure)
+    }
+  }
+  return figures
+}
+
+/** @param {readonly number[]} figures @returns {Summary} */
+export function summarize(figures) {
+  const sorted = [...figures].sort((a, b) => a - b)
+  const at = (part) => sorted[Math.round((sorted.length - 1) * part)]
+  return { median: at(0.5), low: at(0.25), high: at(0.75) }
+}
+
+/**
+ * What one subject is beside another, round by round.
+ *
+ * @param {readonly number[]} figures
+ * @param {readonly number[]} base of the same rounds
+ * @returns {Summary}
+ */
+export const ratio = (figures, base) => summarize(figures.map((figure, round) => figure / base[round]))
