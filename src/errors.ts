@@ -73,18 +73,15 @@ export interface WebhookErrorOptions {
  * ```
  */
 export class WebhookError extends Error {
-  readonly code: ErrorCode
-  readonly status: number
+  declare readonly code: ErrorCode
+  declare readonly status: number
   /** What to do about it; empty where the code says it all. */
-  readonly hint: string
+  declare readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
     const [status, hint = ''] = CODES[code]
     super(options.message ?? toTitle(code), options) // of the options, Error takes the cause
-    this.name = 'WebhookError'
-    this.code = code
-    this.status = status
-    this.hint = options.hint ?? hint
+    Object.assign(this, { name: 'WebhookError', code, status, hint: options.hint ?? hint })
   }
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import getRawBody from 'raw-body'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
+import { createGatherer } from './gather.ts'
 
 /** What parsers and hosts leave of a body: bytes are as good as the stream, a parsed value is not. */
 export interface Leftovers {
@@ -25,45 +25,76 @@ export interface Parsers {
  *
  * @throws {WebhookError} `body_already_parsed`, `body_too_large`, `body_aborted`
  */
-export async function readNodeBody(
+export function readNodeBody(
   req: IncomingMessage,
-  { limit, onChunk }: ReadOptions,
+  options: ReadOptions,
   left: Leftovers,
   parsers: Parsers,
-): Promise<Uint8Array> {
+): Uint8Array | Promise<Uint8Array> {
   const ready = left.rawBody instanceof Uint8Array ? left.rawBody : left.body
   if (ready instanceof Uint8Array) {
-    onChunk(ready)
+    options.onChunk(ready)
     return ready
   }
   if (req.readableDidRead || req.readableEnded) throw alreadyParsed(left, parsers)
   if (req.destroyed) throw new WebhookError('body_aborted')
-  try {
-    // raw-body has nothing to say when a connection closes without an error, so that is waited for beside it.
-    const closed = new Promise<never>((_, reject) => req.once('close', reject))
-    closed.catch(() => {})
-    req.on('data', onChunk)
-    const whole = getRawBody(req, { limit })
-    req.resume() // somebody may have paused it, to wait for something else
-    return await Promise.race([whole, closed])
-  } catch (cause) {
-    throw toWebhookError(cause)
-  } finally {
-    req.off('data', onChunk)
-  }
-}
-
-function toWebhookError(cause: unknown): WebhookError {
-  const { type } = (cause ?? {}) as { type?: string }
-  if (type === 'entity.too.large') return new WebhookError('body_too_large')
-  if (type === 'stream.encoding.set') {
-    return new WebhookError('body_already_parsed', {
+  if (req.readableEncoding) {
+    throw new WebhookError('body_already_parsed', {
       message: 'something called setEncoding() on the request, so its bytes have become text',
       hint: 'Remove the call, or mount geohook before it.',
     })
   }
-  return new WebhookError('body_aborted', { cause })
+  return takeArrived(req, options) ?? readStream(req, options)
 }
+
+/** The body of most requests comes with their head: it is taken as it is, without any listener. */
+function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
+  const length = req.readableLength
+  if (length === 0 || length > limit || length !== Number(req.headers['content-length'])) return undefined
+  const body = req.read() as Buffer
+  onChunk(body)
+  req.resume() // for whoever waits for its end
+  return body
+}
+
+/** Resolves when the request has ended, so that whoever reads it next sees that nothing is left. */
+export async function whenRead(req: IncomingMessage): Promise<void> {
+  if (!req.readableFlowing || req.readableEnded) return
+  await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
+}
+
+function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
+  const gatherer = createGatherer(limit, req.headers['content-length'])
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      req.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
+    }
+    function onData(chunk: Uint8Array): void {
+      try {
+        gatherer.add(chunk)
+        onChunk(chunk)
+      } catch (error) {
+        stop()
+        req.pause()
+        reject(error)
+      }
+    }
+    function onEnd(): void {
+      stop()
+      resolve(toBuffer(gatherer.whole()))
+    }
+    function onBroken(cause?: unknown): void {
+      stop()
+      reject(new WebhookError('body_aborted', { cause }))
+    }
+    req.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
+    req.resume() // somebody may have paused it, to wait for something else
+  })
+}
+
+/** What Node's own parsers leave in `rawBody`, and others expect there. */
+const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, length)
 
 /** Names the culprit by what it has left behind. */
 function alreadyParsed({ body, _body }: Leftovers, { text, value, hint }: Parsers): WebhookError {

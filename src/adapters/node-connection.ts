@@ -1,25 +1,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { finished } from 'node:stream'
 
 /** Resolves with the status of the answer once it is sent; rejects when the connection closes before. */
 export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number> {
   return new Promise((resolve, reject) => {
     // Node 20 does not close a response that waits behind another one on a pipelined connection.
-    const forget = onClose(socket, () => reject(new Error('the connection was closed')))
-    finished(res, (error) => {
-      forget()
-      if (error) reject(error)
-      else resolve(res.statusCode)
-    })
+    const callbacks = onClose(socket)
+    let isOver = false
+    function sent(): void {
+      isOver = true
+      callbacks.delete(closed)
+      resolve(res.statusCode)
+    }
+    function closed(): void {
+      if (isOver) return
+      callbacks.delete(closed)
+      reject(new Error('the connection was closed'))
+    }
+    if (res.writableFinished) sent()
+    else if (socket.destroyed) closed()
+    else {
+      callbacks.add(closed)
+      res.on('finish', sent).on('close', closed)
+    }
   })
 }
 
 const closings = new WeakMap<Socket, Set<() => void>>()
 
-/** One listener for each socket, however many requests a stranger pipelines on it: Node warns of more than ten. */
-function onClose(socket: Socket, callback: () => void): () => void {
-  if (socket.destroyed) callback()
+/** What is called when a socket closes. It has one listener, however many requests a stranger pipelines on it: Node warns of more than ten. */
+function onClose(socket: Socket): Set<() => void> {
   let callbacks = closings.get(socket)
   if (!callbacks) {
     const all = new Set<() => void>()
@@ -29,8 +39,7 @@ function onClose(socket: Socket, callback: () => void): () => void {
     closings.set(socket, all)
     callbacks = all
   }
-  callbacks.add(callback)
-  return () => callbacks.delete(callback)
+  return callbacks
 }
 
 /** Bytes and milliseconds that a sender gets to finish what it is sending, after it was refused. */

@@ -3,7 +3,7 @@ import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
-import { type Leftovers, type Parsers, readNodeBody } from './node-body.ts'
+import { type Leftovers, type Parsers, readNodeBody, whenRead } from './node-body.ts'
 import { drain, whenSent } from './node-connection.ts'
 
 /** One request of a framework on Node streams, and what is that framework's own. */
@@ -62,7 +62,7 @@ export async function serve(
       headers: req.headers,
       params,
       read: (options) => readNodeBody(req, options, left, parsers),
-      ...(next ? { next: (delivery: Delivery) => passOn(next, delivery) } : {}),
+      next: next && ((delivery) => whenRead(req).then(() => passOn(next, delivery))),
     },
     // Once it is passed on, the response belongs to the next handler, even where its client has gone.
     (outcome) => (isPassedOn ? undefined : answer(req, res, outcome, write)),
@@ -92,6 +92,6 @@ async function answer(
 
 /** Writes an outcome to Node's own response. */
 export function writeTo(res: ServerResponse, { status, headers, body }: Outcome): void {
-  res.writeHead(status, { ...headers, 'content-length': body.length })
+  res.writeHead(status, Object.assign({ 'content-length': body.length }, headers))
   res.end(body)
 }

@@ -8,10 +8,10 @@ export type BodyFormat = 'json' | 'form'
  * @returns undefined for every media type that is neither JSON (also `+json`, RFC 6839) nor a form
  */
 export function bodyFormat(contentType: string | undefined): BodyFormat | undefined {
-  const [type = '', parameters = ''] = (contentType ?? '').toLowerCase().split(/;(.*)/s)
-  const [, charset = 'utf-8'] = /(?:^|;)\s*charset="?([^";\s]*)/.exec(parameters) ?? []
+  const text = (contentType ?? '').toLowerCase()
+  const [, charset = 'utf-8'] = /;\s*charset="?([^";\s]*)/.exec(text) ?? []
   if (!/^utf-?8$/.test(charset)) return undefined
-  const essence = type.trim()
+  const essence = (/^[^;]*/.exec(text) as RegExpExecArray)[0].trim()
   if (essence === 'application/x-www-form-urlencoded') return 'form'
   return /^(application|text)\/([\w.-]+\+)?json$/.test(essence) ? 'json' : undefined
 }

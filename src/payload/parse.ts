@@ -55,8 +55,9 @@ export function parsePayload({ body, contentType, profile }: ParseOptions): Pars
 export function parse(body: Uint8Array, contentType: string | undefined, signatureField: string): Parsed {
   const payload = decodePayload(body, contentType, signatureField)
   const events = readEvents(payload)
-  const changeTypes = [...new Set(events.map((event) => event.changeType))].filter(Boolean)
-  return { payload, changeTypes, events }
+  const changeTypes = new Set(events.map(({ changeType }) => changeType))
+  changeTypes.delete('')
+  return { payload, changeTypes: [...changeTypes], events }
 }
 
 function readEvents(payload: unknown): WebhookEvent[] {

@@ -16,7 +16,8 @@ export function requireSafe(value: unknown, depth = 0): void {
     for (const item of value) requireSafe(item, depth + 1)
     return
   }
-  for (const [key, member] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const member: unknown = (value as Record<string, unknown>)[key]
     if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(member), 'prototype'))) {
       throw malformed(`the payload has a forbidden key, ${key}`)
     }

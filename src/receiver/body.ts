@@ -1,4 +1,5 @@
 import { WebhookError } from '../errors.ts'
+import { type Awaitable, when } from '../signature/when.ts'
 import { readHeader } from './headers.ts'
 import type { Config } from './options.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
@@ -22,24 +23,31 @@ export function requireReadable({ headers }: RequestHead, { limit }: Config): vo
  *
  * @throws {WebhookError} `body_too_large`, `body_timeout`, `body_aborted`, `body_already_parsed`
  */
-export async function readBody(
+export function readBody(
   request: ReceiverRequest,
   { limit, bodyTimeout }: Config,
   onChunk: (chunk: Uint8Array) => void,
+): Awaitable<Uint8Array> {
+  const reading = request.read({ limit, onChunk })
+  // What is there already needs no timer, and most bodies are.
+  const body = 'then' in reading ? inTime(reading, bodyTimeout, request) : reading
+  return when(body, (whole) => {
+    // Readers stop at the limit, so as not to hold more; where one had it whole, it counts all the same.
+    if (whole.length > limit) throw new WebhookError('body_too_large')
+    return whole
+  })
+}
+
+function inTime(
+  reading: Promise<Uint8Array>,
+  milliseconds: number,
+  request: ReceiverRequest,
 ): Promise<Uint8Array> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
       reject(new WebhookError('body_timeout'))
       request.cancel?.()
-    }, bodyTimeout)
+    }, milliseconds)
+    reading.then(resolve, reject).finally(() => clearTimeout(timer))
   })
-  try {
-    const body = await Promise.race([request.read({ limit, onChunk }), timeout])
-    // Readers stop at the limit, so as not to hold more; where one had it whole, it counts all the same.
-    if (body.length > limit) throw new WebhookError('body_too_large')
-    return body
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { type ChangeType, type Covered, subscriptionsOf } from '../payload/change-types.ts'
+import { type ChangeType, type Covered, isEdit, subscriptionsOf, WILDCARD } from '../payload/change-types.ts'
 import type { WebhookEvent } from '../payload/event.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -34,6 +34,18 @@ export interface Dispatcher {
   dispatch(delivery: Delivery, context?: HandlerContext): Promise<void>
 }
 
+/** The context without an inbox. A signal costs more than all the rest of a dispatch, and few handlers ask for it. */
+function firstAttempt(): HandlerContext {
+  let signal: AbortSignal | undefined
+  return {
+    attempt: 1,
+    get signal() {
+      signal ??= new AbortController().signal
+      return signal
+    },
+  }
+}
+
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
 
 export function createDispatcher(): Dispatcher {
@@ -41,10 +53,19 @@ export function createDispatcher(): Dispatcher {
   // Where they stand, by change type. A Map, because change types come from outside: `constructor` is a name like any other.
   const places = new Map<string, number[]>()
   const placesOf = (name: string): number[] => places.get(name) ?? []
+  /** What was found for a change type, until another handler comes. */
+  const found = new Map<string, readonly Handler[]>()
 
-  function handlersOf({ changeType }: WebhookEvent): Handler[] {
-    const found = new Set(subscriptionsOf(changeType).flatMap(placesOf))
-    return [...found].sort((a, b) => a - b).map((place) => handlers[place] as Handler)
+  function handlersOf(changeType: string): readonly Handler[] {
+    // However many names senders make up, there is one answer for all that nobody has named.
+    const name = places.has(changeType) || isEdit(changeType) ? changeType : WILDCARD
+    let all = found.get(name)
+    if (!all) {
+      const unique = new Set(subscriptionsOf(name).flatMap(placesOf))
+      all = [...unique].sort((a, b) => a - b).map((place) => handlers[place] as Handler)
+      found.set(name, all)
+    }
+    return all
   }
 
   return {
@@ -59,16 +80,18 @@ export function createDispatcher(): Dispatcher {
         throw configInvalid('on() needs change types and a function')
       for (const name of names) places.set(name, [...placesOf(name), handlers.length])
       handlers.push(handler)
+      found.clear()
     },
 
-    async dispatch(delivery, context = { signal: new AbortController().signal, attempt: 1 }) {
+    async dispatch(delivery, context) {
       const errors: unknown[] = []
+      const given = context ?? firstAttempt()
       for (const event of delivery.events) {
-        for (const handler of handlersOf(event)) {
+        for (const handler of handlersOf(event.changeType)) {
           // Nobody waits for the rest any more, and another attempt may be at work.
-          context.signal.throwIfAborted()
+          context?.signal.throwIfAborted()
           try {
-            await handler(event, delivery, context)
+            await handler(event, delivery, given)
           } catch (error) {
             errors.push(error)
           }

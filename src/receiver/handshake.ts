@@ -16,7 +16,11 @@ import { findKeys } from './verification.ts'
 const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 
 /** Whether bytes that were signed could have been signed by a handshake. */
-export const looksLikeToken = (body: Uint8Array): boolean => body.length <= 514 && TOKEN.test(toBinary(body))
+export const looksLikeToken = (body: Uint8Array): boolean =>
+  body.length <= 514 && body[0] !== BRACE && TOKEN.test(toBinary(body))
+
+/** What nearly every payload begins with, and no token has. */
+const BRACE = 0x7b
 
 /**
  * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (field facts, "Signature").

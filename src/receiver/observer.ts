@@ -40,34 +40,34 @@ export interface Observer<Payload = unknown> {
   handshake?(seen: Ended): unknown
 }
 
-/** Tells one thing to whoever listens. */
-export type Tell = (
-  name: keyof Observer,
-  seen: Partial<Ended> & {
-    run?: () => Promise<Outcome>
-    delivery?: Delivery | undefined
-    error?: WebhookError | undefined
-    body?: Uint8Array | undefined
-  },
-) => void
+/** What there is to see, whatever it is. */
+type Seen = Partial<Ended> & {
+  run?: () => Promise<Outcome>
+  delivery?: Delivery | undefined
+  error?: WebhookError | undefined
+  body?: Uint8Array | undefined
+}
+
+/** Tells one thing to whoever listens. What there is to see is put together only where somebody does. */
+export type Tell = (name: keyof Observer, see: () => Seen) => void
 
 /**
  * The user's observer, with the log for what it has no function for. A body that was parsed first is always logged:
  * it is a mistake in the receiver's own program. An observer that fails must not cost a delivery.
  */
 export function createTell(observer: Observer, log: Observer): Tell {
-  return (name, seen) => {
-    const isHeard = call(observer, name, seen)
-    if (!isHeard || seen.error?.code === 'body_already_parsed') call(log, name, seen)
+  return (name, see) => {
+    const isHeard = call(observer, name, see)
+    if (!isHeard || (name === 'refused' && see().error?.code === 'body_already_parsed')) call(log, name, see)
   }
 }
 
 /** @returns whether there is such a function; one that fails has heard it all the same */
-function call(observer: Observer, name: keyof Observer, seen: unknown): boolean {
+function call(observer: Observer, name: keyof Observer, see: () => Seen): boolean {
   try {
     const told: unknown = observer[name]
     if (typeof told !== 'function') return false
-    Promise.resolve(told.call(observer, seen)).catch(() => {})
+    Promise.resolve(told.call(observer, see())).catch(() => {})
   } catch {}
   return true
 }

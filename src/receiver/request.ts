@@ -22,11 +22,11 @@ export interface ReadOptions {
 /** The port between the receiver and a framework. An adapter fills it and writes the {@link Outcome}; it decides nothing. */
 export interface ReceiverRequest extends RequestHead {
   /**
-   * Reads the exact bytes of the body.
+   * Reads the exact bytes of the body; at once where all of them are there.
    *
    * @throws {WebhookError} `body_too_large`, `body_aborted`, `body_already_parsed`
    */
-  read(options: ReadOptions): Promise<Uint8Array>
+  read(options: ReadOptions): Uint8Array | Promise<Uint8Array>
   /** Gives up reading, because it took too long. */
   cancel?(): void
   /**
@@ -34,5 +34,5 @@ export interface ReceiverRequest extends RequestHead {
    * with none where nothing but the framework's own for a success was said.
    * It is used by a receiver that has neither handlers nor an inbox of its own.
    */
-  next?(delivery: Delivery): Promise<number | undefined>
+  next?: ((delivery: Delivery) => Promise<number | undefined>) | undefined
 }

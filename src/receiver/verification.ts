@@ -6,9 +6,10 @@ import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { createKeyring, type Keyring, requireTrimmed } from '../signature/keyring.ts'
 import { type SignatureCheck, startCheck } from '../signature/verify.ts'
+import { type Awaitable, when } from '../signature/when.ts'
 import { attempt } from './attempt.ts'
 import { readHeader } from './headers.ts'
-import type { Config } from './options.ts'
+import type { Config, KeyFunction } from './options.ts'
 import type { RequestHead } from './request.ts'
 
 /** What a verified request has proved. */
@@ -23,7 +24,7 @@ export interface Proof {
 export interface Verification {
   update(chunk: Uint8Array): void
   /** @throws {WebhookError} `signature_missing`, `signature_malformed`, `signature_mismatch`, `key_unknown` */
-  end(body: Uint8Array): Promise<Proof>
+  end(body: Uint8Array): Awaitable<Proof>
 }
 
 /**
@@ -33,21 +34,29 @@ export interface Verification {
  *
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
-export async function startVerification(request: RequestHead, config: Config): Promise<Verification> {
+export function startVerification(request: RequestHead, config: Config): Awaitable<Verification> {
   const decoded = decodeSignature(readHeader(request.headers, config.signatureHeader), config.encoding)
   if (decoded === 'signature_malformed') throw new WebhookError(decoded)
-  const isMissing = decoded === 'signature_missing'
-  if (isMissing && bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
-  const keys = await findKeys(request, config)
+  if (decoded !== 'signature_missing')
+    return when(findKeys(request, config), (keys) => byHeader(decoded, keys))
+  if (bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
+  return when(findKeys(request, config), (keys) => byField(keys, config))
+}
+
+function byHeader(signature: Uint8Array, keys: FoundKeys): Verification {
   const check = startCheck(keys.keyring)
-  if (!isMissing) return { update: check.update, end: () => prove(check, decoded, keys) }
+  return { update: check.update, end: () => prove(check, signature, keys) }
+}
+
+function byField(keys: FoundKeys, config: Config): Verification {
   return {
     update() {},
-    async end(body) {
+    end(body) {
       const form = splitSignedForm(body, config.signatureHeader)
       if (!form) return unsigned(config).end(body)
       const signature = decodeSignature(form.signature, config.encoding)
       if (typeof signature === 'string') throw new WebhookError(signature)
+      const check = startCheck(keys.keyring)
       check.update(form.signed)
       return prove(check, signature, keys)
     },
@@ -61,8 +70,12 @@ export interface FoundKeys {
 }
 
 /** @throws {WebhookError} `key_unavailable` */
-export async function findKeys(request: RequestHead, { keys }: Config): Promise<FoundKeys> {
-  if (typeof keys !== 'function') return keys.length > 0 ? { keyring: keys } : unknownKey()
+export function findKeys(request: RequestHead, { keys }: Config): Awaitable<FoundKeys> {
+  if (typeof keys === 'function') return askForKeys(request, keys)
+  return keys.length > 0 ? { keyring: keys } : unknownKey()
+}
+
+async function askForKeys(request: RequestHead, keys: KeyFunction): Promise<FoundKeys> {
   const found = await attempt('key_unavailable', () => keys(request))
   try {
     if (found === null || found === undefined || found.length === 0) return unknownKey()
@@ -81,22 +94,23 @@ const unknownKey = (why?: WebhookErrorOptions): FoundKeys => ({
 
 function unsigned({ acceptUnsigned }: Config): Verification {
   if (!acceptUnsigned) throw new WebhookError('signature_missing')
-  return { update() {}, end: async (body) => ({ id: await toId(body) }) }
+  return { update() {}, end: (body) => when(toId(body), (id) => ({ id })) }
 }
 
-async function prove(check: SignatureCheck, signature: Uint8Array, { unknown }: FoundKeys): Promise<Proof> {
-  const { keyIndex, digests } = await check.end(signature)
-  if (unknown) throw unknown
-  if (keyIndex < 0) throw new WebhookError('signature_mismatch')
-  // Of the key that matched: whichever keys come and go, the same signed bytes keep the same id.
-  return { id: await toId(digests[keyIndex] as Uint8Array), keyIndex }
+function prove(check: SignatureCheck, signature: Uint8Array, { unknown }: FoundKeys): Awaitable<Proof> {
+  return when(check.end(signature), (keyIndex) => {
+    if (unknown) throw unknown
+    if (keyIndex < 0) throw new WebhookError('signature_mismatch')
+    // Whichever keys come and go, the same bytes signed with the same key keep the same id.
+    return when(toId(signature), (id) => ({ id, keyIndex }))
+  })
 }
 
 const idKey = importKey(utf8('geohook delivery id'))
 
-/** One-way, because the digest itself would let whoever reads an id sign the body. */
-async function toId(bytes: Uint8Array): Promise<string> {
+/** One-way, because the signature itself would let whoever reads an id send the body. 32 hex digits. */
+function toId(bytes: Uint8Array): Awaitable<string> {
   const hmac = idKey.start()
   hmac.update(bytes)
-  return toHex((await hmac.digest()).subarray(0, 16))
+  return when(hmac.digest(), (digest) => toHex(digest).slice(0, 32))
 }

@@ -51,5 +51,13 @@ export function percentDecode(text: string): string {
 }
 
 function fromHex(text: string): Uint8Array {
-  return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+  const bytes = new Uint8Array(text.length / 2)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = toDigit(text, 2 * i) * 16 + toDigit(text, 2 * i + 1)
+  return bytes
+}
+
+/** The value of a hex digit, which is known to be one: the low bits of a letter count from 1. */
+function toDigit(text: string, index: number): number {
+  const code = text.charCodeAt(index)
+  return (code & 15) + (code >> 6) * 9
 }

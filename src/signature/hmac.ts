@@ -1,3 +1,5 @@
+import type { Awaitable } from './when.ts'
+
 /** The port behind `#hmac`: HMAC-SHA256 (RFC 2104, FIPS 180-4) on one platform. */
 export interface HmacKey {
   /** Begins one HMAC. */
@@ -8,7 +10,7 @@ export interface HmacKey {
 export interface Hmac {
   update(chunk: Uint8Array): void
   /** The 32 bytes; a promise where the platform has only asynchronous cryptography. */
-  digest(): Uint8Array | Promise<Uint8Array>
+  digest(): Awaitable<Uint8Array>
 }
 
 /** What a platform module exports. */

@@ -2,6 +2,7 @@ import { equalBytes } from '#hmac'
 import { type Body, toBytes } from './bytes.ts'
 import { decodeSignature, requireEncoding, type SignatureEncoding } from './encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from './keyring.ts'
+import { type Awaitable, all, when } from './when.ts'
 
 /** Why a signature was refused. */
 export type SignatureCode = 'signature_missing' | 'signature_malformed' | 'signature_mismatch'
@@ -48,15 +49,15 @@ export async function verify({
   if (typeof decoded === 'string') return { ok: false, code: decoded }
   const check = startCheck(keyring)
   check.update(bytes)
-  const { keyIndex } = await check.end(decoded)
+  const keyIndex = await check.end(decoded)
   return keyIndex < 0 ? { ok: false, code: 'signature_mismatch' } : { ok: true, keyIndex }
 }
 
 /** A verification under way, fed with the body as it arrives. */
 export interface SignatureCheck {
   update(chunk: Uint8Array): void
-  /** `keyIndex` is -1 where no key matches. `digests` are secret: whoever has one can sign this body. */
-  end(signature: Uint8Array): Promise<{ keyIndex: number; digests: Uint8Array[] }>
+  /** The key of the ring that made the signature, or -1; a promise where the platform's digest is one. */
+  end(signature: Uint8Array): Awaitable<number>
 }
 
 /** Begins a verification with every key of the ring. All are computed and compared, whichever matches. */
@@ -66,10 +67,9 @@ export function startCheck(keyring: Keyring): SignatureCheck {
     update(chunk) {
       for (const hmac of hmacs) hmac.update(chunk)
     },
-    async end(signature) {
-      const digests = await Promise.all(hmacs.map((hmac) => hmac.digest()))
-      const matches = digests.map((digest) => equalBytes(digest, signature))
-      return { keyIndex: matches.indexOf(true), digests }
+    end(signature) {
+      const matches = hmacs.map((hmac) => when(hmac.digest(), (digest) => equalBytes(digest, signature)))
+      return when(all(matches), (known) => known.indexOf(true))
     },
   }
 }

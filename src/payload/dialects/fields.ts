@@ -41,7 +41,16 @@ export function time(value: unknown): Date | undefined {
  */
 export function url(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
-  return /^https?%3a/i.test(value) ? value.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent) : value
+  return /^https?%3a/i.test(value) ? value.replace(/(%[2-7][0-9a-f])+/gi, decodeURIComponent) : value
+}
+
+/** The first of these that is a name; empty where none is. */
+export function firstName(...values: unknown[]): string {
+  for (const value of values) {
+    const name = typeof value === 'string' ? value.trim() : ''
+    if (name) return name
+  }
+  return ''
 }
 
 /** Names in an array, or comma-separated in a text; what is no name is left out. */
@@ -51,6 +60,15 @@ export function names(value: unknown): string[] {
     .filter((name) => typeof name === 'string')
     .map((name) => name.trim())
     .filter(Boolean)
+}
+
+/** Adds what is not undefined, so that an absent field is absent. */
+export function addPresent<T extends object>(target: T, fields: { [K in keyof T]?: T[K] | undefined }): T {
+  for (const name in fields) {
+    const value = fields[name]
+    if (value !== undefined) target[name] = value
+  }
+  return target
 }
 
 /**

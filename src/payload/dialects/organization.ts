@@ -1,6 +1,5 @@
 import type { WebhookEvent } from '../event.ts'
-import { type Fields, isFields, names, text, time, toFields } from './fields.ts'
-import { present } from './service.ts'
+import { addPresent, type Fields, firstName, isFields, text, time, toFields } from './fields.ts'
 
 /**
  * The organization dialect: `{info, events}`, where each event names an operation on a portal item (field facts,
@@ -12,13 +11,13 @@ export function readOrganization(payload: Fields): WebhookEvent[] | undefined {
   const { info, events } = payload
   if (!isFields(info) || !Array.isArray(events) || events.length === 0) return undefined
   return events.map((entry) => {
-    const fields = toFields(entry)
-    return {
-      changeType: names([fields.operation, entry])[0] ?? '',
-      ...present({ when: time(fields.when) ?? time(info.when) }),
-      webhook: present({ id: text(info.webhookId), name: text(info.webhookName) }),
+    const { operation, when } = toFields(entry)
+    const event: WebhookEvent = {
+      changeType: firstName(operation, entry),
+      webhook: addPresent({}, { id: text(info.webhookId), name: text(info.webhookName) }),
       service: { folderName: '', serviceName: '', serviceType: '' },
       raw: entry,
     }
+    return addPresent(event, { when: time(when) ?? time(info.when) })
   })
 }

@@ -1,5 +1,16 @@
 import type { WebhookEvent } from '../event.ts'
-import { type Fields, integer, list, names, text, time, toFields, url } from './fields.ts'
+import {
+  addPresent,
+  type Fields,
+  firstName,
+  integer,
+  list,
+  names,
+  text,
+  time,
+  toFields,
+  url,
+} from './fields.ts'
 
 /**
  * The service dialect: one object for one service, `events` an array of `{eventType, when}` (field facts,
@@ -11,51 +22,47 @@ export function readService(payload: Fields): WebhookEvent[] {
   const events = list(payload.events)
   if (Array.isArray(events) && events.length > 0) {
     return events.map((entry) => {
-      const fields = toFields(entry)
-      const [changeType] = names([entry, fields.eventType, fields.changeType])
-      return toEvent(base, changeType, time(fields.when), entry)
+      const { eventType, changeType, when } = toFields(entry)
+      return toEvent(firstName(entry, eventType, changeType), base, time(when), entry)
     })
   }
   const changeTypes = [...new Set(names(list(payload.changeTypes)))]
-  if (changeTypes.length === 0) changeTypes.push(names([payload.changeType])[0] ?? '')
-  return changeTypes.map((changeType) => toEvent(base, changeType, undefined, payload))
+  if (changeTypes.length === 0) changeTypes.push(firstName(payload.changeType))
+  return changeTypes.map((changeType) => toEvent(changeType, base, undefined, payload))
 }
 
-type Base = Omit<WebhookEvent, 'changeType' | 'raw'>
-
 /** What all events of one payload object share. */
+interface Base extends Pick<WebhookEvent, 'webhook' | 'service'> {
+  /** What is not undefined of it goes into each event. */
+  details: { [K in Exclude<keyof WebhookEvent, 'webhook' | 'service'>]?: WebhookEvent[K] | undefined }
+}
+
 function readBase(payload: Fields): Base {
-  const base: Base = {
-    webhook: present({ id: text(payload.id), name: text(payload.name) }),
+  return {
+    webhook: addPresent({}, { id: text(payload.id), name: text(payload.name) }),
     service: {
       folderName: text(payload.folderName) ?? '',
       serviceName: text(payload.serviceName) ?? '',
       serviceType: text(payload.serviceType) ?? '',
     },
+    details: {
+      when: time(payload.when) ?? time(payload.lastUpdatedTime),
+      layerId: integer(payload.layerId),
+      changesUrl: url(payload.changesUrl),
+      statusUrl: url(payload.statusURL) ?? url(payload.statusUrl),
+      jobId: text(payload.jobId),
+      taskName: text(payload.taskName),
+    },
   }
-  const optional = present({
-    when: time(payload.when) ?? time(payload.lastUpdatedTime),
-    layerId: integer(payload.layerId),
-    changesUrl: url(payload.changesUrl),
-    statusUrl: url(payload.statusURL) ?? url(payload.statusUrl),
-    jobId: text(payload.jobId),
-    taskName: text(payload.taskName),
-  })
-  return { ...optional, ...base }
 }
 
 function toEvent(
-  base: Base,
-  changeType: string | undefined,
+  changeType: string,
+  { webhook, service, details }: Base,
   when: Date | undefined,
   raw: unknown,
 ): WebhookEvent {
-  return { changeType: changeType ?? '', ...base, ...present({ when: when ?? base.when }), raw }
-}
-
-/** Leaves out what is undefined, so that an absent field is absent. */
-export function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: NonNullable<T[K]>
-  }
+  const event: WebhookEvent = addPresent({ changeType, webhook, service, raw }, details)
+  if (when) event.when = when
+  return event
 }
