@@ -1,0 +1,27 @@
+/** @typedef {import('./rounds.mjs').Summary} Summary */
+
+/** A number with the thousands set off, and so many digits behind the point. */
+export const number = (value, digits = 0) =>
+  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+/** A number with as many digits as tell something: about three. */
+export function digits(value) {
+  const size = Math.abs(value)
+  if (size >= 100 || size === 0) return number(value)
+  return number(value, size >= 10 ? 1 : size >= 0.1 ? 2 : 3)
+}
+
+/** `0.52 (0.51-0.54)`: a median and its quartiles. @param {Summary} summary */
+export function spread({ median, low, high }, write = digits) {
+  return `${write(median)} (${write(low)}-${write(high)})`
+}
+
+/** The same as a factor: `0.52× (0.51-0.54)`. @param {Summary} summary */
+export const times = ({ median, low, high }) => `${digits(median)}× (${digits(low)}-${digits(high)})`
+
+/** @param {Summary} summary */
+export const scale = ({ median, low, high }, factor) => ({
+  median: median * factor,
+  low: low * factor,
+  high: high * factor,
+})

@@ -1,0 +1,20 @@
+/** @typedef {import('./part.mjs').Table} Table */
+
+/** For the terminal. @param {Table} table */
+export function toText({ title, columns, rows }) {
+  const lines = [columns, ...rows]
+  const widths = columns.map((_, column) => Math.max(...lines.map((line) => line[column].length)))
+  const write = (line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join('  ')
+      .trimEnd()
+  return ['', title, ...lines.map((line) => `  ${write(line)}`)].join('\n')
+}
+
+/** For the docs. @param {Table} table */
+export function toMarkdown({ title, columns, rows }) {
+  const write = (line) => `| ${line.join(' | ')} |`
+  const lines = [write(columns), `|${' --- |'.repeat(columns.length)}`, ...rows.map(write)]
+  return `**${title}**\n\n${lines.join('\n')}`
+}

@@ -1,0 +1,116 @@
+import { digits, scale, spread, times } from '../lib/format.mjs'
+import { formBody, jsonBody, sizeName } from '../lib/payloads.mjs'
+import { interleave, ratio, summarize } from '../lib/rounds.mjs'
+import { versionsOf } from '../lib/versions.mjs'
+import { isTrue, requireRight } from '../verify/check.mjs'
+import { geohook } from '../verify/geohook.mjs'
+import { handWritten } from '../verify/hand-written.mjs'
+import { octokitMethods, octokitWebhooks } from '../verify/octokit.mjs'
+import { standardWebhooks, svix } from '../verify/standard.mjs'
+import { stripe } from '../verify/stripe.mjs'
+import { tern } from '../verify/tern.mjs'
+
+/** The first is what the others are measured beside. */
+const SUBJECTS = [handWritten, geohook, octokitMethods, octokitWebhooks, stripe, standardWebhooks, svix, tern]
+const SIZES = [256, 1024, 16 * 1024, 256 * 1024, 5 * 1024 ** 2]
+const FORMATS = { json: jsonBody, form: formBody }
+const ENCODINGS = ['hex', 'base64']
+/** Milliseconds of one measurement, at least. */
+const SLICE = 15
+
+/** Milliseconds of one call, of so many in a row. */
+async function time({ verify, isRight = isTrue, header }, body, count) {
+  const started = performance.now()
+  for (let call = 0; call < count; call++) {
+    // Only where there is something to wait for: an await more would be a cost that is not the subject's.
+    const answer = verify(body, header)
+    if (!isRight(answer instanceof Promise ? await answer : answer)) throw new Error('it was refused')
+  }
+  return (performance.now() - started) / count
+}
+
+/** How many calls fill a slice. */
+async function countFor(subject, body) {
+  for (let count = 1; ; count *= 4) {
+    const each = await time(subject, body, count)
+    if (each * count >= SLICE / 4) return Math.ceil(SLICE / each)
+  }
+}
+
+/** One size, format and encoding: a summary of milliseconds and of the ratio for each subject that can do it. */
+async function measureCell(size, format, encoding, smoke) {
+  const body = FORMATS[format](size)
+  const subjects = []
+  for (const { name, prepare } of SUBJECTS) {
+    const subject = prepare(encoding, format)
+    if (!subject) continue
+    await requireRight(`${name}, ${format}, ${encoding}, ${sizeName(size)}`, subject, body)
+    subjects.push({ name, ...subject, header: subject.sign(body) })
+  }
+  for (const subject of subjects) subject.count = smoke ? 1 : await countFor(subject, body)
+  const figures = await interleave(subjects, {
+    rounds: smoke ? 1 : 21,
+    warmup: smoke ? 0 : 1,
+    measure: (subject) => time(subject, body, subject.count),
+  })
+  const base = figures.get(subjects[0])
+  return new Map(
+    subjects.map((subject) => {
+      const own = figures.get(subject)
+      return [subject.name, { milliseconds: summarize(own), ratio: ratio(own, base) }]
+    }),
+  )
+}
+
+const cellText = (result, isBase) => {
+  if (!result) return '-'
+  return isBase ? `${spread(scale(result.milliseconds, 1000))} µs` : times(result.ratio)
+}
+
+/** @type {import('../lib/part.mjs').Run} */
+export async function run({ smoke, say }) {
+  const [tables, points, figures] = [[], [], {}]
+  for (const size of SIZES) {
+    const cells = []
+    for (const format of Object.keys(FORMATS))
+      for (const encoding of ENCODINGS)
+        cells.push({ format, encoding, results: await measureCell(size, format, encoding, smoke) })
+
+    const rows = SUBJECTS.map(({ name }, index) => [
+      name,
+      ...cells.map(({ results }) => cellText(results.get(name), index === 0)),
+    ])
+    tables.push({
+      title: `verify, ${sizeName(size)}: time of a call; hand-written in microseconds, the others beside it`,
+      columns: ['', ...cells.map(({ format, encoding }) => `${format}, ${encoding}`)],
+      rows,
+    })
+    for (const { name } of SUBJECTS.slice(1)) {
+      // Hex, or what it can do instead.
+      const { ratio } = cells.map(({ results }) => results.get(name)).find(Boolean)
+      points.push({ series: name, x: sizeName(size), y: ratio.median, low: ratio.low, high: ratio.high })
+    }
+    const worst = cells
+      .map(({ results }) => results.get(geohook.name).ratio)
+      .reduce((a, b) => (b.median > a.median ? b : a))
+    figures[`verify/${sizeName(size).replace(' ', '')}`] = worst
+    say(`${sizeName(size)}: geohook takes ${digits(worst.median)}× the time of hand-written, at worst`)
+  }
+  return {
+    tables,
+    figures,
+    plots: [
+      {
+        name: 'verify',
+        title: 'verify: time beside createHmac + timingSafeEqual by hand (JSON)',
+        kind: 'bars',
+        x: 'body',
+        y: 'times as long (log)',
+        logY: true,
+        base: 1,
+        points,
+      },
+    ],
+    versions: versionsOf(SUBJECTS.slice(2).map(({ name }) => name)),
+  }
+}

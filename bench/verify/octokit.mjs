@@ -1,0 +1,22 @@
+import { Webhooks } from '@octokit/webhooks'
+import { verify } from '@octokit/webhooks-methods'
+import { KEY, signature } from '../lib/payloads.mjs'
+
+/** Hex with a prefix, and bodies that are text: making text of the bytes is a part of what it costs. */
+const prepareWith = (verifyText) => (encoding) =>
+  encoding === 'hex' && {
+    sign: (body) => `sha256=${signature(body)}`,
+    verify: (body, header) => verifyText(body.toString(), header),
+  }
+
+const webhooks = new Webhooks({ secret: KEY })
+
+export const octokitMethods = {
+  name: '@octokit/webhooks-methods',
+  prepare: prepareWith((body, header) => verify(KEY, body, header)),
+}
+
+export const octokitWebhooks = {
+  name: '@octokit/webhooks',
+  prepare: prepareWith((body, header) => webhooks.verify(body, header)),
+}

@@ -1,0 +1,35 @@
+import { Webhook } from 'standardwebhooks'
+import { Webhook as SvixWebhook } from 'svix'
+import { KEY } from '../lib/payloads.mjs'
+
+const ID = 'msg_1'
+
+/** Base64 only, over an id, the time and the body; three headers. The key is decoded once. */
+const prepareWith = (webhook, options) => ({
+  sign(body) {
+    const now = new Date()
+    return {
+      'webhook-id': ID,
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+      'webhook-signature': webhook.sign(ID, now, body.toString()),
+    }
+  },
+  verify: (body, headers) => webhook.verify(body, headers, options),
+  // It says no by an error.
+  isRight: () => true,
+})
+
+const secret = Buffer.from(KEY).toString('base64')
+const standard = new Webhook(secret)
+const svixWebhook = new SvixWebhook(secret)
+
+export const standardWebhooks = {
+  name: 'standardwebhooks',
+  prepare: (encoding) => encoding === 'base64' && prepareWith(standard, { jsonParse: false }),
+}
+
+/** Always parses JSON, too, so it takes no forms. */
+export const svix = {
+  name: 'svix',
+  prepare: (encoding, format) => encoding === 'base64' && format === 'json' && prepareWith(svixWebhook),
+}
