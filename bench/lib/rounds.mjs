@@ -36,3 +36,18 @@ export function summarize(figures) {
  * @returns {Summary}
  */
 export const ratio = (figures, base) => summarize(figures.map((figure, round) => figure / base[round]))
+
+/** Milliseconds of one measurement: long enough for the clock, short enough that a disturbance spoils few of them. */
+const SLICE = 5
+
+/**
+ * How many calls fill a slice.
+ *
+ * @param {(count: number) => Promise<number>} time milliseconds of one call, of so many in a row
+ */
+export async function countFor(time) {
+  for (let count = 1; ; count *= 4) {
+    const each = await time(count)
+    if (each * count >= SLICE / 4) return Math.ceil(SLICE / each)
+  }
+}

@@ -1,6 +1,6 @@
 import { digits, scale, spread, times } from '../lib/format.mjs'
 import { formBody, jsonBody, sizeName } from '../lib/payloads.mjs'
-import { interleave, ratio, summarize } from '../lib/rounds.mjs'
+import { countFor, interleave, ratio, summarize } from '../lib/rounds.mjs'
 import { versionsOf } from '../lib/versions.mjs'
 import { isTrue, requireRight } from '../verify/check.mjs'
 import { geohook } from '../verify/geohook.mjs'
@@ -15,8 +15,6 @@ const SUBJECTS = [handWritten, geohook, octokitMethods, octokitWebhooks, stripe,
 const SIZES = [256, 1024, 16 * 1024, 256 * 1024, 5 * 1024 ** 2]
 const FORMATS = { json: jsonBody, form: formBody }
 const ENCODINGS = ['hex', 'base64']
-/** Milliseconds of one measurement, at least. */
-const SLICE = 15
 
 /** Milliseconds of one call, of so many in a row. */
 async function time({ verify, isRight = isTrue, header }, body, count) {
@@ -29,14 +27,6 @@ async function time({ verify, isRight = isTrue, header }, body, count) {
   return (performance.now() - started) / count
 }
 
-/** How many calls fill a slice. */
-async function countFor(subject, body) {
-  for (let count = 1; ; count *= 4) {
-    const each = await time(subject, body, count)
-    if (each * count >= SLICE / 4) return Math.ceil(SLICE / each)
-  }
-}
-
 /** One size, format and encoding: a summary of milliseconds and of the ratio for each subject that can do it. */
 async function measureCell(size, format, encoding, smoke) {
   const body = FORMATS[format](size)
@@ -47,9 +37,10 @@ async function measureCell(size, format, encoding, smoke) {
     await requireRight(`${name}, ${format}, ${encoding}, ${sizeName(size)}`, subject, body)
     subjects.push({ name, ...subject, header: subject.sign(body) })
   }
-  for (const subject of subjects) subject.count = smoke ? 1 : await countFor(subject, body)
+  for (const subject of subjects)
+    subject.count = smoke ? 1 : await countFor((count) => time(subject, body, count))
   const figures = await interleave(subjects, {
-    rounds: smoke ? 1 : 21,
+    rounds: smoke ? 1 : 51,
     warmup: smoke ? 0 : 1,
     measure: (subject) => time(subject, body, subject.count),
   })

@@ -1,0 +1,45 @@
+import { createReceiver } from '../../dist/index.js'
+import { KEY, signature } from '../lib/payloads.mjs'
+
+/**
+ * A request as an adapter hands it to the receiver, with its body in one piece: the pipeline alone is measured, without
+ * sockets and frameworks.
+ */
+export function toRequest(body) {
+  return {
+    method: 'POST',
+    url: '/',
+    headers: { 'content-type': 'application/json', 'x-service': signature(body) },
+    async read({ onChunk }) {
+      onChunk(body)
+      return body
+    },
+  }
+}
+
+/**
+ * A receiver that grows in one way, with a request for it.
+ *
+ * @param {{ body: Buffer, keys?: readonly string[], events: number, handlers: [changeType: string, count: number][] }} options
+ *   `events`: how often handlers must be called for the body
+ */
+export async function makeSubject({ body, keys = [KEY], events, handlers }) {
+  let calls = 0
+  const receiver = createReceiver({ signatureKey: keys, limit: '16mb' })
+  for (const [changeType, count] of handlers)
+    for (let index = 0; index < count; index++)
+      receiver.on(changeType, () => {
+        calls += 1
+      })
+  const request = toRequest(body)
+  /** Milliseconds of one request, of so many in a row. */
+  async function time(count) {
+    calls = 0
+    const started = performance.now()
+    for (let index = 0; index < count; index++) await receiver.receive(request)
+    const milliseconds = (performance.now() - started) / count
+    if (calls !== count * events) throw new Error(`${calls} events were handled, not ${count * events}`)
+    return milliseconds
+  }
+  return { time }
+}
