@@ -24,7 +24,11 @@ export async function interleave(subjects, { rounds, warmup = 1, measure }) {
 /** @param {readonly number[]} figures @returns {Summary} */
 export function summarize(figures) {
   const sorted = [...figures].sort((a, b) => a - b)
-  const at = (part) => sorted[Math.round((sorted.length - 1) * part)]
+  const at = (part) => {
+    const place = (sorted.length - 1) * part
+    const [below, above] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
+    return below + (above - below) * (place % 1)
+  }
   return { median: at(0.5), low: at(0.25), high: at(0.75) }
 }
 

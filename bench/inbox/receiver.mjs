@@ -1,11 +1,11 @@
 // The receiver that is measured, in a process of its own. Its parent asks it over their channel.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { createReceiver } from 'geohook'
-import { webhook } from 'geohook/node'
+import { createReceiver } from '../../dist/index.js'
+import { webhook } from '../../dist/node.js'
 
 const { KEY, ENTRY, FACTORY, OPTIONS } = process.env
-const inbox = ENTRY ? await (await import(ENTRY))[FACTORY](JSON.parse(OPTIONS)) : undefined
+const inbox = ENTRY ? await (await import(`../../dist/${ENTRY}.js`))[FACTORY](JSON.parse(OPTIONS)) : undefined
 let workers
 let handled = 0
 /** When workers began, and when the last delivery was handled. */

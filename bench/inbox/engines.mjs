@@ -53,7 +53,7 @@ export const ENGINES = {
   none: async () => ({ durability: 'nothing is stored' }),
 
   memory: async () => ({
-    entry: 'geohook/inbox',
+    entry: 'inbox',
     factory: 'createMemoryInbox',
     options: LARGE,
     durability: 'survives nothing',
@@ -62,7 +62,7 @@ export const ENGINES = {
   async sqlite() {
     const folder = await makeFolder()
     return {
-      entry: 'geohook/sqlite',
+      entry: 'sqlite',
       factory: 'createSqliteInbox',
       options: { ...LARGE, path: join(folder, 'inbox.db') },
       durability: 'synchronous=FULL',
@@ -77,7 +77,7 @@ export const ENGINES = {
     const show = async (name) => (await client.query(`show ${name}`)).rows[0][name]
     const schema = `geohook_bench_${randomUUID().replaceAll('-', '')}`
     return {
-      entry: 'geohook/postgres',
+      entry: 'postgres',
       factory: 'createPostgresInbox',
       options: { ...LARGE, connectionString: DATABASE_URL, schema },
       durability: `synchronous_commit=${await show('synchronous_commit')} fsync=${await show('fsync')}`,
@@ -99,7 +99,7 @@ export const ENGINES = {
     const show = async (name) => (await client.config('GET', name).catch(() => []))[1] ?? 'unknown'
     const prefix = `geohook-bench-${randomUUID()}`
     return {
-      entry: 'geohook/redis',
+      entry: 'redis',
       factory: 'createRedisInbox',
       options: { ...LARGE, url, prefix },
       durability: `appendonly=${await show('appendonly')} appendfsync=${await show('appendfsync')}`,

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { fileURLToPath } from 'node:url'
+import { start } from '../lib/child.mjs'
+import { spread, times } from '../lib/format.mjs'
+import { interleave, ratio, summarize } from '../lib/rounds.mjs'
+import { recordRequest, SENDERS } from './senders.mjs'
+
+const file = (name) => fileURLToPath(new URL(name, import.meta.url))
+const BASE = 'undici Pool.request'
+/** Milliseconds of one measurement. */
+const SLICE = 400
+
+/** Starts every sender on one core, and what they send to on another. */
+async function startAll() {
+  const receiver = await start(file('receiver.mjs'), { core: 1 })
+  const { url } = receiver.ready
+  const request = await recordRequest(url)
+  const senders = []
+  for (const name of Object.keys(SENDERS)) {
+    const child = await start(file('sender.mjs'), { core: 0, args: [name, url] })
+    await child.ask({ request })
+    senders.push({ name, child, count: 100 })
+  }
+  return { receiver, senders, all: [receiver, ...senders.map(({ child }) => child)] }
+}
+
+/** Deliveries per second; it fails where the receiver has not got every one of them. */
+async function measure({ name, child, count }, receiver) {
+  const milliseconds = await child.ask({ count })
+  const { received } = await receiver.ask({ check: false })
+  assert.equal(received, count, `${name}: each was received once`)
+  return (count / milliseconds) * 1000
+}
+
+/** Before anything is measured: what each of them sends is signed, and arrives. */
+async function requireRight({ name, child, count }, receiver) {
+  await receiver.ask({ check: true })
+  await child.ask({ count })
+  const answer = await receiver.ask({ check: false })
+  assert.deepEqual(answer, { received: count, right: count }, `${name} sends what verifies`)
+}
+
+export async function measureDeliveries({ smoke }) {
+  const { receiver, senders, all } = await startAll()
+  try {
+    for (const sender of senders) {
+      await requireRight(sender, receiver)
+      if (!smoke) sender.count = Math.ceil(((await measure(sender, receiver)) * SLICE) / 1000)
+    }
+    const measured = await interleave(senders, {
+      rounds: smoke ? 1 : 9,
+      warmup: smoke ? 0 : 2,
+      measure: (sender) => measure(sender, receiver),
+    })
+    const base = measured.get(senders.find(({ name }) => name === BASE))
+    const results = senders.map((sender) => ({
+      name: sender.name,
+      rate: summarize(measured.get(sender)),
+      ratio: ratio(measured.get(sender), base),
+    }))
+    return {
+      table: {
+        title: `mock: deliveries sent a second, 50 at once, each answer read to its end; beside ${BASE}`,
+        columns: ['', 'deliveries/s', 'beside it'],
+        rows: results.map(({ name, rate, ratio }) => [name, spread(rate), times(ratio)]),
+      },
+      results,
+    }
+  } finally {
+    for (const child of all) await child.close()
+  }
+}

@@ -1,0 +1,14 @@
+// A sender in a process of its own: the mock service, or one of the ways to send what it would send.
+import { SENDERS } from './senders.mjs'
+
+const [name, url] = process.argv.slice(2)
+const AT_ONCE = 50
+let send
+
+process.on('message', async (question) => {
+  if (question.request) send = await SENDERS[name](url, question.request, AT_ONCE)
+  const started = performance.now()
+  if (question.count) await send(question.count)
+  process.send(performance.now() - started)
+})
+process.send('ready')

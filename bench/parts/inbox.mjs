@@ -1,0 +1,121 @@
+// What a durable inbox costs: deliveries that a receiver accepts a second with each engine, beside one that has no inbox
+// and runs its handlers before it answers. All receivers are up at once. It fails where an answer is not 202 (200
+// without an inbox), or the inbox does not hold every delivery.
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { ENGINES } from '../inbox/engines.mjs'
+import { accept } from '../inbox/load.mjs'
+import { startSubject } from '../inbox/subject.mjs'
+import { number, spread, times } from '../lib/format.mjs'
+import { interleave, ratio, summarize } from '../lib/rounds.mjs'
+import { versionsOf } from '../lib/versions.mjs'
+
+/** Rounds, deliveries in one by how many are sent at a time, and milliseconds that workers are watched. */
+const FULL = { rounds: 5, counts: { 1: 200, 50: 1_000 }, workingRounds: 3, workingCount: 300, handling: 1_500 }
+const SMOKE = { rounds: 1, counts: { 1: 5, 50: 50 }, workingRounds: 1, workingCount: 50, handling: 500 }
+
+async function startAll(names, say) {
+  const subjects = []
+  for (const name of names) {
+    assert.ok(ENGINES[name], `there is no engine ${name}: take some of ${Object.keys(ENGINES).join()}`)
+    let store
+    try {
+      store = await ENGINES[name]()
+      subjects.push(await startSubject(name, store))
+    } catch (error) {
+      say(`${name} is left out: ${error.message}`)
+      await store?.remove?.()
+    }
+  }
+  return subjects
+}
+
+async function requireAll(subject) {
+  if (subject.hasInbox) assert.equal(await subject.ask('held'), subject.accepted, `${subject.name} holds all`)
+}
+
+/** Deliveries that 50 workers handle a second from a full inbox, and then what is accepted while they go on. */
+async function measureWorking(subject, { workingCount, handling }) {
+  await accept(subject, workingCount, 50)
+  const pending = await subject.ask('pending')
+  const started = performance.now()
+  await subject.ask('work')
+  let seen
+  do {
+    await setTimeout(20)
+    seen = await subject.ask('handled')
+  } while (seen.handled < pending && performance.now() - started < handling)
+  const { rate } = await accept(subject, workingCount, 50)
+  await subject.ask('rest')
+  await requireAll(subject)
+  return { handling: (seen.handled / seen.milliseconds) * 1000, rate }
+}
+
+async function measureAccepting(subjects, { rounds, counts }) {
+  const [rows, points] = [[], []]
+  for (const [atOnce, count] of Object.entries(counts)) {
+    const measured = await interleave(subjects, {
+      rounds,
+      measure: (subject) => accept(subject, count, Number(atOnce)),
+    })
+    const ratesOf = (subject) => measured.get(subject).map(({ rate }) => rate)
+    const none = subjects.find(({ name }) => name === 'none')
+    for (const subject of subjects) {
+      const rate = summarize(ratesOf(subject))
+      const latencies = ['p50', 'p99'].map((part) =>
+        number(summarize(measured.get(subject).map((figure) => figure[part])).median, 2),
+      )
+      const beside = none ? times(ratio(ratesOf(subject), ratesOf(none))) : '-'
+      rows.push([subject.name, atOnce, spread(rate), ...latencies, beside])
+      points.push({ series: subject.name, x: `${atOnce} at once`, y: rate.median, ...rate })
+    }
+  }
+  for (const subject of subjects) await requireAll(subject)
+  return { rows, points }
+}
+
+async function measureHandling(subjects, options) {
+  const inboxes = subjects.filter(({ hasInbox }) => hasInbox)
+  const measured = await interleave(inboxes, {
+    rounds: options.workingRounds,
+    warmup: 0,
+    measure: (subject) => measureWorking(subject, options),
+  })
+  return subjects.map((subject) => {
+    const figures = measured.get(subject)
+    const cell = (part) => (figures ? spread(summarize(figures.map((figure) => figure[part]))) : '-')
+    return [subject.name, cell('handling'), cell('rate'), subject.durability]
+  })
+}
+
+/** @type {import('../lib/part.mjs').Run} */
+export async function run({ smoke, say, engines = Object.keys(ENGINES) }) {
+  const options = smoke ? SMOKE : FULL
+  const subjects = await startAll(engines, say)
+  try {
+    const { rows, points } = await measureAccepting(subjects, options)
+    say('deliveries were accepted; now they are handled')
+    const handling = await measureHandling(subjects, options)
+    return {
+      tables: [
+        {
+          title: 'inbox: deliveries that are accepted a second, milliseconds of their answers; beside no inbox',
+          columns: ['inbox', 'sent at once', 'accepted/s', 'p50 ms', 'p99 ms', 'beside none'],
+          rows,
+        },
+        {
+          title: 'inbox: deliveries that 50 workers handle a second, and what is accepted meanwhile',
+          columns: ['inbox', 'handled/s', 'accepted/s meanwhile', 'durability'],
+          rows: handling,
+        },
+      ],
+      figures: {},
+      plots: [
+        { name: 'inbox', title: 'inbox: deliveries accepted a second', kind: 'bars', x: '', y: 'per second', points },
+      ],
+      versions: versionsOf(['better-sqlite3', 'pg', 'pg-boss', 'ioredis', 'bullmq', 'undici']),
+    }
+  } finally {
+    for (const subject of subjects) await subject.close()
+  }
+}

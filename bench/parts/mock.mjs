@@ -1,0 +1,44 @@
+import { versionsOf } from '../lib/versions.mjs'
+import { measureDeliveries } from '../mock/deliveries.mjs'
+import { measureEdits } from '../mock/edits.mjs'
+import { requireOnce } from '../mock/once.mjs'
+
+/** @type {import('../lib/part.mjs').Run} */
+export async function run({ smoke, say }) {
+  const onceTable = await requireOnce(smoke ? 200 : 1000, 50)
+  say('nothing is lost or doubled')
+  const { table: deliveriesTable, results } = await measureDeliveries({ smoke })
+  say('deliveries are measured; now edits')
+  const { table: editsTable, points } = await measureEdits({ smoke })
+  return {
+    tables: [deliveriesTable, onceTable, editsTable],
+    figures: { 'mock/deliveries': results.find(({ name }) => name === 'geohook').ratio },
+    plots: [
+      {
+        name: 'mock',
+        title: 'mock: deliveries per second beside undici Pool.request',
+        kind: 'bars',
+        x: '',
+        y: 'times as many',
+        base: 1,
+        points: results.map(({ name, ratio: { median, low, high } }) => ({
+          series: name,
+          x: '50 at once',
+          y: median,
+          low,
+          high,
+        })),
+      },
+      {
+        name: 'mock-edits',
+        title: 'mock: one edit, one deletion, by how many webhooks there are',
+        kind: 'lines',
+        x: 'webhooks (log)',
+        y: 'µs',
+        logX: true,
+        points,
+      },
+    ],
+    versions: versionsOf(['undici', 'express']),
+  }
+}
