@@ -8,22 +8,26 @@ const TYPE = 'FeaturesCreated'
 function bodyOf(events) {
   const event = (index) => ({ eventType: TYPE, when: 1_730_385_704_000 + index })
   const service = { name: 'bench', layerId: 0, serviceName: 'Parcels', serviceType: 'FeatureServer' }
-  return Buffer.from(JSON.stringify({ ...service, events: Array.from({ length: events }, (_, i) => event(i)) }))
+  return Buffer.from(
+    JSON.stringify({ ...service, events: Array.from({ length: events }, (_, i) => event(i)) }),
+  )
 }
 
 /** The key that signs is the oldest, at the end of the ring; it would not matter, all are tried. */
 const keysOf = (count) => [...Array.from({ length: count - 1 }, (_, index) => `${KEY}${index}`), KEY]
 
 /**
- * In which ways a receiver grows. `make` gives what is measured at a size.
+ * In which ways a receiver grows. `make` gives what is measured at a size, `log` says which axes of the plot are so.
  *
- * @type {readonly { id: string, title: string, unit: string, sizes: readonly number[], make(size: number): Promise<{ time(count: number): Promise<number> }> }[]}
+ * @type {readonly { id: string, title: string, what: string, unit: string, log?: { x?: boolean, y?: boolean }, sizes: readonly number[], make(size: number): Promise<{ time(count: number): Promise<number> }> }[]}
  */
 export const SERIES = [
   {
     id: 'handlers',
-    title: 'handlers, one of them for the event of the payload, all others for other change types (1 KiB)',
+    title: 'handlers, all but one for other change types',
+    what: '1 KiB, one event; all handlers but one are for change types that are not in the payload',
     unit: 'handlers',
+    log: { x: true },
     sizes: [1, 10, 100, 1_000],
     make(count) {
       const others = Array.from({ length: count - 1 }, (_, index) => [`Other${index}`, 1])
@@ -32,14 +36,17 @@ export const SERIES = [
   },
   {
     id: 'called',
-    title: 'handlers that are all called, for the one event of the payload (1 KiB)',
+    title: 'handlers that are all called',
+    what: '1 KiB, one event; each of the handlers is for its change type',
     unit: 'handlers',
+    log: { x: true, y: true },
     sizes: [1, 10, 100, 1_000],
     make: (count) => makeSubject({ body: jsonBody(1024), events: count, handlers: [[TYPE, count]] }),
   },
   {
     id: 'keys',
-    title: 'keys that are good for the request, all of which are tried (1 KiB)',
+    title: 'keys',
+    what: '1 KiB, one event; as many keys are good for the request, and each of them is tried',
     unit: 'keys',
     sizes: [1, 2, 4, 6, 8, 10],
     make: (count) =>
@@ -47,8 +54,10 @@ export const SERIES = [
   },
   {
     id: 'events',
-    title: 'events in the payload, about 60 bytes each, with one handler',
+    title: 'events in a payload',
+    what: 'events of about 60 bytes each, one handler for all',
     unit: 'events',
+    log: { x: true, y: true },
     sizes: [1, 10, 100, 1_000, 10_000],
     make: (count) => makeSubject({ body: bodyOf(count), events: count, handlers: [[TYPE, 1]] }),
   },

@@ -22,7 +22,9 @@ export async function start(path, { core, args = [], execArgv = [] } = {}) {
   })
   const exited = once(child, 'exit')
   async function message() {
-    const died = exited.then(([code]) => Promise.reject(new Error(`${path} ${args.join(' ')} ended with ${code}`)))
+    const died = exited.then(([code]) =>
+      Promise.reject(new Error(`${path} ${args.join(' ')} ended with ${code}`)),
+    )
     const [answer] = await Promise.race([once(child, 'message'), died])
     return answer
   }

@@ -3,16 +3,23 @@
  *
  * @typedef {import('./rounds.mjs').Summary} Summary
  *
- * @typedef {{ smoke: boolean, say(line: string): void }} PartOptions `smoke`: as little as shows that all of it works
+ * @typedef {object} PartOptions
+ * @property {boolean} smoke as little as shows that all of it works
+ * @property {(line: string) => void} say
+ * @property {readonly string[]} [engines] those of the inboxes that are measured; all, unless it is given
  *
  * @typedef {{ title: string, columns: readonly string[], rows: readonly (readonly string[])[] }} Table
  *
  * @typedef {object} Plot
  * @property {string} name of the file in `bench/results/`, without `.svg`
  * @property {string} title
- * @property {'bars' | 'lines'} kind
+ * @property {'bars' | 'lines'} kind bars: one for each x, below one another, in a panel for each series
  * @property {string} x title of the axis
  * @property {string} y title of the axis
+ * @property {boolean} [logX]
+ * @property {boolean} [logY]
+ * @property {number} [base] where bars begin, 0 unless it is given; on a log axis it must be given
+ * @property {readonly { series?: string, y: number }[]} [goals] a line at y, for one series or for all
  * @property {readonly { series: string, x: string | number, y: number, low?: number, high?: number }[]} points
  *
  * @typedef {object} Report

@@ -12,9 +12,9 @@ export function toText({ title, columns, rows }) {
   return ['', title, ...lines.map((line) => `  ${write(line)}`)].join('\n')
 }
 
-/** For the docs. @param {Table} table */
+/** For the docs. @param {Omit<Table, 'title'> & { title?: string }} table */
 export function toMarkdown({ title, columns, rows }) {
-  const write = (line) => `| ${line.join(' | ')} |`
+  const write = (line) => `| ${line.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   const lines = [write(columns), `|${' --- |'.repeat(columns.length)}`, ...rows.map(write)]
-  return `**${title}**\n\n${lines.join('\n')}`
+  return [...(title ? [`**${title}**`, ''] : []), ...lines].join('\n')
 }

@@ -58,7 +58,9 @@ const MEASURES = {
 export async function measureEdits({ smoke }) {
   const subjects = []
   for (const size of SIZES) {
-    const service = createMockService({ webhooks: Array.from({ length: size }, (_, index) => webhook(index)) })
+    const service = createMockService({
+      webhooks: Array.from({ length: size }, (_, index) => webhook(index)),
+    })
     await service.listen()
     subjects.push({ size, service })
   }

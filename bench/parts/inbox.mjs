@@ -11,23 +11,39 @@ import { interleave, ratio, summarize } from '../lib/rounds.mjs'
 import { versionsOf } from '../lib/versions.mjs'
 
 /** Rounds, deliveries in one by how many are sent at a time, and milliseconds that workers are watched. */
-const FULL = { rounds: 5, counts: { 1: 200, 50: 1_000 }, workingRounds: 3, workingCount: 300, handling: 1_500 }
+const FULL = {
+  rounds: 5,
+  counts: { 1: 200, 50: 1_000 },
+  workingRounds: 3,
+  workingCount: 300,
+  handling: 1_500,
+}
 const SMOKE = { rounds: 1, counts: { 1: 5, 50: 50 }, workingRounds: 1, workingCount: 50, handling: 500 }
 
-async function startAll(names, say) {
+/** Those that were asked for must be there; of all, those that cannot be reached are left out. */
+async function startAll(asked, say) {
   const subjects = []
-  for (const name of names) {
-    assert.ok(ENGINES[name], `there is no engine ${name}: take some of ${Object.keys(ENGINES).join()}`)
+  for (const name of asked ?? Object.keys(ENGINES)) {
     let store
     try {
+      assert.ok(ENGINES[name], `there are only ${Object.keys(ENGINES).join()}`)
       store = await ENGINES[name]()
       subjects.push(await startSubject(name, store))
     } catch (error) {
-      say(`${name} is left out: ${error.message}`)
       await store?.remove?.()
+      if (!asked) {
+        say(`${name} is left out: ${error.message}`)
+        continue
+      }
+      await closeAll(subjects)
+      throw new Error(`the inbox ${name} cannot be measured`, { cause: error })
     }
   }
   return subjects
+}
+
+async function closeAll(subjects) {
+  for (const subject of subjects) await subject.close()
 }
 
 async function requireAll(subject) {
@@ -67,7 +83,13 @@ async function measureAccepting(subjects, { rounds, counts }) {
       )
       const beside = none ? times(ratio(ratesOf(subject), ratesOf(none))) : '-'
       rows.push([subject.name, atOnce, spread(rate), ...latencies, beside])
-      points.push({ series: subject.name, x: `${atOnce} at once`, y: rate.median, ...rate })
+      points.push({
+        series: `${atOnce} at once`,
+        x: subject.name,
+        y: rate.median,
+        low: rate.low,
+        high: rate.high,
+      })
     }
   }
   for (const subject of subjects) await requireAll(subject)
@@ -89,7 +111,7 @@ async function measureHandling(subjects, options) {
 }
 
 /** @type {import('../lib/part.mjs').Run} */
-export async function run({ smoke, say, engines = Object.keys(ENGINES) }) {
+export async function run({ smoke, say, engines }) {
   const options = smoke ? SMOKE : FULL
   const subjects = await startAll(engines, say)
   try {
@@ -99,7 +121,8 @@ export async function run({ smoke, say, engines = Object.keys(ENGINES) }) {
     return {
       tables: [
         {
-          title: 'inbox: deliveries that are accepted a second, milliseconds of their answers; beside no inbox',
+          title:
+            'inbox: deliveries that are accepted a second, milliseconds of their answers; beside no inbox',
           columns: ['inbox', 'sent at once', 'accepted/s', 'p50 ms', 'p99 ms', 'beside none'],
           rows,
         },
@@ -111,11 +134,18 @@ export async function run({ smoke, say, engines = Object.keys(ENGINES) }) {
       ],
       figures: {},
       plots: [
-        { name: 'inbox', title: 'inbox: deliveries accepted a second', kind: 'bars', x: '', y: 'per second', points },
+        {
+          name: 'inbox',
+          title: 'inbox: deliveries accepted a second',
+          kind: 'bars',
+          x: '',
+          y: 'per second',
+          points,
+        },
       ],
       versions: versionsOf(['better-sqlite3', 'pg', 'pg-boss', 'ioredis', 'bullmq', 'undici']),
     }
   } finally {
-    for (const subject of subjects) await subject.close()
+    await closeAll(subjects)
   }
 }

@@ -1,3 +1,4 @@
+import { goalOf } from '../goals.mjs'
 import { versionsOf } from '../lib/versions.mjs'
 import { measureDeliveries } from '../mock/deliveries.mjs'
 import { measureEdits } from '../mock/edits.mjs'
@@ -20,10 +21,10 @@ export async function run({ smoke, say }) {
         kind: 'bars',
         x: '',
         y: 'times as many',
-        base: 1,
+        goals: [{ y: goalOf('mock/deliveries') }],
         points: results.map(({ name, ratio: { median, low, high } }) => ({
-          series: name,
-          x: '50 at once',
+          series: '50 at once',
+          x: name,
           y: median,
           low,
           high,

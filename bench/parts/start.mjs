@@ -21,7 +21,11 @@ const PEERS = [
   'svix',
   '@hookflo/tern',
 ]
-const NOTHING = { name: '(an empty file)', import: file('../start/nothing.mjs'), require: file('../start/nothing.cjs') }
+const NOTHING = {
+  name: '(an empty file)',
+  import: file('../start/nothing.mjs'),
+  require: file('../start/nothing.cjs'),
+}
 const MODULES = [
   NOTHING,
   ...Object.keys(entries).map((name) => ({
@@ -42,7 +46,9 @@ async function load({ how, path }) {
 /** @type {import('../lib/part.mjs').Run} */
 export async function run({ smoke }) {
   const subjects = MODULES.flatMap((module) =>
-    Object.keys(LOADERS).flatMap((how) => (module[how] ? [{ name: module.name, how, path: module[how] }] : [])),
+    Object.keys(LOADERS).flatMap((how) =>
+      module[how] ? [{ name: module.name, how, path: module[how] }] : [],
+    ),
   )
   const measured = await interleave(subjects, {
     rounds: smoke ? 1 : 5,
@@ -80,7 +86,7 @@ export async function run({ smoke }) {
         y: 'milliseconds of import',
         points: MODULES.map(({ name }) => {
           const { median, low, high } = figures[`start/import ${name}`]
-          return { series: 'import', x: name, y: median, low, high }
+          return { series: 'all', x: name, y: median, low, high }
         }),
       },
     ],

@@ -6,8 +6,7 @@ export const stripe = {
   name: 'stripe',
   prepare: (encoding) =>
     encoding === 'hex' && {
-      sign: (body) =>
-        Stripe.webhooks.generateTestHeaderString({ payload: body.toString(), secret: KEY }),
+      sign: (body) => Stripe.webhooks.generateTestHeaderString({ payload: body.toString(), secret: KEY }),
       verify: (body, header) => Stripe.webhooks.signature.verifyHeader(body, header, KEY),
     },
 }

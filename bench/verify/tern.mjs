@@ -21,7 +21,11 @@ export const tern = {
     return {
       sign: (body) => signature(body, encoding),
       verify(body, header) {
-        const request = new Request('http://127.0.0.1/', { method: 'POST', headers: { [HEADER]: header }, body })
+        const request = new Request('http://127.0.0.1/', {
+          method: 'POST',
+          headers: { [HEADER]: header },
+          body,
+        })
         return WebhookVerificationService.verify(request, config)
       },
       isRight: ({ isValid }) => isValid,

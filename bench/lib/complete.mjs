@@ -1,0 +1,24 @@
+import { GOALS } from '../goals.mjs'
+
+/**
+ * What is missing in the report of a part: the suite must not rot, however fast or slow it is.
+ *
+ * @param {string} part
+ * @param {import('./part.mjs').Report} report
+ * @returns {string[]} in words
+ */
+export function missingIn(part, { figures, tables, plots }) {
+  const isFigure = (figure) => [figure?.median, figure?.low, figure?.high].every(Number.isFinite)
+  const expected = GOALS.map(({ id }) => id).filter((id) => id.startsWith(`${part}/`))
+  const names = [...new Set([...expected, ...Object.keys(figures)])]
+  return [
+    ...names.filter((id) => !isFigure(figures[id])).map((id) => `no figure ${id}`),
+    ...(tables.length === 0 ? ['no table'] : []),
+    ...tables
+      .filter(({ columns, rows }) => rows.length === 0 || rows.some((row) => row.length !== columns.length))
+      .map(({ title }) => `no rows, or broken ones: ${title}`),
+    ...plots
+      .filter(({ points }) => points.length === 0 || !points.every(({ y }) => Number.isFinite(y)))
+      .map(({ name }) => `no points, or broken ones: ${name}`),
+  ]
+}

@@ -1,0 +1,38 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { toGoalsTable } from './goals-table.mjs'
+import { DOCS, RESULTS } from './paths.mjs'
+import { readFigures, readResult } from './results.mjs'
+import { toMarkdown } from './table.mjs'
+
+/** What stands between two markers is written here, and by nobody else. */
+const GENERATED = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
+
+/** docs/performance.md with the results in `bench/results/` in their places. @param {string} text */
+export const fillDocs = (text) =>
+  text.replace(GENERATED, (_, begin, name, end) => {
+    const written = name === 'goals' ? writeGoals() : writePart(name)
+    return `${begin}\n${written}\n\n${end}`
+  })
+
+export function writeDocs() {
+  writeFileSync(DOCS, fillDocs(readFileSync(DOCS, 'utf8')))
+}
+
+function writeGoals() {
+  const { columns, rows } = toGoalsTable(readFigures(RESULTS))
+  const cells = rows.map(([id, ...others]) => [`\`${id}\``, ...others])
+  return toMarkdown({ columns, rows: cells })
+}
+
+function writePart(name) {
+  const result = readResult(RESULTS, name)
+  if (!result) return 'Not measured yet.'
+  const { date, machine, versions, tables, plots } = result
+  const { cpu, cores, memory, system, node } = machine
+  const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
+  return [
+    `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}.`,
+    ...tables.map(toMarkdown),
+    ...plots.map(({ name, title }) => `![${title}](../bench/results/${name}.svg)`),
+  ].join('\n\n')
+}

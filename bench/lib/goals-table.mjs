@@ -1,0 +1,26 @@
+import { GOALS, isReached } from '../goals.mjs'
+import { digits } from './format.mjs'
+
+/** @typedef {import('./rounds.mjs').Summary} Summary */
+
+/**
+ * Every goal, and what was measured of it.
+ *
+ * @param {Readonly<Record<string, Summary>>} figures
+ * @returns {import('./part.mjs').Table}
+ */
+export function toGoalsTable(figures) {
+  return {
+    title: 'The goals',
+    columns: ['figure', 'what', 'goal', 'measured', 'and so'],
+    rows: GOALS.map(({ id, text, unit, goal }) => {
+      const figure = figures[id]
+      const write = (value) => `${digits(value)}${unit}`
+      const wanted = 'atMost' in goal ? `≤ ${goal.atMost}${unit}` : `≥ ${goal.atLeast}${unit}`
+      if (!figure) return [id, text, wanted, '-', 'not measured']
+      const { median, low, high } = figure
+      const measured = `${write(median)} (${digits(low)}-${digits(high)})`
+      return [id, text, wanted, measured, isReached(goal, median) ? 'reached' : 'not reached']
+    }),
+  }
+}

@@ -1,0 +1,10 @@
+import { arch, cpus, release, totalmem, type } from 'node:os'
+
+/** What was measured on: whatever a figure depends on, and nothing that names the machine. */
+export const machine = () => ({
+  cpu: cpus()[0]?.model.trim() ?? 'unknown',
+  cores: cpus().length,
+  memory: `${(totalmem() / 1024 ** 3).toFixed(1)} GiB`,
+  system: `${type()} ${release()} ${arch()}`,
+  node: process.version,
+})

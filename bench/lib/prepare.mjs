@@ -1,0 +1,23 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const bench = join(root, 'bench')
+
+/** Builds the package, as its users get it, and installs the packages of the benchmarks, unless they are there. */
+export function prepare() {
+  const build = [join(root, 'node_modules/tsup/dist/cli-default.js'), '--no-dts', '--silent']
+  execFileSync(process.execPath, build, { cwd: root, stdio: 'inherit' })
+  if (isInstalled()) return
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: bench, stdio: 'inherit' })
+}
+
+/** Whether what is installed is as new as the lock file. */
+function isInstalled() {
+  const installed = join(bench, 'node_modules/.package-lock.json')
+  return (
+    existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(bench, 'package-lock.json')).mtimeMs
+  )
+}

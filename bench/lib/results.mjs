@@ -1,0 +1,54 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { machine } from './machine.mjs'
+import { versionsOf } from './versions.mjs'
+
+/**
+ * What is kept of a part that was measured: its report, with the plots as files beside it.
+ *
+ * @typedef {object} Result
+ * @property {string} part
+ * @property {string} date
+ * @property {ReturnType<typeof machine>} machine
+ * @property {Record<string, string>} versions
+ * @property {Record<string, import('./rounds.mjs').Summary>} figures
+ * @property {readonly import('./part.mjs').Table[]} tables
+ * @property {readonly { name: string, title: string }[]} plots
+ */
+
+/**
+ * @param {string} folder
+ * @param {string} part
+ * @param {import('./part.mjs').Report} report
+ */
+export async function writeResult(folder, part, { figures, tables, plots, versions }) {
+  // Loaded here, because Vega takes its time.
+  const { toSvg } = await import('./plot.mjs')
+  mkdirSync(folder, { recursive: true })
+  const old = readResult(folder, part)
+  for (const { name } of old?.plots ?? []) rmSync(join(folder, `${name}.svg`), { force: true })
+  for (const plot of plots) writeFileSync(join(folder, `${plot.name}.svg`), await toSvg(plot))
+  /** @type {Result} */
+  const result = {
+    part,
+    date: new Date().toISOString().slice(0, 10),
+    machine: machine(),
+    versions: { ...versionsOf(['geohook']), ...versions },
+    figures,
+    tables,
+    plots: plots.map(({ name, title }) => ({ name, title })),
+  }
+  writeFileSync(join(folder, `${part}.json`), `${JSON.stringify(result, null, 2)}\n`)
+}
+
+/** @returns {Result | undefined} */
+export function readResult(folder, part) {
+  const file = join(folder, `${part}.json`)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+}
+
+/** Of all parts that were measured. @returns {Record<string, import('./rounds.mjs').Summary>} */
+export function readFigures(folder) {
+  const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : []
+  return Object.assign({}, ...files.map((file) => readResult(folder, file.slice(0, -'.json'.length)).figures))
+}

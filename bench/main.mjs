@@ -1,0 +1,85 @@
+// Measures geohook beside what one would use instead: `npm run bench -- --help`.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { missingIn } from './lib/complete.mjs'
+import { writeDocs } from './lib/docs.mjs'
+import { toGoalsTable } from './lib/goals-table.mjs'
+import { machine } from './lib/machine.mjs'
+import { RESULTS } from './lib/paths.mjs'
+import { prepare } from './lib/prepare.mjs'
+import { writeResult } from './lib/results.mjs'
+import { toText } from './lib/table.mjs'
+import { PARTS } from './parts.mjs'
+
+const HELP = `npm run bench -- [options]
+
+Measures geohook beside its peers and beside code written by hand. Takes some minutes; nothing else should run meanwhile.
+
+  --only <parts>      some of ${PARTS.join(',')}
+  --engines <names>   for the part inbox: some of none,memory,sqlite,postgres,redis
+  --smoke             a minute, to see that all of it runs; what it measures means nothing
+  --results <folder>  where results are written; default bench/results, with --smoke nowhere
+  --docs              measures nothing: writes the results in bench/results into docs/performance.md
+  --help`
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: PARTS.join() },
+    engines: { type: 'string' },
+    smoke: { type: 'boolean', default: false },
+    results: { type: 'string' },
+    docs: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+if (values.help) console.log(HELP)
+else if (values.docs) writeDocs()
+else await measure()
+
+async function measure() {
+  const names = values.only.split(',')
+  const unknown = names.filter((name) => !PARTS.includes(name))
+  if (unknown.length > 0) throw new Error(`there is no part ${unknown}: take some of ${PARTS.join()}`)
+  prepare()
+  console.log(
+    Object.entries(machine())
+      .map(([name, value]) => `${name}: ${value}`)
+      .join(', '),
+  )
+
+  // A smoke run writes, too, to see that it can.
+  const passing = values.smoke && !values.results ? mkdtempSync(join(tmpdir(), 'geohook-bench-')) : undefined
+  const folder = values.results ?? passing ?? RESULTS
+  const figures = {}
+  for (const name of names) Object.assign(figures, await runPart(name, folder))
+  if (passing) rmSync(passing, { recursive: true })
+  console.log(toText(toGoalsTable(figures)))
+}
+
+/** One part from its beginning to its files. What goes wrong in one does not keep the others from running. */
+async function runPart(name, folder) {
+  const started = performance.now()
+  console.log(`\n== ${name}`)
+  try {
+    const { run } = await import(`./parts/${name}.mjs`)
+    const report = await run({
+      smoke: values.smoke,
+      say: (line) => console.log(`   ${line}`),
+      ...(values.engines && { engines: values.engines.split(',') }),
+    })
+    for (const table of report.tables) console.log(toText(table))
+    await writeResult(folder, name, report)
+    const missing = missingIn(name, report)
+    if (missing.length > 0) throw new Error(missing.join('; '))
+    return report.figures
+  } catch (error) {
+    console.error(`${name} failed:`, error)
+    process.exitCode = 1
+    return {}
+  } finally {
+    console.log(`\n   ${name} took ${((performance.now() - started) / 1000).toFixed(0)} s`)
+  }
+}

@@ -1,0 +1,2 @@
+/** The parts of the suite, in the order in which they run and stand in docs/performance.md. */
+export const PARTS = ['verify', 'http', 'memory', 'start', 'growth', 'inbox', 'mock']
