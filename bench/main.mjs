@@ -57,6 +57,7 @@ async function measure() {
   for (const name of names) Object.assign(figures, await runPart(name, folder))
   if (passing) rmSync(passing, { recursive: true })
   console.log(toText(toGoalsTable(figures)))
+  if (values.smoke) console.log('\nThis was to see that all of it runs. The figures mean nothing.')
 }
 
 /** One part from its beginning to its files. What goes wrong in one does not keep the others from running. */
