@@ -14,11 +14,11 @@
  * @property {string} name of the file in `bench/results/`, without `.svg`
  * @property {string} title
  * @property {'bars' | 'lines'} kind bars: one for each x, below one another, in a panel for each series
- * @property {string} x title of the axis
+ * @property {string} x title of the axis; of bars none is drawn, their names say it
  * @property {string} y title of the axis
  * @property {boolean} [logX]
  * @property {boolean} [logY]
- * @property {number} [base] where bars begin, 0 unless it is given; on a log axis it must be given
+ * @property {number} [base] what bars are read beside, 1 for ratios: a line, and on a log axis where bars begin
  * @property {readonly { series?: string, y: number }[]} [goals] a line at y, for one series or for all
  * @property {readonly { series: string, x: string | number, y: number, low?: number, high?: number }[]} points
  *

@@ -23,6 +23,7 @@ const LOOK = {
     domainColor: FAINT,
     tickColor: FAINT,
     labelLimit: 400,
+    labelFlush: false,
   },
   legend: { symbolOpacity: 1, labelFontSize: 12, labelColor: TEXT, title: null },
   concat: { spacing: 14 },
@@ -62,51 +63,47 @@ function quantity(title, values, isLog) {
 }
 
 /** A panel for each series, all by the same measure. Bars of geohook stand out, where there are others. */
-function bars({ x, y, logY, base = 0, goals = [], points }) {
+function bars({ y, logY, base = 0, goals = [], points }) {
   const names = distinct(points.map((point) => point.x))
   const own = names.filter((name) => /geohook/.test(name))
-  const reach = [
-    ...points.flatMap(({ low, high }) => [low, high]),
-    ...goals.map((goal) => goal.y),
-    base || [],
-  ].flat()
-  const title = goals.length > 0 ? `${y}; dashed: the goal` : y
-  const value = quantity(title, reach, logY)
-  if (!logY) value.scale = { domain: [0, Math.max(...reach)] }
+  const reach = [...points.flatMap(({ low, high }) => [low, high]), ...goals.map((goal) => goal.y)]
+  const value = quantity(goals.length > 0 ? `${y}; dashed: the goal` : y, [...reach, base || reach[0]], logY)
+  if (!logY) value.scale = { domain: [0, Math.max(...reach, base)] }
+  const unnamed = { ...value, axis: { ...value.axis, labels: false, ticks: false, title: null } }
   const series = distinct(points.map((point) => point.series))
-  const panels = series.map((one, index) => {
-    const isLast = index === series.length - 1
-    const along = isLast
-      ? value
-      : { ...value, axis: { ...value.axis, labels: false, ticks: false, title: null } }
+  const panels = series.map((one) => {
+    const along = one === series.at(-1) ? value : unnamed
+    const bar = {
+      mark: { type: 'bar', height: { band: 0.7 } },
+      encoding: {
+        x: { field: 'y', stack: null, ...along },
+        x2: { datum: logY ? base : 0 },
+        color: {
+          condition: { test: { field: 'x', oneOf: own.length > 0 ? own : names }, value: OWN },
+          value: OTHER,
+        },
+      },
+    }
+    const quartiles = {
+      mark: { type: 'rule', strokeWidth: 1.5, color: TEXT },
+      encoding: { x: { field: 'low', ...along }, x2: { field: 'high' } },
+    }
+    const line = (at, look) => ({
+      mark: { type: 'rule', strokeWidth: 1.5, ...look },
+      encoding: { x: { datum: at, ...along }, y: null },
+    })
+    const reached = goals.filter((goal) => (goal.series ?? one) === one)
     return {
       width: WIDTH,
       height: { step: 20 },
       ...(series.length > 1 && { title: one }),
       data: { values: points.filter((point) => point.series === one) },
-      encoding: { y: { field: 'x', type: 'nominal', sort: null, title: x || null } },
+      encoding: { y: { field: 'x', type: 'nominal', sort: null, title: null } },
       layer: [
-        {
-          mark: { type: 'bar', height: { band: 0.7 } },
-          encoding: {
-            x: { field: 'y', stack: null, ...along },
-            x2: { datum: base },
-            color: {
-              condition: { test: { field: 'x', oneOf: own.length > 0 ? own : names }, value: OWN },
-              value: OTHER,
-            },
-          },
-        },
-        {
-          mark: { type: 'rule', strokeWidth: 1.5, color: TEXT },
-          encoding: { x: { field: 'low', ...along }, x2: { field: 'high' } },
-        },
-        ...goals
-          .filter((goal) => (goal.series ?? one) === one)
-          .map((goal) => ({
-            mark: { type: 'rule', color: GOAL, strokeDash: [4, 3], strokeWidth: 1.5 },
-            encoding: { x: { datum: goal.y, ...along }, y: null },
-          })),
+        bar,
+        quartiles,
+        ...(base === 0 ? [] : [line(base, { color: FAINT })]),
+        ...reached.map((goal) => line(goal.y, { color: GOAL, strokeDash: [4, 3] })),
       ],
     }
   })

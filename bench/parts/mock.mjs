@@ -21,6 +21,7 @@ export async function run({ smoke, say }) {
         kind: 'bars',
         x: '',
         y: 'times as many',
+        base: 1,
         goals: [{ y: goalOf('mock/deliveries') }],
         points: results.map(({ name, ratio: { median, low, high } }) => ({
           series: '50 at once',
