@@ -7,8 +7,9 @@ let send
 
 process.on('message', async (question) => {
   if (question.request) send = await SENDERS[name](url, question.request, AT_ONCE)
-  const started = performance.now()
+  const [started, used] = [performance.now(), process.cpuUsage()]
   if (question.count) await send(question.count)
-  process.send(performance.now() - started)
+  const { user, system } = process.cpuUsage(used)
+  process.send({ milliseconds: performance.now() - started, microsecondsUsed: user + system })
 })
 process.send('ready')
