@@ -1,0 +1,19 @@
+// One server under test: `server.mjs <file in servers/> <its function>`. Says its port, and answers each message with
+// what it has used of its core, and how many events its handler has seen.
+import { KEY } from '../lib/payloads.mjs'
+
+const [file, name] = process.argv.slice(2)
+const { [name]: create } = await import(`./servers/${file}.mjs`)
+let handled = 0
+const server = await create({
+  key: KEY,
+  handle() {
+    handled++
+  },
+})
+process.on('message', () => {
+  const { user, system } = process.cpuUsage()
+  process.send({ cpu: user + system, handled })
+})
+process.on('disconnect', () => process.exit())
+server.listen(0, '127.0.0.1', () => process.send(server.address().port))

@@ -1,0 +1,41 @@
+import { createServer } from 'node:http'
+import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
+import { createReceiver } from '../../../dist/index.js'
+import { webhook } from '../../../dist/node.js'
+import { isSigned } from './signed.mjs'
+
+const HANDLED = JSON.stringify({ status: 'handled' })
+const HEADERS = { 'content-type': 'application/json', 'content-length': HANDLED.length }
+
+/** The least that does the same: everything else is measured beside it. */
+export function bare({ key, handle }) {
+  return createServer((req, res) => {
+    const chunks = []
+    req.on('data', (chunk) => chunks.push(chunk))
+    req.on('end', () => {
+      const body = Buffer.concat(chunks)
+      if (!isSigned(body, req.headers['x-service'], key)) return res.writeHead(401).end()
+      for (const event of JSON.parse(body).events) handle(event)
+      res.writeHead(200, HEADERS).end(HANDLED)
+    })
+  })
+}
+
+export function geohook({ key, handle }) {
+  return createServer(webhook(createReceiver({ signatureKey: key }).on('*', handle)))
+}
+
+export function octokit({ key, handle }) {
+  return createServer(createNodeMiddleware(octokitWebhooks({ key, handle }), { path: '/hook', log: QUIET }))
+}
+
+/** It would log what the check sends. */
+export const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
+
+export function octokitWebhooks({ key, handle }) {
+  const webhooks = new Webhooks({ secret: key, log: QUIET })
+  webhooks.onAny(({ payload }) => {
+    for (const event of payload.events) handle(event)
+  })
+  return webhooks
+}

@@ -1,0 +1,88 @@
+import { measureHttp } from '../http/measure.mjs'
+import { packages, subjects } from '../http/subjects.mjs'
+import { rateBeside, summary } from '../http/summaries.mjs'
+import { versionsOf } from '../http/versions.mjs'
+import { sizeName } from '../lib/payloads.mjs'
+
+const SMALL = 1024
+const LARGE = 256 * 1024
+
+/** @type {import('../http/measure.mjs').Plan} */
+const FULL = {
+  connections: 32,
+  passes: 3,
+  milliseconds: 300,
+  warmup: 800,
+  rounds: { [SMALL]: { all: 2, goals: 6 }, [LARGE]: { all: 2, goals: 2 } },
+}
+/** @type {import('../http/measure.mjs').Plan} */
+const SMOKE = {
+  connections: 4,
+  passes: 1,
+  milliseconds: 30,
+  warmup: 10,
+  rounds: { [SMALL]: { all: 1, goals: 1 }, [LARGE]: { all: 1, goals: 0 } },
+}
+
+/** @type {import('../lib/part.mjs').Run} */
+export async function run({ smoke, say }) {
+  const rounds = await measureHttp(subjects, smoke ? SMOKE : FULL, say)
+  const small = rounds.get(SMALL)
+  return {
+    tables: [...[...rounds].map(([size, measured]) => sizeTable(size, measured)), expressTable(small)],
+    figures: {
+      'http/node': rateBeside(small, 'node', 'bare'),
+      'http/fastify': rateBeside(small, 'fastify', 'bare'),
+      'http/hono': rateBeside(small, 'fetch', 'bare'),
+      'http/express': rateBeside(small, 'express', 'expressJson'),
+      'http/ahead': rateBeside(small, 'ahead', 'express'),
+    },
+    plots: [plot(rounds)],
+    versions: versionsOf(packages),
+  }
+}
+
+const spread = ({ median, low, high }) => `${median.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`
+
+function sizeTable(size, rounds) {
+  return {
+    title: `POSTs of ${sizeName(size)} over keep-alive, server on one core`,
+    columns: ['server', 'requests/s', 'beside bare node:http', 'µs of the core for each'],
+    rows: Object.entries(subjects).map(([key, { name }]) => [
+      name,
+      summary(rounds, key, 'rate').median.toFixed(0),
+      spread(rateBeside(rounds, key, 'bare')),
+      summary(rounds, key, 'cpu').median.toFixed(1),
+    ]),
+  }
+}
+
+function expressTable(rounds) {
+  const inExpress = Object.entries(subjects).filter(([, { file }]) => file === 'express')
+  return {
+    title: `Express 5, POSTs of ${sizeName(SMALL)}, requests/s`,
+    columns: ['server', 'beside express.json({ verify })', 'beside geohook/express'],
+    rows: inExpress.map(([key, { name }]) => [
+      name,
+      spread(rateBeside(rounds, key, 'expressJson')),
+      spread(rateBeside(rounds, key, 'express')),
+    ]),
+  }
+}
+
+function plot(rounds) {
+  const points = [...rounds].flatMap(([size, measured]) =>
+    Object.entries(subjects).map(([key, { name }]) => {
+      const { median, low, high } = rateBeside(measured, key, 'bare')
+      return { series: sizeName(size), x: name, y: median, low, high }
+    }),
+  )
+  return {
+    name: 'http',
+    title: 'Signed POSTs a second, beside bare node:http with createHmac and JSON.parse',
+    kind: 'bars',
+    x: 'server',
+    y: 'requests/s, bare node:http = 1',
+    points,
+  }
+}
