@@ -1,8 +1,9 @@
 import { measureHttp } from '../http/measure.mjs'
 import { packages, subjects } from '../http/subjects.mjs'
 import { rateBeside, summary } from '../http/summaries.mjs'
-import { versionsOf } from '../http/versions.mjs'
+import { number, times } from '../lib/format.mjs'
 import { sizeName } from '../lib/payloads.mjs'
+import { versionsOf } from '../lib/versions.mjs'
 
 const SMALL = 1024
 const LARGE = 256 * 1024
@@ -42,17 +43,15 @@ export async function run({ smoke, say }) {
   }
 }
 
-const spread = ({ median, low, high }) => `${median.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`
-
 function sizeTable(size, rounds) {
   return {
     title: `POSTs of ${sizeName(size)} over keep-alive, server on one core`,
     columns: ['server', 'requests/s', 'beside bare node:http', 'µs of the core for each'],
     rows: Object.entries(subjects).map(([key, { name }]) => [
       name,
-      summary(rounds, key, 'rate').median.toFixed(0),
-      spread(rateBeside(rounds, key, 'bare')),
-      summary(rounds, key, 'cpu').median.toFixed(1),
+      number(summary(rounds, key, 'rate').median),
+      times(rateBeside(rounds, key, 'bare')),
+      number(summary(rounds, key, 'cpu').median, 1),
     ]),
   }
 }
@@ -64,8 +63,8 @@ function expressTable(rounds) {
     columns: ['server', 'beside express.json({ verify })', 'beside geohook/express'],
     rows: inExpress.map(([key, { name }]) => [
       name,
-      spread(rateBeside(rounds, key, 'expressJson')),
-      spread(rateBeside(rounds, key, 'express')),
+      times(rateBeside(rounds, key, 'expressJson')),
+      times(rateBeside(rounds, key, 'express')),
     ]),
   }
 }

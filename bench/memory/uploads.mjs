@@ -1,0 +1,43 @@
+import { interleave } from '../lib/rounds.mjs'
+import { arrived, startClient, startServer } from './processes.mjs'
+
+const WARMUP = { size: 1024, count: 200 }
+
+/**
+ * The most memory that uploads take which are all there at once: each lacks but its last byte until all of the others are
+ * as far. Over what the idle process had, in bodies for each upload. Each figure is of a new process, which has taken
+ * small deliveries before, and what parsing takes is within it: handlers get the payload.
+ *
+ * @param {readonly string[]} listeners
+ * @param {{ count: number, size: number, limit?: number, rounds: number }} plan
+ * @returns {Promise<Map<string, number[]>>}
+ */
+export async function measureUploads(listeners, { count, size, limit, rounds }) {
+  const client = await startClient()
+  async function measure(name) {
+    const server = await startServer(name, { limit })
+    try {
+      const port = server.ready
+      requireAll(await client.ask({ task: 'upload', port, ...WARMUP }), WARMUP.count)
+      const idle = await server.ask('watchResident')
+      await client.ask({ task: 'begin', port, size, count })
+      await arrived(server, count * (size - 1))
+      requireAll(await client.ask({ task: 'finish' }), count)
+      const handled = await server.ask('handled')
+      if (handled !== count) throw new Error(`${name} has handled ${handled} of ${count}`)
+      return ((await server.ask('peak')) - idle) / count / size
+    } finally {
+      await server.close()
+    }
+  }
+  try {
+    return await interleave(listeners, { rounds, warmup: 0, measure })
+  } finally {
+    await client.close()
+  }
+}
+
+function requireAll(statuses, count) {
+  const good = statuses.filter((status) => status === 200).length
+  if (good !== count) throw new Error(`${good} of ${count} uploads are answered 200`)
+}
