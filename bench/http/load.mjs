@@ -1,8 +1,9 @@
 // The load generator. On the raw socket, with one request that is made before: what parses answers and keeps statistics
 // of each, as autocannon does, costs as much of a core as the servers here, and then measures itself.
 //
-// Asked with { port, size, milliseconds, connections }, it keeps one request in flight on each connection for so long,
-// and says how many were answered, in how many seconds. An answer other than 200 ends the process with an error.
+// Asked with { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection for so
+// long, or until so many are answered (but five times as long at most), and says how many were, in how many seconds. An
+// answer other than 200 ends the process with an error.
 import { connect } from 'node:net'
 import { jsonBody } from '../lib/payloads.mjs'
 import { readAnswer } from './answer.mjs'
@@ -19,16 +20,21 @@ function request(size) {
   return requests.get(size)
 }
 
-async function run({ port, size, milliseconds, connections }) {
+async function run({ port, size, connections, milliseconds, atLeast = 0 }) {
   const bytes = request(size)
   const opened = Array.from({ length: connections }, () => open(port))
   const sockets = await Promise.all(opened)
   const started = performance.now()
-  const until = started + milliseconds
-  const answers = await Promise.all(sockets.map((connection) => keepBusy(connection, bytes, until)))
+  let answers = 0
+  const goesOn = () => {
+    answers++
+    const elapsed = performance.now() - started
+    return elapsed < milliseconds || (answers < atLeast && elapsed < 5 * milliseconds)
+  }
+  await Promise.all(sockets.map((connection) => keepBusy(connection, bytes, goesOn)))
   const seconds = (performance.now() - started) / 1000
   for (const { socket } of sockets) socket.destroy()
-  return { answers: answers.reduce((sum, count) => sum + count, 0), seconds }
+  return { answers, seconds }
 }
 
 /** A connection that reads into one piece of memory, and hands on what it has read as a text. */
@@ -51,20 +57,19 @@ function open(port) {
   })
 }
 
-/** @returns {Promise<number>} how many requests it had answered */
-function keepBusy(connection, bytes, until) {
+/** @param {() => boolean} goesOn is called with each answer */
+function keepBusy(connection, bytes, goesOn) {
   const { socket } = connection
   return new Promise((resolve, reject) => {
-    let [text, answers] = ['', 0]
+    let text = ''
     connection.read = (piece) => {
       text += piece
       const status = readAnswer(text)
       if (status === undefined) return
       if (status !== 200) return reject(new Error(text))
       text = ''
-      answers++
-      if (performance.now() < until) socket.write(bytes)
-      else resolve(answers)
+      if (goesOn()) socket.write(bytes)
+      else resolve()
     }
     socket.once('close', () => reject(new Error('the server has closed a connection')))
     socket.write(bytes)

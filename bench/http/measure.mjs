@@ -11,9 +11,8 @@ import { check } from './check.mjs'
  * @property {number} connections each with one request in flight
  * @property {number} passes with new processes: each has its own luck with what it compiles, and where its memory lies
  * @property {number} milliseconds of one measurement
- * @property {number} warmup milliseconds of the first one, which does not count
- * @property {Record<number, { all: number, goals: number }>} rounds by size of the body, in each pass: of all subjects,
- *   and then of those that goals depend on alone
+ * @property {Record<number, { warmup: number, all: number, goals: number }>} rounds by size of the body, in each pass:
+ *   how many requests come first, which do not count; rounds of all subjects, and then of those that goals depend on alone
  */
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
@@ -60,7 +59,8 @@ async function withProcesses(subjects, work) {
 }
 
 async function measureSize(subjects, { size, servers, load, plan }) {
-  const { connections, milliseconds, warmup } = plan
+  const { connections, milliseconds } = plan
+  const { warmup, all, goals } = plan.rounds[size]
   const measure = async (key, round) => {
     const server = servers.get(key)
     const before = await server.ask('state')
@@ -77,9 +77,8 @@ async function measureSize(subjects, { size, servers, load, plan }) {
     return { rate: answers / seconds, cpu: (after.cpu - before.cpu) / answers }
   }
   const keys = Object.keys(subjects)
-  const { all, goals } = plan.rounds[size]
   return [
-    ...toRounds(await interleave(keys, { rounds: all, measure }), all),
+    ...toRounds(await interleave(keys, { rounds: all, warmup: Math.sign(warmup), measure }), all),
     ...toRounds(
       await interleave(
         keys.filter((key) => subjects[key].goal),

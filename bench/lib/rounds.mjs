@@ -4,10 +4,10 @@
  * Measures every subject once in each round. Each round begins with another subject, so that none of them always comes
  * behind the same one; what else the machine does meanwhile slows all of a round.
  *
- * @template Subject
+ * @template Subject, Figure a number, or several together
  * @param {readonly Subject[]} subjects
- * @param {{ rounds: number, warmup?: number, measure(subject: Subject, round: number): number | Promise<number> }} options
- * @returns {Promise<Map<Subject, number[]>>} by subject, one figure for each round
+ * @param {{ rounds: number, warmup?: number, measure(subject: Subject, round: number): Figure | Promise<Figure> }} options
+ * @returns {Promise<Map<Subject, Figure[]>>} by subject, one figure for each round
  */
 export async function interleave(subjects, { rounds, warmup = 1, measure }) {
   const figures = new Map(subjects.map((subject) => [subject, []]))

@@ -13,16 +13,14 @@ const FULL = {
   connections: 32,
   passes: 3,
   milliseconds: 300,
-  warmup: 800,
-  rounds: { [SMALL]: { all: 2, goals: 6 }, [LARGE]: { all: 2, goals: 2 } },
+  rounds: { [SMALL]: { warmup: 6000, all: 2, goals: 6 }, [LARGE]: { warmup: 200, all: 2, goals: 2 } },
 }
 /** @type {import('../http/measure.mjs').Plan} */
 const SMOKE = {
   connections: 4,
   passes: 1,
   milliseconds: 30,
-  warmup: 10,
-  rounds: { [SMALL]: { all: 1, goals: 1 }, [LARGE]: { all: 1, goals: 0 } },
+  rounds: { [SMALL]: { warmup: 0, all: 1, goals: 1 }, [LARGE]: { warmup: 0, all: 1, goals: 0 } },
 }
 
 /** @type {import('../lib/part.mjs').Run} */
@@ -82,6 +80,7 @@ function plot(rounds) {
     kind: 'bars',
     x: 'server',
     y: 'requests/s, bare node:http = 1',
+    base: 1,
     points,
   }
 }

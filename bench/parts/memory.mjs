@@ -81,7 +81,8 @@ const uploadsName = ({ count, size }) => `${count} × ${sizeName(size)}`
 
 function uploadTable(uploads, plan) {
   return {
-    title: `Uploads at once, ${uploadsName(plan)} of JSON: peak memory over idle for each, in bodies`,
+    // What parsing takes depends on what is in it.
+    title: `Uploads at once, ${uploadsName(plan)} of JSON with one long text, parsed too: peak memory over idle for each, in bodies`,
     columns: ['receiver', 'bodies'],
     rows: [...uploads].map(([name, figures]) => [names[name], spread(summarize(figures))]),
   }
