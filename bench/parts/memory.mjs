@@ -1,3 +1,4 @@
+import { goalOf } from '../goals.mjs'
 import { number, spread } from '../lib/format.mjs'
 import { sizeName } from '../lib/payloads.mjs'
 import { summarize } from '../lib/rounds.mjs'
@@ -112,11 +113,13 @@ function percentiles(times) {
   return `${at(0.5)}, ${at(0.99)}`
 }
 
+const TO_VERDICT = 'last byte to verdict'
+
 function verdictPlot(verdicts, { size }) {
   const points = [...verdicts].flatMap(([name, verdict]) => {
     const bar = (series, { median, low, high }) => ({ series, x: names[name], y: median, low, high })
     return [
-      bar('last byte to verdict', summarizeVerdict(verdict)),
+      bar(TO_VERDICT, summarizeVerdict(verdict)),
       bar('longest turn of the event loop', summarize(verdict.turn)),
     ]
   })
@@ -126,6 +129,7 @@ function verdictPlot(verdicts, { size }) {
     kind: 'bars',
     x: 'receiver',
     y: 'milliseconds',
+    goals: [{ series: TO_VERDICT, y: goalOf('memory/verdict') }],
     points,
   }
 }
@@ -143,6 +147,7 @@ function uploadPlot(...measured) {
     kind: 'bars',
     x: 'receiver',
     y: 'bodies for each upload',
+    goals: [{ series: uploadsName(measured[0][1]), y: goalOf('memory/uploads') }],
     points,
   }
 }
