@@ -10,6 +10,7 @@ import { check } from './check.mjs'
  * @typedef {object} Plan
  * @property {number} connections each with one request in flight
  * @property {number} passes with new processes: each has its own luck with what it compiles, and where its memory lies
+ * @property {number} seconds for all of it: a pass that would not end within them is left out
  * @property {number} milliseconds of one measurement
  * @property {Record<number, { warmup: number, all: number, goals: number }>} rounds by size of the body, in each pass:
  *   how many requests come first, which do not count; rounds of all subjects, and then of those that goals depend on alone
@@ -26,6 +27,7 @@ const path = (name) => fileURLToPath(new URL(name, import.meta.url))
 export async function measureHttp(subjects, plan, say) {
   const sizes = Object.keys(plan.rounds).map(Number)
   const rounds = new Map(sizes.map((size) => [size, []]))
+  const started = performance.now()
   for (let pass = 1; pass <= plan.passes; pass++) {
     say(`pass ${pass} of ${plan.passes}: ${Object.keys(subjects).length} servers`)
     await withProcesses(subjects, async (servers, load) => {
@@ -34,6 +36,8 @@ export async function measureHttp(subjects, plan, say) {
         rounds.get(size).push(...(await measureSize(subjects, { size, servers, load, plan })))
       }
     })
+    const each = (performance.now() - started) / 1000 / pass
+    if (each * (pass + 1) > plan.seconds) break // on a slow machine, or a busy one
   }
   return rounds
 }

@@ -12,6 +12,7 @@ const LARGE = 256 * 1024
 const FULL = {
   connections: 32,
   passes: 3,
+  seconds: 300,
   milliseconds: 300,
   rounds: { [SMALL]: { warmup: 6000, all: 2, goals: 6 }, [LARGE]: { warmup: 200, all: 2, goals: 2 } },
 }
@@ -19,6 +20,7 @@ const FULL = {
 const SMOKE = {
   connections: 4,
   passes: 1,
+  seconds: 300,
   milliseconds: 30,
   rounds: { [SMALL]: { warmup: 0, all: 1, goals: 1 }, [LARGE]: { warmup: 0, all: 1, goals: 0 } },
 }
