@@ -28,7 +28,7 @@ export default defineConfig([
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
     },
-    external: ['#hmac', /^node:/],
+    external: ['#hmac', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
     // Shared chunks, so that a WebhookError is the same class in every entry of a format.
     splitting: true,
@@ -37,6 +37,14 @@ export default defineConfig([
     // "node:stream" stays so: a plain "stream" is a package of that name to bundlers, and nothing to some runtimes.
     removeNodeProtocol: false,
     dts: withTypes ? { entry } : false,
+  },
+  {
+    // By itself, with copies of what it needs: see src/signature/explain.ts.
+    entry: { diagnose: 'src/signature/explain/diagnose.ts' },
+    format: ['esm', 'cjs'],
+    splitting: false,
+    target: 'node20',
+    platform: 'neutral',
   },
   {
     entry: { cli: 'src/cli/main.ts' },

@@ -24,10 +24,10 @@ export type ErrorCode =
 
 /** What every code means: the HTTP status of its answer, and what to do about it, which only the receiver's side reads. */
 const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
-  signature_missing: [401, 'Has the webhook a signatureKey? Is signatureHeader right?'],
-  signature_malformed: [401, 'explain() shows what it is.'],
-  signature_mismatch: [401, 'No key made it. explain() finds the cause.'],
-  key_unknown: [401, 'What did signatureKey return?'],
+  signature_missing: [401, 'Check signatureKey and signatureHeader.'],
+  signature_malformed: [401, 'explain() finds the cause.'],
+  signature_mismatch: [401, 'explain() finds the cause.'],
+  key_unknown: [401, 'Check signatureKey.'],
   key_unavailable: [503],
   delivery_stale: [400, 'Check maxAge and both clocks.'],
   delivery_in_progress: [409],

@@ -57,12 +57,9 @@ export type Covered<T extends string> = T extends typeof WILDCARD
 /** What the composite `FeaturesEdited` covers. */
 const EDITS: readonly string[] = ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted'] satisfies Edit[]
 
-/** Whether the composite covers it. */
-export const isEdit = (changeType: string): boolean => EDITS.includes(changeType)
-
 /** The names under which an event of this change type is subscribed to: its own, the composite over it, the wildcard. */
 export function subscriptionsOf(changeType: string): string[] {
   const names = [changeType, WILDCARD]
-  if (isEdit(changeType)) names.push('FeaturesEdited')
+  if (EDITS.includes(changeType)) names.push('FeaturesEdited')
   return names
 }

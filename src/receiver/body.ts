@@ -12,9 +12,7 @@ import type { ReceiverRequest, RequestHead } from './request.ts'
  */
 export function requireReadable({ headers }: RequestHead, { limit }: Config): void {
   const encoding = readHeader(headers, 'content-encoding') ?? ''
-  if (!/^(identity)?$/i.test(encoding.trim())) {
-    throw new WebhookError('content_encoding_unsupported')
-  }
+  if (!/^\s*(identity)?\s*$/i.test(encoding)) throw new WebhookError('content_encoding_unsupported')
   if (Number(readHeader(headers, 'content-length')) > limit) throw new WebhookError('body_too_large')
 }
 

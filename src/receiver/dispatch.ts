@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { type ChangeType, type Covered, isEdit, subscriptionsOf, WILDCARD } from '../payload/change-types.ts'
+import { type ChangeType, type Covered, subscriptionsOf } from '../payload/change-types.ts'
 import type { WebhookEvent } from '../payload/event.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -57,13 +57,12 @@ export function createDispatcher(): Dispatcher {
   const found = new Map<string, readonly Handler[]>()
 
   function handlersOf(changeType: string): readonly Handler[] {
-    // However many names senders make up, there is one answer for all that nobody has named.
-    const name = places.has(changeType) || isEdit(changeType) ? changeType : WILDCARD
-    let all = found.get(name)
+    let all = found.get(changeType)
     if (!all) {
-      const unique = new Set(subscriptionsOf(name).flatMap(placesOf))
+      const unique = new Set(subscriptionsOf(changeType).flatMap(placesOf))
       all = [...unique].sort((a, b) => a - b).map((place) => handlers[place] as Handler)
-      found.set(name, all)
+      // However many names senders make up, no more than these are kept.
+      if (found.size < 1000) found.set(changeType, all)
     }
     return all
   }

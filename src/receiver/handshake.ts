@@ -17,10 +17,7 @@ const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 
 /** Whether bytes that were signed could have been signed by a handshake. */
 export const looksLikeToken = (body: Uint8Array): boolean =>
-  body.length <= 514 && body[0] !== BRACE && TOKEN.test(toBinary(body))
-
-/** What nearly every payload begins with, and no token has. */
-const BRACE = 0x7b
+  body.length <= 514 && body[0] !== 0x7b /* { */ && TOKEN.test(toBinary(body))
 
 /**
  * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (field facts, "Signature").
@@ -41,14 +38,9 @@ export async function answerHandshake(
   return handshakeAnswer({ [member]: encodeSignature(await hmac.digest(), 'base64', 'sha256=') })
 }
 
-/** Not by URLSearchParams, which turns the `+` of a base64 token into a space. */
+/** A `+` is a character of a base64 token here, where URLSearchParams would make it a space. */
 function readToken(url: string, parameter: string): string | undefined {
-  const query = /\?([^#]*)/.exec(url)?.[1] ?? ''
-  const pairs = query.split('&').filter((pair) => pair.startsWith(`${parameter}=`))
-  if (pairs.length !== 1) return undefined
-  try {
-    return decodeURIComponent((pairs[0] as string).slice(parameter.length + 1))
-  } catch {
-    return undefined
-  }
+  const query = /\?([^#]*)/.exec(url)?.[1]?.replaceAll('+', '%2B')
+  const tokens = new URLSearchParams(query).getAll(parameter)
+  return tokens.length === 1 ? tokens[0] : undefined
 }

@@ -37,8 +37,7 @@ export function createLog(clock: () => number): Observer {
 const LENGTH = 500
 
 function describe({ message, cause }: WebhookError): string {
-  const errors: unknown[] =
-    cause instanceof AggregateError ? cause.errors : cause === undefined ? [] : [cause]
+  const errors = [(cause as Partial<AggregateError> | undefined)?.errors ?? cause ?? []].flat()
   const text = [message, ...errors.slice(0, 3).map(print)].join(': ')
   // Nor may they draw on a terminal or begin a line.
   return `${text

@@ -41,19 +41,22 @@ export async function once(
   delivery: Delivery,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const claim = await attempt('inbox_unavailable', () => store.claim(delivery.id))
+  const { id } = delivery
+  const claim = await attempt('inbox_unavailable', () => store.claim(id))
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return done('duplicate', delivery)
   if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
+  const settle = (how: 'done' | 'release') =>
+    attempt('inbox_unavailable', () => store[how](id)).catch(() => {})
   let outcome: Outcome
   try {
     outcome = await work()
   } catch (error) {
     // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
-    await attempt('inbox_unavailable', () => store.release(delivery.id)).catch(() => {})
+    await settle('release')
     throw error
   }
   // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
-  await attempt('inbox_unavailable', () => store.done(delivery.id)).catch(() => {})
+  await settle('done')
   return outcome
 }

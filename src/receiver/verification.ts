@@ -35,32 +35,26 @@ export interface Verification {
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
 export function startVerification(request: RequestHead, config: Config): Awaitable<Verification> {
-  const decoded = decodeSignature(readHeader(request.headers, config.signatureHeader), config.encoding)
+  const { encoding, signatureHeader } = config
+  const decoded = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
   if (decoded === 'signature_malformed') throw new WebhookError(decoded)
-  if (decoded !== 'signature_missing')
-    return when(findKeys(request, config), (keys) => byHeader(decoded, keys))
-  if (bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
-  return when(findKeys(request, config), (keys) => byField(keys, config))
-}
-
-function byHeader(signature: Uint8Array, keys: FoundKeys): Verification {
-  const check = startCheck(keys.keyring)
-  return { update: check.update, end: () => prove(check, signature, keys) }
-}
-
-function byField(keys: FoundKeys, config: Config): Verification {
-  return {
-    update() {},
-    end(body) {
-      const form = splitSignedForm(body, config.signatureHeader)
-      if (!form) return unsigned(config).end(body)
-      const signature = decodeSignature(form.signature, config.encoding)
-      if (typeof signature === 'string') throw new WebhookError(signature)
-      const check = startCheck(keys.keyring)
-      check.update(form.signed)
-      return prove(check, signature, keys)
-    },
-  }
+  const isMissing = decoded === 'signature_missing'
+  if (isMissing && bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
+  return when(findKeys(request, config), (keys) => {
+    const check = startCheck(keys.keyring)
+    if (!isMissing) return { update: check.update, end: () => prove(check, decoded, keys) }
+    return {
+      update() {},
+      end(body) {
+        const form = splitSignedForm(body, signatureHeader)
+        if (!form) return unsigned(config).end(body)
+        const signature = decodeSignature(form.signature, encoding)
+        if (typeof signature === 'string') throw new WebhookError(signature)
+        check.update(form.signed)
+        return prove(check, signature, keys)
+      },
+    }
+  })
 }
 
 /** The keys for one request; where there are none, why, and a random one, so that the answer takes as long. */

@@ -32,24 +32,23 @@ export async function toReceiverRequest(
   const cancel = (): void => void reader?.cancel().catch(() => {})
 
   async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
-    if (isShort(headers)) {
-      const body = new Uint8Array(await request.arrayBuffer())
-      onChunk(body)
-      return body
-    }
-    reader = request.body?.getReader()
     const chunks: Uint8Array[] = []
     let length = 0
-    while (reader) {
-      const { done, value } = await reader.read()
-      if (done) break
-      length += value.length
+    function take(chunk: Uint8Array): void {
+      length += chunk.length
       if (length > limit) {
         cancel()
         throw new WebhookError('body_too_large')
       }
-      chunks.push(value)
-      onChunk(value)
+      chunks.push(chunk)
+      onChunk(chunk)
+    }
+    if (isShort(headers)) take(new Uint8Array(await request.arrayBuffer()))
+    else reader = request.body?.getReader()
+    while (reader) {
+      const { done, value } = await reader.read()
+      if (done) break
+      take(value)
     }
     return concat(chunks)
   }
@@ -92,6 +91,4 @@ const isShort = (headers: HeaderBag): boolean =>
   Number(headers['content-length']) < 100_000 && !headers['transfer-encoding']
 
 /** The receiver's outcome as a web `Response`. */
-export function toResponse({ status, headers, body }: Outcome): Response {
-  return new Response(body, { status, headers })
-}
+export const toResponse = (outcome: Outcome): Response => new Response(outcome.body, outcome)

@@ -22,13 +22,10 @@ export function toBytes(body: Body): Uint8Array {
   throw new WebhookError('body_already_parsed', { message: `body is a ${typeof body}, not bytes` })
 }
 
-/** Each byte in lower-case hex, ready made. */
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
 /** Lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
   let text = ''
-  for (const byte of bytes) text += HEX[byte]
+  for (const byte of bytes) text += (byte + 256).toString(16).slice(1)
   return text
 }
 

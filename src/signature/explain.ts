@@ -1,3 +1,5 @@
+import { configInvalid } from '../errors.ts'
+import { toBytes } from './bytes.ts'
 import type { Diagnosis, ExplainOptions } from './explain/diagnosis.ts'
 
 /**
@@ -20,7 +22,11 @@ import type { Diagnosis, ExplainOptions } from './explain/diagnosis.ts'
  * ```
  */
 export async function explain(options: ExplainOptions): Promise<Diagnosis> {
-  // Loaded when it is first needed: it is larger than all that verifies.
-  const { diagnose } = await import('./explain/diagnose.ts')
-  return diagnose(options)
+  const body = toBytes(options.body)
+  // Loaded when it is first needed: it is larger than all that verifies. It shares no code with the rest, or every bundle
+  // would pay for the parts that are shared; so its errors become ours here.
+  const { diagnose } = await import('#diagnose')
+  return diagnose({ ...options, body }).catch((error: Error) => {
+    throw configInvalid(error.message)
+  })
 }

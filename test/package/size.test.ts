@@ -50,8 +50,7 @@ it('explain is loaded only when it is called', async () => {
 })
 
 /**
- * Gzipped, on top of the main entry. npm packages (raw-body and what it needs weigh more than geohook) and what is
- * built into Node are not counted: most frameworks bring the first along, the second is there anyway.
+ * Gzipped, on top of the main entry. What is built into Node is not counted: it is there anyway.
  */
 describe('on top of the main entry', async () => {
   const main = await bundle('index.js')

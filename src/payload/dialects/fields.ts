@@ -44,22 +44,16 @@ export function url(value: unknown): string | undefined {
   return /^https?%3a/i.test(value) ? value.replace(/(%[2-7][0-9a-f])+/gi, decodeURIComponent) : value
 }
 
+/** A name without the space around it; empty for what is no name. */
+const toName = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
+
 /** The first of these that is a name; empty where none is. */
-export function firstName(...values: unknown[]): string {
-  for (const value of values) {
-    const name = typeof value === 'string' ? value.trim() : ''
-    if (name) return name
-  }
-  return ''
-}
+export const firstName = (...values: unknown[]): string => values.map(toName).find(Boolean) ?? ''
 
 /** Names in an array, or comma-separated in a text; what is no name is left out. */
 export function names(value: unknown): string[] {
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : []
-  return list
-    .filter((name) => typeof name === 'string')
-    .map((name) => name.trim())
-    .filter(Boolean)
+  return list.map(toName).filter(Boolean)
 }
 
 /** Adds what is not undefined, so that an absent field is absent. */

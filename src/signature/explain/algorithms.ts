@@ -1,6 +1,6 @@
 import { concat } from '../bytes.ts'
 import type { Case } from './case.ts'
-import { type Finding, holds, mac } from './hypothesis.ts'
+import { type Finding, hmac, holds, mac, view } from './hypothesis.ts'
 
 /** Another algorithm over the right bytes with the right key. */
 export async function explainAlgorithm({ decoded, body, keys }: Case): Promise<Finding | undefined> {
@@ -29,10 +29,3 @@ async function* otherDigests(
 
 const digest = async (hash: string, bytes: Uint8Array): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest(hash, view(bytes)))
-
-async function hmac(hash: string, key: Uint8Array, body: Uint8Array): Promise<Uint8Array> {
-  const imported = await crypto.subtle.importKey('raw', view(key), { name: 'HMAC', hash }, false, ['sign'])
-  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, view(body)))
-}
-
-const view = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>

@@ -1,5 +1,4 @@
-import { configInvalid } from '../../errors.ts'
-import { toBytes, utf8 } from '../bytes.ts'
+import { utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import { splitSignedForm } from '../form-field.ts'
 import { toKeyList } from '../keyring.ts'
@@ -24,12 +23,16 @@ export interface Case {
 
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 
-/** Reads the signature where a receiver reads it: from the header, or without one from the end of a form. */
-export function readCase(options: ExplainOptions): Case {
+/**
+ * Reads the signature where a receiver reads it: from the header, or without one from the end of a form.
+ *
+ * @throws {TypeError} for a key that is neither a string nor bytes
+ */
+export function readCase(options: ExplainOptions & { body: Uint8Array }): Case {
   const headers = readHeaders(options.headers)
   const headerName = (options.signatureHeader ?? 'x-service').toLowerCase()
   const keys = readKeys(options.signatureKey)
-  const body = toBytes(options.body)
+  const { body } = options
   const value = headers.get(headerName) ?? ''
   const isForm = value === '' && FORM.test(headers.get('content-type') ?? '')
   const form = isForm ? splitSignedForm(body, headerName) : undefined
@@ -52,11 +55,11 @@ function readHeaders(headers: ExplainOptions['headers']): Map<string, string> {
 /** A key that is not set is a cause to name, not an error. */
 function readKeys(signatureKey: ExplainOptions['signatureKey'] | undefined): Uint8Array[] {
   const keys = toKeyList(signatureKey ?? [])
-  if (!Array.isArray(keys)) throw configInvalid('signatureKey must be a string or bytes, or a list of them')
+  if (!Array.isArray(keys)) throw new TypeError('signatureKey must be a string or bytes, or a list of them')
   return keys.map((key: unknown) => {
     if (key instanceof Uint8Array) return key
     if (typeof key === 'string') return utf8(key.trim() === '' ? '' : key)
     if (key === undefined || key === null) return new Uint8Array()
-    throw configInvalid('signatureKey must be a string or bytes')
+    throw new TypeError('signatureKey must be a string or bytes')
   })
 }

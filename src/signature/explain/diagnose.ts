@@ -10,8 +10,8 @@ import { type Finding, isWriting, mac } from './hypothesis.ts'
 import { keyVariants } from './keys.ts'
 import { explainSignature } from './signatures.ts'
 
-/** See `explain`. */
-export async function diagnose(options: ExplainOptions): Promise<Diagnosis> {
+/** See `explain`. @throws {TypeError} for a key that is neither a string nor bytes */
+export async function diagnose(options: ExplainOptions & { body: Uint8Array }): Promise<Diagnosis> {
   const { cause, evidence } = await findCause(readCase(options))
   return { ok: cause === 'ok' || cause === 'key_previous', cause, evidence, fix: FIXES[cause] }
 }

@@ -1,4 +1,3 @@
-import { importKey } from '#hmac'
 import { toBase64, toHex } from '../bytes.ts'
 import type { Cause } from './causes.ts'
 
@@ -11,12 +10,21 @@ export interface Finding {
 /** What may have been signed, or signed with, in place of what is here: the bytes, and what they are. */
 export type Variant = readonly [bytes: Uint8Array, what: string]
 
-/** HMAC-SHA256. An empty key is the same as a zero byte, because short keys are filled up with zeros (RFC 2104). */
-export async function mac(key: Uint8Array, body: Uint8Array): Promise<Uint8Array> {
-  const hmac = importKey(key.length > 0 ? key : new Uint8Array(1)).start()
-  hmac.update(body)
-  return hmac.digest()
+/**
+ * HMAC by WebCrypto, which every platform has. An empty key is the same as a zero byte, because short keys are filled up
+ * with zeros (RFC 2104).
+ */
+export async function hmac(hash: string, key: Uint8Array, body: Uint8Array): Promise<Uint8Array> {
+  const bytes = key.length > 0 ? key : new Uint8Array(1)
+  const imported = await crypto.subtle.importKey('raw', view(bytes), { name: 'HMAC', hash }, false, ['sign'])
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, view(body)))
 }
+
+/** HMAC-SHA256: what services sign with. */
+export const mac = (key: Uint8Array, body: Uint8Array): Promise<Uint8Array> => hmac('SHA-256', key, body)
+
+/** As WebCrypto's types want bytes: not in memory that threads share, where no body ever is. */
+export const view = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>
 
 /** Whether a text is this digest in hex or base64, as a receiver would take it. */
 export function isWriting(text: string, digest: Uint8Array): boolean {
