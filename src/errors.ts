@@ -39,7 +39,7 @@ const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   body_aborted: [400],
   body_already_parsed: [500, 'Mount geohook before whatever reads the body.'],
   content_encoding_unsupported: [415, 'Switch compression off, at proxies too.'],
-  content_type_unsupported: [415, 'Accepted are JSON and forms, in UTF-8.'],
+  content_type_unsupported: [415, 'Send JSON or a form, in UTF-8.'],
   payload_malformed: [400],
   payload_invalid: [400],
   method_not_allowed: [405],

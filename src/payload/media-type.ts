@@ -11,7 +11,7 @@ export function bodyFormat(contentType: string | undefined): BodyFormat | undefi
   const text = (contentType ?? '').toLowerCase()
   const [, charset = 'utf-8'] = /;\s*charset="?([^";\s]*)/.exec(text) ?? []
   if (!/^utf-?8$/.test(charset)) return undefined
-  const essence = text.split(';', 1).join().trim()
+  const essence = text.replace(/;.*/s, '').trim()
   if (essence === 'application/x-www-form-urlencoded') return 'form'
   return /^(application|text)\/([\w.-]+\+)?json$/.test(essence) ? 'json' : undefined
 }

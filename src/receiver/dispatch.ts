@@ -35,14 +35,12 @@ export interface Dispatcher {
 }
 
 /** The context without an inbox. A signal costs more than all the rest of a dispatch, and few handlers ask for it. */
-function firstAttempt(): HandlerContext {
-  let signal: AbortSignal | undefined
-  return {
-    attempt: 1,
-    get signal() {
-      signal ??= new AbortController().signal
-      return signal
-    },
+class FirstAttempt implements HandlerContext {
+  attempt = 1
+  #signal: AbortSignal | undefined
+  get signal(): AbortSignal {
+    this.#signal ??= new AbortController().signal
+    return this.#signal
   }
 }
 
@@ -84,7 +82,7 @@ export function createDispatcher(): Dispatcher {
 
     async dispatch(delivery, context) {
       const errors: unknown[] = []
-      const given = context ?? firstAttempt()
+      const given = context ?? new FirstAttempt()
       for (const event of delivery.events) {
         for (const handler of handlersOf(event.changeType)) {
           // Nobody waits for the rest any more, and another attempt may be at work.

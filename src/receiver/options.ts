@@ -128,12 +128,11 @@ function readHeaderName(name: string): string {
   throw configInvalid('signatureHeader is no header name')
 }
 
-/** Where the letter of a unit stands is its power of 1024; the empty one stands at 0. */
-const UNITS = ' kmg'
-
 function readLimit(limit: number | string): number {
   const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(limit)) ?? []
-  const bytes = typeof limit === 'number' ? limit : Number(digits) * 1024 ** UNITS.indexOf(unit.toLowerCase())
+  // Where the letter of a unit stands is its power of 1024; the empty one stands at 0.
+  const power = ' kmg'.indexOf(unit.toLowerCase())
+  const bytes = typeof limit === 'number' ? limit : Number(digits) * 1024 ** power
   if (!Number.isSafeInteger(bytes) || bytes < 1) throw configInvalid("limit must be bytes, or like '1mb'")
   return bytes
 }

@@ -14,18 +14,16 @@ export interface Outcome {
   error?: WebhookError
 }
 
-/** Seconds after which a sender may try again. */
-const RETRY_AFTER = '5'
-
 /** The outcome of a delivery that is in good hands. */
 export function done(kind: 'handled' | 'stored' | 'duplicate', delivery: Delivery): Outcome {
-  const outcome = toOutcome(kind, kind === 'stored' ? 202 : 200, { status: kind })
+  const outcome = toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
   outcome.delivery = delivery
   return outcome
 }
 
 /** The answer to a handshake. */
-export const handshakeAnswer = (body: Record<string, string>): Outcome => toOutcome('handshake', 200, body)
+export const handshakeAnswer = (body: Record<string, string>): Outcome =>
+  toOutcome('handshake', 200, JSON.stringify(body))
 
 /**
  * The outcome of an error. The sender reads a title, a status and a code (RFC 9457), and for all refusals with 401
@@ -35,13 +33,13 @@ export function failed(error: WebhookError, allow: string, delivery?: Delivery):
   const { code, status } = error
   const shown = status === 401 ? 'unauthorized' : code
   const kind = !delivery ? 'refused' : code === 'delivery_in_progress' ? 'duplicate' : 'failed'
-  const outcome = toOutcome(kind, status, { title: toTitle(shown), status, code: shown })
+  const outcome = toOutcome(kind, status, JSON.stringify({ title: toTitle(shown), status, code: shown }))
   outcome.error = error
   outcome.delivery = delivery
   outcome.headers['content-type'] = 'application/problem+json'
   if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // RFC 9110 section 15.5.2 demands one
   if (status === 405) outcome.headers.allow = allow
-  if (status === 409 || status === 503) outcome.headers['retry-after'] = RETRY_AFTER
+  if (status === 409 || status === 503) outcome.headers['retry-after'] = '5' // seconds
   if (code === 'body_timeout') outcome.close = true
   return outcome
 }
@@ -55,6 +53,6 @@ export function toWebhookError(thrown: unknown): WebhookError {
   return isOurs ? (thrown as WebhookError) : new WebhookError('handler_failed', { cause: thrown })
 }
 
-function toOutcome(kind: Outcome['kind'], status: number, body: Record<string, string | number>): Outcome {
-  return { kind, status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+function toOutcome(kind: Outcome['kind'], status: number, body: string): Outcome {
+  return { kind, status, headers: { 'content-type': 'application/json' }, body }
 }

@@ -1,7 +1,6 @@
 import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/text.ts'
-import type { Awaitable } from '../signature/when.ts'
 import type { Receiver } from './api.ts'
 import { attempt } from './attempt.ts'
 import { readBody, requireReadable } from './body.ts'
@@ -83,12 +82,12 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return duplicates ? once(duplicates, delivery, take) : take()
   }
 
-  function decode(stored: StoredDelivery): Awaitable<Delivery> {
+  async function decode(stored: StoredDelivery): Promise<Delivery> {
     const parsed = parse(stored.rawBody, stored.contentType, config.signatureHeader)
     // A spread of two objects takes thirty times as long.
     const delivery: Delivery = Object.assign({}, stored, parsed)
-    if (!config.schema) return delivery
-    return validate(config.schema, parsed.payload).then((payload) => Object.assign(delivery, { payload }))
+    if (config.schema) delivery.payload = await validate(config.schema, delivery.payload)
+    return delivery
   }
 
   /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
@@ -97,8 +96,12 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       const kept = await attempt('inbox_unavailable', () => inbox.put(delivery))
       return done(kept === 'duplicate' ? kept : 'stored', delivery)
     }
-    const isOurs = handlers.size > 0 || !request.next
-    await attempt('handler_failed', () => (isOurs ? handlers.dispatch(delivery) : passOn(delivery, request)))
+    await attempt('handler_failed', async () => {
+      if (handlers.size > 0 || !request.next) return handlers.dispatch(delivery)
+      const status = await request.next(delivery)
+      // No status is no error.
+      if ((status as number) >= 400) throw new Error(`the next handler answered ${status}`)
+    })
     return done('handled', delivery)
   }
 
@@ -141,13 +144,6 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     },
   }
   return receiver
-}
-
-/** A receiver that handles nothing itself leaves that to the framework's next function. */
-async function passOn(delivery: Delivery, request: ReceiverRequest): Promise<void> {
-  const status = await request.next?.(delivery)
-  // No status is no error.
-  if ((status as number) >= 400) throw new Error(`the next handler answered ${status}`)
 }
 
 /** What is there of a request so far. */

@@ -41,22 +41,19 @@ export async function once(
   delivery: Delivery,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const { id } = delivery
-  const claim = await attempt('inbox_unavailable', () => store.claim(id))
+  const claim = await attempt('inbox_unavailable', () => store.claim(delivery.id))
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return done('duplicate', delivery)
   if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
-  const settle = (how: 'done' | 'release') =>
-    attempt('inbox_unavailable', () => store[how](id)).catch(() => {})
   let outcome: Outcome
   try {
     outcome = await work()
   } catch (error) {
     // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
-    await settle('release')
+    await attempt('inbox_unavailable', () => store.release(delivery.id)).catch(() => {})
     throw error
   }
   // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
-  await settle('done')
+  await attempt('inbox_unavailable', () => store.done(delivery.id)).catch(() => {})
   return outcome
 }

@@ -106,5 +106,5 @@ const idKey = importKey(utf8('geohook delivery id'))
 function toId(bytes: Uint8Array): Awaitable<string> {
   const hmac = idKey.start()
   hmac.update(bytes)
-  return when(hmac.digest(), (digest) => toHex(digest).slice(0, 32))
+  return when(hmac.digest(), (digest) => toHex(digest.slice(0, 16)))
 }

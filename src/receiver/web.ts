@@ -26,6 +26,10 @@ export async function toReceiverRequest(
   context: unknown,
   hint?: string,
 ): Promise<ReceiverRequest> {
+  // Not every `params` is a framework's: one that fails, or is no object, is none.
+  const params: unknown = await Promise.resolve((context as { params?: unknown } | null)?.params).catch(
+    () => {},
+  )
   const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Not awaited: a sender that does not stop must not hold the answer back.
@@ -57,7 +61,7 @@ export async function toReceiverRequest(
     method: request.method,
     url: request.url,
     headers,
-    params: await readParams(context),
+    params: typeof params === 'object' && params ? (params as RequestHead['params']) : undefined,
     async read(options) {
       try {
         if (!request.bodyUsed) return await read(options)
@@ -73,14 +77,6 @@ export async function toReceiverRequest(
     },
     cancel,
   }
-}
-
-/** Not every `params` is a framework's: one that fails, or is no object, is none. */
-async function readParams(context: unknown): Promise<RequestHead['params']> {
-  const params: unknown = await Promise.resolve((context as { params?: unknown } | null)?.params).catch(
-    () => {},
-  )
-  return typeof params === 'object' && params ? (params as RequestHead['params']) : undefined
 }
 
 /**

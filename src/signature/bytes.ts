@@ -22,10 +22,13 @@ export function toBytes(body: Body): Uint8Array {
   throw new WebhookError('body_already_parsed', { message: `body is a ${typeof body}, not bytes` })
 }
 
+/** Every byte in lower-case hex. */
+const HEX = Array.from({ length: 256 }, (_, byte) => (byte + 256).toString(16).slice(1))
+
 /** Lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
   let text = ''
-  for (const byte of bytes) text += (byte + 256).toString(16).slice(1)
+  for (const byte of bytes) text += HEX[byte]
   return text
 }
 
