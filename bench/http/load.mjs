@@ -2,12 +2,15 @@
 // of each, as autocannon does, costs as much of a core as the servers here, and then measures itself.
 //
 // Asked with { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection for so
-// long, or until so many are answered (but five times as long at most), and says how many were, in how many seconds. An
+// long, or until so many are answered (within some seconds), and says how many were, in how many seconds. An
 // answer other than 200 ends the process with an error.
 import { connect } from 'node:net'
 import { jsonBody } from '../lib/payloads.mjs'
 import { readAnswer } from './answer.mjs'
 import { requestHead, signedHeaders } from './request.mjs'
+
+/** Milliseconds that it takes at most to have so many answers as are asked for. */
+const PATIENCE = 5000
 
 const requests = new Map()
 
@@ -29,7 +32,7 @@ async function run({ port, size, connections, milliseconds, atLeast = 0 }) {
   const goesOn = () => {
     answers++
     const elapsed = performance.now() - started
-    return elapsed < milliseconds || (answers < atLeast && elapsed < 5 * milliseconds)
+    return elapsed < milliseconds || (answers < atLeast && elapsed < PATIENCE)
   }
   await Promise.all(sockets.map((connection) => keepBusy(connection, bytes, goesOn)))
   const seconds = (performance.now() - started) / 1000

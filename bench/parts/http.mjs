@@ -11,10 +11,10 @@ const LARGE = 256 * 1024
 /** @type {import('../http/measure.mjs').Plan} */
 const FULL = {
   connections: 32,
-  passes: 3,
+  passes: 2,
   seconds: 300,
-  milliseconds: 300,
-  rounds: { [SMALL]: { warmup: 6000, all: 2, goals: 6 }, [LARGE]: { warmup: 200, all: 2, goals: 2 } },
+  milliseconds: 400,
+  rounds: { [SMALL]: { warmup: 24_000, all: 2, goals: 8 }, [LARGE]: { warmup: 200, all: 2, goals: 2 } },
 }
 /** @type {import('../http/measure.mjs').Plan} */
 const SMOKE = {

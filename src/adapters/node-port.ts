@@ -3,6 +3,7 @@ import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
+import { when } from '../signature/when.ts'
 import { type Leftovers, type Parsers, readNodeBody, whenRead } from './node-body.ts'
 import { drain, whenSent } from './node-connection.ts'
 
@@ -40,6 +41,7 @@ export async function serve(
   }: NodeExchange,
 ): Promise<void> {
   let isPassedOn = false
+  let isRead = false
   function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
     const answered = whenSent(req, res)
     answered.catch(() => {}) // should the next one throw, nobody waits for it
@@ -61,11 +63,16 @@ export async function serve(
       url: url ?? req.url ?? '',
       headers: req.headers,
       params,
-      read: (options) => readNodeBody(req, options, left, parsers),
+      read: (options) =>
+        when(readNodeBody(req, options, left, parsers), (body) => {
+          // Bytes that somebody has left say nothing about the stream.
+          isRead = req.readableFlowing === true
+          return body
+        }),
       next: next && ((delivery) => whenRead(req).then(() => passOn(next, delivery))),
     },
     // Once it is passed on, the response belongs to the next handler, even where its client has gone.
-    (outcome) => (isPassedOn ? undefined : answer(req, res, outcome, write)),
+    (outcome) => (isPassedOn ? undefined : answer(req, res, isRead, outcome, write)),
   )
 }
 
@@ -73,6 +80,7 @@ export async function serve(
 async function answer(
   req: IncomingMessage,
   res: ServerResponse,
+  isRead: boolean,
   outcome: Outcome,
   write: (outcome: Outcome) => void,
 ): Promise<void> {
@@ -83,7 +91,7 @@ async function answer(
     if (outcome.error && !res.writableEnded) res.destroy()
     else res.end()
   } else {
-    if (!req.complete) drain(req, res)
+    if (!isRead && !req.complete) drain(req, res)
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
   }

@@ -40,11 +40,15 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   /** One request from its beginning to its end, of which the observer is told once. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
+    await undefined // until it is known to be at work
     const started = clock()
     const seen: Seen = { request: head }
-    const outcome = await work(request, seen).catch((thrown) =>
-      failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', seen.delivery),
-    )
+    let outcome: Outcome
+    try {
+      outcome = await work(request, seen)
+    } catch (thrown) {
+      outcome = failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', seen.delivery)
+    }
     const { kind, error } = outcome
     outcomes[kind]++
     tell(kind === 'stored' ? 'handled' : kind, () => ({
@@ -79,7 +83,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     seen.delivery = delivery
     tell('accepted', () => ({ delivery, request: head }))
     const take = () => takeOn(delivery, request)
-    return duplicates ? once(duplicates, delivery, take) : take()
+    return await (duplicates ? once(duplicates, delivery, take) : take())
   }
 
   async function decode(stored: StoredDelivery): Promise<Delivery> {
@@ -97,7 +101,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       return done(kept === 'duplicate' ? kept : 'stored', delivery)
     }
     await attempt('handler_failed', async () => {
-      if (handlers.size > 0 || !request.next) return handlers.dispatch(delivery)
+      if (handlers.size > 0 || !request.next) return await handlers.dispatch(delivery)
       const status = await request.next(delivery)
       // No status is no error.
       if ((status as number) >= 400) throw new Error(`the next handler answered ${status}`)
@@ -110,12 +114,12 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       handlers.add(changeTypes, handler as Handler)
       return receiver
     },
-    async receive(request, answer) {
+    receive(request, answer) {
       const { method, url, headers, params } = request
       const head = { method, url, headers, params }
       let begun: Promise<Outcome> | undefined
-      // Whatever the observer does with it, the work begins once, and soon: when it is known to be at work.
-      const runOnce = () => (begun ??= Promise.resolve().then(() => run(request, head)))
+      // Whatever the observer does with it, the work begins once.
+      const runOnce = () => (begun ??= run(request, head))
       tell('around', () => ({ request: head, run: runOnce }))
       const running = runOnce().then(async (outcome) => {
         try {
