@@ -36,31 +36,34 @@ export function readNodeBody(
     options.onChunk(ready)
     return ready
   }
+  if (req.destroyed && !req.readableDidRead) throw new WebhookError('body_aborted')
+  const arrived = takeArrived(req, options)
+  if (arrived) return arrived
   if (req.readableDidRead || req.readableEnded) throw alreadyParsed(left, parsers)
-  if (req.destroyed) throw new WebhookError('body_aborted')
-  if (req.readableEncoding) {
-    throw new WebhookError('body_already_parsed', {
-      message: 'something called setEncoding() on the request, so its bytes have become text',
-      hint: 'Remove the call, or mount geohook before it.',
-    })
-  }
-  return takeArrived(req, options) ?? readStream(req, options)
+  if (req.readableEncoding) throw asText()
+  return readStream(req, options)
 }
+
+const asText = (): WebhookError =>
+  new WebhookError('body_already_parsed', {
+    message: 'something called setEncoding() on the request, so its bytes have become text',
+    hint: 'Remove the call, or mount geohook before it.',
+  })
 
 /** The body of most requests comes with their head: it is taken as it is, without any listener. */
 function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
   if (length === 0 || length > limit || length !== Number(req.headers['content-length'])) return undefined
-  const body = req.read() as Buffer
+  const body: unknown = req.read()
+  if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)
-  req.resume() // for whoever waits for its end
   return body
 }
 
-/** Resolves when the request has ended, so that whoever reads it next sees that nothing is left. */
-export async function whenRead(req: IncomingMessage): Promise<void> {
-  if (!req.readableFlowing || req.readableEnded) return
-  await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
+/** Resolves when the request, of which all bytes are taken, has ended: whoever reads it next sees that nothing is left. */
+export async function whenEnded(req: IncomingMessage): Promise<void> {
+  if (req.readableEnded) return
+  await new Promise((resolve) => req.once('end', resolve).once('close', resolve).resume())
 }
 
 function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {

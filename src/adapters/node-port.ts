@@ -4,7 +4,7 @@ import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { when } from '../signature/when.ts'
-import { type Leftovers, type Parsers, readNodeBody, whenRead } from './node-body.ts'
+import { type Leftovers, type Parsers, readNodeBody, whenEnded } from './node-body.ts'
 import { drain, whenSent } from './node-connection.ts'
 
 /** One request of a framework on Node streams, and what is that framework's own. */
@@ -66,10 +66,12 @@ export async function serve(
       read: (options) =>
         when(readNodeBody(req, options, left, parsers), (body) => {
           // Bytes that somebody has left say nothing about the stream.
-          isRead = req.readableFlowing === true
+          isRead = body !== left.rawBody && body !== left.body
           return body
         }),
-      next: next && ((delivery) => whenRead(req).then(() => passOn(next, delivery))),
+      next:
+        next &&
+        ((delivery) => (isRead ? whenEnded(req) : Promise.resolve()).then(() => passOn(next, delivery))),
     },
     // Once it is passed on, the response belongs to the next handler, even where its client has gone.
     (outcome) => (isPassedOn ? undefined : answer(req, res, isRead, outcome, write)),
