@@ -15,20 +15,32 @@ export const alias = (platform: 'node' | 'web') => [
   })),
 ]
 
-/** Milliseconds that a test may take, unless it says so itself: a machine that is busy is no mistake of the program. */
-const patience = { testTimeout: 20_000, hookTimeout: 20_000 }
+/** What comes before all tests, and how many files run at a time. */
+export const once = {
+  globalSetup: [source('test/helpers/build.ts'), source('test/helpers/reach.ts')],
+  // More than cores: these tests wait for processes, sockets and leases more than they compute.
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+}
+
+/** What holds for each test file. */
+export const each = {
+  // Milliseconds that a test may take, unless it says so itself: a machine that is busy is no mistake of the program.
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
+  // Starting a process and importing everything for each file takes longer than most files.
+  isolate: false,
+  setupFiles: [source('test/helpers/process-wide.ts')],
+}
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/helpers/build.ts', 'test/helpers/reach.ts'],
-    // More than cores: these tests wait for processes, sockets and leases more than they compute.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    ...once,
     projects: [
       {
         resolve: { alias: alias('node') },
         test: {
           name: 'node',
-          ...patience,
+          ...each,
           include: ['test/**/*.test.ts'],
           typecheck: {
             enabled: true,
@@ -42,7 +54,7 @@ export default defineConfig({
         resolve: { alias: alias('web') },
         test: {
           name: 'web',
-          ...patience,
+          ...each,
           include: ['test/{signature,payload,receiver}/**/*.test.ts', 'test/properties.test.ts'],
         },
       },

@@ -34,9 +34,11 @@ const inMemory: Post = async (app, path = '/hook', { headers, body } = signed) =
 
 const overSocket: Post = async (app, path = '/hook', { headers, body } = signed) => {
   const mounted = await listenHono(app)
-  const answer = await send(new URL(path, mounted.url).href, { headers: { ...headers }, body })
-  await mounted.close()
-  return answer
+  try {
+    return await send(new URL(path, mounted.url).href, { headers: { ...headers }, body })
+  } finally {
+    await mounted.close()
+  }
 }
 
 describe.each([

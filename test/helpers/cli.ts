@@ -1,11 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, vi } from 'vitest'
+import { afterAll } from 'vitest'
 import { type Started, startNode } from './process.ts'
-
-// Many processes at once on a busy machine.
-vi.setConfig({ testTimeout: 30_000 })
 
 /** The built command line. */
 export const CLI = new URL('../../dist/cli.js', import.meta.url).pathname

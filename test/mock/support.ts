@@ -2,14 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createMockService, type MockService, type MockServiceOptions, type Webhook } from 'geohook/mock'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
-
-const closers: (() => Promise<void>)[] = []
-
-afterEach(async () => {
-  await Promise.all(closers.splice(0).map((close) => close()))
-})
 
 /** Where nobody listens; the hosts of the mock's rule allow it. */
 export const NOWHERE = 'http://127.0.0.1:9/hook'
@@ -63,7 +57,7 @@ export function create(webhooks: Webhook[], options: MockServiceOptions = {}): M
     settings: { notificationAttempts: 1 },
     ...options,
   })
-  closers.push(() => service.close())
+  onTestFinished(() => service.close())
   return service
 }
 
@@ -114,7 +108,7 @@ export async function capture(respond: RequestListener = (_req, res) => res.end(
     server.closeAllConnections()
     await once(server, 'close')
   }
-  closers.push(close)
+  onTestFinished(close)
   return { url: `http://127.0.0.1:${port}/hook`, port, requests, close }
 }
 

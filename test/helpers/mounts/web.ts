@@ -6,8 +6,19 @@ import { H3, serve as serveH3 } from 'h3'
 import { Hono } from 'hono'
 import { type Mount, type Mounted, mountServer } from './mounted.ts'
 
-const listenFetch = (fetch: (request: Request) => Response | Promise<Response>): Promise<Mounted> =>
-  mountServer(serveHono({ fetch, port: 0, hostname: '127.0.0.1' }) as Server)
+const CLASSES = { Request, Response }
+
+async function listenFetch(fetch: (request: Request) => Response | Promise<Response>): Promise<Mounted> {
+  const mounted = await mountServer(serveHono({ fetch, port: 0, hostname: '127.0.0.1' }) as Server)
+  return {
+    ...mounted,
+    async close() {
+      await mounted.close()
+      // The server of Hono has put its own in their place, with which h3 answers every error with 200.
+      for (const [name, value] of Object.entries(CLASSES)) Object.defineProperty(globalThis, name, { value })
+    },
+  }
+}
 
 export const mountFetch: Mount = (receiver, { bodyIsRead } = {}) =>
   listenFetch(async (request) => {
