@@ -119,7 +119,9 @@ describe.concurrent('geohook explain', () => {
     expect(fix).toBe(`  fix       ${FIXES[cause as Cause]}`)
     expect(more).toEqual([''])
     // A signature by an older key is right, though something is to be done.
-    expect({ code, stderr }).toEqual({ code: cause === 'key_previous' ? 0 : 1, stderr: '' })
+    expect(code).toBe(cause === 'key_previous' ? 0 : 1)
+    // On a busy machine it says that it is still at work.
+    expect(stderr).toMatch(/^(explaining 1 of 1 \(\d+ s\)\n)*$/)
     expect(stdout).not.toContain(KEY)
     expect(stdout).not.toContain(hex(mistake.body ?? JSON_BODY))
   })
