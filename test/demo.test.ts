@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { CLI } from './helpers/cli.ts'
 import { startNode } from './helpers/process.ts'
 
-const DEMO = ['--import', 'tsx', 'src/cli/main.ts', 'demo']
-
 it('npm start tells the whole story and exits with 0', async () => {
-  const demo = startNode(DEMO)
+  const demo = startNode(['--import', 'tsx', 'src/cli/main.ts', 'demo'])
   expect(await demo.exited).toBe(0)
   for (const line of [
     /verified; its handler got FeaturesCreated on Parcels\n.*answer 200/,
@@ -35,11 +34,11 @@ it.each([
     'the webhook is not deleted',
     'const { fetch } = globalThis; globalThis.fetch = (url, init) => String(url).endsWith("delete") ? Promise.resolve(Response.json({ status: "success" })) : fetch(url, init)',
   ],
-])('npm start fails loudly, with exit code 1, when %s', async (_, sabotage) => {
+])('the demo fails loudly, with exit code 1, when %s', async (_, sabotage) => {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-'))
   const preload = join(folder, 'sabotage.mjs')
   writeFileSync(preload, sabotage)
-  const demo = startNode(['--import', preload, ...DEMO])
+  const demo = startNode(['--import', preload, CLI, 'demo'])
   expect(await demo.exited).toBe(1)
   rmSync(folder, { recursive: true })
   expect(demo.output).toContain('The story broke off')

@@ -5,7 +5,7 @@ import { until } from '../contract/inbox/fixture.ts'
 import { deliveryOf, useFolder } from './files.ts'
 
 /** More than are removed in one go. */
-const COUNT = 2_100
+const COUNT = 1_100
 
 describe.each(['memory', 'SQLite'])('in %s, of more than a thousand,', (engine) => {
   const fixture = useFolder()
