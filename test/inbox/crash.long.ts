@@ -5,7 +5,7 @@ import type { EngineName } from './crash/engines.ts'
 import { toSeed } from './crash/random.ts'
 import { runCrashes, toLine } from './crash/run.ts'
 
-// The long one is `npm run crash`.
+// `npm run crash` kills more.
 const KILLS = 5
 const seed = toSeed(process.env.CRASH_SEED)
 

@@ -1,0 +1,3 @@
+import { describeCommands } from './secrecy.ts'
+
+describeCommands(['--json'])
