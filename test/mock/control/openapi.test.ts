@@ -31,10 +31,12 @@ const optionsOf = ({ version, auth }: (typeof versions)[number]): MockServiceOpt
   ...(auth ? { auth: tokens({ users: [USER] }) } : {}),
 })
 
+/** Of all documents: each of its kind compiles the schema of OpenAPI anew. */
+const validator = new Validator()
+
 describe.each(versions)('version $version, with tokens: $auth', (configuration) => {
   it('the document is valid OpenAPI 3.1', async () => {
     const { document } = await startDescribed(optionsOf(configuration))
-    const validator = new Validator()
     const { valid, errors } = await validator.validate(document)
     expect(errors ?? []).toEqual([])
     expect([valid, validator.version]).toEqual([true, '3.1'])
