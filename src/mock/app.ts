@@ -112,7 +112,13 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       return state.settings
     },
     listen: listener.listen,
-    trigger: async (events) => core.notify(core.select(events)),
+    trigger(events) {
+      try {
+        return core.notify(core.select(events))
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    },
     async redeliver(attemptId) {
       const attempt = engine.log.get(attemptId)
       if (!attempt) throw configInvalid(`there is no attempt ${attemptId}`)

@@ -8,6 +8,7 @@ import { type MockServiceOptions, type Options, toOptions } from './options.ts'
 import { createSaver } from './saver.ts'
 import { createServiceRegistry, type Service, servicePath } from './services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './snapshot.ts'
+import { together } from './together.ts'
 import { warn } from './warn.ts'
 import { createWebhookStore } from './webhooks.ts'
 
@@ -37,8 +38,8 @@ export interface Core {
   save(): Promise<void>
 }
 
-/** By the ids of webhooks. */
-export type Selection = ReadonlyMap<string, readonly Happening[]>
+/** Webhooks by their ids, each once, with what they are to hear of. */
+export type Selection = readonly (readonly [webhookId: string, happenings: readonly Happening[]])[]
 
 /** @throws {WebhookError} `config_invalid` */
 export function createCore(given: MockServiceOptions): Core {
@@ -97,31 +98,34 @@ export function createCore(given: MockServiceOptions): Core {
     engine,
     notices,
     select(given) {
-      const events = [given].flat() as readonly MockEvent[]
+      const events = (Array.isArray(given) ? given : [given]) as readonly MockEvent[]
       const happened = events.map((event) => {
         const service = state.services.resolve(event)
         requireEvent(event, service, version)
-        return { service, happening: toHappening(event, clock.now()) }
+        return { service, happening: toHappening(event, service, clock.now()) }
       })
       const changes = happened.reduce((sum, { happening }) => sum + happening.layerIds.length, 0)
       if (changes > MAX_CHANGES)
         throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
-      const selected = new Map<string, Happening[]>()
-      for (const { service, happening: what } of happened) {
-        const happening = { ...what, generation: advance(service, what.layerIds.length) }
-        for (const webhook of webhooks.list(service)) {
-          if (!selects(webhook, happening.changeType)) continue
-          const known = selected.get(webhook.id)
+      const selected: [webhookId: string, happenings: Happening[]][] = []
+      // One event finds each webhook once.
+      const byId = happened.length > 1 ? new Map<string, Happening[]>() : undefined
+      for (const { service, happening } of happened) {
+        happening.generation = advance(service, happening.layerIds.length)
+        for (const webhook of webhooks.of(service)) {
+          if (!selects(webhook, happening)) continue
+          const known = byId?.get(webhook.id)
           if (known) known.push(happening)
-          else selected.set(webhook.id, [happening])
+          else {
+            const happenings = [happening]
+            byId?.set(webhook.id, happenings)
+            selected.push([webhook.id, happenings])
+          }
         }
       }
       return selected
     },
-    async notify(selection) {
-      const notified = [...selection].map(([id, happenings]) => engine.notify(id, happenings))
-      return (await Promise.all(notified)).flat()
-    },
+    notify: (selection) => together(selection.map(([id, happenings]) => engine.notify(id, happenings))),
     restore,
     reset() {
       engine.clear()

@@ -33,13 +33,15 @@ export const MAX_CHANGES = 10_000
 /** An event at its time, as webhooks gather it. */
 export interface Happening {
   changeType: string
+  /** Under which webhooks are subscribed to it. */
+  names: readonly string[]
   when: number
   /** Each once. */
   layerIds: readonly number[]
   /** The state of the service before it; each layer's change makes one more. The same for every webhook. */
   generation: number
-  /** The end of a job is the same job for every webhook. */
-  jobId: string
+  /** The end of a job is the same job for every webhook; changes of features have none. */
+  jobId?: string | undefined
   taskName?: string | undefined
 }
 
@@ -66,13 +68,21 @@ export function requireEvent(
     )
 }
 
-export function toHappening(event: MockEvent, now: number): Omit<Happening, 'generation'> {
-  const { changeType, when = now, layerIds = [0], jobId = randomUUID(), taskName } = event
-  return { changeType, when, layerIds: [...new Set(layerIds)], jobId, taskName }
+/** The generation comes when all events are known to be right. */
+export function toHappening(event: MockEvent, { serviceType }: Service, now: number): Happening {
+  const { changeType, when = now, layerIds, taskName } = event
+  const jobId = serviceType === 'GPServer' ? (event.jobId ?? randomUUID()) : undefined
+  return {
+    changeType,
+    names: subscriptionsOf(changeType),
+    when,
+    layerIds: layerIds ? [...new Set(layerIds)] : [0],
+    generation: 0,
+    jobId,
+    taskName,
+  }
 }
 
 /** Whether a webhook is subscribed to it, by its name, a composite or the wildcard (specification, "Events"). */
-export function selects({ active, changeTypes }: Readonly<Webhook>, changeType: string): boolean {
-  const names = subscriptionsOf(changeType)
-  return active && changeTypes.some((name) => names.includes(name))
-}
+export const selects = ({ active, changeTypes }: Readonly<Webhook>, { names }: Happening): boolean =>
+  active && changeTypes.some((name) => names.includes(name))

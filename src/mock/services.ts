@@ -49,15 +49,14 @@ export function createServiceRegistry(): ServiceRegistry {
     list: () => [...services.values()],
     find: (path) => services.get(path),
     resolve({ folderName = '', serviceName, serviceType }) {
-      const types: ServiceType[] = serviceType ? [serviceType] : ['FeatureServer', 'GPServer']
-      const found = types.flatMap(
-        (type) => services.get(servicePath({ folderName, serviceName, serviceType: type })) ?? [],
-      )
-      if (found.length === 1) return found[0] as Service
+      const find = (type: ServiceType): Service | undefined =>
+        services.get(servicePath({ folderName, serviceName, serviceType: type }))
+      const first = find(serviceType ?? 'FeatureServer')
+      const second = serviceType ? undefined : find('GPServer')
+      const found = first ?? second
+      if (found && !(first && second)) return found
       const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
-      throw configInvalid(
-        found.length === 0 ? `there is no service ${name}` : `serviceType is needed for ${name}`,
-      )
+      throw configInvalid(found ? `serviceType is needed for ${name}` : `there is no service ${name}`)
     },
     restore(seeds) {
       services.clear()

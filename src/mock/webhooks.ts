@@ -17,6 +17,8 @@ export type WebhookChange = 'created' | 'edited' | 'deleted' | 'switched_off'
 export interface WebhookStore {
   /** In the order of their creation. */
   list(service?: Service): readonly Readonly<Webhook>[]
+  /** Those of a service, without a list of them. */
+  of(service: Service): Iterable<Readonly<Webhook>>
   get(id: string): Readonly<Webhook> | undefined
   /** The webhook of this service that bears the name. */
   named(service: Service, name: string): Readonly<Webhook> | undefined
@@ -75,6 +77,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
     list: (service) => [
       ...((service ? index.byService.get(servicePath(service)) : index.byId)?.values() ?? []),
     ],
+    of: (service) => index.byService.get(servicePath(service))?.values() ?? [],
     get: (id) => index.byId.get(id),
     named: (service, name) => index.byId.get(index.byName.get(nameKey(service, name)) ?? ''),
     create(seed) {

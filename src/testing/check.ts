@@ -15,19 +15,23 @@ export function requireText(option: string, value: unknown): string {
   return value
 }
 
+/** Of a calendar, in either direction (ECMA-262, "Time Values and Time Range"). */
+const LAST_TIME = 8.64e15
+
 /**
- * Whole milliseconds that a calendar knows (ECMA-262, "Time Values and Time Range").
+ * Whole milliseconds that a calendar knows.
  *
  * @throws {WebhookError} `config_invalid`
  */
 export function requireTime(option: string, value: unknown): number {
-  if (Number.isInteger(value) && !Number.isNaN(new Date(value as number).getTime())) return value as number
+  if (Number.isInteger(value) && Math.abs(value as number) <= LAST_TIME) return value as number
   throw configInvalid(`${option} must be whole milliseconds since 1970`)
 }
 
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+
 /** @throws {WebhookError} `config_invalid` for what is no list, is empty, or holds something but 0, 1, 2, … */
 export function requireCounts(option: string, value: unknown): readonly number[] {
-  const isCount = (one: unknown): boolean => Number.isSafeInteger(one) && (one as number) >= 0
   if (Array.isArray(value) && value.length > 0 && value.every(isCount)) return value
   throw configInvalid(`${option} must be a list of whole numbers from 0`)
 }

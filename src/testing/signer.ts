@@ -1,8 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
-import { requireEncoding } from '../signature/encoding.ts'
+import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
-import { sign } from '../signature/sign.ts'
 import { requireOneOf } from './check.ts'
 import { percentEncode } from './percent.ts'
 
@@ -65,25 +64,40 @@ const PAYLOAD = 'payload='
  * ```
  */
 export function createSigner(options: SignerOptions): Signer {
+  const sign = createSign(options)
+  return { sign: async (payload) => sign(payload) }
+}
+
+/** {@link Signer.sign}, at once where the platform can: a promise would cost as much as a signature. */
+export type Sign = (payload: unknown) => SignedRequest | Promise<SignedRequest>
+
+/** @throws {WebhookError} `config_invalid` */
+export function createSign(options: SignerOptions): Sign {
   requireOptions(options)
-  const { signatureKey, signatureHeader = 'x-service', encoding = 'hex', prefix } = options
+  const { signatureKey, signatureHeader = 'x-service', encoding = 'hex', prefix = '' } = options
   const { contentType = JSON_TYPE, signatureIn = 'header', percentEncoded = false } = options
+  const isInField = contentType === FORM_TYPE && signatureIn === 'field'
+  const [key] = createKeyring([signatureKey])
 
-  const signatureOf = (body: Uint8Array): Promise<string> => sign({ body, signatureKey, encoding, prefix })
+  /** The request, with its signature. */
+  function seal(body: Uint8Array<ArrayBuffer>, digest: Uint8Array): SignedRequest {
+    const headers: Record<string, string> = { 'content-type': contentType }
+    const signature = encodeSignature(digest, encoding, prefix)
+    if (isInField) {
+      const field = utf8(`&${signatureHeader}=${percentEncode(signature)}`)
+      return { method: 'POST', headers, body: concat([body, field]) }
+    }
+    headers[signatureHeader] = percentEncoded ? percentEncode(signature) : signature
+    return { method: 'POST', headers, body }
+  }
 
-  return {
-    async sign(payload) {
-      const body = writeBody(payload, options)
-      const headers: Record<string, string> = { 'content-type': contentType }
-      if (contentType === FORM_TYPE && signatureIn === 'field') {
-        // Of the value as it is sent, encoded or not (field facts, "Signature").
-        const signature = percentEncode(await signatureOf(payloadField(body)))
-        return { method: 'POST', headers, body: concat([body, utf8(`&${signatureHeader}=${signature}`)]) }
-      }
-      const signature = await signatureOf(body)
-      headers[signatureHeader] = percentEncoded ? percentEncode(signature) : signature
-      return { method: 'POST', headers, body }
-    },
+  return (payload) => {
+    const body = writeBody(payload, options)
+    const hmac = key!.start()
+    // Of the value as it is sent, encoded or not (field facts, "Signature").
+    hmac.update(isInField ? payloadField(body) : body)
+    const digest = hmac.digest()
+    return 'then' in digest ? digest.then((bytes) => seal(body, bytes)) : seal(body, digest)
   }
 }
 

@@ -6,9 +6,9 @@ import { builtinsOf, closureOf, type Format, type Loaded, load, sourcesOf } from
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
   // Express has `debug`, which loads supports-color where something else has installed it.
-  mock: ['dayjs', 'express', 'fastq', 'undici', 'zod', 'supports-color'],
+  mock: ['dayjs', 'express', 'undici', 'zod', 'supports-color'],
 }
-const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs', 'fastq']
+const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
 /** The entries for Node alone. All others run in workers too, so nothing but #hmac takes anything from Node. */

@@ -1,64 +1,67 @@
-import { randomUUID } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
+import type { Answer } from './answer.ts'
 import type { Attempt } from './attempts.ts'
 import { isBroken, lengthOf, sendBroken } from './broken.ts'
 import type { Fault } from './faults.ts'
-import { type Answer, mayReach, send, sendAndLoseAnswer } from './send.ts'
+import { send } from './send.ts'
+import type { Target } from './target.ts'
 
 /** One delivery: a request that is sent until it succeeds, or its attempts are spent. */
 export interface Delivery {
   id: string
   webhookId: string
-  hookUrl: string
+  target: Target
   request: SignedRequest
   fault: Readonly<Fault> | undefined
 }
 
-/** What an attempt needs. */
-export interface AttemptOptions {
+/** What every attempt needs. */
+export interface AttemptTools {
   clock: Clock
   dispatcher: Dispatcher
-  allowHosts: readonly string[]
-  /** How long it may take. */
-  seconds: number
+  newId(): string
   isClosed(): boolean
+  /** Called when an attempt begins. */
   record(attempt: Attempt): void
+  /** Called when it has ended. */
+  finished(attempt: Attempt): void
 }
 
-/** Makes one attempt. It never rejects: what happens stands in the attempt. */
+/**
+ * Makes one attempt. It never rejects: what happens stands in the attempt.
+ *
+ * @param seconds how long it may take
+ */
 export async function attempt(
   delivery: Delivery,
   number: number,
-  { clock, dispatcher, allowHosts, seconds, isClosed, record }: AttemptOptions,
+  seconds: number,
+  { clock, dispatcher, newId, isClosed, record, finished }: AttemptTools,
 ): Promise<Attempt> {
-  const { id: deliveryId, webhookId, hookUrl, fault } = delivery
+  const { id: deliveryId, webhookId, target, fault } = delivery
   const made: Attempt = {
-    id: randomUUID(),
+    id: newId(),
     deliveryId,
     webhookId,
     number,
-    hookUrl,
+    hookUrl: target.hookUrl,
     sentAt: clock.now(),
     request: asSent(delivery, number),
-    ...(fault ? { fault: fault.fault } : {}),
   }
+  if (fault) made.fault = fault.fault
   record(made)
   const started = performance.now()
-  // The network takes its own time, whatever the clock of the service says.
-  const signal = AbortSignal.timeout(seconds * 1000)
   try {
     if (isClosed()) throw new Error(CLOSED)
-    if (!mayReach(hookUrl, allowHosts)) throw new Error(HOST_REFUSED)
-    const wrote = (bytes: number): void => {
-      made.bytesSent = (made.bytesSent ?? 0) + bytes
-    }
-    made.answer = await transmit(delivery, number, { dispatcher, signal, wrote })
+    if (!target.isAllowed) throw new Error(HOST_REFUSED)
+    made.answer = await transmit(delivery, made, seconds, dispatcher)
   } catch (error) {
-    made.error = signal.aborted ? `no answer within ${seconds} s` : messageOf(error)
+    made.error = messageOf(error)
   }
   made.milliseconds = Math.round(performance.now() - started)
+  finished(made)
   return made
 }
 
@@ -66,22 +69,28 @@ export const CLOSED = 'the mock service is closed'
 export const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 
 /** With the headers that the connection needs. */
-function asSent({ hookUrl, request, fault }: Delivery, number: number): SignedRequest {
-  const length = lengthOf(request.body, number === 1 ? fault?.fault : undefined)
-  const { host } = new URL(hookUrl)
-  return { ...request, headers: { host, ...request.headers, 'content-length': String(length) } }
+function asSent({ target, request, fault }: Delivery, number: number): SignedRequest {
+  const { method, headers, body } = request
+  const length = lengthOf(body, number === 1 ? fault?.fault : undefined)
+  return { method, headers: { host: target.host, ...headers, 'content-length': String(length) }, body }
 }
 
 /** Faults of the connection are those of the first attempt, so that the next can succeed. */
 function transmit(
-  { hookUrl, request, fault }: Delivery,
-  number: number,
-  options: { dispatcher: Dispatcher; signal: AbortSignal; wrote(bytes: number): void },
+  { target, request, fault }: Delivery,
+  made: Attempt,
+  seconds: number,
+  dispatcher: Dispatcher,
 ): Promise<Answer> {
-  if (number === 1 && isBroken(fault?.fault))
-    return sendBroken(hookUrl, request, { ...options, fault: fault.fault, delay: fault.delay })
-  if (number === 1 && fault?.fault === 'answer_lost') return sendAndLoseAnswer(hookUrl, request, options)
-  return send(hookUrl, request, options)
+  // The network takes its own time, whatever the clock of the service says.
+  if (made.number === 1 && isBroken(fault?.fault)) {
+    const wrote = (bytes: number): void => {
+      made.bytesSent = (made.bytesSent ?? 0) + bytes
+    }
+    return sendBroken(target, request, { fault: fault.fault, delay: fault.delay, seconds, wrote })
+  }
+  const losesAnswer = made.number === 1 && fault?.fault === 'answer_lost'
+  return send(target, request, { dispatcher, seconds, losesAnswer })
 }
 
 /** Any 2xx: which status counts is not shown, and every published sample answers 200. */

@@ -1,6 +1,6 @@
 import type { SignedRequest } from '../../testing/signer.ts'
+import type { Answer } from './answer.ts'
 import type { FaultName } from './faults.ts'
-import type { Answer } from './send.ts'
 
 /** One attempt, as it was sent. */
 export interface Attempt {

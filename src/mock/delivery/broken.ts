@@ -3,8 +3,10 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SignedRequest } from '../../testing/signer.ts'
+import { type Answer, AnswerBody } from './answer.ts'
 import type { FaultName } from './faults.ts'
-import { type Answer, readText } from './send.ts'
+import { timedOut } from './send.ts'
+import type { Target } from './target.ts'
 
 // What a well-behaved client refuses to send, on a connection of its own.
 
@@ -45,19 +47,24 @@ export const isBroken = (fault: FaultName | undefined): fault is FaultName =>
 export const lengthOf = (body: Uint8Array, fault: FaultName | undefined): number =>
   fault === 'wrong_length' ? body.length + 1 : body.length
 
+/** What {@link sendBroken} takes beside the request. */
+export interface BrokenOptions {
+  fault: FaultName
+  delay: number | undefined
+  /** How long it may take. */
+  seconds: number
+  wrote(bytes: number): void
+}
+
 /** Sends one attempt with a fault of the connection. */
 export async function sendBroken(
-  url: string,
+  { hookUrl, origin }: Target,
   { headers, body }: SignedRequest,
-  {
-    fault,
-    delay,
-    signal,
-    wrote,
-  }: { fault: FaultName; delay: number | undefined; signal: AbortSignal; wrote(bytes: number): void },
+  { fault, delay, seconds, wrote }: BrokenOptions,
 ): Promise<Answer> {
-  const { request } = url.startsWith('https:') ? https : http
-  const req = request(url, {
+  const { request } = origin.startsWith('https:') ? https : http
+  const signal = AbortSignal.timeout(seconds * 1000)
+  const req = request(hookUrl, {
     method: 'POST',
     headers: { ...headers, 'content-length': lengthOf(body, fault) },
     agent: false,
@@ -70,9 +77,17 @@ export async function sendBroken(
   try {
     const [res] = (await once(req, 'response')) as [http.IncomingMessage]
     return { status: res.statusCode ?? 0, headers: res.headers, body: await readText(res) }
+  } catch (error) {
+    throw signal.aborted ? timedOut(seconds) : error
   } finally {
     over.abort()
     req.on('error', () => {}).destroy()
     await written
   }
+}
+
+async function readText(res: http.IncomingMessage): Promise<string> {
+  const body = new AnswerBody()
+  for await (const chunk of res) if (!body.add(chunk)) break
+  return body.text()
 }

@@ -1,46 +1,48 @@
 import { setMaxListeners } from 'node:events'
-import fastq from 'fastq'
 import { Agent } from 'undici'
+import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { DeliverySettings } from '../settings.ts'
-import { attempt, CLOSED, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
+import { type AttemptTools, attempt, CLOSED, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
 import type { Attempt } from './attempts.ts'
+import { createOrder, waited } from './order.ts'
+import { createTurns } from './turns.ts'
+import type { Work } from './work.ts'
 
 /** What {@link createCourier} takes. */
 export interface CourierOptions {
   clock: Clock
-  allowHosts: readonly string[]
+  /** Is told of deliveries under way. */
+  work: Work
   /** Attempts on the wire at once. */
   concurrency: number
   settings(): DeliverySettings
   /** Whether the webhook is still there and active: if not, it is not tried again. */
   isWanted(webhookId: string): boolean
+  /** Makes the id of an attempt. */
+  newId(): string
   /** Called when an attempt begins. */
   record(attempt: Attempt): void
   /** Called when it has ended. */
   finished(attempt: Attempt): void
+  /** Called when a delivery has no more attempts to come. */
+  ended(webhookId: string, result: Result): void
 }
 
-/** An attempt that waits until others are done. */
-interface Task {
-  delivery: Delivery
-  /** Its number, asked for when it begins. */
-  next(): number
-  /** Whether it is still to be made, asked then too. */
-  isDue(): boolean
-}
-
-/** What became of a delivery. */
-export interface Delivered {
-  attempts: Attempt[]
-  /** `given_up` where attempts are left that will not be made. */
-  result: 'succeeded' | 'failed' | 'given_up'
-}
+/** What became of a delivery: `given_up` where attempts are left that will not be made. */
+export type Result = 'succeeded' | 'failed' | 'given_up'
 
 /** Brings deliveries to their payload URLs, over connections that are kept open. */
 export interface Courier {
-  /** @param writing what is to be sent, once it is written: to be forgotten, or stopped, from now on */
-  deliver(writing: Promise<Delivery>): Promise<Delivered>
+  /**
+   * To be forgotten, or stopped, from now on.
+   *
+   * @param writing what is to be sent, once it is written
+   */
+  deliver(
+    delivery: Omit<Delivery, 'request'>,
+    writing: SignedRequest | Promise<SignedRequest>,
+  ): Promise<Attempt[]>
   /**
    * One attempt more.
    *
@@ -55,104 +57,127 @@ export interface Courier {
   close(): Promise<void>
 }
 
-const DELAYED = 5_000
-const REORDERED = 10_000
 /** Why waiting ends where nothing shall be sent any more. */
 const FORGOTTEN = 'forgotten'
 /** Errors of attempts that are no receiver's fault, and would be met again. */
 const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createCourier(options: CourierOptions): Courier {
-  const { clock, settings, isWanted, record, finished } = options
-  const dispatcher = new Agent()
+  const { clock, work, settings, isWanted, newId, record, ended } = options
+  // Each attempt has a time-out of its own, which is shorter.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   /** Ends all waiting. Those that have begun before stay ended. */
   let patience = createPatience()
   let closed: Promise<void> | undefined
-  const wire = fastq.promise(make, options.concurrency)
-  /** Deliveries that are held back until the webhook's next one was sent. */
-  const heldBack = new Map<string, { order: number; release(): void }>()
-  let deliveries = 0
-
-  async function make({ delivery, next, isDue }: Task): Promise<Attempt | undefined> {
-    if (!isDue()) return undefined
-    const { allowHosts } = options
-    const number = next()
-    const seconds = settings().notificationTimeOutInSeconds
-    const isClosed = (): boolean => closed !== undefined
-    const making = attempt(delivery, number, { clock, dispatcher, allowHosts, seconds, isClosed, record })
-    clock.during?.(making)
-    const made = await making
-    finished(made)
-    return made
+  const turns = createTurns(options.concurrency)
+  const order = createOrder(clock)
+  const tools: AttemptTools = {
+    clock,
+    dispatcher,
+    newId,
+    record,
+    isClosed: () => closed !== undefined,
+    finished(made) {
+      options.finished(made)
+      turns.end()
+    },
   }
 
-  /** @returns whether it was waited to the end */
-  async function wait(milliseconds: number, signal: AbortSignal): Promise<boolean> {
-    return clock.wait(milliseconds, signal).then(
-      () => true,
-      () => false,
-    )
+  /**
+   * Makes an attempt when it is its turn.
+   *
+   * @param number where others may begin before it, asked for when it begins
+   * @param isDue whether it is still to be made, asked then too
+   * @returns undefined where it is not
+   */
+  function make(
+    delivery: Delivery,
+    number: number | (() => number),
+    isDue: () => boolean,
+  ): Promise<Attempt | undefined> {
+    const begin = (): Promise<Attempt | undefined> => {
+      if (!isDue()) {
+        turns.end()
+        return Promise.resolve(undefined)
+      }
+      const seconds = settings().notificationTimeOutInSeconds
+      const making = attempt(delivery, typeof number === 'number' ? number : number(), seconds, tools)
+      clock.during?.(making)
+      return making
+    }
+    return turns.take()?.then(begin) ?? begin()
   }
 
-  async function holdBack({ webhookId, fault }: Delivery, order: number, signal: AbortSignal): Promise<void> {
-    if (fault?.fault === 'delayed') await wait(fault.delay ?? DELAYED, signal)
-    // While one is held back, the next goes before it: held back as well, it would keep the order.
-    if (fault?.fault !== 'reordered' || heldBack.has(webhookId)) return
-    const next = new AbortController()
-    const held = { order, release: () => next.abort() }
-    heldBack.set(webhookId, held)
-    await wait(fault.delay ?? REORDERED, AbortSignal.any([next.signal, signal]))
-    if (heldBack.get(webhookId) === held) heldBack.delete(webhookId)
-  }
-
-  /** Lets go what was held back for this one: a delivery that came later. */
-  function release({ webhookId }: Delivery, order: number): void {
-    const held = heldBack.get(webhookId)
-    if (held && order > held.order) held.release()
-  }
-
-  async function deliver(writing: Promise<Delivery>): Promise<Delivered> {
+  const deliver: Courier['deliver'] = async ({ id, webhookId, target, fault }, writing) => {
     const { signal } = patience
-    const order = ++deliveries
-    const delivery = await writing
-    const { webhookId, fault } = delivery
+    const place = order.next()
     const isDue = (): boolean => signal.reason !== FORGOTTEN && isWanted(webhookId)
-    const push = async (...numbers: number[]): Promise<Attempt[]> => {
-      const made = numbers.map((number) => wire.push({ delivery, next: () => number, isDue }))
-      return (await Promise.all(made)).filter((attempt) => attempt !== undefined)
+    work.begin()
+    try {
+      const delivery = { id, webhookId, target, request: await writing, fault }
+      if (fault) await order.holdBack(webhookId, place, fault, signal)
+      const first = make(delivery, 1, isDue)
+      const second = fault?.fault === 'two_at_once' ? make(delivery, 2, isDue) : undefined
+      const attempts = listOf(await first, second && (await second))
+      order.sent(webhookId, place)
+      const result = resultOf(attempts, isDue) ?? (await goOn(delivery, attempts, isDue, signal))
+      if (fault?.fault === 'duplicate' && result === 'succeeded')
+        attempts.push(...listOf(await make(delivery, attempts.length + 1, isDue)))
+      ended(webhookId, result)
+      return attempts
+    } finally {
+      work.end()
     }
+  }
 
-    await holdBack(delivery, order, signal)
-    const attempts = await push(...(fault?.fault === 'two_at_once' ? [1, 2] : [1]))
-    release(delivery, order)
+  /** One attempt after another, until it is known what the delivery comes to. */
+  async function goOn(
+    delivery: Delivery,
+    attempts: Attempt[],
+    isDue: () => boolean,
+    signal: AbortSignal,
+  ): Promise<Result> {
     for (;;) {
-      if (!isDue() && !attempts.some(succeeded)) return { attempts, result: 'given_up' }
-      if (attempts.some(succeeded)) break
-      if (NEVER_SENT.includes(attempts.at(-1)?.error)) return { attempts, result: 'given_up' }
-      const { notificationAttempts, notificationElapsedTimeInSeconds } = settings()
-      if (attempts.length >= notificationAttempts) return { attempts, result: 'failed' }
-      if (!(await wait(notificationElapsedTimeInSeconds * 1000, signal)))
-        return { attempts, result: 'given_up' }
-      attempts.push(...(await push(attempts.length + 1)))
+      const gap = settings().notificationElapsedTimeInSeconds * 1000
+      if (!(await waited(clock, gap, signal))) return 'given_up'
+      attempts.push(...listOf(await make(delivery, attempts.length + 1, isDue)))
+      const result = resultOf(attempts, isDue)
+      if (result) return result
     }
-    if (fault?.fault === 'duplicate') attempts.push(...(await push(attempts.length + 1)))
-    return { attempts, result: 'succeeded' }
+  }
+
+  /** What a delivery has come to; undefined where it is to be tried again. */
+  function resultOf(attempts: readonly Attempt[], isDue: () => boolean): Result | undefined {
+    if (attempts.some(succeeded)) return 'succeeded'
+    if (!isDue() || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'given_up'
+    return attempts.length < settings().notificationAttempts ? undefined : 'failed'
   }
 
   return {
     deliver,
-    again: async (delivery, next) => (await wire.push({ delivery, next, isDue: () => true })) as Attempt,
+    async again(delivery, next) {
+      work.begin()
+      try {
+        return (await make(delivery, next, () => true)) as Attempt
+      } finally {
+        work.end()
+      }
+    },
     forget() {
       patience.abort(FORGOTTEN)
       patience = createPatience()
     },
     stop: () => patience.abort(),
     close() {
-      closed ??= dispatcher.close()
+      closed ??= dispatcher.destroy()
       return closed
     },
   }
 }
+
+/** Those that were made. */
+const listOf = (...attempts: (Attempt | undefined)[]): Attempt[] =>
+  attempts.filter((attempt) => attempt !== undefined)
 
 /** However many deliveries wait: Node warns of more than ten listeners. */
 function createPatience(): AbortController {

@@ -1,16 +1,19 @@
-import { randomUUID } from 'node:crypto'
 import { type Happening, selects } from '../events.ts'
 import type { Options } from '../options.ts'
 import type { State } from '../snapshot.ts'
+import { together } from '../together.ts'
 import { has } from '../versions.ts'
 import { defaultSchedule, type ScheduleInfo, type Webhook } from '../webhook.ts'
-import type { Delivery } from './attempt.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempts.ts'
-import { type Courier, createCourier } from './courier.ts'
+import { type Courier, createCourier, type Result } from './courier.ts'
 import { createFaults, type FaultBox } from './faults.ts'
 import { createWindows } from './gather.ts'
+import { createIds } from './ids.ts'
 import { createPayloadWriter } from './payloads.ts'
-import { requireSignatureOptions, writeRequest } from './request.ts'
+import { perWebhook } from './per-webhook.ts'
+import { createRequestWriter } from './request.ts'
+import { toTarget } from './target.ts'
+import { createWork } from './work.ts'
 
 /** Turns what happens on services into deliveries. */
 export interface Engine {
@@ -42,21 +45,26 @@ export interface EngineListeners {
 
 /** @throws {WebhookError} `config_invalid` */
 export function createEngine(state: State, options: Options, { finished, counted }: EngineListeners): Engine {
-  const { clock, version, gather, dialect } = options
-  requireSignatureOptions(options.signature)
+  const { clock, version, gather, dialect, allowHosts } = options
   const log = createAttemptLog()
   const faults = createFaults()
+  const newId = createIds()
   const writePayloads = createPayloadWriter(options)
-  const atWork = new Set<Promise<unknown>>()
+  const writeRequest = createRequestWriter(options)
+  const targetOf = perWebhook(({ hookUrl }) => toTarget(hookUrl, allowHosts))
+  const work = createWork()
   const courier: Courier = createCourier({
     ...options,
     settings: () =>
       has(version, 'failures') ? state.settings : { ...state.settings, notificationAttempts: 1 },
     isWanted: (webhookId) => state.webhooks.get(webhookId)?.active === true,
+    work,
+    newId,
     record: log.add,
     finished,
+    ended: count,
   })
-  const windows = createWindows<Happening, Attempt>({ clock, scheduleOf, flush: invoke })
+  const windows = createWindows<Happening, Attempt>({ clock, scheduleOf, flush })
 
   /** The schedule by which a webhook gathers; undefined where it does not. */
   function scheduleOf(webhookId: string): ScheduleInfo | undefined {
@@ -68,57 +76,50 @@ export function createEngine(state: State, options: Options, { finished, counted
   }
 
   /** With the webhook as it is now: payload URL, key and triggers may have changed since the window opened. */
-  async function invoke(webhookId: string, events: readonly Happening[]): Promise<Attempt[]> {
+  async function flush(webhookId: string, events: readonly Happening[]): Promise<Attempt[]> {
     const webhook = state.webhooks.get(webhookId)
     if (!webhook || scheduleOf(webhookId)?.state === 'disabled') return []
-    const selected = events.filter(({ changeType }) => selects(webhook, changeType))
-    if (selected.length === 0) return []
-    const deliveries = writePayloads(webhook, selected).map((payload) => deliver(webhook, payload))
-    return (await Promise.all(deliveries)).flat()
+    const selected = events.filter((event) => selects(webhook, event))
+    return selected.length === 0 ? [] : invoke(webhook, selected)
   }
 
-  async function write(webhook: Readonly<Webhook>, payload: unknown): Promise<Delivery> {
-    const { id: webhookId, hookUrl } = webhook
-    const fault = faults.take(webhookId)
-    const request = await writeRequest(webhook, payload, options, fault?.fault)
-    return { id: randomUUID(), webhookId, hookUrl, request, fault }
-  }
+  const invoke = (webhook: Readonly<Webhook>, events: readonly Happening[]): Promise<Attempt[]> =>
+    together(writePayloads(webhook, events).map((payload) => deliver(webhook, payload)))
 
-  async function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
+  function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
     const { id: webhookId } = webhook
-    const { attempts, result } = await courier.deliver(write(webhook, payload))
+    const fault = faults.take(webhookId)
+    const delivery = { id: newId(), webhookId, target: targetOf(webhook), fault }
+    const writing = writeRequest(webhook, payload, fault?.fault)
+    return courier.deliver(delivery, writing)
+  }
+
+  function count(webhookId: string, result: Result): void {
     // Of hosted services a success resets the count (field facts, "Delivery").
     if (result === 'succeeded' && dialect === 'hosted' && state.failures.clear(webhookId)) counted()
     if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
       if (state.failures.add(webhookId, clock.now(), state.settings)) state.webhooks.switchOff(webhookId)
       counted()
     }
-    return attempts
-  }
-
-  /** Until it has ended, `close` waits for it. */
-  function track<T>(work: Promise<T>): Promise<T> {
-    atWork.add(work)
-    const done = (): boolean => atWork.delete(work)
-    work.then(done, done)
-    return work
   }
 
   return {
     log,
     faults,
     notify(webhookId, events) {
+      const webhook = state.webhooks.get(webhookId)
       const schedule = scheduleOf(webhookId)
-      if (schedule?.state === 'disabled') return Promise.resolve([])
-      return track(schedule ? windows.add(webhookId, events) : invoke(webhookId, events))
+      if (!webhook || schedule?.state === 'disabled') return Promise.resolve([])
+      return schedule ? work.track(windows.add(webhookId, events)) : invoke(webhook, events)
     },
     redeliver({ deliveryId: id, webhookId, hookUrl, request, number }) {
       // The connection makes these anew.
       const { host: _host, 'content-length': _length, ...headers } = request.headers
-      const delivery = { id, webhookId, hookUrl, request: { ...request, headers }, fault: undefined }
+      const target = toTarget(hookUrl, allowHosts)
+      const delivery = { id, webhookId, target, request: { ...request, headers }, fault: undefined }
       const numbers = (): number[] =>
         log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
-      return track(courier.again(delivery, () => Math.max(number, ...numbers()) + 1))
+      return courier.again(delivery, () => Math.max(number, ...numbers()) + 1)
     },
     changed: windows.changed,
     clear() {
@@ -130,7 +131,7 @@ export function createEngine(state: State, options: Options, { finished, counted
     async close() {
       windows.close()
       courier.stop()
-      while (atWork.size > 0) await Promise.allSettled(atWork)
+      await work.idle()
       await courier.close()
     },
   }

@@ -1,9 +1,4 @@
-import {
-  type ChangesUrlEncoding,
-  createPayload,
-  type Dialect,
-  type PayloadEvent,
-} from '../../testing/index.ts'
+import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
 import type { Happening } from '../events.ts'
 import type { Webhook } from '../webhook.ts'
 
@@ -20,28 +15,26 @@ export type PayloadWriter = (webhook: Readonly<Webhook>, events: readonly Happen
 export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
   function write(webhook: Readonly<Webhook>, events: readonly Happening[]): unknown {
     const { folderName, serviceName, serviceType, name, id } = webhook
-    const { dialect, changesUrl } = options
-    const details = { folderName, serviceName, serviceType, name, id, changesUrl }
-    if (serviceType === 'GPServer') {
-      const { jobId, taskName } = events[0] as Happening
-      // Hosted services run no jobs; where one is mixed in, it speaks the specification's dialect.
-      return createPayload(toPayloadEvents(events), {
-        ...details,
-        jobId,
-        taskName,
-        dialect: dialect === 'hosted' ? 'service' : dialect,
-      })
-    }
+    const { jobId, taskName } = events[0] as Happening
+    const { changesUrl } = options
     const serverGens = generationsOf(events)
-    if (dialect !== 'hosted')
-      return createPayload(toPayloadEvents(events), { ...details, serverGens, dialect })
+    // Hosted services run no jobs; where one is mixed in, it speaks the specification's dialect.
+    const dialect = serviceType === 'GPServer' && options.dialect === 'hosted' ? 'service' : options.dialect
+    const details = {
+      folderName,
+      serviceName,
+      serviceType,
+      name,
+      id,
+      jobId,
+      taskName,
+      changesUrl,
+      serverGens,
+      dialect,
+    }
+    if (dialect !== 'hosted') return createPayload(events, details)
     return byLayer(events).flatMap((layer) =>
-      createPayload(toPayloadEvents(layer), {
-        ...details,
-        serverGens,
-        dialect,
-        layerIds: layer[0]?.layerIds,
-      }),
+      createPayload(layer, { ...details, dialect, layerIds: layer[0]?.layerIds }),
     )
   }
 
@@ -56,14 +49,15 @@ export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
   }
 }
 
-const toPayloadEvents = (events: readonly Happening[]): PayloadEvent[] =>
-  events.map(({ changeType, when }) => ({ changeType, when }))
-
 /** From before the first change to after the last: whoever reads one range after another misses none. */
-const generationsOf = (events: readonly Happening[]): readonly [number, number] => [
-  Math.min(...events.map(({ generation }) => generation)),
-  Math.max(...events.map(({ generation, layerIds }) => generation + layerIds.length)),
-]
+function generationsOf(events: readonly Happening[]): readonly [number, number] {
+  let [first, last] = [Infinity, 0]
+  for (const { generation, layerIds } of events) {
+    first = Math.min(first, generation)
+    last = Math.max(last, generation + layerIds.length)
+  }
+  return [first, last]
+}
 
 /** What happened on each layer, as if there were no others. */
 function byLayer(events: readonly Happening[]): Happening[][] {

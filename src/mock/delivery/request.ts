@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { createSigner, type Dialect, type SignedRequest } from '../../testing/index.ts'
-import { writeBody } from '../../testing/signer.ts'
+import type { Dialect } from '../../testing/index.ts'
+import { createSign, type Sign, type SignedRequest, writeBody } from '../../testing/signer.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import type { Webhook } from '../webhook.ts'
 import type { FaultName } from './faults.ts'
+import { perWebhook } from './per-webhook.ts'
 import type { SignatureOptions } from './signature-options.ts'
 
 /** How requests are written. */
@@ -14,38 +15,49 @@ export interface RequestOptions {
   signature: SignatureOptions
 }
 
-/** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
-export function requireSignatureOptions(signature: SignatureOptions): void {
-  createSigner({ ...signature, signatureKey: 'any' })
-}
-
 /** Writes the request that carries a payload, with the fault that it is to have. */
-export async function writeRequest(
+export type RequestWriter = (
   webhook: Readonly<Webhook>,
   payload: unknown,
-  options: RequestOptions,
   fault: FaultName | undefined,
-): Promise<SignedRequest> {
-  const request = await signed(webhook, payload, options, fault)
-  return CORRUPTIONS[fault as keyof typeof CORRUPTIONS]?.(request) ?? request
-}
+) => SignedRequest | Promise<SignedRequest>
 
-/** Without a key, and before version 11.2, there is no signature. */
-async function signed(
-  webhook: Readonly<Webhook>,
-  payload: unknown,
-  { version, dialect, signature }: RequestOptions,
-  fault: FaultName | undefined,
-): Promise<SignedRequest> {
-  const { contentType, payloadFormat } = webhook
-  const format = { ...signature, contentType, payloadFormat }
-  const signatureKey = keyOf(webhook, fault)
-  if (signatureKey && dialect !== 'organization' && has(version, 'signature'))
-    return createSigner({ ...format, signatureKey }).sign(payload)
-  const headers: Record<string, string> = { 'content-type': contentType }
-  // An organization sends its secret as it is (field facts, "Three dialects share the word webhook").
-  if (signatureKey && dialect === 'organization') headers.secret = signatureKey
-  return { method: 'POST', headers, body: writeBody(payload, format) }
+/** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
+export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
+  createSign({ ...signature, signatureKey: 'any' })
+  const isSigned = dialect !== 'organization' && has(version, 'signature')
+
+  const formatOf = ({ contentType, payloadFormat }: Readonly<Webhook>) => ({
+    ...signature,
+    contentType,
+    payloadFormat,
+  })
+  const createSignFor = (webhook: Readonly<Webhook>, signatureKey: string): Sign =>
+    createSign({ ...formatOf(webhook), signatureKey })
+  /** With the webhook's own key, which is imported once. */
+  const signOf = perWebhook((webhook) => createSignFor(webhook, webhook.signatureKey))
+
+  /** Without a key, and before version 11.2, there is no signature. */
+  function unsigned(webhook: Readonly<Webhook>, payload: unknown, signatureKey: string): SignedRequest {
+    const headers: Record<string, string> = { 'content-type': webhook.contentType }
+    // An organization sends its secret as it is (field facts, "Three dialects share the word webhook").
+    if (signatureKey && dialect === 'organization') headers.secret = signatureKey
+    return { method: 'POST', headers, body: writeBody(payload, formatOf(webhook)) }
+  }
+
+  const write: RequestWriter = (webhook, payload, fault) => {
+    const signatureKey = keyOf(webhook, fault)
+    if (!signatureKey || !isSigned) return unsigned(webhook, payload, signatureKey)
+    const isOwn = signatureKey === webhook.signatureKey
+    const sign = isOwn ? signOf(webhook) : createSignFor(webhook, signatureKey)
+    return sign(payload)
+  }
+
+  return (webhook, payload, fault) => {
+    const writing = write(webhook, payload, fault)
+    const corrupt = fault && CORRUPTIONS[fault]
+    return corrupt ? Promise.resolve(writing).then(corrupt) : writing
+  }
 }
 
 /** Empty for a request that bears no sign of a key. */

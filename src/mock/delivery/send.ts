@@ -1,66 +1,99 @@
-import { type Dispatcher, request } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
-import { isLoopback } from '../loopback.ts'
-
-/** What the receiver answered. */
-export interface Answer {
-  status: number
-  headers: Record<string, string | string[] | undefined>
-  /** At most 64 KiB of it, as text. */
-  body: string
-}
+import { type Answer, AnswerBody } from './answer.ts'
+import type { Target } from './target.ts'
 
 /** What {@link send} takes beside the request. */
 export interface SendOptions {
   dispatcher: Dispatcher
-  /** Ends the attempt. */
-  signal: AbortSignal
+  /** How long it may take, from the first try to connect to the last byte of the answer. */
+  seconds: number
+  /** Hangs up when the answer begins. */
+  losesAnswer: boolean
 }
-
-const MAX_ANSWER = 64 * 1024
 
 /** Sends one attempt, and reads its answer. Redirects are not followed. */
-export async function send(
-  url: string,
-  { headers, body }: SignedRequest,
-  { dispatcher, signal }: SendOptions,
+export function send(
+  { origin, path }: Target,
+  { method, headers, body }: SignedRequest,
+  { dispatcher, seconds, losesAnswer }: SendOptions,
 ): Promise<Answer> {
-  const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
-  return { status: response.statusCode, headers: response.headers, body: await readText(response.body) }
+  return new Promise((resolve, reject) => {
+    const exchange = new Exchange(resolve, reject, seconds, losesAnswer)
+    dispatcher.dispatch({ origin, path, method, headers, body }, exchange)
+  })
 }
 
-/** Sends one attempt, and hangs up when the answer begins. */
-export async function sendAndLoseAnswer(
-  url: string,
-  { headers, body }: SignedRequest,
-  { dispatcher, signal }: SendOptions,
-): Promise<never> {
-  const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
-  response.body.on('error', () => {}).destroy()
-  throw new Error('the answer was lost')
-}
+/** The error of an attempt that took too long. */
+export const timedOut = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
 
-/** At most 64 KiB of an answer. */
-export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body) {
-    chunks.push(chunk.subarray(0, MAX_ANSWER - length))
-    length += chunk.length
-    if (length >= MAX_ANSWER) break
+/** Why the connection is cut after a success. */
+const ENOUGH = new Error('no more of the answer is read')
+
+/**
+ * One request and its answer, as undici tells of them. Its own promises, streams and signals are for answers of any size,
+ * and take as long as all else that is done for a delivery.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #resolve: (answer: Answer) => void
+  readonly #reject: (error: Error) => void
+  readonly #losesAnswer: boolean
+  readonly #timer: NodeJS.Timeout
+  readonly #answer: Answer = { status: 0, headers: {}, body: '' }
+  readonly #body = new AnswerBody()
+  #controller: Dispatcher.DispatchController | undefined
+  #cutBy: Error | undefined
+
+  constructor(
+    resolve: (answer: Answer) => void,
+    reject: (error: Error) => void,
+    seconds: number,
+    losesAnswer: boolean,
+  ) {
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#losesAnswer = losesAnswer
+    this.#timer = setTimeout(() => this.#cut(timedOut(seconds)), seconds * 1000)
   }
-  return Buffer.concat(chunks).toString()
-}
 
-/** Whether a delivery may go there: to this machine, or to a host that was allowed by name. */
-export function mayReach(url: string, allowHosts: readonly string[]): boolean {
-  const { hostname } = new URL(url)
-  return isLoopback(hostname) || allowHosts.some((host) => toHostname(host) === hostname)
-}
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    // It waited for a connection until its time was over: nothing is sent.
+    if (this.#cutBy) controller.abort(this.#cutBy)
+  }
 
-/** A host as URLs write it: in lower case and ASCII, an address of version 6 in brackets. Undefined for what is none. */
-function toHostname(host: string): string | undefined {
-  const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`
-  if (/[/?#@\\\s]/.test(host) || !URL.canParse(url)) return undefined
-  return new URL(url).hostname
+  /** Told of informational answers too, before the answer itself. */
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Answer['headers'],
+  ): void {
+    if (this.#losesAnswer && status >= 200) this.#cut(new Error('the answer was lost'))
+    this.#answer.status = status
+    this.#answer.headers = headers
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#body.add(chunk)) return
+    this.onResponseEnd()
+    controller.abort(ENOUGH)
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#timer)
+    this.#answer.body = this.#body.text()
+    this.#resolve(this.#answer)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#timer)
+    this.#reject(error)
+  }
+
+  #cut(error: Error): void {
+    clearTimeout(this.#timer)
+    this.#reject(error)
+    this.#cutBy = error
+    this.#controller?.abort(error)
+  }
 }

@@ -17,9 +17,9 @@ export interface TimedEvent {
  * @throws {WebhookError} `config_invalid` for no events, and for a change type or a time that cannot be right
  */
 export function toEvents(changeTypes: PayloadEvents, when: number): TimedEvent[] {
-  const entries = [changeTypes].flat()
+  const entries: readonly unknown[] = Array.isArray(changeTypes) ? changeTypes : [changeTypes]
   if (entries.length === 0) throw configInvalid('changeTypes is empty', 'A payload has at least one event.')
-  return entries.map((entry: unknown) => {
+  return entries.map((entry) => {
     const event = typeof entry === 'object' && entry !== null ? entry : { changeType: entry }
     const { changeType, when: own = when } = event as { changeType?: unknown; when?: unknown }
     return { changeType: requireChangeType(changeType), when: requireTime('when', own) }

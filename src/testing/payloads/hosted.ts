@@ -20,7 +20,7 @@ export function writeHosted(
     )
   const { name = 'webhook', orgId = 'myorgId', serviceName = 'Parcels', layerIds = [0] } = details
   const { serverUrl = `https://olserver.example/${orgId}/rest`, serverGens = [1, 2] } = details
-  const service = serviceUrl(serverUrl, { ...details, serviceName }, 'FeatureServer')
+  const service = serviceUrl(serverUrl, details.folderName, serviceName, 'FeatureServer')
   const url = details.url ?? changesUrl(service, serverGens, details.changesUrl ?? 'whole', '&async=true')
   return layerIds.map((layerId) => ({
     name,

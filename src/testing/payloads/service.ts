@@ -18,7 +18,7 @@ const SERVER_URL = 'https://server.example/server/rest'
 
 function features(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
   const { serverUrl = SERVER_URL, serverGens = [1, 2], serviceName = 'Parcels' } = details
-  const service = serviceUrl(serverUrl, { ...details, serviceName }, 'FeatureServer')
+  const service = serviceUrl(serverUrl, details.folderName, serviceName, 'FeatureServer')
   return {
     serviceType: 'FeatureServer',
     changesUrl: details.url ?? changesUrl(service, serverGens, details.changesUrl ?? 'partial'),
@@ -32,7 +32,7 @@ function features(events: readonly object[], details: PayloadDetails): Record<st
 
 function job(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
   const { serverUrl = SERVER_URL, serviceName = 'Analysis', taskName = 'Task', jobId = 'j0' } = details
-  const service = serviceUrl(serverUrl, { ...details, serviceName }, 'GPServer')
+  const service = serviceUrl(serverUrl, details.folderName, serviceName, 'GPServer')
   return {
     serviceType: 'GPServer',
     jobId,

@@ -1,14 +1,15 @@
 import { percentEncode } from '../percent.ts'
-import type { ChangesUrlEncoding, PayloadDetails } from './details.ts'
+import type { ChangesUrlEncoding } from './details.ts'
 
 /** The address of a service, without a slash at its end. */
 export function serviceUrl(
   serverUrl: string,
-  { folderName = '', serviceName }: PayloadDetails,
+  folderName: string | undefined,
+  serviceName: string,
   serviceType: 'FeatureServer' | 'GPServer',
 ): string {
-  const path = [folderName, serviceName].filter((part) => part !== '').join('/')
-  return `${serverUrl.replace(/\/+$/, '')}/services/${path}/${serviceType}`
+  const server = serverUrl.endsWith('/') ? serverUrl.replace(/\/+$/, '') : serverUrl
+  return `${server}/services/${folderName ? `${folderName}/` : ''}${serviceName}/${serviceType}`
 }
 
 /**
