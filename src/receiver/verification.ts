@@ -1,7 +1,7 @@
 import { importKey } from '#hmac'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 import { bodyFormat } from '../payload/media-type.ts'
-import { toHex, utf8 } from '../signature/bytes.ts'
+import { toHex } from '../signature/bytes.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { createKeyring, type Keyring, requireTrimmed } from '../signature/keyring.ts'
@@ -100,7 +100,7 @@ function prove(check: SignatureCheck, signature: Uint8Array, { unknown }: FoundK
   })
 }
 
-const idKey = importKey(utf8('geohook delivery id'))
+const idKey = importKey('geohook delivery id')
 
 /** One-way, because the signature itself would let whoever reads an id send the body. 32 hex digits. */
 function toId(bytes: Uint8Array): Awaitable<string> {

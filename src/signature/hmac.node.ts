@@ -21,8 +21,17 @@ const sha256: (data: Uint8Array) => string = crypto.hash
   ? (data) => crypto.hash('sha256', data, 'binary')
   : (data) => createHash('sha256').update(data).digest('binary') // not every runtime has it
 
+/** The last key that was given as a text: whoever verifies by the call gives the same one each time. */
+let last: { text: string; key: HmacKey } | undefined
+
 /** Node, Bun and Deno. */
-export function importKey(bytes: Uint8Array): HmacKey {
+export function importKey(key: Uint8Array | string): HmacKey {
+  if (typeof key !== 'string') return importBytes(key)
+  if (last?.text !== key) last = { text: key, key: importBytes(Buffer.from(key)) }
+  return last.key
+}
+
+function importBytes(bytes: Uint8Array): HmacKey {
   // RFC 2104: a key that is longer than a block is hashed first.
   const key = bytes.length > BLOCK ? createHash('sha256').update(bytes).digest() : new Uint8Array(bytes)
   const innerPad = toPad(key, 0x36)

@@ -15,7 +15,8 @@ export interface Hmac {
 
 /** What a platform module exports. */
 export interface HmacPlatform {
-  importKey(bytes: Uint8Array): HmacKey
+  /** @param key its bytes, or a text, which means its UTF-8 bytes */
+  importKey(key: Uint8Array | string): HmacKey
   /** Compares two arrays of equal length in a time that does not depend on what they hold. */
   equalBytes(a: Uint8Array, b: Uint8Array): boolean
 }

@@ -1,11 +1,11 @@
-import { concat } from './bytes.ts'
+import { concat, utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
 const HMAC_SHA256 = { name: 'HMAC', hash: 'SHA-256' }
 
 /** Workers, edge runtimes and browsers: WebCrypto, which signs a whole message only, so the chunks wait for the end. */
-export function importKey(bytes: Uint8Array): HmacKey {
-  const copy = new Uint8Array(bytes) // Buffer's slice() would be a view
+export function importKey(key: Uint8Array | string): HmacKey {
+  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // Buffer's slice() would be a view
   let imported: Promise<CryptoKey> | undefined
   return {
     start(): Hmac {

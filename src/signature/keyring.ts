@@ -1,6 +1,5 @@
 import { importKey } from '#hmac'
 import { configInvalid } from '../errors.ts'
-import { utf8 } from './bytes.ts'
 import type { HmacKey } from './hmac.ts'
 
 /** A shared secret: a string (its UTF-8 bytes) or the bytes themselves. */
@@ -25,7 +24,7 @@ export function createKeyring(keys: SignatureKeys): Keyring {
   const list = toKeyList(keys)
   if (!Array.isArray(list) || list.length === 0) throw configInvalid('signatureKey is missing')
   // Not map(), which skips the holes of a sparse list.
-  return Array.from(list, (key) => importKey(keyBytes(key)))
+  return Array.from(list, (key) => importKey(requireKey(key)))
 }
 
 /**
@@ -42,9 +41,10 @@ export function requireTrimmed(keys: SignatureKeys): void {
   }
 }
 
-function keyBytes(key: SignatureKey): Uint8Array {
-  const bytes = typeof key === 'string' ? utf8(key.trim() && key) : key
-  if (!(bytes instanceof Uint8Array)) throw configInvalid('signatureKey must be a string or bytes')
-  if (bytes.length === 0) throw configInvalid('signatureKey is empty')
-  return bytes
+function requireKey(key: SignatureKey): SignatureKey {
+  const given = typeof key === 'string' ? key.trim() && key : key
+  if (typeof given !== 'string' && !(given instanceof Uint8Array))
+    throw configInvalid('signatureKey must be a string or bytes')
+  if (given.length === 0) throw configInvalid('signatureKey is empty')
+  return given
 }
