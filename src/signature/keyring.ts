@@ -23,8 +23,8 @@ export const toKeyList = (keys: SignatureKeys): readonly SignatureKey[] =>
 export function createKeyring(keys: SignatureKeys): Keyring {
   const list = toKeyList(keys)
   if (!Array.isArray(list) || list.length === 0) throw configInvalid('signatureKey is missing')
-  // Not map(), which skips the holes of a sparse list.
-  return Array.from(list, (key) => importKey(requireKey(key)))
+  // Spread first: map() alone skips the holes of a sparse list.
+  return [...list].map((key) => importKey(requireKey(key)))
 }
 
 /**
