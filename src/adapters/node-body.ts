@@ -57,13 +57,14 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)
+  req.resume() // its end and its closing are told only to readers, and others may wait for them
   return body
 }
 
 /** Resolves when the request, of which all bytes are taken, has ended: whoever reads it next sees that nothing is left. */
 export async function whenEnded(req: IncomingMessage): Promise<void> {
   if (req.readableEnded) return
-  await new Promise((resolve) => req.once('end', resolve).once('close', resolve).resume())
+  await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
 }
 
 function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { createReceiver, type Receiver } from 'geohook'
@@ -198,4 +199,42 @@ it('a sender that is refused and stalls is cut off after five seconds', async ()
   vi.advanceTimersByTime(1)
   expect(stalled?.destroyed).toBe(true)
   await cut
+})
+
+it('a request whose body comes with its head ends and closes, for whoever listens', async () => {
+  const told: Promise<unknown>[] = []
+  const { url } = await mount((req) => void told.push(once(req, 'end'), once(req, 'close')))
+  const body = '{"events":[]}'
+  const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
+  expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(200)
+  expect(told.length).toBe(2)
+  await Promise.all(told)
+})
+
+it.each([
+  ['of a length that is announced', true],
+  ['of unknown length', false],
+])('a large body %s, in many pieces, comes exact', async (_, isAnnounced) => {
+  const bodies: Uint8Array[] = []
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
+    bodies.push(rawBody),
+  )
+  const mounted = await listen(webhook(receiver))
+  open.push(mounted)
+  const text = JSON.stringify({
+    events: [{ eventType: 'FeaturesCreated' }],
+    pad: randomBytes(200_000).toString('hex'),
+  })
+  const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(text) }
+  const length = isAnnounced ? { 'content-length': text.length } : {}
+  const req = request(mounted.url, { method: 'POST', headers: { ...headers, ...length } })
+  for (let at = 0; at < text.length; at += 30_000) {
+    await new Promise((written) => req.write(text.slice(at, at + 30_000), written))
+    await setImmediate()
+  }
+  req.end()
+  const [res] = (await once(req, 'response')) as [IncomingMessage]
+  res.resume()
+  expect(res.statusCode).toBe(200)
+  expect(bodies.map((bytes) => Buffer.from(bytes).toString())).toEqual([text])
 })
