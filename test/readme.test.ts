@@ -6,8 +6,8 @@ import { type Started, startNode } from './helpers/process.ts'
 
 const root = new URL('../', import.meta.url).pathname
 const readme = readFileSync(`${root}README.md`, 'utf8')
-const pages = ['mock', 'testing', 'observability', 'frameworks', 'inbox', 'scaling', 'performance'].map((page) =>
-  readFileSync(`${root}docs/${page}.md`, 'utf8'),
+const pages = ['mock', 'testing', 'observability', 'frameworks', 'inbox', 'scaling', 'performance'].map(
+  (page) => readFileSync(`${root}docs/${page}.md`, 'utf8'),
 )
 /** The examples in the docstrings of the source, without the asterisks. */
 const examples = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
