@@ -37,7 +37,7 @@ const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   body_too_large: [413],
   body_timeout: [408],
   body_aborted: [400],
-  body_already_parsed: [500, 'Mount geohook before whatever reads the body.'],
+  body_already_parsed: [500, 'Mount geohook before body parsers.'],
   content_encoding_unsupported: [415, 'Switch compression off.'],
   content_type_unsupported: [415, 'Send JSON or a form, in UTF-8.'],
   payload_malformed: [400],

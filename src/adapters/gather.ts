@@ -1,11 +1,10 @@
 import { WebhookError } from '../errors.ts'
-import { concat } from '../signature/bytes.ts'
 
 /** A body in the making. */
 export interface Gatherer {
   /** @throws {WebhookError} `body_too_large` */
   add(chunk: Uint8Array): void
-  whole(): Uint8Array
+  whole(): Buffer
 }
 
 /** Bytes that must have arrived before memory is set aside for what was announced: an announcement costs nothing. */
@@ -16,31 +15,32 @@ const ENOUGH = 64 * 1024
  * is left to be copied at its end, and it is not in memory twice.
  *
  * @param limit bytes, at most
- * @param announced its `content-length`; it need not be true
+ * @param announced its `content-length`, or NaN; it need not be true
  */
-export function createGatherer(limit: number, announced: string | null | undefined): Gatherer {
-  const expected = Number(announced)
+export function createGatherer(limit: number, announced: number): Gatherer {
+  /** What is not in the room. */
   const chunks: Uint8Array[] = []
-  let room: Uint8Array | undefined
+  let room: Buffer | undefined
+  let written = 0
   let length = 0
 
   return {
     add(chunk) {
-      const offset = length
       length += chunk.length
       if (length > limit) throw new WebhookError('body_too_large')
-      if (room && length <= room.length) {
-        room.set(chunk, offset)
-        return
-      }
       chunks.push(chunk)
-      if (room || length < ENOUGH || !(expected >= length && expected <= limit)) return
-      room = new Uint8Array(expected)
-      room.set(concat(chunks.splice(0)))
+      // Not filled with zeros: it is handed out only where all of it was written.
+      if (length >= ENOUGH && announced >= length && announced <= limit)
+        room ??= Buffer.allocUnsafeSlow(announced)
+      if (!room || length > room.length) return
+      for (const one of chunks.splice(0)) {
+        room.set(one, written)
+        written += one.length
+      }
     },
     whole() {
-      if (room?.length === length) return room
-      return concat(room ? [room.subarray(0, length), ...chunks] : chunks)
+      if (room && written === length && length === room.length) return room
+      return Buffer.concat(room ? [room.subarray(0, written), ...chunks] : chunks)
     },
   }
 }

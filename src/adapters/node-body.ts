@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
+import type { Awaitable } from '../signature/when.ts'
 import { createGatherer } from './gather.ts'
 
 /** What parsers and hosts leave of a body: bytes are as good as the stream, a parsed value is not. */
@@ -30,7 +31,7 @@ export function readNodeBody(
   options: ReadOptions,
   left: Leftovers,
   parsers: Parsers,
-): Uint8Array | Promise<Uint8Array> {
+): Awaitable<Uint8Array> {
   const ready = left.rawBody instanceof Uint8Array ? left.rawBody : left.body
   if (ready instanceof Uint8Array) {
     options.onChunk(ready)
@@ -57,18 +58,19 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)
-  req.resume() // its end and its closing are told only to readers, and others may wait for them
+  // Its end and its closing are told only to who reads on, and that takes longer than all the rest of the reading.
+  if (req.httpVersionMajor > 1 || req.listenerCount('end') > 0 || req.listenerCount('close') > 0) req.resume()
   return body
 }
 
 /** Resolves when the request, of which all bytes are taken, has ended: whoever reads it next sees that nothing is left. */
 export async function whenEnded(req: IncomingMessage): Promise<void> {
   if (req.readableEnded) return
-  await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
+  await new Promise((resolve) => req.once('end', resolve).once('close', resolve).resume())
 }
 
 function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
-  const gatherer = createGatherer(limit, req.headers['content-length'])
+  const gatherer = createGatherer(limit, Number(req.headers['content-length']))
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       req.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
@@ -85,7 +87,7 @@ function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Prom
     }
     function onEnd(): void {
       stop()
-      resolve(toBuffer(gatherer.whole()))
+      resolve(gatherer.whole())
     }
     function onBroken(cause?: unknown): void {
       stop()
@@ -95,10 +97,6 @@ function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Prom
     req.resume() // somebody may have paused it, to wait for something else
   })
 }
-
-/** What Node's own parsers leave in `rawBody`, and others expect there. */
-const toBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, length)
 
 /** Names the culprit by what it has left behind. */
 function alreadyParsed({ body, _body }: Leftovers, { text, value, hint }: Parsers): WebhookError {

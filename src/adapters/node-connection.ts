@@ -1,28 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Resolves with the status of the answer once it is sent; rejects when the connection closes before. */
-export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Whether the whole answer has gone already: a short one does at once. Of a stream of HTTP/2 its socket knows nothing. */
+export function isSent({ httpVersionMajor }: IncomingMessage, res: ServerResponse): boolean {
+  return httpVersionMajor === 1 && res.writableEnded && res.socket?.writableLength === 0
+}
+
+/** Resolves with the status of the answer once it is sent; with none when the connection closes before. */
+export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    if (res.writableFinished) return resolve(res.statusCode)
+    if (socket.destroyed) return resolve(undefined)
     // Node 20 does not close a response that waits behind another one on a pipelined connection.
-    const callbacks = onClose(socket)
-    let isOver = false
-    function sent(): void {
-      isOver = true
-      callbacks.delete(closed)
-      resolve(res.statusCode)
+    const callbacks = res.socket ? undefined : onClose(socket)
+    function over(status?: number): void {
+      callbacks?.delete(closed)
+      resolve(status)
     }
-    function closed(): void {
-      if (isOver) return
-      callbacks.delete(closed)
-      reject(new Error('the connection was closed'))
-    }
-    if (res.writableFinished) sent()
-    else if (socket.destroyed) closed()
-    else {
-      callbacks.add(closed)
-      res.on('finish', sent).on('close', closed)
-    }
+    const closed = (): void => over()
+    callbacks?.add(closed)
+    res.on('finish', () => over(res.statusCode)).on('close', closed)
   })
 }
 

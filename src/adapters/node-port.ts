@@ -5,7 +5,7 @@ import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { when } from '../signature/when.ts'
 import { type Leftovers, type Parsers, readNodeBody, whenEnded } from './node-body.ts'
-import { drain, whenSent } from './node-connection.ts'
+import { drain, isSent, whenSent } from './node-connection.ts'
 
 /** One request of a framework on Node streams, and what is that framework's own. */
 export interface NodeExchange {
@@ -44,14 +44,13 @@ export async function serve(
   let isRead = false
   function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
     const answered = whenSent(req, res)
-    answered.catch(() => {}) // should the next one throw, nobody waits for it
     left.rawBody = delivery.rawBody // for parsers that come behind, and for another webhook()
     isPassedOn = true
     try {
       const done = run(delivery)
-      if (!done) return answered
+      if (!done) return answered.then(requireStatus)
       // A sender that has gone does not undo what was done.
-      return done.then((status) => answered.then(() => status).catch(() => status))
+      return done.then((status) => answered.then(() => status))
     } catch (error) {
       isPassedOn = false // nobody else would answer: hosts that do catch what is thrown
       throw error
@@ -78,16 +77,20 @@ export async function serve(
   )
 }
 
+function requireStatus(status: number | undefined): number {
+  if (status === undefined) throw new Error('the connection was closed')
+  return status
+}
+
 /** Answers, if anybody is there to read it. Resolves when the answer is sent, or cannot be any more. */
-async function answer(
+function answer(
   req: IncomingMessage,
   res: ServerResponse,
   isRead: boolean,
   outcome: Outcome,
   write: (outcome: Outcome) => void,
-): Promise<void> {
-  if (res.destroyed) return
-  const sent = whenSent(req, res).catch(() => {})
+): unknown {
+  if (res.destroyed) return undefined
   if (res.headersSent) {
     // Somebody has begun an answer before, and nobody else will end it: as a success it must not look like one if it is none.
     if (outcome.error && !res.writableEnded) res.destroy()
@@ -97,7 +100,7 @@ async function answer(
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
   }
-  await sent
+  return isSent(req, res) ? undefined : whenSent(req, res)
 }
 
 /** Writes an outcome to Node's own response. */

@@ -1,4 +1,4 @@
-import { type Diagnosis, explain, type Outcome, type SignatureEncoding } from '../index.ts'
+import { type Diagnosis, explain, type SignatureEncoding } from '../index.ts'
 import { noteOn } from './organization.ts'
 import { count, paint, print, printJson } from './output.ts'
 import { printable, shortened } from './printable.ts'
@@ -15,8 +15,8 @@ export interface ReportOptions {
 /** What the receiver found. */
 export type Finding = 'verified' | 'unsigned' | 'handshake' | 'refused'
 
-export const findingOf = ({ kind, delivery }: Outcome): Finding => {
-  if (kind === 'handshake') return kind
+export const findingOf = ({ outcome, delivery }: Pick<Reception, 'outcome' | 'delivery'>): Finding => {
+  if (outcome.kind === 'handshake') return 'handshake'
   if (!delivery) return 'refused'
   return delivery.keyIndex === undefined ? 'unsigned' : 'verified'
 }
@@ -48,9 +48,9 @@ export function tellReception(
   diagnosis: Diagnosis | undefined,
   capture: string | undefined,
 ): void {
-  const { receivedAt, method, url, headers, body, status, outcome, forwarded } = reception
-  const { delivery, error } = outcome
-  const finding = findingOf(outcome)
+  const { receivedAt, method, url, headers, body, status, outcome, delivery, forwarded } = reception
+  const { error } = outcome
+  const finding = findingOf(reception)
   const event = delivery?.events[0]
   if (json) {
     printJson(

@@ -1,6 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { webhook } from '../adapters/node.ts'
-import { type Outcome, type Receiver, type ReceiverRequest, WebhookError } from '../index.ts'
+import {
+  type Delivery,
+  type HeaderBag,
+  type Observer,
+  type Outcome,
+  type Receiver,
+  type ReceiverRequest,
+  WebhookError,
+} from '../index.ts'
 import { type Forwarded, forward, toBadGateway, writeForwarded } from './forward.ts'
 import { type HeaderPairs, toPairs } from './http.ts'
 
@@ -14,13 +22,27 @@ export interface Reception {
   /** Absent where it could not be read whole. */
   body?: Uint8Array
   outcome: Outcome
+  /** Absent where the request became none. */
+  delivery?: Delivery | undefined
   /** What the sender was answered. */
   status: number
   forwarded?: Forwarded
 }
 
+/** Deliveries by the headers of their requests: an outcome does not have them. */
+export type Accepted = WeakMap<HeaderBag, Delivery>
+
+/** An observer that keeps them. Of what is refused the report tells, so no log needs to. */
+export const keepIn = (accepted: Accepted): Observer => ({
+  accepted: ({ delivery, request }) => accepted.set(request.headers, delivery),
+  refused() {},
+  failed() {},
+})
+
 export interface ReceptionOptions {
   receiver: Receiver
+  /** What the receiver's observer has accepted. */
+  accepted: Accepted
   /** The largest body, in bytes. */
   limit: number
   /** Other paths are answered with 404. Default: every path is taken. */
@@ -66,7 +88,15 @@ export function createReception(
             status = await respond(outcome, forwarded, res, answer)
           },
         )
-        options.report({ ...reception, ...seen, outcome, status, ...(forwarded ? { forwarded } : {}) })
+        const delivery = options.accepted.get(request.headers)
+        options.report({
+          ...reception,
+          ...seen,
+          outcome,
+          delivery,
+          status,
+          ...(forwarded ? { forwarded } : {}),
+        })
         return outcome
       },
     })(req, res)

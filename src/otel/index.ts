@@ -8,10 +8,11 @@ import {
 } from '@opentelemetry/api'
 import { configInvalid } from '../errors.ts'
 import type { Observer } from '../receiver/observer.ts'
+import type { RequestHead } from '../receiver/request.ts'
 import { forwardTo, letAround } from './forward.ts'
 import { guard } from './guard.ts'
 import { createMeasures, type Measures } from './metrics.ts'
-import { endSpan, startSpan } from './spans.ts'
+import { type DeliverySummary, endSpan, startSpan, summarize } from './spans.ts'
 
 /** What {@link createOtelObserver} takes. */
 export interface OtelOptions {
@@ -50,8 +51,14 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
   if (typeof observer !== 'object' || observer === null) throw configInvalid('observer must be an object')
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
   const measures = createLatestMeasures(destination, options.meterProvider)
+  const forwarded = forwardTo(observer)
+  const summaries = new WeakMap<RequestHead, DeliverySummary>()
   return {
-    ...forwardTo(observer),
+    ...forwarded,
+    accepted(seen) {
+      guard(() => summaries.set(seen.request, summarize(seen.delivery)))
+      return forwarded.accepted?.(seen)
+    },
     around({ request, run }) {
       const started = performance.now()
       const measure = guard(measures)
@@ -63,8 +70,9 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
         measure?.begin()
         letAround(observer, { request, run })
         const outcome = await run()
-        if (span) endSpan(span, outcome)
-        measure?.end(outcome, (performance.now() - started) / 1000)
+        const summary = summaries.get(request)
+        if (span) endSpan(span, outcome, summary)
+        measure?.end(outcome, summary, (performance.now() - started) / 1000)
       }
       if (span) guard(() => context.with(trace.setSpan(parent, span), work))
       return work() // without a span, or where it cannot be made the active one

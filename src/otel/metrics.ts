@@ -2,13 +2,14 @@ import type { Meter } from '@opentelemetry/api'
 import type { Outcome } from '../receiver/outcome.ts'
 import { guard } from './guard.ts'
 import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SYSTEM } from './names.ts'
+import type { DeliverySummary } from './spans.ts'
 
 type MetricAttributes = Attributes<typeof METRIC_ATTRIBUTES, string | number>
 
 /** The instruments of one meter. */
 export interface Measures {
   begin(): void
-  end(outcome: Outcome, seconds: number): void
+  end(outcome: Outcome, delivery: DeliverySummary | undefined, seconds: number): void
 }
 
 /** The boundaries that the semantic conventions advise for this duration. */
@@ -51,7 +52,7 @@ export function createMeasures(meter: Meter, destination: string): Measures {
   )
   return {
     begin: () => guard(() => atWork?.add(1, where)),
-    end({ kind, status, error, delivery }, seconds) {
+    end({ kind, status, error }, delivery, seconds) {
       guard(() => atWork?.add(-1, where))
       const result: MetricAttributes = {
         'geohook.outcome': kind,
@@ -61,7 +62,7 @@ export function createMeasures(meter: Meter, destination: string): Measures {
       guard(() => requests?.add(1, { ...where, ...result }))
       if (!delivery) return
       guard(() => duration?.record(seconds, { ...operation, ...result }))
-      guard(() => size?.record(delivery.rawBody.length, where))
+      guard(() => size?.record(delivery.size, where))
     },
   }
 }

@@ -1,4 +1,5 @@
 import { type Context, type Span, SpanKind, SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { boundedChangeTypes, boundedMethod, describeThrown, thrownBehind } from './bounded.ts'
@@ -29,10 +30,36 @@ export function startSpan(
   )
 }
 
+/** What is told of a delivery; not the delivery itself, which may be large. */
+export interface DeliverySummary {
+  id: string
+  size: number
+  profile: string
+  changeTypes: string[]
+  eventCount: number
+  keyIndex: number | undefined
+}
+
+export const summarize = ({
+  id,
+  rawBody,
+  profile,
+  changeTypes,
+  events,
+  keyIndex,
+}: Delivery): DeliverySummary => ({
+  id,
+  size: rawBody.length,
+  profile,
+  changeTypes: boundedChangeTypes(changeTypes),
+  eventCount: events.length,
+  keyIndex,
+})
+
 /** Ends it with what became of the request. Only failures on this side are errors: anyone can be refused at any rate. */
-export function endSpan(span: Span, outcome: Outcome): void {
+export function endSpan(span: Span, outcome: Outcome, delivery: DeliverySummary | undefined): void {
   if (guard(() => span.isRecording())) {
-    guard(() => span.setAttributes(attributesOf(outcome)))
+    guard(() => span.setAttributes(attributesOf(outcome, delivery)))
     if (outcome.status >= 500) {
       guard(() => span.setStatus({ code: SpanStatusCode.ERROR }))
       guard(() => recordThrown(span, outcome))
@@ -41,17 +68,20 @@ export function endSpan(span: Span, outcome: Outcome): void {
   guard(() => span.end())
 }
 
-function attributesOf({ kind, status, error, delivery }: Outcome): SpanAttributes {
+function attributesOf(
+  { kind, status, error }: Outcome,
+  delivery: DeliverySummary | undefined,
+): SpanAttributes {
   return {
     'http.response.status_code': status,
     'geohook.outcome': kind,
     ...(error && { 'error.type': error.code }),
     ...(delivery && {
       'messaging.message.id': delivery.id,
-      'messaging.message.body.size': delivery.rawBody.length,
+      'messaging.message.body.size': delivery.size,
       'geohook.profile': delivery.profile,
-      'geohook.change_types': boundedChangeTypes(delivery.changeTypes),
-      'geohook.event_count': delivery.events.length,
+      'geohook.change_types': delivery.changeTypes,
+      'geohook.event_count': delivery.eventCount,
       ...(delivery.keyIndex !== undefined && { 'geohook.key_index': delivery.keyIndex }),
     }),
   }

@@ -8,6 +8,7 @@ export type BodyFormat = 'json' | 'form'
  * @returns undefined for every media type that is neither JSON (also `+json`, RFC 6839) nor a form
  */
 export function bodyFormat(contentType: string | undefined): BodyFormat | undefined {
+  if (contentType === 'application/json') return 'json' // from nearly every service
   const text = (contentType ?? '').toLowerCase()
   const [, charset = 'utf-8'] = /;\s*charset="?([^";\s]*)/.exec(text) ?? []
   if (!/^utf-?8$/.test(charset)) return undefined

@@ -55,8 +55,8 @@ export function parsePayload({ body, contentType, profile }: ParseOptions): Pars
 export function parse(body: Uint8Array, contentType: string | undefined, signatureField: string): Parsed {
   const payload = decodePayload(body, contentType, signatureField)
   const events = readEvents(payload)
-  const changeTypes = new Set(events.map(({ changeType }) => changeType))
-  changeTypes.delete('')
+  const changeTypes = new Set<string>()
+  for (const { changeType } of events) if (changeType) changeTypes.add(changeType)
   return { payload, changeTypes: [...changeTypes], events }
 }
 

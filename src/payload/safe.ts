@@ -19,7 +19,7 @@ export function requireSafe(value: unknown, depth = 0): void {
   for (const key of Object.keys(value)) {
     const member: unknown = (value as Record<string, unknown>)[key]
     if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(member), 'prototype'))) {
-      throw malformed(`the payload has a forbidden key, ${key}`)
+      throw malformed(`forbidden key: ${key}`)
     }
     requireSafe(member, depth + 1)
   }

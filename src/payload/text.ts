@@ -3,6 +3,8 @@ import { WebhookError } from '../errors.ts'
 /** The error for a verified body that is not what its content type says. */
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
 
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
 /**
  * Strict UTF-8: a byte that is none is refused, never replaced. One byte order mark is dropped (RFC 8259 section 8.1).
  *
@@ -10,7 +12,7 @@ export const malformed = (message: string): WebhookError => new WebhookError('pa
  */
 export function toText(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return decoder.decode(bytes)
   } catch {
     throw malformed('the body is not UTF-8')
   }

@@ -47,36 +47,32 @@ class FirstAttempt implements HandlerContext {
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
 
 export function createDispatcher(): Dispatcher {
-  const handlers: Handler[] = []
-  // Where they stand, by change type. A Map, because change types come from outside: `constructor` is a name like any other.
-  const places = new Map<string, number[]>()
-  const placesOf = (name: string): number[] => places.get(name) ?? []
+  const all: { names: readonly string[]; handler: Handler }[] = []
   /** What was found for a change type, until another handler comes. */
   const found = new Map<string, readonly Handler[]>()
 
   function handlersOf(changeType: string): readonly Handler[] {
-    let all = found.get(changeType)
-    if (!all) {
-      const unique = new Set(subscriptionsOf(changeType).flatMap(placesOf))
-      all = [...unique].sort((a, b) => a - b).map((place) => handlers[place] as Handler)
+    let handlers = found.get(changeType)
+    if (!handlers) {
+      const subscriptions = subscriptionsOf(changeType)
+      const isMeant = (name: string): boolean => subscriptions.includes(name)
+      handlers = all.filter(({ names }) => names.some(isMeant)).map(({ handler }) => handler)
       // However many names senders make up, no more than these are kept.
-      if (found.size < 1000) found.set(changeType, all)
+      if (found.size < 1000) found.set(changeType, handlers)
     }
-    return all
+    return handlers
   }
 
   return {
     get size() {
-      return handlers.length
+      return all.length
     },
 
     add(changeTypes, handler) {
       const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
       const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
-      if (!areNames || typeof handler !== 'function')
-        throw configInvalid('on() needs change types and a function')
-      for (const name of names) places.set(name, [...placesOf(name), handlers.length])
-      handlers.push(handler)
+      if (!areNames || typeof handler !== 'function') throw configInvalid('on() needs names and a function')
+      all.push({ names: [...names], handler })
       found.clear()
     },
 
@@ -88,7 +84,8 @@ export function createDispatcher(): Dispatcher {
           // Nobody waits for the rest any more, and another attempt may be at work.
           context?.signal.throwIfAborted()
           try {
-            await handler(event, delivery, given)
+            const answer = handler(event, delivery, given)
+            if (answer !== undefined) await answer
           } catch (error) {
             errors.push(error)
           }

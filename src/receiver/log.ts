@@ -51,6 +51,6 @@ function print(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'unprintable'
+    return '?'
   }
 }

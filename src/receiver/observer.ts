@@ -55,9 +55,9 @@ export type Tell = (name: keyof Observer, see: () => Seen) => void
  * The user's observer, with the log for what it has no function for. A body that was parsed first is always logged:
  * it is a mistake in the receiver's own program. An observer that fails must not cost a delivery.
  */
-export function createTell(observer: Observer, log: Observer): Tell {
+export function createTell(observer: Observer | undefined, log: Observer): Tell {
   return (name, see) => {
-    const isHeard = call(observer, name, see)
+    const isHeard = observer ? call(observer, name, see) : false
     if (!isHeard || (name === 'refused' && see().error?.code === 'body_already_parsed')) call(log, name, see)
   }
 }

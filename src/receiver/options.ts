@@ -95,7 +95,7 @@ export function readOptions(options: ReceiverOptions): Config {
     duplicates,
     inbox,
     schema,
-    tell: createTell(options.observer ?? {}, createLog(clock)),
+    tell: createTell(options.observer, createLog(clock)),
     clock,
   }
   if (config.acceptUnsigned) {

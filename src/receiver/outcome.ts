@@ -1,5 +1,4 @@
 import { toTitle, WebhookError } from '../errors.ts'
-import type { Delivery } from './delivery.ts'
 
 /** What happened to a request in the end, and the HTTP answer. */
 export interface Outcome {
@@ -10,16 +9,12 @@ export interface Outcome {
   body: string
   /** The connection is of no further use: the sender is too slow. */
   close?: boolean
-  delivery?: Delivery | undefined
   error?: WebhookError
 }
 
 /** The outcome of a delivery that is in good hands. */
-export function done(kind: 'handled' | 'stored' | 'duplicate', delivery: Delivery): Outcome {
-  const outcome = toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
-  outcome.delivery = delivery
-  return outcome
-}
+export const done = (kind: 'handled' | 'stored' | 'duplicate'): Outcome =>
+  toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
 
 /** The answer to a handshake. */
 export const handshakeAnswer = (body: Record<string, string>): Outcome =>
@@ -28,14 +23,15 @@ export const handshakeAnswer = (body: Record<string, string>): Outcome =>
 /**
  * The outcome of an error. The sender reads a title, a status and a code (RFC 9457), and for all refusals with 401
  * the same ones: which check failed is for the receiver's side only.
+ *
+ * @param isDelivery whether it happened to a delivery, or to a request that became none
  */
-export function failed(error: WebhookError, allow: string, delivery?: Delivery): Outcome {
+export function failed(error: WebhookError, allow: string, isDelivery: boolean): Outcome {
   const { code, status } = error
   const shown = status === 401 ? 'unauthorized' : code
-  const kind = !delivery ? 'refused' : code === 'delivery_in_progress' ? 'duplicate' : 'failed'
+  const kind = !isDelivery ? 'refused' : code === 'delivery_in_progress' ? 'duplicate' : 'failed'
   const outcome = toOutcome(kind, status, JSON.stringify({ title: toTitle(shown), status, code: shown }))
   outcome.error = error
-  outcome.delivery = delivery
   outcome.headers['content-type'] = 'application/problem+json'
   if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // RFC 9110 section 15.5.2 demands one
   if (status === 405) outcome.headers.allow = allow

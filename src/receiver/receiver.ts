@@ -1,6 +1,7 @@
 import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/text.ts'
+import { when } from '../signature/when.ts'
 import type { Receiver } from './api.ts'
 import { attempt } from './attempt.ts'
 import { readBody, requireReadable } from './body.ts'
@@ -8,12 +9,12 @@ import type { Delivery, StoredDelivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
-import { type ReceiverOptions, readOptions } from './options.ts'
+import { type Inbox, type ReceiverOptions, readOptions } from './options.ts'
 import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
 import { once, requireFresh } from './replay.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
 import { validate } from './schema.ts'
-import { startVerification } from './verification.ts'
+import { startVerification, type Verification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
 
 /**
@@ -31,24 +32,90 @@ import { toReceiverRequest, toResponse } from './web.ts'
  */
 export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
   const config = readOptions((options ?? {}) as ReceiverOptions)
-  const { clock, duplicates, inbox, tell } = config
-  const { handshake } = config.profile
+  const { clock, duplicates, inbox, schema, tell } = config
+  const { handshake, name } = config.profile
   const handlers = createDispatcher()
   const atWork = new Set<Promise<Outcome>>()
   const outcomes = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
   let closed = false
 
-  /** One request from its beginning to its end, of which the observer is told once. */
+  /** One request from its beginning to its end. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     await undefined // until it is known to be at work
     const started = clock()
-    const seen: Seen = { request: head }
-    let outcome: Outcome
     try {
-      outcome = await work(request, seen)
+      if (closed) throw new WebhookError('receiver_closed')
+      if (handshake && head.method === 'GET')
+        return end(await answerHandshake(head, config, handshake), started, { request: head })
+      if (head.method !== 'POST') throw new WebhookError('method_not_allowed')
+      requireReadable(head, config)
+      return await when(startVerification(head, config), (verification) =>
+        when(readBody(request, config, verification.update), (body) =>
+          accept(request, verification, started, { request: head, body }),
+        ),
+      )
     } catch (thrown) {
-      outcome = failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', seen.delivery)
+      return fail(thrown, started, { request: head })
     }
+  }
+
+  /**
+   * Verifies, and only then decodes and hands over. A function of its own: what has waited for a large body is old to V8,
+   * and would keep what it refers to for longer.
+   */
+  async function accept(
+    request: ReceiverRequest,
+    verification: Verification,
+    started: number,
+    seen: Seen & { body: Uint8Array },
+  ): Promise<Outcome> {
+    const { request: head, body } = seen
+    try {
+      const proving = verification.end(body)
+      const proof = proving instanceof Promise ? await proving : proving
+      if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
+      const delivery = decode({
+        id: proof.id,
+        rawBody: body,
+        contentType: readHeader(head.headers, 'content-type') ?? '',
+        headers: head.headers,
+        receivedAt: new Date(clock()),
+        profile: name,
+      })
+      if (proof.keyIndex !== undefined) delivery.keyIndex = proof.keyIndex
+      if (schema) delivery.payload = await validate(schema, delivery.payload)
+      requireFresh(delivery, config)
+      seen.delivery = delivery
+      tell('accepted', () => ({ delivery, request: head }))
+      const take = () => (inbox ? store(inbox, delivery) : handle(delivery, request))
+      return end(await (duplicates ? once(duplicates, delivery.id, take) : take()), started, seen)
+    } catch (thrown) {
+      return fail(thrown, started, seen)
+    }
+  }
+
+  /** Makes a delivery of the object itself. */
+  const decode = (stored: StoredDelivery): Delivery =>
+    Object.assign(stored, parse(stored.rawBody, stored.contentType, config.signatureHeader))
+
+  async function handle(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
+    try {
+      const status = await (handlers.size > 0 || !request.next
+        ? handlers.dispatch(delivery)
+        : request.next(delivery))
+      // No status is no error.
+      if ((status as number) >= 400) throw new Error(`next() answered ${status}`)
+    } catch (cause) {
+      throw new WebhookError('handler_failed', { cause })
+    }
+    return done('handled')
+  }
+
+  const fail = (thrown: unknown, started: number, seen: Seen): Outcome =>
+    end(failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', 'delivery' in seen), started, seen)
+
+  /** Of each end the observer is told once. */
+  function end(outcome: Outcome, started: number, seen: Seen): Outcome {
     const { kind, error } = outcome
     outcomes[kind]++
     tell(kind === 'stored' ? 'handled' : kind, () => ({
@@ -58,55 +125,6 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       milliseconds: clock() - started,
     }))
     return outcome
-  }
-
-  async function work(request: ReceiverRequest, seen: Seen): Promise<Outcome> {
-    if (closed) throw new WebhookError('receiver_closed')
-    const head = seen.request
-    if (handshake && head.method === 'GET') return answerHandshake(head, config, handshake)
-    if (head.method !== 'POST') throw new WebhookError('method_not_allowed')
-    requireReadable(head, config)
-    const verification = await startVerification(head, config)
-    const body = await readBody(request, config, verification.update)
-    seen.body = body
-    const proof = await verification.end(body)
-    if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
-    const stored = Object.assign(proof, {
-      rawBody: body,
-      contentType: readHeader(head.headers, 'content-type') ?? '',
-      headers: head.headers,
-      receivedAt: new Date(clock()),
-      profile: config.profile.name,
-    })
-    const delivery = await decode(stored)
-    requireFresh(delivery, config)
-    seen.delivery = delivery
-    tell('accepted', () => ({ delivery, request: head }))
-    const take = () => takeOn(delivery, request)
-    return await (duplicates ? once(duplicates, delivery, take) : take())
-  }
-
-  async function decode(stored: StoredDelivery): Promise<Delivery> {
-    const parsed = parse(stored.rawBody, stored.contentType, config.signatureHeader)
-    // A spread of two objects takes thirty times as long.
-    const delivery: Delivery = Object.assign({}, stored, parsed)
-    if (config.schema) delivery.payload = await validate(config.schema, delivery.payload)
-    return delivery
-  }
-
-  /** What becomes of a verified delivery: stored, or handled here, or passed on to the framework's next function. */
-  async function takeOn(delivery: Delivery, request: ReceiverRequest): Promise<Outcome> {
-    if (inbox) {
-      const kept = await attempt('inbox_unavailable', () => inbox.put(delivery))
-      return done(kept === 'duplicate' ? kept : 'stored', delivery)
-    }
-    await attempt('handler_failed', async () => {
-      if (handlers.size > 0 || !request.next) return await handlers.dispatch(delivery)
-      const status = await request.next(delivery)
-      // No status is no error.
-      if ((status as number) >= 400) throw new Error(`the next handler answered ${status}`)
-    })
-    return done('handled', delivery)
   }
 
   const receiver: Receiver<Payload> = {
@@ -121,14 +139,16 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       // Whatever the observer does with it, the work begins once.
       const runOnce = () => (begun ??= run(request, head))
       tell('around', () => ({ request: head, run: runOnce }))
-      const running = runOnce().then(async (outcome) => {
+      async function toTheEnd(): Promise<Outcome> {
         try {
+          const outcome = await runOnce()
           await answer?.(outcome)
+          return outcome
         } finally {
           atWork.delete(running)
         }
-        return outcome
-      })
+      }
+      const running = toTheEnd()
       atWork.add(running)
       return running
     },
@@ -137,7 +157,9 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     async handle(stored, context) {
       // Else deliveries would end as handled where nobody has handled them.
       if (handlers.size === 0) throw configInvalid('handle() needs handlers')
-      await handlers.dispatch(await decode(stored), context)
+      const delivery = decode({ ...stored })
+      if (schema) delivery.payload = await validate(schema, delivery.payload)
+      await handlers.dispatch(delivery, context)
     },
     stats: () => ({ outcomes: { ...outcomes }, atWork: atWork.size, closed }),
     async close() {
@@ -150,7 +172,12 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   return receiver
 }
 
-/** What is there of a request so far. */
+async function store(inbox: Inbox, delivery: Delivery): Promise<Outcome> {
+  const kept = await attempt('inbox_unavailable', () => inbox.put(delivery))
+  return done(kept === 'duplicate' ? kept : 'stored')
+}
+
+/** What there is of a request so far. */
 interface Seen {
   request: RequestHead
   body?: Uint8Array

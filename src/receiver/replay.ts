@@ -38,22 +38,22 @@ export function requireFresh(
  */
 export async function once(
   store: DuplicateStore,
-  delivery: Delivery,
+  id: string,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const claim = await attempt('inbox_unavailable', () => store.claim(delivery.id))
+  const claim = await attempt('inbox_unavailable', () => store.claim(id))
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
-  if (claim === 'done') return done('duplicate', delivery)
+  if (claim === 'done') return done('duplicate')
   if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
   let outcome: Outcome
   try {
     outcome = await work()
   } catch (error) {
     // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
-    await attempt('inbox_unavailable', () => store.release(delivery.id)).catch(() => {})
+    await attempt('inbox_unavailable', () => store.release(id)).catch(() => {})
     throw error
   }
   // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
-  await attempt('inbox_unavailable', () => store.done(delivery.id)).catch(() => {})
+  await attempt('inbox_unavailable', () => store.done(id)).catch(() => {})
   return outcome
 }

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../signature/when.ts'
 import type { Delivery } from './delivery.ts'
 import type { HeaderBag } from './headers.ts'
 
@@ -26,7 +27,7 @@ export interface ReceiverRequest extends RequestHead {
    *
    * @throws {WebhookError} `body_too_large`, `body_aborted`, `body_already_parsed`
    */
-  read(options: ReadOptions): Uint8Array | Promise<Uint8Array>
+  read(options: ReadOptions): Awaitable<Uint8Array>
   /** Gives up reading, because it took too long. */
   cancel?(): void
   /**

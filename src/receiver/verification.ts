@@ -1,7 +1,6 @@
-import { importKey } from '#hmac'
+import { importKey, sha256 } from '#hmac'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 import { bodyFormat } from '../payload/media-type.ts'
-import { toHex } from '../signature/bytes.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { createKeyring, type Keyring, requireTrimmed } from '../signature/keyring.ts'
@@ -100,11 +99,5 @@ function prove(check: SignatureCheck, signature: Uint8Array, { unknown }: FoundK
   })
 }
 
-const idKey = importKey('geohook delivery id')
-
 /** One-way, because the signature itself would let whoever reads an id send the body. 32 hex digits. */
-function toId(bytes: Uint8Array): Awaitable<string> {
-  const hmac = idKey.start()
-  hmac.update(bytes)
-  return when(hmac.digest(), (digest) => toHex(digest.slice(0, 16)))
-}
+const toId = (bytes: Uint8Array): Awaitable<string> => when(sha256(bytes), (hex) => hex.slice(0, 32))

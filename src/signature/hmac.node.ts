@@ -9,17 +9,15 @@ const DIGEST = 32
 const SMALL = 32 * 1024
 
 // They hold key material, so they never leave this module.
-const inner = Buffer.alloc(BLOCK + SMALL)
-const outer = Buffer.alloc(BLOCK + DIGEST)
-const result = Buffer.alloc(DIGEST)
+const inner = Buffer.allocUnsafeSlow(BLOCK + SMALL)
+const outer = Buffer.allocUnsafeSlow(BLOCK + DIGEST)
+const made = Buffer.allocUnsafeSlow(DIGEST)
+const given = Buffer.allocUnsafeSlow(DIGEST)
 
-const left = Buffer.allocUnsafeSlow(DIGEST)
-const right = Buffer.allocUnsafeSlow(DIGEST)
-
-/** As text, one character for each byte: that is the fastest way out, because it takes no new Buffer. */
-const sha256: (data: Uint8Array) => string = crypto.hash
-  ? (data) => crypto.hash('sha256', data, 'binary')
-  : (data) => createHash('sha256').update(data).digest('binary') // not every runtime has it
+/** `binary` is one character for each byte: the fastest way out, because it takes no new Buffer. */
+const hash: (data: Uint8Array, encoding: 'binary' | 'hex') => string = crypto.hash
+  ? (data, encoding) => crypto.hash('sha256', data, encoding)
+  : (data, encoding) => createHash('sha256').update(data).digest(encoding) // not every runtime has it
 
 /** The last key that was given as a text: whoever verifies by the call gives the same one each time. */
 let last: { text: string; key: HmacKey } | undefined
@@ -31,45 +29,79 @@ export function importKey(key: Uint8Array | string): HmacKey {
   return last.key
 }
 
+export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
+
 function importBytes(bytes: Uint8Array): HmacKey {
   // RFC 2104: a key that is longer than a block is hashed first.
   const key = bytes.length > BLOCK ? createHash('sha256').update(bytes).digest() : new Uint8Array(bytes)
-  const innerPad = toPad(key, 0x36)
-  const outerPad = toPad(key, 0x5c)
-  // Made once, and only for what is large: handing `createHmac` raw bytes imports them at each call.
-  let secret: KeyObject | undefined
+  const imported: Imported = {
+    key,
+    innerPad: toPad(key, 0x36),
+    outerPad: toPad(key, 0x5c),
+    secret: undefined,
+  }
+  return { start: () => new NodeHmac(imported) }
+}
+
+interface Imported {
+  readonly key: Uint8Array
+  readonly innerPad: Uint8Array
+  readonly outerPad: Uint8Array
+  /** Made once, and only for what is large: handing `createHmac` raw bytes imports them at each call. */
+  secret: KeyObject | undefined
+}
+
+class NodeHmac implements Hmac {
+  readonly #key: Imported
+  readonly #chunks: Uint8Array[] = []
+  #length = 0
+  #large: crypto.Hmac | undefined
+
+  constructor(key: Imported) {
+    this.#key = key
+  }
+
+  update(chunk: Uint8Array): void {
+    this.#length += chunk.length
+    if (this.#length > SMALL) {
+      this.#large ??= this.#begin()
+      this.#large.update(chunk)
+    } else this.#chunks.push(chunk)
+  }
+
+  digest(): Uint8Array {
+    this.#make()
+    return new Uint8Array(made)
+  }
+
+  matches(signature: Uint8Array): boolean {
+    this.#make()
+    given.set(signature)
+    return timingSafeEqual(made, given)
+  }
+
+  #begin(): crypto.Hmac {
+    this.#key.secret ??= createSecretKey(this.#key.key)
+    const hmac = createHmac('sha256', this.#key.secret)
+    for (const chunk of this.#chunks) hmac.update(chunk)
+    return hmac
+  }
+
+  #make(): void {
+    made.write(this.#large ? this.#large.digest('binary') : this.#makeSmall(), 'latin1')
+  }
 
   /** HMAC by its definition (RFC 2104). */
-  function digestSmall(chunks: readonly Uint8Array[], length: number): Uint8Array {
-    inner.set(innerPad)
+  #makeSmall(): string {
+    inner.set(this.#key.innerPad)
     let offset = BLOCK
-    for (const chunk of chunks) {
+    for (const chunk of this.#chunks) {
       inner.set(chunk, offset)
       offset += chunk.length
     }
-    outer.set(outerPad)
-    outer.write(sha256(inner.subarray(0, BLOCK + length)), BLOCK, 'latin1')
-    result.write(sha256(outer), 'latin1')
-    return new Uint8Array(result)
-  }
-
-  return {
-    start(): Hmac {
-      const chunks: Uint8Array[] = []
-      let length = 0
-      let large: crypto.Hmac | undefined
-      return {
-        update(chunk) {
-          length += chunk.length
-          if (length > SMALL) {
-            secret ??= createSecretKey(key)
-            large ??= chunks.reduce((hmac, before) => hmac.update(before), createHmac('sha256', secret))
-            large.update(chunk)
-          } else chunks.push(chunk)
-        },
-        digest: () => large?.digest() ?? digestSmall(chunks, length),
-      }
-    },
+    outer.set(this.#key.outerPad)
+    outer.write(hash(inner.subarray(0, offset), 'binary'), BLOCK, 'latin1')
+    return hash(outer, 'binary')
   }
 }
 
@@ -77,11 +109,4 @@ function toPad(key: Uint8Array, byte: number): Uint8Array {
   const pad = new Uint8Array(BLOCK).fill(byte)
   for (let index = 0; index < key.length; index++) pad[index] = (key[index] as number) ^ byte
   return pad
-}
-
-/** Both are digests. They are compared where Node need not move them first, which costs more than the comparison. */
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
-  left.set(a)
-  right.set(b)
-  return timingSafeEqual(left, right)
 }

@@ -6,17 +6,19 @@ export interface HmacKey {
   start(): Hmac
 }
 
-/** One HMAC in the making: fed with the body as it arrives. */
+/** One HMAC in the making: fed with the body as it arrives, and ended once. What is made is a promise where the platform has only asynchronous cryptography. */
 export interface Hmac {
   update(chunk: Uint8Array): void
-  /** The 32 bytes; a promise where the platform has only asynchronous cryptography. */
+  /** Ends it: the 32 bytes. */
   digest(): Awaitable<Uint8Array>
+  /** Ends it: whether these 32 bytes are the same, in a time that does not depend on what they hold. */
+  matches(signature: Uint8Array): Awaitable<boolean>
 }
 
 /** What a platform module exports. */
 export interface HmacPlatform {
   /** @param key its bytes, or a text, which means its UTF-8 bytes */
   importKey(key: Uint8Array | string): HmacKey
-  /** Compares two arrays of equal length in a time that does not depend on what they hold. */
-  equalBytes(a: Uint8Array, b: Uint8Array): boolean
+  /** SHA-256 (FIPS 180-4), in lower-case hex. */
+  sha256(bytes: Uint8Array): Awaitable<string>
 }

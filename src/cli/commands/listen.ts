@@ -11,7 +11,7 @@ import { withoutSecrets } from '../organization.ts'
 import { note, paint, print, printJson } from '../output.ts'
 import { shortened } from '../printable.ts'
 import { createQueue } from '../queue.ts'
-import { createReception, type Reception } from '../reception.ts'
+import { type Accepted, createReception, keepIn, type Reception } from '../reception.ts'
 import { explainReception, findingOf, type ReportOptions, tellReception } from '../reception-report.ts'
 import { startServer, untilStopped } from '../server.ts'
 import { byteSize, headerName, httpUrl, port, wholeNumber } from '../values.ts'
@@ -87,14 +87,15 @@ async function listen(options: Options): Promise<void> {
   const signatureHeader = options.signatureHeader ?? profile.signatureHeader
   const signatureKey = await (unsigned === 'accept' ? readKeys(options) : requireKeys(options))
   const keys = signatureKey.length > 0 ? { signatureKey } : {}
-  // What it refuses is told below.
-  const observer = { refused() {}, failed() {} }
+  const accepted: Accepted = new WeakMap()
+  const observer = keepIn(accepted)
   const receiver = createReceiver({ ...keys, profile, signatureHeader, encoding, limit, unsigned, observer })
   const json = options.json === true
   const reporter = createReporter(options, { signatureKey, signatureHeader, encoding, json })
   const stopping = new AbortController()
   const reception = createReception({
     receiver,
+    accepted,
     limit,
     path,
     forwardTo,
@@ -160,7 +161,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
       const isExplained = queue.size < MAX_WAITING
       queue.add(() => tell(reception, isExplained, index))
       if (wanted === undefined) return
-      if (findingOf(reception.outcome) === 'refused') process.exitCode = EXIT.no
+      if (findingOf(reception) === 'refused') process.exitCode = EXIT.no
       if (number >= wanted) stop()
     },
     /** From now on nothing is explained. */
@@ -183,7 +184,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
         body,
         outcome: code === undefined ? { status } : { status, code },
       }
-      const label = `${String(index).padStart(4, '0')}-${code ?? findingOf(outcome)}`
+      const label = `${String(index).padStart(4, '0')}-${code ?? findingOf(reception)}`
       const file = toCaptureFile(folder, capture, label)
       await saveCapture(file, capture)
       return file

@@ -45,10 +45,7 @@ export function url(value: unknown): string | undefined {
 }
 
 /** A name without the space around it; empty for what is no name. */
-const toName = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
-
-/** The first of these that is a name; empty where none is. */
-export const firstName = (...values: unknown[]): string => values.map(toName).find(Boolean) ?? ''
+export const toName = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
 
 /** Names in an array, or comma-separated in a text; what is no name is left out. */
 export function names(value: unknown): string[] {

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '../event.ts'
-import { addPresent, type Fields, firstName, isFields, text, time, toFields } from './fields.ts'
+import { addPresent, type Fields, isFields, text, time, toFields, toName } from './fields.ts'
 
 /**
  * The organization dialect: `{info, events}`, where each event names an operation on a portal item (field facts,
@@ -13,7 +13,7 @@ export function readOrganization(payload: Fields): WebhookEvent[] | undefined {
   return events.map((entry) => {
     const { operation, when } = toFields(entry)
     const event: WebhookEvent = {
-      changeType: firstName(operation, entry),
+      changeType: toName(operation) || toName(entry),
       webhook: addPresent({}, { id: text(info.webhookId), name: text(info.webhookName) }),
       service: { folderName: '', serviceName: '', serviceType: '' },
       raw: entry,

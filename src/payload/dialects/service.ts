@@ -1,16 +1,5 @@
 import type { WebhookEvent } from '../event.ts'
-import {
-  addPresent,
-  type Fields,
-  firstName,
-  integer,
-  list,
-  names,
-  text,
-  time,
-  toFields,
-  url,
-} from './fields.ts'
+import { addPresent, type Fields, integer, list, names, text, time, toFields, toName, url } from './fields.ts'
 
 /**
  * The service dialect: one object for one service, `events` an array of `{eventType, when}` (field facts,
@@ -23,11 +12,11 @@ export function readService(payload: Fields): WebhookEvent[] {
   if (Array.isArray(events) && events.length > 0) {
     return events.map((entry) => {
       const { eventType, changeType, when } = toFields(entry)
-      return toEvent(firstName(entry, eventType, changeType), base, time(when), entry)
+      return toEvent(toName(entry) || toName(eventType) || toName(changeType), base, time(when), entry)
     })
   }
   const changeTypes = [...new Set(names(list(payload.changeTypes)))]
-  if (changeTypes.length === 0) changeTypes.push(firstName(payload.changeType))
+  if (changeTypes.length === 0) changeTypes.push(toName(payload.changeType))
   return changeTypes.map((changeType) => toEvent(changeType, base, undefined, payload))
 }
 
