@@ -20,9 +20,14 @@ export interface Parsers {
   hint: string
 }
 
+/** The bytes that something has left in `rawBody`, or as a Buffer in `body`. */
+export function bytesOf({ rawBody, body }: Leftovers): Uint8Array | undefined {
+  const ready = rawBody instanceof Uint8Array ? rawBody : body
+  return ready instanceof Uint8Array ? ready : undefined
+}
+
 /**
- * Reads the exact bytes of a Node request, from `rawBody` or a Buffer in `body` where something has left them, else
- * from the stream.
+ * Reads the exact bytes of a Node request from its stream.
  *
  * @throws {WebhookError} `body_already_parsed`, `body_too_large`, `body_aborted`
  */
@@ -32,14 +37,9 @@ export function readNodeBody(
   left: Leftovers,
   parsers: Parsers,
 ): Awaitable<Uint8Array> {
-  const ready = left.rawBody instanceof Uint8Array ? left.rawBody : left.body
-  if (ready instanceof Uint8Array) {
-    options.onChunk(ready)
-    return ready
-  }
-  if (req.destroyed && !req.readableDidRead) throw new WebhookError('body_aborted')
   const arrived = takeArrived(req, options)
   if (arrived) return arrived
+  if (req.destroyed && !req.readableDidRead) throw new WebhookError('body_aborted')
   if (req.readableDidRead || req.readableEnded) throw alreadyParsed(left, parsers)
   if (req.readableEncoding) throw asText()
   return readStream(req, options)
@@ -54,7 +54,8 @@ const asText = (): WebhookError =>
 /** The body of most requests comes with their head: it is taken as it is, without any listener. */
 function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
-  if (length === 0 || length > limit || length !== Number(req.headers['content-length'])) return undefined
+  if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || req.destroyed)
+    return undefined
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)

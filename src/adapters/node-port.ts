@@ -4,7 +4,7 @@ import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { when } from '../signature/when.ts'
-import { type Leftovers, type Parsers, readNodeBody, whenEnded } from './node-body.ts'
+import { bytesOf, type Leftovers, type Parsers, readNodeBody, whenEnded } from './node-body.ts'
 import { drain, isSent, whenSent } from './node-connection.ts'
 
 /** One request of a framework on Node streams, and what is that framework's own. */
@@ -62,12 +62,17 @@ export async function serve(
       url: url ?? req.url ?? '',
       headers: req.headers,
       params,
-      read: (options) =>
-        when(readNodeBody(req, options, left, parsers), (body) => {
-          // Bytes that somebody has left say nothing about the stream.
-          isRead = body !== left.rawBody && body !== left.body
+      read(options) {
+        const ready = bytesOf(left)
+        if (ready) {
+          options.onChunk(ready)
+          return ready
+        }
+        return when(readNodeBody(req, options, left, parsers), (body) => {
+          isRead = true // bytes that somebody has left would say nothing about the stream
           return body
-        }),
+        })
+      },
       next:
         next &&
         ((delivery) => (isRead ? whenEnded(req) : Promise.resolve()).then(() => passOn(next, delivery))),

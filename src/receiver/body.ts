@@ -11,8 +11,9 @@ import type { ReceiverRequest, RequestHead } from './request.ts'
  * @throws {WebhookError} `content_encoding_unsupported`, `body_too_large`
  */
 export function requireReadable({ headers }: RequestHead, { limit }: Config): void {
-  const encoding = readHeader(headers, 'content-encoding') ?? ''
-  if (!/^\s*(identity)?\s*$/i.test(encoding)) throw new WebhookError('content_encoding_unsupported')
+  const encoding = readHeader(headers, 'content-encoding')
+  if (encoding && !/^\s*(identity)?\s*$/i.test(encoding))
+    throw new WebhookError('content_encoding_unsupported')
   if (Number(readHeader(headers, 'content-length')) > limit) throw new WebhookError('body_too_large')
 }
 
