@@ -39,11 +39,10 @@ const poolOf = (url, atOnce) => new Pool(new URL(url).origin, { connections: atO
 export const SENDERS = {
   async geohook(url, _request, atOnce) {
     const service = createMock(url, atOnce)
-    return async (count) => {
-      const all = await Promise.all(Array.from({ length: count }, () => service.trigger(EVENT)))
-      const failed = all.flat().filter(({ answer }) => answer?.status !== 200)
-      if (failed.length > 0) throw new Error(`${failed.length} deliveries failed: ${failed[0].error}`)
-    }
+    return inTurn(atOnce, async () => {
+      const [{ answer, error }] = await service.trigger(EVENT)
+      if (answer?.status !== 200) throw new Error(`a delivery failed: ${error}`)
+    })
   },
 
   async 'undici Pool.request'(url, request, atOnce) {
