@@ -56,10 +56,11 @@ const DIGITS = Uint8Array.from(
   (_, code) => Number.parseInt(String.fromCharCode(code), 16) + 1,
 )
 
-/** Matches and decodes in one go. */
+/** Matches and decodes in one go. A text of another length is not looked at: reading past its end would slow all that follow. */
 function fromHex(text: string): Uint8Array | undefined {
+  if (text.length !== 64) return undefined
   const bytes = new Uint8Array(32)
-  let isOther = text.length ^ 64
+  let isOther = 0
   for (let i = 0; i < 64; i++) {
     const digit = (DIGITS[text.charCodeAt(i)] ?? 0) - 1
     isOther |= digit & 16

@@ -14,6 +14,9 @@ const outer = Buffer.allocUnsafeSlow(BLOCK + DIGEST)
 const made = Buffer.allocUnsafeSlow(DIGEST)
 const given = Buffer.allocUnsafeSlow(DIGEST)
 
+/** The key whose pads stand in them: most processes have one. */
+let padded: Imported | undefined
+
 /** `binary` is one character for each byte: the fastest way out, because it takes no new Buffer. */
 const hash: (data: Uint8Array, encoding: 'binary' | 'hex') => string = crypto.hash
   ? (data, encoding) => crypto.hash('sha256', data, encoding)
@@ -93,13 +96,16 @@ class NodeHmac implements Hmac {
 
   /** HMAC by its definition (RFC 2104). */
   #makeSmall(): string {
-    inner.set(this.#key.innerPad)
+    if (padded !== this.#key) {
+      padded = this.#key
+      inner.set(padded.innerPad)
+      outer.set(padded.outerPad)
+    }
     let offset = BLOCK
     for (const chunk of this.#chunks) {
       inner.set(chunk, offset)
       offset += chunk.length
     }
-    outer.set(this.#key.outerPad)
     outer.write(hash(inner.subarray(0, offset), 'binary'), BLOCK, 'latin1')
     return hash(outer, 'binary')
   }
