@@ -10,18 +10,18 @@ const MAX_BODY = 64 * 1024
 
 /** The body of an answer as it arrives, of which at most 64 KiB are kept. */
 export class AnswerBody {
-  readonly #chunks: Buffer[] = []
-  #room = MAX_BODY
+  private readonly chunks: Buffer[] = []
+  private room = MAX_BODY
 
   /** @returns whether more is wanted */
   add(chunk: Buffer): boolean {
-    this.#chunks.push(chunk.length > this.#room ? chunk.subarray(0, this.#room) : chunk)
-    this.#room -= chunk.length
-    return this.#room > 0
+    this.chunks.push(chunk.length > this.room ? chunk.subarray(0, this.room) : chunk)
+    this.room -= chunk.length
+    return this.room > 0
   }
 
   text(): string {
-    const chunks = this.#chunks
+    const chunks = this.chunks
     // Most are one chunk, which needs no copy.
     return (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString()
   }

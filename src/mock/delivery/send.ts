@@ -35,14 +35,14 @@ const ENOUGH = new Error('no more of the answer is read')
  * and take as long as all else that is done for a delivery.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #resolve: (answer: Answer) => void
-  readonly #reject: (error: Error) => void
-  readonly #losesAnswer: boolean
-  readonly #timer: NodeJS.Timeout
-  readonly #answer: Answer = { status: 0, headers: {}, body: '' }
-  readonly #body = new AnswerBody()
-  #controller: Dispatcher.DispatchController | undefined
-  #cutBy: Error | undefined
+  private readonly resolve: (answer: Answer) => void
+  private readonly reject: (error: Error) => void
+  private readonly losesAnswer: boolean
+  private readonly timer: NodeJS.Timeout
+  private readonly answer: Answer = { status: 0, headers: {}, body: '' }
+  private readonly body = new AnswerBody()
+  private controller: Dispatcher.DispatchController | undefined
+  private cutBy: Error | undefined
 
   constructor(
     resolve: (answer: Answer) => void,
@@ -50,16 +50,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     seconds: number,
     losesAnswer: boolean,
   ) {
-    this.#resolve = resolve
-    this.#reject = reject
-    this.#losesAnswer = losesAnswer
-    this.#timer = setTimeout(() => this.#cut(timedOut(seconds)), seconds * 1000)
+    this.resolve = resolve
+    this.reject = reject
+    this.losesAnswer = losesAnswer
+    this.timer = setTimeout(() => this.cut(timedOut(seconds)), seconds * 1000)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+    this.controller = controller
     // It waited for a connection until its time was over: nothing is sent.
-    if (this.#cutBy) controller.abort(this.#cutBy)
+    if (this.cutBy) controller.abort(this.cutBy)
   }
 
   /** Told of informational answers too, before the answer itself. */
@@ -68,32 +68,32 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: Answer['headers'],
   ): void {
-    if (this.#losesAnswer && status >= 200) this.#cut(new Error('the answer was lost'))
-    this.#answer.status = status
-    this.#answer.headers = headers
+    if (this.losesAnswer && status >= 200) this.cut(new Error('the answer was lost'))
+    this.answer.status = status
+    this.answer.headers = headers
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#body.add(chunk)) return
+    if (this.body.add(chunk)) return
     this.onResponseEnd()
     controller.abort(ENOUGH)
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#timer)
-    this.#answer.body = this.#body.text()
-    this.#resolve(this.#answer)
+    clearTimeout(this.timer)
+    this.answer.body = this.body.text()
+    this.resolve(this.answer)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    clearTimeout(this.#timer)
-    this.#reject(error)
+    clearTimeout(this.timer)
+    this.reject(error)
   }
 
-  #cut(error: Error): void {
-    clearTimeout(this.#timer)
-    this.#reject(error)
-    this.#cutBy = error
-    this.#controller?.abort(error)
+  private cut(error: Error): void {
+    clearTimeout(this.timer)
+    this.reject(error)
+    this.cutBy = error
+    this.controller?.abort(error)
   }
 }
