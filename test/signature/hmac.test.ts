@@ -36,6 +36,20 @@ describe.each<[string, HmacPlatform]>([
     },
   )
 
+  it('keeps two keys apart that are used in turn', async () => {
+    const [a, b] = [randomBytes(32), randomBytes(200)]
+    const [first, second] = [importKey(a), importKey(b)]
+    const body = randomBytes(100)
+    const digest = async (key: typeof first): Promise<string> => {
+      const hmac = key.start()
+      hmac.update(body)
+      return Buffer.from(await hmac.digest()).toString('hex')
+    }
+    const expected = [a, b].map((key) => createHmac('sha256', key).update(body).digest('hex'))
+    for (let round = 0; round < 3; round++)
+      expect([await digest(first), await digest(second)]).toEqual(expected)
+  })
+
   it('compares every bit', async () => {
     const key = importKey(randomBytes(32))
     const body = randomBytes(100)

@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { expect, it, onTestFinished } from 'vitest'
+import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+
+/** Many on one connection, so that a stream that did not end would be seen. */
+it.each([10, 1_000, 300_000])(
+  'deliveries of %i bytes over HTTP/2 are answered, and their streams end',
+  async (size) => {
+    const seen: number[] = []
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
+      seen.push(rawBody.length),
+    )
+    const listener = webhook(receiver)
+    const server = createServer((req, res) => void listener(req as never, res as never))
+    onTestFinished(() => void server.close())
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    onTestFinished(() => session.destroy())
+    const body = JSON.stringify({ events: [], more: 'x'.repeat(size) })
+
+    async function deliver(signature: string): Promise<[number, string]> {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/hook',
+        'content-type': JSON_TYPE,
+        'content-length': Buffer.byteLength(body),
+        'x-service': signature,
+      })
+      stream.end(body)
+      const [headers] = await once(stream, 'response')
+      let text = ''
+      for await (const chunk of stream.setEncoding('utf8')) text += chunk
+      return [headers[':status'], text]
+    }
+
+    const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(signatureOf(body))))
+    expect(answers).toEqual(answers.map(() => [200, '{"status":"handled"}']))
+    expect(seen).toEqual(answers.map(() => Buffer.byteLength(body)))
+    expect((await deliver('0'.repeat(64)))[0]).toBe(401)
+    await receiver.close()
+    expect(receiver.stats().atWork).toBe(0)
+  },
+)
