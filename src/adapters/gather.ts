@@ -4,7 +4,7 @@ import { WebhookError } from '../errors.ts'
 export interface Gatherer {
   /** @throws {WebhookError} `body_too_large` */
   add(chunk: Uint8Array): void
-  whole(): Buffer
+  whole(): Uint8Array
 }
 
 /** Bytes that must have arrived before memory is set aside for what was announced: an announcement costs nothing. */
@@ -40,7 +40,19 @@ export function createGatherer(limit: number, announced: number): Gatherer {
     },
     whole() {
       if (room && written === length && length === room.length) return room
-      return Buffer.concat(room ? [room.subarray(0, written), ...chunks] : chunks)
+      return join(room ? [room.subarray(0, written), ...chunks] : chunks, length)
     },
   }
+}
+
+/** In memory of its own: what `Buffer.concat` takes, it shares with whatever else the process makes Buffers of. */
+function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  if (pieces.length === 1) return pieces[0] as Uint8Array
+  const body = Buffer.allocUnsafeSlow(length)
+  let written = 0
+  for (const piece of pieces) {
+    body.set(piece, written)
+    written += piece.length
+  }
+  return body
 }

@@ -59,15 +59,14 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)
-  // Its end and its closing are told only to who reads on, and that takes longer than all the rest of the reading.
-  if (req.httpVersionMajor > 1 || req.listenerCount('end') > 0 || req.listenerCount('close') > 0) req.resume()
+  req.resume() // its end and its closing are told only to who reads on, and others may wait for them, also later
   return body
 }
 
 /** Resolves when the request, of which all bytes are taken, has ended: whoever reads it next sees that nothing is left. */
 export async function whenEnded(req: IncomingMessage): Promise<void> {
-  if (req.readableEnded) return
-  await new Promise((resolve) => req.once('end', resolve).once('close', resolve).resume())
+  if (req.readableEnded || req.destroyed) return
+  await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
 }
 
 function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {

@@ -49,6 +49,6 @@ function decodeForm(body: Uint8Array, signatureField: string): unknown {
 
 function parseJson(text: string): unknown {
   const value = tryJson(text)
-  if (typeof value !== 'object' || value === null) throw malformed('the payload is no object or array')
+  if (typeof value !== 'object' || value === null) throw malformed('no object or array')
   return value
 }

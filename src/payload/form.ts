@@ -33,6 +33,6 @@ function decodeField(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw malformed('the form is ill encoded')
+    throw malformed('bad percent-encoding')
   }
 }

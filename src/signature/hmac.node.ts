@@ -1,4 +1,5 @@
 import crypto, { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
 /** Bytes in a block of SHA-256 (FIPS 180-4), and in its digest. */
@@ -28,7 +29,7 @@ let last: { text: string; key: HmacKey } | undefined
 /** Node, Bun and Deno. */
 export function importKey(key: Uint8Array | string): HmacKey {
   if (typeof key !== 'string') return importBytes(key)
-  if (last?.text !== key) last = { text: key, key: importBytes(Buffer.from(key)) }
+  if (last?.text !== key) last = { text: key, key: importBytes(utf8(key)) }
   return last.key
 }
 

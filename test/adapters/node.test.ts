@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import { finished } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createReceiver, type Receiver } from 'geohook'
 import { webhook as middleware } from 'geohook/express'
@@ -209,6 +210,79 @@ it('a request whose body comes with its head ends and closes, for whoever listen
   expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(200)
   expect(told.length).toBe(2)
   await Promise.all(told)
+})
+
+it('a request whose body came with its head ends also for who waits for it later', async () => {
+  const listener = webhook(createReceiver({ signatureKey: KEY }).on('*', () => {}))
+  const ended: Promise<void>[] = []
+  const mounted = await listen(async (req, res) => {
+    await listener(req, res)
+    ended.push(finished(req))
+  })
+  open.push(mounted)
+  const body = '{"events":[]}'
+  const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
+  expect((await fetch(mounted.url, { method: 'POST', headers, body })).status).toBe(200)
+  await vi.waitFor(() => expect(ended.length).toBe(1))
+  await Promise.all(ended)
+})
+
+it('a middleware whose sender goes while a schema is at work comes to its end', async () => {
+  const { gate: isAtWork, release: begin } = createGate()
+  const { gate: isGone, release: go } = createGate()
+  const schema = {
+    '~standard': {
+      version: 1 as const,
+      vendor: 'test',
+      async validate(value: unknown) {
+        begin()
+        await isGone
+        return { value }
+      },
+    },
+  }
+  const receiver = createReceiver({ signatureKey: KEY, schema, observer: { failed() {} } })
+  const hook = middleware(receiver)
+  const mounted = await listen((req, res) => {
+    req.socket.once('close', () => go())
+    void hook(req, res, () => res.end())
+  })
+  open.push(mounted)
+  const { hostname, port } = new URL(mounted.url)
+  const socket = connect(Number(port), hostname)
+  const body = '{"events":[]}'
+  socket.write(
+    `POST / HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signatureOf(body)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  await isAtWork
+  socket.destroy()
+  await isGone
+  await receiver.close()
+  expect(receiver.stats().atWork).toBe(0)
+})
+
+it('a small body in two pieces has memory of its own', async () => {
+  const sizes: number[] = []
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
+    sizes.push(rawBody.length, rawBody.buffer.byteLength),
+  )
+  const arrived = createGate()
+  const listener = webhook(receiver)
+  const mounted = await listen((req, res) => {
+    void listener(req, res)
+    arrived.release()
+  })
+  open.push(mounted)
+  const body = '{"events":[]}'
+  const req = request(mounted.url, {
+    method: 'POST',
+    headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body), 'content-length': body.length },
+  })
+  req.write(body.slice(0, 5))
+  await arrived.gate
+  req.end(body.slice(5))
+  await once(req, 'response')
+  expect(sizes).toEqual([body.length, body.length])
 })
 
 it.each([
