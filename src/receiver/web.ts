@@ -71,7 +71,7 @@ export async function toReceiverRequest(
         if (request.bodyUsed) throw new WebhookError('body_aborted', { cause })
       }
       throw new WebhookError('body_already_parsed', {
-        message: 'Request was read: clone it',
+        message: 'Request was read: clone()',
         hint,
       })
     },
