@@ -22,15 +22,9 @@ export function toBytes(body: Body): Uint8Array {
   throw new WebhookError('body_already_parsed', { message: `body is a ${typeof body}, not bytes` })
 }
 
-/** Every byte in lower-case hex. */
-const HEX = Array.from({ length: 256 }, (_, byte) => (byte + 256).toString(16).slice(1))
-
 /** Lower-case hex. */
-export function toHex(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += HEX[byte]
-  return text
-}
+export const toHex = (bytes: Uint8Array | ArrayBuffer): string =>
+  Array.from(new Uint8Array(bytes), (byte) => (byte + 256).toString(16).slice(1)).join('')
 
 /** Standard base64 with padding (RFC 4648 section 4). */
 export const toBase64 = (bytes: Uint8Array): string => btoa(toBinary(bytes))

@@ -1,16 +1,14 @@
 import { configInvalid } from '../errors.ts'
-import { fromBinary, toBase64, toHex } from './bytes.ts'
+import { toBase64 } from './bytes.ts'
 
 /** How a signature is written: `hex`, `base64` (RFC 4648 section 4), or `auto` for whichever of them it is. */
 export type SignatureEncoding = 'auto' | 'hex' | 'base64'
 
-// 32 bytes are 42 characters of 6 bits and one of 4: its two low bits must be zero, or two texts would mean one signature.
-const BASE64 = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=?$/
 const PREFIX = 'sha256='
 
 /**
- * Decodes the value of a signature header to exactly 32 bytes. The format is matched whole before anything is
- * decoded, because the platform's decoders drop what they do not know (`Buffer.from('zz', 'hex')` is empty).
+ * Decodes the value of a signature header to exactly 32 bytes. Every character is matched, where the platform's decoders
+ * drop what they do not know (`Buffer.from('zz', 'hex')` is empty).
  * The lengths of the two encodings differ, so `auto` is never ambiguous.
  *
  * Some senders percent-encode the value. It is decoded once, and not as a form: `+` is a base64 character.
@@ -25,15 +23,15 @@ export function decodeSignature(
   if (typeof value !== 'string') return 'signature_malformed'
   const plain = value.includes('%') ? percentDecode(value) : value
   const text = plain.startsWith(PREFIX) ? plain.slice(PREFIX.length) : plain
-  const bytes = encoding === 'base64' ? undefined : fromHex(text)
-  if (bytes) return bytes
-  if (encoding !== 'hex' && BASE64.test(text)) return fromBinary(atob(text))
-  return 'signature_malformed'
+  const bytes =
+    (encoding !== 'base64' && decode(text, HEX, 4)) ||
+    (encoding !== 'hex' && decode(text.endsWith('=') ? text.slice(0, -1) : text, BASE64, 6))
+  return bytes || 'signature_malformed'
 }
 
-/** Writes 32 bytes as the value of a signature header. */
-export function encodeSignature(bytes: Uint8Array, encoding: 'hex' | 'base64', prefix: string): string {
-  return prefix + (encoding === 'hex' ? toHex(bytes) : toBase64(bytes))
+/** Writes the 32 bytes that a digest has in hex as the value of a signature header. */
+export function encodeSignature(hex: string, encoding: 'hex' | 'base64', prefix: string): string {
+  return prefix + (encoding === 'hex' ? hex : toBase64(decode(hex, HEX, 4) as Uint8Array))
 }
 
 /** @throws {WebhookError} `config_invalid` */
@@ -50,21 +48,28 @@ export function percentDecode(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** One more than the value of each hex digit, by its character's code; 0 for every other character. */
-const DIGITS = Uint8Array.from(
-  { length: 128 },
-  (_, code) => Number.parseInt(String.fromCharCode(code), 16) + 1,
-)
+/** One more than what each character means, by its code; 0 for every other character. */
+const HEX = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) + 1)
+const BASE64 = new Uint8Array(128)
+for (let value = 0; value < 64; value++)
+  BASE64[btoa(String.fromCharCode(value << 2)).charCodeAt(0)] = value + 1
 
-/** Matches and decodes in one go. A text of another length is not looked at: reading past its end would slow all that follow. */
-function fromHex(text: string): Uint8Array | undefined {
-  if (text.length !== 64) return undefined
+/**
+ * Matches and decodes 32 bytes in one go. A text of another length is not looked at: reading past its end would slow all
+ * that follow. Bits that are left must be zero, or two texts would mean one signature.
+ */
+function decode(text: string, meanings: Uint8Array, width: 4 | 6): Uint8Array | undefined {
+  if (text.length !== Math.ceil(256 / width)) return undefined
   const bytes = new Uint8Array(32)
   let isOther = 0
-  for (let i = 0; i < 64; i++) {
-    const digit = (DIGITS[text.charCodeAt(i)] ?? 0) - 1
-    isOther |= digit & 16
-    bytes[i >> 1] = ((bytes[i >> 1] as number) << 4) | digit
+  let bits = 0
+  let left = 0
+  for (let i = 0; i < text.length; i++) {
+    const meaning = (meanings[text.charCodeAt(i)] ?? 0) - 1
+    isOther |= meaning
+    bits = (bits << width) | meaning
+    left = ((i + 1) * width) & 7
+    bytes[(i * width) >> 3] = bits >> left // a byte that is not whole yet is written again
   }
-  return isOther ? undefined : bytes
+  return isOther < 0 || bits & ((1 << left) - 1) ? undefined : bytes
 }

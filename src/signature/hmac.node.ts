@@ -18,8 +18,9 @@ const given = Buffer.allocUnsafeSlow(DIGEST)
 /** The key whose pads stand in them: most processes have one. */
 let padded: Imported | undefined
 
-/** `binary` is one character for each byte: the fastest way out, because it takes no new Buffer. */
-const hash: (data: Uint8Array, encoding: 'binary' | 'hex') => string = crypto.hash
+/** As a text: it takes no new Buffer. `binary` is one character for each byte. */
+type Output = 'binary' | 'hex'
+const hash: (data: Uint8Array, encoding: Output) => string = crypto.hash
   ? (data, encoding) => crypto.hash('sha256', data, encoding)
   : (data, encoding) => createHash('sha256').update(data).digest(encoding) // not every runtime has it
 
@@ -74,13 +75,12 @@ class NodeHmac implements Hmac {
     } else this.chunks.push(chunk)
   }
 
-  digest(): Uint8Array {
-    this.make()
-    return new Uint8Array(made)
+  digest(): string {
+    return this.make('hex')
   }
 
   matches(signature: Uint8Array): boolean {
-    this.make()
+    made.write(this.make('binary'), 'latin1')
     given.set(signature)
     return timingSafeEqual(made, given)
   }
@@ -92,12 +92,9 @@ class NodeHmac implements Hmac {
     return hmac
   }
 
-  private make(): void {
-    made.write(this.large ? this.large.digest('binary') : this.makeSmall(), 'latin1')
-  }
-
-  /** HMAC by its definition (RFC 2104). */
-  private makeSmall(): string {
+  private make(encoding: Output): string {
+    if (this.large) return this.large.digest(encoding)
+    // By its definition (RFC 2104).
     if (padded !== this.key) {
       padded = this.key
       inner.set(padded.innerPad)
@@ -109,7 +106,7 @@ class NodeHmac implements Hmac {
       offset += chunk.length
     }
     outer.write(hash(inner.subarray(0, offset), 'binary'), BLOCK, 'latin1')
-    return hash(outer, 'binary')
+    return hash(outer, encoding)
   }
 }
 

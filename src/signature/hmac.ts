@@ -9,8 +9,8 @@ export interface HmacKey {
 /** One HMAC in the making: fed with the body as it arrives, and ended once. What is made is a promise where the platform has only asynchronous cryptography. */
 export interface Hmac {
   update(chunk: Uint8Array): void
-  /** Ends it: the 32 bytes. */
-  digest(): Awaitable<Uint8Array>
+  /** Ends it: the 32 bytes in lower-case hex. */
+  digest(): Awaitable<string>
   /** Ends it: whether these 32 bytes are the same, in a time that does not depend on what they hold. */
   matches(signature: Uint8Array): Awaitable<boolean>
 }
@@ -19,6 +19,6 @@ export interface Hmac {
 export interface HmacPlatform {
   /** @param key its bytes, or a text, which means its UTF-8 bytes */
   importKey(key: Uint8Array | string): HmacKey
-  /** SHA-256 (FIPS 180-4), in lower-case hex. */
+  /** SHA-256 (FIPS 180-4), in lower-case hex too. */
   sha256(bytes: Uint8Array): Awaitable<string>
 }

@@ -15,7 +15,7 @@ export function importKey(key: Uint8Array | string): HmacKey {
       const chunks: Uint8Array[] = []
       return {
         update: (chunk) => void chunks.push(chunk),
-        digest: async () => new Uint8Array(await crypto.subtle.sign('HMAC', await toKey(), concat(chunks))),
+        digest: async () => toHex(await crypto.subtle.sign('HMAC', await toKey(), concat(chunks))),
         // It compares in constant time (Web Cryptography API, section 31.6.2).
         matches: async (signature) =>
           crypto.subtle.verify('HMAC', await toKey(), signature as BufferSource, concat(chunks)),
@@ -25,4 +25,4 @@ export function importKey(key: Uint8Array | string): HmacKey {
 }
 
 export const sha256 = async (bytes: Uint8Array): Promise<string> =>
-  toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)))
+  toHex(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>))

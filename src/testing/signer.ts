@@ -2,6 +2,7 @@ import { configInvalid } from '../errors.ts'
 import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
 import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
+import { type Awaitable, when } from '../signature/when.ts'
 import { requireOneOf } from './check.ts'
 import { percentEncode } from './percent.ts'
 
@@ -69,7 +70,7 @@ export function createSigner(options: SignerOptions): Signer {
 }
 
 /** {@link Signer.sign}, at once where the platform can: a promise would cost as much as a signature. */
-export type Sign = (payload: unknown) => SignedRequest | Promise<SignedRequest>
+export type Sign = (payload: unknown) => Awaitable<SignedRequest>
 
 /** @throws {WebhookError} `config_invalid` */
 export function createSign(options: SignerOptions): Sign {
@@ -80,7 +81,7 @@ export function createSign(options: SignerOptions): Sign {
   const [key] = createKeyring([signatureKey])
 
   /** The request, with its signature. */
-  function seal(body: Uint8Array<ArrayBuffer>, digest: Uint8Array): SignedRequest {
+  function seal(body: Uint8Array<ArrayBuffer>, digest: string): SignedRequest {
     const headers: Record<string, string> = { 'content-type': contentType }
     const signature = encodeSignature(digest, encoding, prefix)
     if (isInField) {
@@ -96,8 +97,7 @@ export function createSign(options: SignerOptions): Sign {
     const hmac = key!.start()
     // Of the value as it is sent, encoded or not (field facts, "Signature").
     hmac.update(isInField ? payloadField(body) : body)
-    const digest = hmac.digest()
-    return 'then' in digest ? digest.then((bytes) => seal(body, bytes)) : seal(body, digest)
+    return when(hmac.digest(), (digest) => seal(body, digest))
   }
 }
 

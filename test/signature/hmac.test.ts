@@ -17,7 +17,7 @@ describe.each<[string, HmacPlatform]>([
       if (length / size > 10_000) continue
       const hmac = importKey(key).start()
       for (let offset = 0; offset < length; offset += size) hmac.update(body.subarray(offset, offset + size))
-      expect(Buffer.from(await hmac.digest()).toString('hex')).toBe(expected)
+      expect(await hmac.digest()).toBe(expected)
     }
   })
 
@@ -31,7 +31,7 @@ describe.each<[string, HmacPlatform]>([
       for (let use = 0; use < 2; use++) {
         const hmac = imported.start()
         hmac.update(Buffer.from('x'))
-        expect(Buffer.from(await hmac.digest()).toString('hex')).toBe(expected)
+        expect(await hmac.digest()).toBe(expected)
       }
     },
   )
@@ -43,7 +43,7 @@ describe.each<[string, HmacPlatform]>([
     const digest = async (key: typeof first): Promise<string> => {
       const hmac = key.start()
       hmac.update(body)
-      return Buffer.from(await hmac.digest()).toString('hex')
+      return await hmac.digest()
     }
     const expected = [a, b].map((key) => createHmac('sha256', key).update(body).digest('hex'))
     for (let round = 0; round < 3; round++)
@@ -60,7 +60,7 @@ describe.each<[string, HmacPlatform]>([
     }
     const hmac = key.start()
     hmac.update(body)
-    const right = await hmac.digest()
+    const right = Buffer.from(await hmac.digest(), 'hex')
     expect(await matches(right)).toBe(true)
     for (let bit = 0; bit < 256; bit++) {
       const other = Uint8Array.from(right)

@@ -105,5 +105,5 @@ async function fingerprints({ body, keys, value, isInField }: Case): Promise<Fin
 }
 
 async function sha256(bytes: Uint8Array): Promise<string> {
-  return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)))
+  return toHex(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>))
 }
