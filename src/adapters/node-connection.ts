@@ -1,10 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Whether the whole answer has gone already: a short one does at once. Of a stream of HTTP/2 its socket knows nothing. */
-export function isSent({ httpVersionMajor }: IncomingMessage, res: ServerResponse): boolean {
-  return httpVersionMajor === 1 && res.writableEnded && res.socket?.writableLength === 0
-}
+/** Whether the whole answer has gone already: a short one does at once. */
+export const isSent = (res: ServerResponse): boolean => res.writableEnded && res.writableLength === 0
 
 /** Resolves with the status of the answer once it is sent; with none when the connection closes before. */
 export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number | undefined> {

@@ -105,7 +105,7 @@ function answer(
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
   }
-  return isSent(req, res) ? undefined : whenSent(req, res)
+  return isSent(res) ? undefined : whenSent(req, res)
 }
 
 /** Writes an outcome to Node's own response. */
