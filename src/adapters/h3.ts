@@ -1,7 +1,6 @@
 import type {} from 'h3' // or the module below would not be found
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import type { ReceiverRequest } from '../receiver/request.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusBeside } from './beside.ts'
 import { type Receiving, toReceiver } from './to-receiver.ts'
@@ -57,14 +56,12 @@ export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
     const { context } = event
     let passedOn: Promise<unknown> | undefined
     const params = decode({ ...context.middlewareParams, ...context.params })
-    const request: ReceiverRequest = {
-      ...(await toReceiverRequest(event.req, { params }, HINT)),
-      async next(delivery) {
-        if (!next) throw new Error('the receiver has no handlers, and nothing comes next in h3')
-        context.delivery = delivery
-        passedOn = (async () => next())()
-        return statusOf(await passedOn, event)
-      },
+    const request = await toReceiverRequest(event.req, { params }, HINT)
+    request.next = async (delivery) => {
+      if (!next) throw new Error('the receiver has no handlers, and nothing comes next in h3')
+      context.delivery = delivery
+      passedOn = (async () => next())()
+      return statusOf(await passedOn, event)
     }
     const outcome = await receive(request)
     // Once it is passed on, the response belongs to the next handler, and so does what it throws.

@@ -3,7 +3,7 @@ import { WebhookError } from '../errors.ts'
 import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
-import type { ReadOptions, ReceiverRequest } from '../receiver/request.ts'
+import type { ReadOptions } from '../receiver/request.ts'
 import { toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusBeside } from './beside.ts'
 import { toReceiver } from './to-receiver.ts'
@@ -54,18 +54,16 @@ export function webhook<Payload = unknown>(
 
   return async function webhook(c: Context, next: Next): Promise<Response | undefined> {
     let passedOn: Promise<void> | undefined
-    const web = await toReceiverRequest(c.req.raw, { params: c.req.param() }, HINT)
-    const request: ReceiverRequest = {
-      ...web,
-      read: async (options) => (await readKept(c, options)) ?? web.read(options),
-      async next(delivery) {
-        c.set('delivery', delivery)
-        keep(c, delivery)
-        passedOn = next()
-        await passedOn
-        if (!c.finalized) throw new Error('the next handler did not answer')
-        return statusOf(c)
-      },
+    const request = await toReceiverRequest(c.req.raw, { params: c.req.param() }, HINT)
+    const { read } = request
+    request.read = (options) => readKept(c, options) ?? read(options)
+    request.next = async (delivery) => {
+      c.set('delivery', delivery)
+      keep(c, delivery)
+      passedOn = next()
+      await passedOn
+      if (!c.finalized) throw new Error('the next handler did not answer')
+      return statusOf(c)
     }
     const outcome = await receive(request)
     // Once it is passed on, the response belongs to the next handler, and so does what it throws.
@@ -76,15 +74,17 @@ export function webhook<Payload = unknown>(
 }
 
 /** The bytes that Hono keeps where something has called `c.req.arrayBuffer()`. What it makes out of text is not exact. */
-async function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Array | undefined> {
+function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Array> | undefined {
   const kept = req.raw.bodyUsed && req.bodyCache.arrayBuffer
   if (!kept) return undefined
-  const bytes = await Promise.resolve(kept).then(
-    (buffer) => new Uint8Array(buffer),
+  return Promise.resolve(kept).then(
+    (buffer) => {
+      const bytes = new Uint8Array(buffer)
+      onChunk(bytes)
+      return bytes
+    },
     (cause: unknown) => Promise.reject(new WebhookError('body_aborted', { cause })),
   )
-  onChunk(bytes)
-  return bytes
 }
 
 /** Lets what comes next read the body once more. A copy, for whoever reads it may change it. */

@@ -8,7 +8,7 @@ import type { ReceiverRequest } from './request.ts'
 export interface ReceiverStats {
   /** Requests that ended, since the receiver was made, by the kind of their outcome. */
   outcomes: Record<Outcome['kind'], number>
-  /** Requests that are not answered yet. */
+  /** Requests that are not answered yet, without those that came after `close`. */
   atWork: number
   /** Whether `close` was called. */
   closed: boolean

@@ -35,13 +35,15 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   const { clock, duplicates, inbox, schema, tell } = config
   const { handshake, name } = config.profile
   const handlers = createDispatcher()
-  const atWork = new Set<Promise<Outcome>>()
   const outcomes = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
-  let closed = false
+  let atWork = 0
+  let rest = (): void => {}
+  /** Resolves when all is answered that was at work. */
+  let closed: Promise<void> | undefined
 
   /** One request from its beginning to its end. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
-    await undefined // until it is known to be at work
+    await undefined // most bodies come with the head: right behind it, they need not be waited for
     const started = clock()
     try {
       if (closed) throw new WebhookError('receiver_closed')
@@ -132,25 +134,23 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       handlers.add(changeTypes, handler as Handler)
       return receiver
     },
-    receive(request, answer) {
-      const { method, url, headers, params } = request
-      const head = { method, url, headers, params }
-      let begun: Promise<Outcome> | undefined
-      // Whatever the observer does with it, the work begins once.
-      const runOnce = () => (begun ??= run(request, head))
-      tell('around', () => ({ request: head, run: runOnce }))
-      async function toTheEnd(): Promise<Outcome> {
-        try {
-          const outcome = await runOnce()
-          await answer?.(outcome)
-          return outcome
-        } finally {
-          atWork.delete(running)
-        }
+    async receive(request, answer) {
+      const one = closed ? 0 : 1 // what comes once it is closed is not waited for
+      atWork += one
+      try {
+        const { method, url, headers, params } = request
+        const head = { method, url, headers, params }
+        let begun: Promise<Outcome> | undefined
+        // Whatever the observer does with it, the work begins once.
+        const runOnce = () => (begun ??= run(request, head))
+        tell('around', () => ({ request: head, run: runOnce }))
+        const outcome = await runOnce()
+        await answer?.(outcome)
+        return outcome
+      } finally {
+        atWork -= one
+        if (atWork === 0) rest()
       }
-      const running = toTheEnd()
-      atWork.add(running)
-      return running
     },
     fetch: async (request, context) =>
       toResponse(await receiver.receive(await toReceiverRequest(request, context))),
@@ -161,10 +161,13 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       if (schema) delivery.payload = await validate(schema, delivery.payload)
       await handlers.dispatch(delivery, context)
     },
-    stats: () => ({ outcomes: { ...outcomes }, atWork: atWork.size, closed }),
+    stats: () => ({ outcomes: { ...outcomes }, atWork, closed: !!closed }),
     async close() {
-      closed = true
-      await Promise.allSettled(atWork)
+      closed ??= new Promise((resolve) => {
+        rest = resolve
+        if (atWork === 0) rest()
+      })
+      await closed
       // What has been answered with a Response is written by whoever called fetch, after that.
       await new Promise((written) => setTimeout(written))
     },

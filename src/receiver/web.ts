@@ -2,7 +2,7 @@ import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
 import type { Outcome } from './outcome.ts'
-import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
+import type { ReceiverRequest, RequestHead } from './request.ts'
 
 /** What a web `Request` and its relatives have in common. */
 export interface RequestLike {
@@ -26,45 +26,43 @@ export async function toReceiverRequest(
   context: unknown,
   hint?: string,
 ): Promise<ReceiverRequest> {
+  const given = (context as { params?: unknown } | null)?.params
   // Not every `params` is a framework's: one that fails, or is no object, is none.
-  const params: unknown = await Promise.resolve((context as { params?: unknown } | null)?.params).catch(
-    () => {},
-  )
-  const headers = Object.fromEntries(request.headers)
+  const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
+  const headers: Record<string, string> = {}
+  for (const [name, value] of request.headers) headers[name] = value
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Not awaited: a sender that does not stop must not hold the answer back.
   const cancel = (): void => void reader?.cancel().catch(() => {})
-
-  async function read({ limit, onChunk }: ReadOptions): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = []
-    let length = 0
-    function take(chunk: Uint8Array): void {
-      length += chunk.length
-      if (length > limit) {
-        cancel()
-        throw new WebhookError('body_too_large')
-      }
-      chunks.push(chunk)
-      onChunk(chunk)
-    }
-    if (isShort(headers)) take(new Uint8Array(await request.arrayBuffer()))
-    else reader = request.body?.getReader()
-    while (reader) {
-      const { done, value } = await reader.read()
-      if (done) break
-      take(value)
-    }
-    return concat(chunks)
-  }
 
   return {
     method: request.method,
     url: request.url,
     headers,
     params: typeof params === 'object' && params ? (params as RequestHead['params']) : undefined,
-    async read(options) {
+    async read({ limit, onChunk }) {
+      const chunks: Uint8Array[] = []
+      let length = 0
+      function take(chunk: Uint8Array): void {
+        length += chunk.length
+        if (length > limit) {
+          cancel()
+          throw new WebhookError('body_too_large')
+        }
+        chunks.push(chunk)
+        onChunk(chunk)
+      }
       try {
-        if (!request.bodyUsed) return await read(options)
+        if (!request.bodyUsed) {
+          if (isShort(headers)) take(new Uint8Array(await request.arrayBuffer()))
+          else reader = request.body?.getReader()
+          while (reader) {
+            const { done, value } = await reader.read()
+            if (done) break
+            take(value)
+          }
+          return concat(chunks)
+        }
       } catch (cause) {
         if (cause instanceof WebhookError) throw cause
         // Of a stream that somebody else has locked, nothing is read.

@@ -2,6 +2,7 @@ import { runInNewContext } from 'node:vm'
 import { createReceiver, type Outcome, type ReceiverRequest } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const body = payloadOf('FeaturesCreated')
@@ -100,6 +101,28 @@ it('a key function finds its own request at work, and close() waits for it', asy
   await deliver(receiver, body)
   await receiver.close()
   expect(order).toEqual(['at work: 1', 'handled', 'closed'])
+})
+
+it('close() waits for what was at work before it, and for nothing that comes later', async () => {
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+  const { gate, release } = createGate()
+  const later = createGate()
+  const earlier = receiver.receive(requestOf(undefined), () => gate)
+  const order: string[] = []
+  const closings = [receiver.close(), receiver.close()].map((closing) =>
+    closing.then(() => order.push('closed')),
+  )
+  // Its answer is never done: its sender does not read.
+  void receiver.receive(requestOf(undefined), ({ status }) => {
+    order.push(String(status))
+    later.release()
+    return new Promise(() => {})
+  })
+  await later.gate
+  release()
+  order.push((await earlier).kind)
+  await Promise.all([...closings, receiver.close()])
+  expect(order).toEqual(['503', 'refused', 'closed', 'closed'])
 })
 
 it.each<[string, () => unknown]>([
