@@ -12,8 +12,11 @@ const MAX_DEPTH = 64
 export function requireSafe(value: unknown, depth = 0): void {
   if (typeof value !== 'object' || value === null) return
   if (depth === MAX_DEPTH) throw malformed(`the payload is deeper than ${MAX_DEPTH} levels`)
-  // Of an array, its indices.
-  for (const key in value) {
+  if (Array.isArray(value)) {
+    for (const item of value) requireSafe(item, depth + 1)
+    return
+  }
+  for (const key of Object.keys(value)) {
     const member: unknown = (value as Record<string, unknown>)[key]
     if (key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(member), 'prototype'))) {
       throw malformed(`forbidden key: ${key}`)

@@ -29,8 +29,7 @@ export async function toReceiverRequest(
   const given = (context as { params?: unknown } | null)?.params
   // Not every `params` is a framework's: one that fails, or is no object, is none.
   const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
-  const headers: Record<string, string> = {}
-  for (const [name, value] of request.headers) headers[name] = value
+  const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   // Not awaited: a sender that does not stop must not hold the answer back.
   const cancel = (): void => void reader?.cancel().catch(() => {})

@@ -68,7 +68,7 @@ function decode(text: string, meanings: Uint8Array, width: 4 | 6): Uint8Array | 
     const meaning = (meanings[text.charCodeAt(i)] ?? 0) - 1
     isOther |= meaning
     bits = (bits << width) | meaning
-    left = ((i + 1) * width) & 7
+    left = (left + width) & 7
     bytes[(i * width) >> 3] = bits >> left // a byte that is not whole yet is written again
   }
   return isOther < 0 || bits & ((1 << left) - 1) ? undefined : bytes

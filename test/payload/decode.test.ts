@@ -96,6 +96,15 @@ describe('JSON', () => {
     )
   })
 
+  it('looks only at what the body says, not at what others have put on Object.prototype', () => {
+    Object.assign(Object.prototype, { polluted: {} })
+    try {
+      expect(parse('{"events":[]}').ok).toBe(true)
+    } finally {
+      delete (Object.prototype as { polluted?: object }).polluted
+    }
+  })
+
   it('never says what the body holds', () => {
     const parsed = parse('{"secret-in-body": oops}')
     expect(JSON.stringify(parsed)).not.toContain('oops')

@@ -64,8 +64,8 @@ const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createCourier(options: CourierOptions): Courier {
   const { clock, work, settings, isWanted, newId, record, ended } = options
-  // Each attempt has a time-out of its own, which is shorter; and more connections than attempts would never be used at once.
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0, connections: options.concurrency })
+  // Each attempt has a time-out of its own, which is shorter.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
   /** Ends all waiting. Those that have begun before stay ended. */
   let patience = createPatience()
   let closed: Promise<void> | undefined

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import type { RequestListener, ServerResponse } from 'node:http'
 import net from 'node:net'
 import { type Attempt, createManualClock, type MockServiceOptions } from 'geohook/mock'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { capture, create, FEATURE, seed } from '../support.ts'
 
 const created = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
@@ -211,6 +211,34 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     const attempt = await deliverTo(receiver.url, { settings })
     expect(attempt.error).toBe('no answer within 1 s')
     expect(attempt).not.toHaveProperty('answer')
+  })
+
+  it('it hangs up after each answer, and the next delivery finds another connection', async () => {
+    const receiver = await capture((req, res) => res.end('taken').on('finish', () => req.socket.end()))
+    const service = create([seed(FEATURE, { hookUrl: receiver.url })], { concurrency: 1 })
+    const statuses: unknown[] = []
+    for (let count = 0; count < 12; count++) {
+      const [attempt] = await service.trigger(created)
+      statuses.push(attempt?.answer?.status ?? attempt?.error)
+    }
+    expect(statuses).toEqual(Array(12).fill(200))
+  })
+
+  it('its connection never stands: the next delivery tries another one', async () => {
+    const connections: net.Socket[] = []
+    const server = net.createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1') // and no TLS
+    await once(server, 'listening')
+    onTestFinished(() => {
+      for (const socket of connections) socket.destroy()
+      server.close()
+    })
+    const hookUrl = `https://127.0.0.1:${(server.address() as net.AddressInfo).port}/hook`
+    const settings = { notificationAttempts: 1, notificationTimeOutInSeconds: 1 }
+    const service = create([seed(FEATURE, { hookUrl })], { concurrency: 1, settings })
+    for (const count of [1, 2]) {
+      const [attempt] = await service.trigger(created)
+      expect([attempt?.error, connections.length]).toEqual(['no answer within 1 s', count])
+    }
   })
 
   it('one that fails does not keep the others from theirs', async () => {
