@@ -45,7 +45,22 @@ function importBytes(bytes: Uint8Array): HmacKey {
     outerPad: toPad(key, 0x5c),
     secret: undefined,
   }
-  return { start: () => new NodeHmac(imported) }
+  return new NodeKey(imported)
+}
+
+class NodeKey implements HmacKey {
+  private readonly key: Imported
+  /** While one lives, V8 keeps what it has compiled for them: else a full collection of garbage would take it along. */
+  readonly kept: Hmac
+
+  constructor(key: Imported) {
+    this.key = key
+    this.kept = this.start()
+  }
+
+  start(): Hmac {
+    return new NodeHmac(this.key)
+  }
 }
 
 interface Imported {
