@@ -59,7 +59,8 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)
-  req.resume() // its end and its closing are told only to who reads on, and others may wait for them, also later
+  // Its end and its closing are told only to who reads past them, and others may wait for them, also later.
+  if (!req.complete) req.resume()
   return body
 }
 

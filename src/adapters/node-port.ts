@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers'
 import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
@@ -40,6 +41,9 @@ export async function serve(
     write = (outcome) => writeTo(res, outcome),
   }: NodeExchange,
 ): Promise<void> {
+  // Most bodies come with the head. When all that has come is parsed, they are there whole, with their end: for that
+  // nobody has to listen then, neither this nor Node, which closes a request behind its answer.
+  await new Promise((parsed) => setImmediate(parsed))
   let isPassedOn = false
   let isRead = false
   function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
