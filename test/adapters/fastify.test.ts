@@ -202,6 +202,28 @@ it('runs the hooks of the app around its answers', async () => {
   expect(seen).toEqual([200, 401])
 })
 
+it('answers with its own text, whatever serializer the app has', async () => {
+  const app = fastify()
+  app.setReplySerializer((body) => JSON.stringify({ body }))
+  app.register(handled(), { prefix: '/hook' })
+  const good = await post(app)
+  expect([good.headers['content-type'], good.body]).toEqual(['application/json', '{"status":"handled"}'])
+  const bad = await post(app, '/hook', { 'x-service': '0'.repeat(64) })
+  expect([bad.headers['content-type'], bad.json().code]).toEqual(['application/problem+json', 'unauthorized'])
+})
+
+it('leaves the answer to the error handler of the app where its hook fails', async () => {
+  const app = fastify()
+  app.addHook('onSend', async (_request, _reply, body) => {
+    if (body === '{"status":"handled"}') throw new Error('no')
+    return body
+  })
+  app.setErrorHandler((error: Error, _request, reply) => reply.code(502).send({ failed: error.message }))
+  app.register(handled(), { prefix: '/hook' })
+  const answer = await post(app)
+  expect([answer.statusCode, answer.json()]).toEqual([502, { failed: 'no' }])
+})
+
 it('stays away where a hook of the app answers first', async () => {
   const { observer, seen } = createRecorder()
   const app = fastify()
