@@ -2,8 +2,11 @@ import { WebhookError } from '../errors.ts'
 
 /** A body in the making. */
 export interface Gatherer {
-  /** @throws {WebhookError} `body_too_large` */
-  add(chunk: Uint8Array): void
+  /**
+   * @returns whether as much is there as was announced
+   * @throws {WebhookError} `body_too_large`
+   */
+  add(chunk: Uint8Array): boolean
   whole(): Uint8Array
 }
 
@@ -32,11 +35,13 @@ export function createGatherer(limit: number, announced: number): Gatherer {
       // Not filled with zeros: it is handed out only where all of it was written.
       if (length >= ENOUGH && announced >= length && announced <= limit)
         room ??= Buffer.allocUnsafeSlow(announced)
-      if (!room || length > room.length) return
-      for (const one of chunks.splice(0)) {
-        room.set(one, written)
-        written += one.length
+      if (room && length <= room.length) {
+        for (const one of chunks.splice(0)) {
+          room.set(one, written)
+          written += one.length
+        }
       }
+      return length === announced
     },
     whole() {
       if (room && written === length && length === room.length) return room

@@ -78,8 +78,9 @@ function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Prom
     }
     function onData(chunk: Uint8Array): void {
       try {
-        gatherer.add(chunk)
+        const isWhole = gatherer.add(chunk)
         onChunk(chunk)
+        if (isWhole) onEnd() // of which Node tells later
       } catch (error) {
         stop()
         req.pause()

@@ -1,10 +1,38 @@
 import { once } from 'node:events'
-import { connect, createServer } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { createReceiver } from 'geohook'
+import { createReceiver, type Receiver } from 'geohook'
 import { webhook } from 'geohook/node'
 import { expect, it, onTestFinished } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+
+/** A client of a server with this receiver. */
+async function open(receiver: Receiver): Promise<ClientHttp2Session> {
+  const listener = webhook(receiver)
+  const server = createServer((req, res) => void listener(req as never, res as never))
+  onTestFinished(() => void server.close())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  onTestFinished(() => session.destroy())
+  return session
+}
+
+const begin = (session: ClientHttp2Session, body: string, signature: string): ClientHttp2Stream =>
+  session.request({
+    ':method': 'POST',
+    ':path': '/hook',
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(body),
+    'x-service': signature,
+  })
+
+async function answerOf(stream: ClientHttp2Stream): Promise<[number, string]> {
+  const [headers] = await once(stream, 'response')
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8')) text += chunk
+  return [headers[':status'], text]
+}
 
 /** Many on one connection, so that a stream that did not end would be seen. */
 it.each([10, 1_000, 300_000])(
@@ -14,30 +42,9 @@ it.each([10, 1_000, 300_000])(
     const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
       seen.push(rawBody.length),
     )
-    const listener = webhook(receiver)
-    const server = createServer((req, res) => void listener(req as never, res as never))
-    onTestFinished(() => void server.close())
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    onTestFinished(() => session.destroy())
+    const session = await open(receiver)
     const body = JSON.stringify({ events: [], more: 'x'.repeat(size) })
-
-    async function deliver(signature: string): Promise<[number, string]> {
-      const stream = session.request({
-        ':method': 'POST',
-        ':path': '/hook',
-        'content-type': JSON_TYPE,
-        'content-length': Buffer.byteLength(body),
-        'x-service': signature,
-      })
-      stream.end(body)
-      const [headers] = await once(stream, 'response')
-      let text = ''
-      for await (const chunk of stream.setEncoding('utf8')) text += chunk
-      return [headers[':status'], text]
-    }
-
+    const deliver = (signature: string) => answerOf(begin(session, body, signature).end(body))
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(signatureOf(body))))
     expect(answers).toEqual(answers.map(() => [200, '{"status":"handled"}']))
     expect(seen).toEqual(answers.map(() => Buffer.byteLength(body)))
@@ -46,3 +53,11 @@ it.each([10, 1_000, 300_000])(
     expect(receiver.stats().atWork).toBe(0)
   },
 )
+
+it('a body is whole with its last byte, before its stream ends', async () => {
+  const session = await open(createReceiver({ signatureKey: KEY }).on('*', () => {}))
+  const body = JSON.stringify({ events: [], more: 'x'.repeat(300_000) })
+  const stream = begin(session, body, signatureOf(body))
+  stream.write(body)
+  expect(await answerOf(stream)).toEqual([200, '{"status":"handled"}'])
+})
