@@ -41,9 +41,6 @@ export async function serve(
     write = (outcome) => writeTo(res, outcome),
   }: NodeExchange,
 ): Promise<void> {
-  // Most bodies come with the head. When all that has come is parsed, they are there whole, with their end: for that
-  // nobody has to listen then, neither this nor Node, which closes a request behind its answer.
-  await new Promise((parsed) => setImmediate(parsed))
   let isPassedOn = false
   let isRead = false
   function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
@@ -66,11 +63,14 @@ export async function serve(
       url: url ?? req.url ?? '',
       headers: req.headers,
       params,
+      // When all that has come is parsed, a body that came with the head is there whole, with its end: for that nobody
+      // has to listen then, neither this nor Node, which closes a request behind its answer.
+      ready: new Promise((parsed) => setImmediate(parsed)),
       read(options) {
-        const ready = bytesOf(left)
-        if (ready) {
-          options.onChunk(ready)
-          return ready
+        const bytes = bytesOf(left)
+        if (bytes) {
+          options.onChunk(bytes)
+          return bytes
         }
         return when(readNodeBody(req, options, left, parsers), (body) => {
           isRead = true // bytes that somebody has left would say nothing about the stream

@@ -43,7 +43,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   /** One request from its beginning to its end. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
-    await undefined // most bodies come with the head: right behind it, they need not be waited for
+    await request.ready
     const started = clock()
     try {
       if (closed) throw new WebhookError('receiver_closed')
