@@ -24,11 +24,13 @@ export default defineConfig([
   {
     entry: {
       ...entry,
-      // The two sides of #hmac: which one is taken is decided where geohook is used, by "imports" in package.json.
+      // Their two sides: which one is taken is decided where geohook is used, by "imports" in package.json.
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
+      'turn.node': 'src/receiver/turn.node.ts',
+      'turn.web': 'src/receiver/turn.web.ts',
     },
-    external: ['#hmac', '#diagnose', /^node:/],
+    external: ['#hmac', '#turn', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
     // Shared chunks, so that a WebhookError is the same class in every entry of a format.
     splitting: true,

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate } from 'node:timers'
 import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
@@ -63,9 +62,6 @@ export async function serve(
       url: url ?? req.url ?? '',
       headers: req.headers,
       params,
-      // When all that has come is parsed, a body that came with the head is there whole, with its end: for that nobody
-      // has to listen then, neither this nor Node, which closes a request behind its answer.
-      ready: new Promise((parsed) => setImmediate(parsed)),
       read(options) {
         const bytes = bytesOf(left)
         if (bytes) {

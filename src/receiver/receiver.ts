@@ -1,3 +1,4 @@
+import { endOfTurn } from '#turn'
 import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/text.ts'
@@ -43,7 +44,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   /** One request from its beginning to its end. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
-    await request.ready
+    await endOfTurn()
     const started = clock()
     try {
       if (closed) throw new WebhookError('receiver_closed')

@@ -22,8 +22,6 @@ export interface ReadOptions {
 
 /** The port between the receiver and a framework. An adapter fills it and writes the {@link Outcome}; it decides nothing. */
 export interface ReceiverRequest extends RequestHead {
-  /** The work begins when it resolves: when a body that has come with its head can be read at once. */
-  readonly ready?: Promise<unknown> | undefined
   /**
    * Reads the exact bytes of the body; at once where all of them are there.
    *

@@ -10,8 +10,8 @@ it('the main entry for browsers is under 8 KB and loads nothing of Node', async 
   const { inputs, externals, bytes } = await bundle('index.js')
   expect(bytes).toBeLessThan(8 * 1024)
   expect(externals).toEqual([])
-  expect(inputs.some((input) => input.includes('hmac.web'))).toBe(true)
-  expect(inputs.some((input) => input.includes('hmac.node'))).toBe(false)
+  // Of turn.web.js nothing is left: there is nothing to wait for.
+  expect(inputs.filter((input) => /\.(node|web)\./.test(input))).toEqual(['dist/hmac.web.js'])
 })
 
 it.each(['hono.js', 'h3.js', 'azure.js'])(
@@ -20,7 +20,7 @@ it.each(['hono.js', 'h3.js', 'azure.js'])(
     const { inputs, externals, bytes } = await bundle(entry)
     expect(bytes).toBeLessThan(8.5 * 1024)
     expect(externals).toEqual([])
-    expect(inputs.filter((input) => /node_modules|hmac\.node/.test(input))).toEqual([])
+    expect(inputs.filter((input) => /node_modules|\.node\./.test(input))).toEqual([])
   },
 )
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { endOfTurn } from '#turn'
 import type { SignedRequest } from '../../testing/signer.ts'
 import { type Answer, AnswerBody } from './answer.ts'
 import type { Target } from './target.ts'
@@ -35,7 +36,7 @@ const ENOUGH = new Error('no more of the answer is read')
  * and take as long as all else that is done for a delivery.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  private readonly resolve: (answer: Answer) => void
+  private readonly resolve: (answer: Promise<Answer>) => void
   private readonly reject: (error: Error) => void
   private readonly losesAnswer: boolean
   private readonly timer: NodeJS.Timeout
@@ -45,7 +46,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private cutBy: Error | undefined
 
   constructor(
-    resolve: (answer: Answer) => void,
+    resolve: (answer: Promise<Answer>) => void,
     reject: (error: Error) => void,
     seconds: number,
     losesAnswer: boolean,
@@ -82,7 +83,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     clearTimeout(this.timer)
     this.answer.body = this.body.text()
-    this.resolve(this.answer)
+    // Whatever comes of it is worked on together with that of all other answers of this turn.
+    this.resolve(endOfTurn().then(() => this.answer))
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

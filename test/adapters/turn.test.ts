@@ -1,0 +1,90 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
+import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { send } from '../helpers/http.ts'
+import { listen, type Mounted } from '../helpers/mounts/mounted.ts'
+
+const body = '{"events":[{"eventType":"FeaturesCreated"}]}'
+const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
+
+const open: Mounted[] = []
+afterEach(async () => {
+  for (const mounted of open.splice(0)) await mounted.close()
+})
+
+/** As many connections as there are numbers, each with one request in `x-number`; all are written in one turn. */
+async function deliverTogether(url: string, numbers: readonly number[]): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const sockets = numbers.map(() => connect(Number(port), hostname))
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+  const answers = sockets.map((socket) => once(socket, 'data'))
+  for (const [index, socket] of sockets.entries()) {
+    const fields = { host: hostname, ...headers, 'content-length': body.length, 'x-number': numbers[index] }
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`POST / HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+  }
+  for (const [answer] of await Promise.all(answers)) expect(String(answer)).toMatch(/^HTTP\/1.1 200 /)
+  for (const socket of sockets) socket.destroy()
+}
+
+it('requests that are worked on in one turn keep the context that each has come in', async () => {
+  const context = new AsyncLocalStorage<string>()
+  const seen: [own: string | undefined, sent: unknown][] = []
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', async (_event, delivery) => {
+    await undefined
+    seen.push([context.getStore(), delivery.headers['x-number']])
+  })
+  const listener = webhook(receiver)
+  const mounted = await listen(
+    (req, res) => void context.run(String(req.headers['x-number']), () => void listener(req, res)),
+  )
+  open.push(mounted)
+  const numbers = Array.from({ length: 50 }, (_, number) => number)
+  await deliverTogether(mounted.url, numbers)
+  expect(seen.map(([, sent]) => Number(sent)).sort((a, b) => a - b)).toEqual(numbers)
+  for (const [own, sent] of seen) expect(own).toBe(sent)
+})
+
+it('one that fails does not keep the others of its turn from theirs', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, clock: () => tick() }).on('*', () => {})
+  let calls = 0
+  function tick(): number {
+    calls += 1
+    if (calls % 5 === 0) throw new Error('no time')
+    return Date.now()
+  }
+  const listener = webhook(receiver)
+  const mounted = await listen((req, res) => {
+    Promise.resolve(listener(req, res)).catch(() => res.writeHead(200).end('caught'))
+  })
+  open.push(mounted)
+  await deliverTogether(mounted.url, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+})
+
+it('timers that a test has put in place of the real ones do not hold a request back', async () => {
+  const mounted = await listen(webhook(createReceiver({ signatureKey: KEY }).on('*', () => {})))
+  open.push(mounted)
+  vi.useFakeTimers({ toFake: ['setImmediate', 'setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  expect((await send(mounted.url, { headers, body })).status).toBe(200)
+})
+
+it('what has come is waited for by close(), from its first moment', async () => {
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+  const listener = webhook(receiver)
+  const order: string[] = []
+  const mounted = await listen((req, res) => {
+    void listener(req, res)
+    expect(receiver.stats().atWork).toBe(1)
+    res.once('finish', () => order.push('answered'))
+    void receiver.close().then(() => order.push('closed'))
+  })
+  open.push(mounted)
+  await send(mounted.url, { headers, body })
+  await receiver.close()
+  expect(order).toEqual(['answered', 'closed'])
+})
