@@ -3,6 +3,7 @@ import http from 'node:http'
 import { Pool } from 'undici'
 import { createMockService } from '../../dist/mock.js'
 import { KEY } from '../lib/payloads.mjs'
+import { deliverByHand } from './by-hand.mjs'
 
 const EVENT = { serviceName: 'Parcels', serviceType: 'FeatureServer', changeType: 'FeaturesCreated' }
 
@@ -70,6 +71,11 @@ export const SENDERS = {
         })
       })
     return inTurn(atOnce, sendOne)
+  },
+
+  async 'the same by hand: written, signed, kept'(url, _request, atOnce) {
+    const deliver = deliverByHand(poolOf(url, atOnce), url)
+    return inTurn(atOnce, async () => requireOk((await deliver()).status))
   },
 
   async 'node:http Agent'(url, { headers, body }, atOnce) {
