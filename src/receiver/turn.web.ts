@@ -1,2 +1,5 @@
-/** Workers, edge runtimes and browsers: there is nothing to wait for, and in some of them requests cannot share a promise. */
+/**
+ * Where there is nothing to wait for: workers, edge runtimes and browsers, in some of which requests cannot share a
+ * promise; Bun, which does not answer pipelined requests so late; Deno.
+ */
 export function endOfTurn(): void {}
