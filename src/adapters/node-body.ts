@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
+import { endOfTurn } from '#turn'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
 import type { Awaitable } from '../signature/when.ts'
@@ -59,9 +60,15 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)
-  // Its end and its closing are told only to who reads past them, and others may wait for them, also later.
-  if (!req.complete) req.resume()
+  void readOn(req)
   return body
+}
+
+/** Its end and its closing are told only to who reads past the last byte, and others may wait for them, also later. */
+async function readOn(req: IncomingMessage): Promise<void> {
+  await endOfTurn()
+  if (req.complete) req.read()
+  else req.resume()
 }
 
 /** Resolves when the request, of which all bytes are taken, has ended: whoever reads it next sees that nothing is left. */
@@ -80,7 +87,8 @@ function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Prom
       try {
         const isWhole = gatherer.add(chunk)
         onChunk(chunk)
-        if (isWhole) onEnd() // of which Node tells later
+        // Node tells of its end later. Of HTTP/2 it is not sure that there comes no more, nor that the end does.
+        if (isWhole && req instanceof IncomingMessage) onEnd()
       } catch (error) {
         stop()
         req.pause()

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { endOfTurn } from '#turn'
 import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
@@ -63,10 +64,10 @@ export async function serve(
       headers: req.headers,
       params,
       read(options) {
-        const bytes = bytesOf(left)
-        if (bytes) {
-          options.onChunk(bytes)
-          return bytes
+        const ready = bytesOf(left)
+        if (ready) {
+          options.onChunk(ready)
+          return ready
         }
         return when(readNodeBody(req, options, left, parsers), (body) => {
           isRead = true // bytes that somebody has left would say nothing about the stream
@@ -78,7 +79,11 @@ export async function serve(
         ((delivery) => (isRead ? whenEnded(req) : Promise.resolve()).then(() => passOn(next, delivery))),
     },
     // Once it is passed on, the response belongs to the next handler, even where its client has gone.
-    (outcome) => (isPassedOn ? undefined : answer(req, res, isRead, outcome, write)),
+    async (outcome) => {
+      if (isPassedOn) return
+      await endOfTurn()
+      await answer(req, res, isRead, outcome, write)
+    },
   )
 }
 
@@ -102,6 +107,7 @@ function answer(
     else res.end()
   } else {
     if (!isRead && !req.complete) drain(req, res)
+    else if (!isRead && req.readableDidRead) req.resume() // refused in the middle, it ends all the same
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
   }

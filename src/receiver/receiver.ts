@@ -1,4 +1,3 @@
-import { endOfTurn } from '#turn'
 import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/text.ts'
@@ -44,7 +43,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   /** One request from its beginning to its end. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
-    await endOfTurn()
+    await undefined // most bodies come with the head: right behind it, they need not be waited for
     const started = clock()
     try {
       if (closed) throw new WebhookError('receiver_closed')

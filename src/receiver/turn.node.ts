@@ -6,10 +6,9 @@ const { setImmediate } = timers
 let turn: Promise<void> | undefined
 
 /**
- * Resolves at the end of this turn of the event loop, when Node has read and parsed whatever came. A body that has come
- * with its head is there whole then, with its end: nobody has to listen for that, neither an adapter nor Node itself,
- * which closes a request behind its answer. And all requests of a turn share the promise, so that they are worked on
- * together, where Node would look for other work after each.
+ * Resolves at the end of this turn of the event loop, when Node has read and parsed whatever came in it. Each request
+ * has its end then, which Node need not listen for behind the answer any more. And all that waits is done together,
+ * where Node would look for other work after each.
  */
 export function endOfTurn(): Promise<void> {
   turn ??= new Promise(wait)

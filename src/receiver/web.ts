@@ -1,3 +1,4 @@
+import { endOfTurn } from '#turn'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
@@ -40,6 +41,7 @@ export async function toReceiverRequest(
     headers,
     params: typeof params === 'object' && params ? (params as RequestHead['params']) : undefined,
     async read({ limit, onChunk }) {
+      await endOfTurn()
       const chunks: Uint8Array[] = []
       let length = 0
       function take(chunk: Uint8Array): void {

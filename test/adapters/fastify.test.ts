@@ -215,13 +215,18 @@ it('answers with its own text, whatever serializer the app has', async () => {
 it('leaves the answer to the error handler of the app where its hook fails', async () => {
   const app = fastify()
   app.addHook('onSend', async (_request, _reply, body) => {
-    if (body === '{"status":"handled"}') throw new Error('no')
+    if (String(body) === '{"status":"handled"}') throw new Error('no')
     return body
   })
+  app.setReplySerializer((body) => JSON.stringify({ body }))
   app.setErrorHandler((error: Error, _request, reply) => reply.code(502).send({ failed: error.message }))
   app.register(handled(), { prefix: '/hook' })
   const answer = await post(app)
-  expect([answer.statusCode, answer.json()]).toEqual([502, { failed: 'no' }])
+  expect([answer.statusCode, answer.headers['content-type'], answer.json()]).toEqual([
+    502,
+    'application/json; charset=utf-8',
+    { body: { failed: 'no' } },
+  ])
 })
 
 it('stays away where a hook of the app answers first', async () => {

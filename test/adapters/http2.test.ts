@@ -5,6 +5,7 @@ import { createReceiver, type Receiver } from 'geohook'
 import { webhook } from 'geohook/node'
 import { expect, it, onTestFinished } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { createRecorder } from '../helpers/recorder.ts'
 
 /** A client of a server with this receiver. */
 async function open(receiver: Receiver): Promise<ClientHttp2Session> {
@@ -54,10 +55,28 @@ it.each([10, 1_000, 300_000])(
   },
 )
 
-it('a body is whole with its last byte, before its stream ends', async () => {
-  const session = await open(createReceiver({ signatureKey: KEY }).on('*', () => {}))
-  const body = JSON.stringify({ events: [], more: 'x'.repeat(300_000) })
-  const stream = begin(session, body, signatureOf(body))
-  stream.write(body)
-  expect(await answerOf(stream)).toEqual([200, '{"status":"handled"}'])
+it.each([
+  ['a receiver that handles', () => {}],
+  ['a middleware', undefined],
+])('%s waits for the end of a stream, and no longer than its time-out', async (_, handler) => {
+  const receiver = createReceiver({ signatureKey: KEY, bodyTimeout: 50 })
+  if (handler) receiver.on('*', handler)
+  const session = await open(receiver)
+  for (const size of [10, 300_000]) {
+    const body = JSON.stringify({ events: [], more: 'x'.repeat(size) })
+    const stream = begin(session, body, signatureOf(body))
+    stream.write(body)
+    expect([size, (await answerOf(stream))[0]]).toEqual([size, 408])
+  }
+})
+
+it('a stream that is longer than it said is not taken for one that something else has read', async () => {
+  const recorder = createRecorder()
+  const { observer, told } = recorder
+  const session = await open(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
+  const stream = begin(session, 'abc', '0'.repeat(64))
+  stream.on('error', () => {})
+  stream.end('abcdef')
+  await told('refused body_aborted')
+  expect(recorder.lines).toEqual(['refused body_aborted'])
 })

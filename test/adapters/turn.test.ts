@@ -73,6 +73,47 @@ it('timers that a test has put in place of the real ones do not hold a request b
   expect((await send(mounted.url, { headers, body })).status).toBe(200)
 })
 
+it('a request that is refused in the middle of its body ends and closes, for whoever listens', async () => {
+  const told: Promise<unknown>[] = []
+  const listener = webhook(createReceiver({ signatureKey: KEY, limit: 10 }).on('*', () => {}))
+  const mounted = await listen((req, res) => {
+    told.push(once(req, 'end'), once(req, 'close'))
+    void listener(req, res)
+  })
+  open.push(mounted)
+  const { hostname, port } = new URL(mounted.url)
+  const socket = connect(Number(port), hostname)
+  const fields = { host: hostname, ...headers, 'transfer-encoding': 'chunked' }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  const chunks = `6\r\n${body.slice(0, 6)}\r\n5\r\n${body.slice(6, 11)}\r\n0\r\n\r\n`
+  socket.write(`POST / HTTP/1.1\r\n${lines.join('')}\r\n${chunks}`)
+  const [answer] = await once(socket, 'data')
+  expect(String(answer)).toMatch(/^HTTP\/1.1 413 /)
+  await Promise.all(told)
+  socket.destroy()
+})
+
+it('what reads the request behind it gets the bytes too, and keeps none from it', async () => {
+  const tapped: Buffer[] = []
+  const listener = webhook(createReceiver({ signatureKey: KEY }).on('*', () => {}))
+  const mounted = await listen(async (req, res) => {
+    await undefined
+    void listener(req, res)
+    req.on('data', (chunk: Buffer) => tapped.push(chunk))
+  })
+  open.push(mounted)
+  await deliverTogether(mounted.url, [1])
+  expect(Buffer.concat(tapped).toString()).toBe(body)
+})
+
+it('what has come before close() is handled, also in the same turn', async () => {
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+  const answered = receiver.fetch(new Request('https://a.example/', { method: 'POST', headers, body }))
+  for (let step = 0; step < 5; step++) await undefined
+  await receiver.close()
+  expect((await answered).status).toBe(200)
+})
+
 it('what has come is waited for by close(), from its first moment', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
   const listener = webhook(receiver)
