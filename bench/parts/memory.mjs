@@ -12,7 +12,7 @@ const LIMIT = 6 * MIB
 
 const FULL = {
   verdict: { size: 5 * MIB, limit: LIMIT, rounds: 30, turnRounds: 15, warmup: 5 },
-  few: { count: 16, size: 5 * MIB, limit: LIMIT, rounds: 5 },
+  few: { count: 16, size: 5 * MIB, limit: LIMIT, rounds: 15 },
   many: { count: 200, size: MIB, rounds: 3 },
   stalled: { count: 1000, size: 100_000, bodyTimeout: 2000, alone: 1000 },
 }

@@ -43,6 +43,8 @@ export async function serve(
 ): Promise<void> {
   let isPassedOn = false
   let isRead = false
+  /** Whether its body was there at once: then its end comes in this turn. */
+  let isWhole = false
   function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
     const answered = whenSent(req, res)
     left.rawBody = delivery.rawBody // for parsers that come behind, and for another webhook()
@@ -69,7 +71,9 @@ export async function serve(
           options.onChunk(ready)
           return ready
         }
-        return when(readNodeBody(req, options, left, parsers), (body) => {
+        const reading = readNodeBody(req, options, left, parsers)
+        isWhole = !(reading instanceof Promise)
+        return when(reading, (body) => {
           isRead = true // bytes that somebody has left would say nothing about the stream
           return body
         })
@@ -81,7 +85,7 @@ export async function serve(
     // Once it is passed on, the response belongs to the next handler, even where its client has gone.
     async (outcome) => {
       if (isPassedOn) return
-      await endOfTurn()
+      if (isWhole) await endOfTurn()
       await answer(req, res, isRead, outcome, write)
     },
   )
@@ -107,7 +111,6 @@ function answer(
     else res.end()
   } else {
     if (!isRead && !req.complete) drain(req, res)
-    else if (!isRead && req.readableDidRead) req.resume() // refused in the middle, it ends all the same
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
   }
