@@ -48,9 +48,10 @@ const SLICE = 5
  * How many calls fill a slice.
  *
  * @param {(count: number) => Promise<number>} time milliseconds of one call, of so many in a row
+ * @param {number} [slice] milliseconds
  */
-export async function countFor(time) {
-  const filled = async (count) => (await time(count)) * count >= SLICE
+export async function countFor(time, slice = SLICE) {
+  const filled = async (count) => (await time(count)) * count >= slice
   // Twice in a row: the first calls are slow, because nothing is compiled yet.
   for (let count = 1; ; count *= 2) if ((await filled(count)) && (await filled(count))) return count
 }
