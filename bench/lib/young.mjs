@@ -6,6 +6,6 @@ const gc = runInNewContext('gc')
 
 /**
  * Collects young garbage, and nothing else: a full collection takes compiled code along. What a subject has left would
- * else be collected while the next one is measured, and that of native objects costs as much as some subjects take.
+ * else be collected while another one is measured.
  */
 export const collectYoung = () => gc({ type: 'minor' })
