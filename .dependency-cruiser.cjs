@@ -62,7 +62,7 @@ module.exports = {
       severity: 'error',
       from: {
         orphan: true,
-        pathNot: '^src/(signature/hmac\\.(node|web)|receiver/turn\\.(node|web)|index)\\.ts$',
+        pathNot: '^src/(.+\\.(node|web)|index)\\.ts$',
       },
       to: {},
     },

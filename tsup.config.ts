@@ -27,10 +27,12 @@ export default defineConfig([
       // Their two sides: which one is taken is decided where geohook is used, by "imports" in package.json.
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
+      'decoder.node': 'src/payload/decoder.node.ts',
+      'decoder.web': 'src/payload/decoder.web.ts',
       'turn.node': 'src/receiver/turn.node.ts',
       'turn.web': 'src/receiver/turn.web.ts',
     },
-    external: ['#hmac', '#turn', '#diagnose', /^node:/],
+    external: ['#hmac', '#decoder', '#turn', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
     // Shared chunks, so that a WebhookError is the same class in every entry of a format.
     splitting: true,

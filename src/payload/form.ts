@@ -20,7 +20,7 @@ export function parseForm(text: string): Map<string, string[]> {
   for (const pair of pairs) {
     const [, before = '', behind = ''] = /^([^=]*)=?(.*)/s.exec(pair) ?? []
     const name = decodeField(before)
-    if (/^\s*[{["]/.test(name)) throw malformed('the form begins like JSON')
+    if (/^\s*[{["]/.test(name)) throw malformed('the form is like JSON')
     const value = decodeField(behind)
     const values = fields.get(name)
     if (values) values.push(value)

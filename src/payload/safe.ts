@@ -11,7 +11,7 @@ const MAX_DEPTH = 64
  */
 export function requireSafe(value: unknown, depth = 0): void {
   if (typeof value !== 'object' || value === null) return
-  if (depth === MAX_DEPTH) throw malformed(`the payload is deeper than ${MAX_DEPTH} levels`)
+  if (depth === MAX_DEPTH) throw malformed(`the payload has over ${MAX_DEPTH} levels`)
   if (Array.isArray(value)) {
     for (const item of value) requireSafe(item, depth + 1)
     return

@@ -1,9 +1,8 @@
+import { decoder } from '#decoder'
 import { WebhookError } from '../errors.ts'
 
 /** The error for a verified body that is not what its content type says. */
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Strict UTF-8: a byte that is none is refused, never replaced. One byte order mark is dropped (RFC 8259 section 8.1).

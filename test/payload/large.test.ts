@@ -1,0 +1,72 @@
+import { parsePayload } from 'geohook'
+import { describe, expect, it } from 'vitest'
+
+// A large body that is all ASCII is decoded in another way than every other one (src/payload/decoder.node.ts).
+
+const MIB = 1024 * 1024
+const FORM = 'application/x-www-form-urlencoded'
+const JSON_TYPE = 'application/json'
+
+/** A text of so many bytes that ends with `end`, as JSON. */
+const withEnd = (bytes: number, end = ''): string =>
+  `{"a":"${'x'.repeat(bytes - '{"a":""}'.length - Buffer.byteLength(end))}${end}"}`
+
+function textOf(body: Uint8Array): unknown {
+  const parsed = parsePayload({ body, contentType: JSON_TYPE })
+  return parsed.ok ? (parsed.payload as { a: unknown }).a : parsed.code
+}
+
+describe.each([MIB - 1, MIB, 3 * MIB + 1])('a body of %i bytes', (size) => {
+  it.each(['', 'é', '\u0080', '\u00ff', '€', '🗺', '\\ud83d'])(
+    'is the text that was sent, ending with %j',
+    (end) => {
+      const text = withEnd(size, end)
+      const body = Buffer.from(text)
+      expect(body.length).toBe(size)
+      expect(textOf(body) === JSON.parse(text).a).toBe(true)
+    },
+  )
+
+  it('is read from where it stands in memory', () => {
+    const around = Buffer.alloc(size + 20, 'é')
+    const body = around.subarray(7, 7 + size)
+    body.write(withEnd(size))
+    expect(textOf(body) === 'x'.repeat(size - '{"a":""}'.length)).toBe(true)
+    expect(textOf(new Uint8Array(around.buffer, around.byteOffset + 7, size))).toHaveLength(size - 8)
+  })
+
+  it('stays as it was read, whatever becomes of the bytes', () => {
+    const body = Buffer.from(withEnd(size))
+    const text = textOf(body)
+    body.fill('y')
+    expect(text === 'x'.repeat(size - 8)).toBe(true)
+  })
+
+  it('may have one byte order mark', () => {
+    const body = Buffer.concat([Buffer.from('\ufeff'), Buffer.from(withEnd(size - 3))])
+    expect(textOf(body)).toHaveLength(size - 11)
+    expect(textOf(Buffer.concat([Buffer.from('\ufeff'), body]))).toBe('payload_malformed')
+  })
+
+  it.each([
+    ['first', 6],
+    ['middle', size >> 1],
+    ['last', size - 3],
+  ])('is refused where its %s byte of text is not UTF-8', (_, place) => {
+    for (const byte of [0x80, 0xa0, 0xc0, 0xe9, 0xff]) {
+      const body = Buffer.from(withEnd(size))
+      body[place] = byte
+      expect(textOf(body)).toBe('payload_malformed')
+    }
+  })
+
+  it('is refused where it is UTF-16', () => {
+    expect(textOf(Buffer.from(withEnd(size >> 1), 'utf16le'))).toBe('payload_malformed')
+  })
+
+  it('may be a form', () => {
+    const body = Buffer.from(`payload=${encodeURIComponent(withEnd(size, 'é'))}`)
+    const parsed = parsePayload({ body, contentType: FORM })
+    expect(parsed.ok && (parsed.payload as { a: string }).a.endsWith('xé')).toBe(true)
+  })
+})
