@@ -1,7 +1,15 @@
 import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempts.ts'
 import { createEngine, type Engine } from './delivery/engine.ts'
-import { type Happening, MAX_CHANGES, type MockEvent, requireEvent, selects, toHappening } from './events.ts'
+import {
+  type Happening,
+  MAX_CHANGES,
+  type MockEvent,
+  requireEvent,
+  requirePossible,
+  selects,
+  toHappening,
+} from './events.ts'
 import { createFailureLog } from './failures.ts'
 import { createNotices, type Notices } from './notices.ts'
 import { type MockServiceOptions, type Options, toOptions } from './options.ts'
@@ -100,8 +108,9 @@ export function createCore(given: MockServiceOptions): Core {
     select(given) {
       const events = (Array.isArray(given) ? given : [given]) as readonly MockEvent[]
       const happened = events.map((event) => {
+        requireEvent(event)
         const service = state.services.resolve(event)
-        requireEvent(event, service, version)
+        requirePossible(event, service, version)
         return { service, happening: toHappening(event, service, clock.now()) }
       })
       const changes = happened.reduce((sum, { happening }) => sum + happening.layerIds.length, 0)

@@ -107,12 +107,15 @@ export function checkSnapshot(value: unknown, what: string): void {
   }
 }
 
+/** Characters. */
+export const MAX_CHANGE_TYPE = 256
+
 /** Something that happens on a service. */
 export const eventSchema: z.ZodObject = z.strictObject({
   folderName: pathPart.optional(),
   serviceName,
   serviceType: serviceType.optional(),
-  changeType: z.string().min(1).max(256),
+  changeType: z.string().min(1).max(MAX_CHANGE_TYPE),
   when: time.optional(),
   jobId: z.string().min(1).max(256).optional(),
   taskName: z.string().min(1).max(256).optional(),

@@ -1,5 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import type { ServiceName } from '../payload/event.ts'
+import { perObject } from './per-object.ts'
 
 /** A geoprocessing or feature service. */
 export interface Service extends ServiceName {
@@ -23,8 +24,10 @@ export const toService = ({ folderName = '', serviceName, serviceType }: Service
 })
 
 /** The service as it stands in a path: `[folder/]<serviceName>.<serviceType>` (specification, "Endpoints"). */
-export const servicePath = ({ folderName, serviceName, serviceType }: Service): string =>
-  `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
+export const servicePath: (service: Readonly<Service>) => string = perObject(
+  ({ folderName, serviceName, serviceType }) =>
+    `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`,
+)
 
 /** The services of a mock. */
 export interface ServiceRegistry {
@@ -45,22 +48,30 @@ export type ServiceReference = Omit<ServiceSeed, 'serviceType'> & { serviceType?
 
 export function createServiceRegistry(): ServiceRegistry {
   const services = new Map<string, Service>()
+  /** Of each name, in all folders. */
+  const named = new Map<string, Service[]>()
   return {
     list: () => [...services.values()],
     find: (path) => services.get(path),
     resolve({ folderName = '', serviceName, serviceType }) {
-      const find = (type: ServiceType): Service | undefined =>
-        services.get(servicePath({ folderName, serviceName, serviceType: type }))
-      const first = find(serviceType ?? 'FeatureServer')
-      const second = serviceType ? undefined : find('GPServer')
-      const found = first ?? second
-      if (found && !(first && second)) return found
-      const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
+      const [found, other] = (named.get(serviceName) ?? []).filter(
+        (service) =>
+          service.folderName === folderName &&
+          (serviceType === undefined || service.serviceType === serviceType),
+      )
+      if (found && !other) return found
+      const name = `${folderName && `${String(folderName)}/`}${String(serviceName)}${serviceType ? `.${String(serviceType)}` : ''}`
       throw configInvalid(found ? `serviceType is needed for ${name}` : `there is no service ${name}`)
     },
     restore(seeds) {
       services.clear()
+      named.clear()
       for (const service of seeds.map(toService)) services.set(servicePath(service), Object.freeze(service))
+      for (const service of services.values()) {
+        const others = named.get(service.serviceName)
+        if (others) others.push(service)
+        else named.set(service.serviceName, [service])
+      }
     },
   }
 }

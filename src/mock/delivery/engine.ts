@@ -1,5 +1,6 @@
 import { type Happening, selects } from '../events.ts'
 import type { Options } from '../options.ts'
+import { perObject } from '../per-object.ts'
 import type { State } from '../snapshot.ts'
 import { together } from '../together.ts'
 import { has } from '../versions.ts'
@@ -10,7 +11,6 @@ import { createFaults, type FaultBox } from './faults.ts'
 import { createWindows } from './gather.ts'
 import { createIds } from './ids.ts'
 import { createPayloadWriter } from './payloads.ts'
-import { perWebhook } from './per-webhook.ts'
 import { createRequestWriter } from './request.ts'
 import { toTarget } from './target.ts'
 import { createWork } from './work.ts'
@@ -51,7 +51,7 @@ export function createEngine(state: State, options: Options, { finished, counted
   const newId = createIds()
   const writePayloads = createPayloadWriter(options)
   const writeRequest = createRequestWriter(options)
-  const targetOf = perWebhook(({ hookUrl }) => toTarget(hookUrl, allowHosts))
+  const targetOf = perObject(({ hookUrl }: Readonly<Webhook>) => toTarget(hookUrl, allowHosts))
   const work = createWork()
   const courier: Courier = createCourier({
     ...options,

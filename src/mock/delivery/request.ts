@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Dialect } from '../../testing/index.ts'
 import { createSign, type Sign, type SignedRequest, writeBody } from '../../testing/signer.ts'
+import { perObject } from '../per-object.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import type { Webhook } from '../webhook.ts'
 import type { FaultName } from './faults.ts'
-import { perWebhook } from './per-webhook.ts'
 import type { SignatureOptions } from './signature-options.ts'
 
 /** How requests are written. */
@@ -35,7 +35,7 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
   const createSignFor = (webhook: Readonly<Webhook>, signatureKey: string): Sign =>
     createSign({ ...formatOf(webhook), signatureKey })
   /** With the webhook's own key, which is imported once. */
-  const signOf = perWebhook((webhook) => createSignFor(webhook, webhook.signatureKey))
+  const signOf = perObject((webhook: Readonly<Webhook>) => createSignFor(webhook, webhook.signatureKey))
 
   /** Without a key, and before version 11.2, there is no signature. */
   function unsigned(webhook: Readonly<Webhook>, payload: unknown, signatureKey: string): SignedRequest {

@@ -114,61 +114,6 @@ describe('the end of a job', () => {
 
 const JOB_OF: Partial<Webhook> = { serviceType: 'GPServer', serviceName: 'Buffer' }
 
-describe('an event that cannot happen is refused, and nothing is sent', () => {
-  const cases: [string, Partial<MockEvent>, string][] = [
-    ['the wildcard', { changeType: '*' }, 'changeType says what happened; * is for subscriptions'],
-    ['a service that is not there', { serviceName: 'Rivers' }, 'there is no service Rivers'],
-    [
-      'a type that is not there',
-      { serviceType: 'GPServer', serviceName: 'Roads' },
-      'there is no service Roads.GPServer',
-    ],
-    ['a folder that is not there', { folderName: 'Village' }, 'there is no service Village/Parcels'],
-    ['a name that both types share', { serviceName: 'Both' }, 'serviceType is needed for Both'],
-    ['no name of what happened', { changeType: '' }, expect.stringMatching(/^event\.changeType/)],
-    ['white space around it', { changeType: ' FeaturesCreated' }, expect.stringMatching(/^changeType/)],
-    ['a time that is none', { when: Number.NaN }, expect.stringMatching(/^event\.when/)],
-    ['a time with a fraction', { when: 0.5 }, expect.stringMatching(/^event\.when/)],
-    ['no layers', { layerIds: [] }, expect.stringMatching(/^event\.layerIds/)],
-    ['a layer that is none', { layerIds: [-1] }, expect.stringMatching(/^event\.layerIds/)],
-    ['an empty job id', { jobId: '' }, expect.stringMatching(/^event\.jobId/)],
-    ['a misspelled member', { layers: [1] } as object, expect.stringMatching(/^event/)],
-  ]
-  it.each(cases)('%s', async (_, event, message) => {
-    const service = create(
-      named(REFUSED, {
-        parcels: {},
-        roads: { serviceName: 'Roads' },
-        both: { serviceName: 'Both' },
-        jobs: { serviceName: 'Both', serviceType: 'GPServer' },
-      }),
-    )
-    // Together with one that can happen: all or nothing.
-    const triggered = service.trigger([CREATED, { ...CREATED, ...event }])
-    await expect(triggered).rejects.toMatchObject({ code: 'config_invalid', message })
-    expect(service.deliveries).toEqual([])
-  })
-
-  it.each(['11.1', '11.2'] as const)('PostPerformed in version %s, and not from 11.3 on', async (version) => {
-    const posted = { ...CREATED, changeType: 'PostPerformed' }
-    await expect(create([PLAIN], { version }).trigger(posted)).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: `PostPerformed comes with version 11.3; this service has ${version}`,
-    })
-    expect(await create([PLAIN], { version: '11.3' }).trigger(posted)).toHaveLength(1)
-  })
-
-  it('a bad event does not spoil the window of the good ones', async () => {
-    const { url, requests } = await receive()
-    const { service, clock } = createAt([seed(PLAIN, { hookUrl: url })], { gather: 'always' })
-    const good = service.trigger(CREATED)
-    await expect(service.trigger({ ...CREATED, changeType: 'SomethingNew ' })).rejects.toThrow()
-    await clock.advance(20_000)
-    expect(await good).toHaveLength(1)
-    expect(requests).toHaveLength(1)
-  })
-})
-
 describe('events that are given together', () => {
   it('come in one delivery for each webhook, in their order, with their own times', async () => {
     const { url, requests } = await receive()
