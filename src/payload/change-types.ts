@@ -59,7 +59,5 @@ const EDITS: readonly string[] = ['FeaturesCreated', 'FeaturesUpdated', 'Feature
 
 /** The names under which an event of this change type is subscribed to: its own, the composite over it, the wildcard. */
 export function subscriptionsOf(changeType: string): string[] {
-  const names = [changeType, WILDCARD]
-  if (EDITS.includes(changeType)) names.push('FeaturesEdited')
-  return names
+  return EDITS.includes(changeType) ? [changeType, 'FeaturesEdited', WILDCARD] : [changeType, WILDCARD]
 }

@@ -95,17 +95,22 @@ export function createCourier(options: CourierOptions): Courier {
     number: number | (() => number),
     isDue: () => boolean,
   ): Promise<Attempt | undefined> {
-    const begin = (): Promise<Attempt | undefined> => {
-      if (!isDue()) {
-        turns.end()
-        return Promise.resolve(undefined)
-      }
-      const seconds = settings().notificationTimeOutInSeconds
-      const making = attempt(delivery, typeof number === 'number' ? number : number(), seconds, tools)
-      clock.during?.(making)
-      return making
+    return turns.take()?.then(() => begin(delivery, number, isDue)) ?? begin(delivery, number, isDue)
+  }
+
+  function begin(
+    delivery: Delivery,
+    number: number | (() => number),
+    isDue: () => boolean,
+  ): Promise<Attempt | undefined> {
+    if (!isDue()) {
+      turns.end()
+      return Promise.resolve(undefined)
     }
-    return turns.take()?.then(begin) ?? begin()
+    const seconds = settings().notificationTimeOutInSeconds
+    const making = attempt(delivery, typeof number === 'number' ? number : number(), seconds, tools)
+    clock.during?.(making)
+    return making
   }
 
   const deliver: Courier['deliver'] = async ({ id, webhookId, target, fault }, writing) => {
@@ -118,7 +123,8 @@ export function createCourier(options: CourierOptions): Courier {
       if (fault) await order.holdBack(webhookId, place, fault, signal)
       const first = make(delivery, 1, isDue)
       const second = fault?.fault === 'two_at_once' ? make(delivery, 2, isDue) : undefined
-      const attempts = listOf(await first, second && (await second))
+      const attempts = listOf(await first)
+      if (second) attempts.push(...listOf(await second))
       order.sent(webhookId, place)
       const result = resultOf(attempts, isDue) ?? (await goOn(delivery, attempts, isDue, signal))
       if (fault?.fault === 'duplicate' && result === 'succeeded')
@@ -175,9 +181,8 @@ export function createCourier(options: CourierOptions): Courier {
   }
 }
 
-/** Those that were made. */
-const listOf = (...attempts: (Attempt | undefined)[]): Attempt[] =>
-  attempts.filter((attempt) => attempt !== undefined)
+/** The attempt, if it was made. */
+const listOf = (attempt: Attempt | undefined): Attempt[] => (attempt ? [attempt] : [])
 
 /** However many deliveries wait: Node warns of more than ten listeners. */
 function createPatience(): AbortController {

@@ -7,7 +7,10 @@ const BYTES = 16
 const LENGTH = 36
 /** Where in the text the two digits of each byte stand, with hyphens between some of them. */
 const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
-const DIGITS = Buffer.from('0123456789abcdef')
+/** The two digits of each byte, as characters. */
+const DIGITS = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16BE(),
+)
 
 /**
  * Makes random ids (RFC 9562, section 5.4), many at a time. `randomUUID` puts each together from dozens of pieces, and
@@ -16,16 +19,21 @@ const DIGITS = Buffer.from('0123456789abcdef')
 export function createIds(): () => string {
   const bytes = Buffer.alloc(COUNT * BYTES)
   const text = Buffer.alloc(COUNT * LENGTH, '-')
+  const view = new DataView(text.buffer, text.byteOffset)
   let ids = ''
   let next = 0
 
   function fill(): void {
     randomFillSync(bytes)
-    for (let index = 0; index < bytes.length; index++) {
-      const byte = versioned(bytes[index] as number, index % BYTES)
-      const place = Math.floor(index / BYTES) * LENGTH + (PLACES[index % BYTES] as number)
-      text[place] = DIGITS[byte >> 4] as number
-      text[place + 1] = DIGITS[byte & 15] as number
+    for (let id = 0; id < COUNT; id++) {
+      const start = id * BYTES
+      // Its version and its variant.
+      bytes[start + 6] = ((bytes[start + 6] as number) & 0x0f) | 0x40
+      bytes[start + 8] = ((bytes[start + 8] as number) & 0x3f) | 0x80
+      for (let index = 0; index < BYTES; index++) {
+        const digits = DIGITS[bytes[start + index] as number] as number
+        view.setUint16(id * LENGTH + (PLACES[index] as number), digits)
+      }
     }
     ids = text.toString('latin1')
     next = 0
@@ -36,10 +44,4 @@ export function createIds(): () => string {
     next += LENGTH
     return ids.slice(next - LENGTH, next)
   }
-}
-
-/** A byte of an id, with the bits in it that tell its version and variant. */
-function versioned(byte: number, index: number): number {
-  if (index === 6) return (byte & 0x0f) | 0x40
-  return index === 8 ? (byte & 0x3f) | 0x80 : byte
 }

@@ -13,16 +13,22 @@ export interface SendOptions {
   losesAnswer: boolean
 }
 
-/** Sends one attempt, and reads its answer. Redirects are not followed. */
-export function send(
+/**
+ * Sends one attempt, and reads its answer. Redirects are not followed. All that is to be sent in a turn of the event loop
+ * is written together, and what comes of it is worked on together.
+ */
+export async function send(
   { origin, path }: Target,
   { method, headers, body }: SignedRequest,
   { dispatcher, seconds, losesAnswer }: SendOptions,
 ): Promise<Answer> {
-  return new Promise((resolve, reject) => {
+  await endOfTurn()
+  const answer = await new Promise<Answer>((resolve, reject) => {
     const exchange = new Exchange(resolve, reject, seconds, losesAnswer)
     dispatcher.dispatch({ origin, path, method, headers, body }, exchange)
   })
+  await endOfTurn()
+  return answer
 }
 
 /** The error of an attempt that took too long. */
@@ -36,7 +42,7 @@ const ENOUGH = new Error('no more of the answer is read')
  * and take as long as all else that is done for a delivery.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  private readonly resolve: (answer: Promise<Answer>) => void
+  private readonly resolve: (answer: Answer) => void
   private readonly reject: (error: Error) => void
   private readonly losesAnswer: boolean
   private readonly timer: NodeJS.Timeout
@@ -46,7 +52,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private cutBy: Error | undefined
 
   constructor(
-    resolve: (answer: Promise<Answer>) => void,
+    resolve: (answer: Answer) => void,
     reject: (error: Error) => void,
     seconds: number,
     losesAnswer: boolean,
@@ -83,8 +89,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     clearTimeout(this.timer)
     this.answer.body = this.body.text()
-    // Whatever comes of it is worked on together with that of all other answers of this turn.
-    this.resolve(endOfTurn().then(() => this.answer))
+    this.resolve(this.answer)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
