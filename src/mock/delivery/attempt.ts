@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { endOfTurn } from '#turn'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Answer } from './answer.ts'
@@ -56,7 +57,10 @@ export async function attempt(
   try {
     if (isClosed()) throw new Error(CLOSED)
     if (!target.isAllowed) throw new Error(HOST_REFUSED)
+    // All that is sent in a turn of the event loop is written together, and what comes of it is worked on together.
+    await endOfTurn()
     made.answer = await transmit(delivery, made, seconds, dispatcher)
+    await endOfTurn()
   } catch (error) {
     made.error = messageOf(error)
   }

@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici'
-import { endOfTurn } from '#turn'
 import type { SignedRequest } from '../../testing/signer.ts'
 import { type Answer, AnswerBody } from './answer.ts'
 import type { Target } from './target.ts'
@@ -13,22 +12,16 @@ export interface SendOptions {
   losesAnswer: boolean
 }
 
-/**
- * Sends one attempt, and reads its answer. Redirects are not followed. All that is to be sent in a turn of the event loop
- * is written together, and what comes of it is worked on together.
- */
-export async function send(
+/** Sends one attempt, and reads its answer. Redirects are not followed. */
+export function send(
   { origin, path }: Target,
   { method, headers, body }: SignedRequest,
   { dispatcher, seconds, losesAnswer }: SendOptions,
 ): Promise<Answer> {
-  await endOfTurn()
-  const answer = await new Promise<Answer>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const exchange = new Exchange(resolve, reject, seconds, losesAnswer)
     dispatcher.dispatch({ origin, path, method, headers, body }, exchange)
   })
-  await endOfTurn()
-  return answer
 }
 
 /** The error of an attempt that took too long. */
