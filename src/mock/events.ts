@@ -48,8 +48,8 @@ export interface Happening {
 const FEATURE_NAMES: readonly string[] = FEATURE_CHANGE_TYPES
 
 /**
- * Most hold nothing but their names, and the schema would take a twentieth of the time of their deliveries: the service
- * is found by three of these as they are, or not at all.
+ * Most hold nothing but names, and the schema would take a twentieth of the time of their deliveries: the service is found
+ * by three of these as they are, or not at all.
  *
  * @throws {WebhookError} `config_invalid` for what is no event
  */
@@ -58,11 +58,21 @@ export function requireEvent(event: MockEvent): void {
 }
 
 const NAMES = ['folderName', 'serviceName', 'serviceType', 'changeType']
+const DETAILS = Object.keys(eventSchema.shape).filter(
+  (member) => !NAMES.includes(member),
+) as (keyof MockEvent)[]
 
-function isShort(event: MockEvent | null | undefined): boolean {
-  const changeType: unknown = event?.changeType
-  if (typeof changeType !== 'string' || changeType === '' || changeType.length > MAX_CHANGE_TYPE) return false
-  return Object.keys(event as MockEvent).every((key) => NAMES.includes(key))
+/** It sees what the schema sees: also what is inherited, and what is not listed. */
+function isShort(event: MockEvent): boolean {
+  if (typeof event !== 'object' || event === null || Array.isArray(event)) return false
+  for (const member in event) if (!NAMES.includes(member)) return false
+  const { folderName = '', serviceName, serviceType = '', changeType } = event
+  return (
+    [folderName, serviceName, serviceType, changeType].every((name) => typeof name === 'string') &&
+    changeType.length > 0 &&
+    changeType.length <= MAX_CHANGE_TYPE &&
+    DETAILS.every((member) => event[member] === undefined)
+  )
 }
 
 /** @throws {WebhookError} `config_invalid` for an event that cannot happen on this service */

@@ -60,7 +60,7 @@ export function createServiceRegistry(): ServiceRegistry {
           (serviceType === undefined || service.serviceType === serviceType),
       )
       if (found && !other) return found
-      const name = `${folderName && `${String(folderName)}/`}${String(serviceName)}${serviceType ? `.${String(serviceType)}` : ''}`
+      const name = `${folderName && `${folderName}/`}${serviceName}${serviceType ? `.${serviceType}` : ''}`
       throw configInvalid(found ? `serviceType is needed for ${name}` : `there is no service ${name}`)
     },
     restore(seeds) {

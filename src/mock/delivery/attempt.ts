@@ -59,8 +59,9 @@ export async function attempt(
     if (!target.isAllowed) throw new Error(HOST_REFUSED)
     // All that is sent in a turn of the event loop is written together, and what comes of it is worked on together.
     await endOfTurn()
-    made.answer = await transmit(delivery, made, seconds, dispatcher)
+    const answer = await transmit(delivery, made, seconds, dispatcher)
     await endOfTurn()
+    made.answer = answer
   } catch (error) {
     made.error = messageOf(error)
   }

@@ -75,7 +75,7 @@ export async function sendBroken(
   // What the writing meets is an error of the request too, and said there.
   const written = write(req, body, { delay, over: over.signal, wrote }).catch(() => {})
   try {
-    const [res] = (await once(req, 'response')) as [http.IncomingMessage]
+    const [res] = (await once(req, 'response', { signal })) as [http.IncomingMessage]
     return { status: res.statusCode ?? 0, headers: res.headers, body: await readText(res) }
   } catch (error) {
     throw signal.aborted ? timedOut(seconds) : error

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { signatureOf } from '../../helpers/deliver.ts'
 import { CREATED, createAt, NOW, named, payloadOf, receive } from './support.ts'
@@ -109,6 +111,27 @@ describe('faults of the connection', () => {
       const [first, second] = await service.trigger(CREATED)
       expect(first?.error).toBe('no answer within 1 s')
       expect(second?.answer?.status).toBe(200)
+    },
+  )
+
+  it.each(['slow_drip', 'wrong_length'] as const)(
+    '%s: a receiver that switches protocols is left after the time-out',
+    async (fault) => {
+      const server = createServer((socket) => {
+        socket
+          .on('error', () => {})
+          .once('data', () =>
+            socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
+          )
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+      const settings = { notificationAttempts: 1, notificationTimeOutInSeconds: 1 }
+      const { service } = createAt(named(url, { a: {} }), { settings })
+      service.faults.add({ fault })
+      const [attempt] = await service.trigger(CREATED)
+      server.close()
+      expect(attempt?.error).toBe('no answer within 1 s')
     },
   )
 

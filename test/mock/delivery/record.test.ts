@@ -123,3 +123,21 @@ describe('redeliver()', () => {
     await expect(service.redeliver('nothing')).rejects.toMatchObject({ code: 'config_invalid' })
   })
 })
+
+it('an answer stands in the record with the time that it took, at any moment', async () => {
+  const receiver = await receive()
+  const service = create([seed(PLAIN, { hookUrl: receiver.url })])
+  let isDone = false
+  const done = Promise.all(Array.from({ length: 20 }, () => service.trigger(CREATED))).finally(() => {
+    isDone = true
+  })
+  let looks = 0
+  for (; !isDone; looks++) {
+    for (const { answer, milliseconds } of service.deliveries)
+      expect(milliseconds !== undefined).toBe(answer !== undefined)
+    await new Promise(setImmediate)
+  }
+  await done
+  expect(looks).toBeGreaterThan(1)
+  expect(service.deliveries.map(({ answer }) => answer?.status)).toEqual(Array(20).fill(200))
+})
