@@ -7,9 +7,9 @@ import { recordRequest, SENDERS } from './senders.mjs'
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url))
 const BASE = 'undici Pool.request'
-/** Milliseconds of one measurement, and of what comes before all of them: compiling goes on for thousands of deliveries. */
+/** Milliseconds of one measurement, and of what comes before all of them: compiling goes on for a hundred thousand deliveries. */
 const SLICE = 150
-const WARM_UP = 1500
+const WARM_UP = 5000
 
 /** Starts every sender on one core, and what they send to on another. */
 async function startAll() {
@@ -33,6 +33,13 @@ async function measure({ name, child, count }, receiver) {
   return { rate: (count / milliseconds) * 1000, used: microsecondsUsed / count }
 }
 
+/** Sends until it is warm, and finds how many deliveries fill a slice then: of those that come first each takes some times as long. */
+async function warmUp(sender, receiver) {
+  const started = performance.now()
+  while (performance.now() - started < WARM_UP)
+    sender.count = Math.ceil(((await measure(sender, receiver)).rate * SLICE) / 1000)
+}
+
 /** Before anything is measured: what each of them sends is signed, and arrives. */
 async function requireRight({ name, child, count }, receiver) {
   await receiver.ask({ check: true })
@@ -46,8 +53,7 @@ export async function measureDeliveries({ smoke }) {
   try {
     for (const sender of senders) {
       await requireRight(sender, receiver)
-      for (const milliseconds of smoke ? [] : [WARM_UP, SLICE])
-        sender.count = Math.ceil(((await measure(sender, receiver)).rate * milliseconds) / 1000)
+      if (!smoke) await warmUp(sender, receiver)
     }
     const measured = await interleave(senders, {
       rounds: smoke ? 1 : 25,
