@@ -2,8 +2,8 @@ import { Buffer, isAscii } from 'node:buffer'
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** Bytes from which on Node keeps a Latin-1 text beside V8's heap, and not in it. */
-const LARGE = 1024 * 1024
+/** From 1 MiB on, Node keeps a Latin-1 text beside V8's heap; up to some 3 MiB, many of them take less memory within it. */
+const LARGE = 4 * 1024 * 1024
 
 /**
  * Most JSON is ASCII, which is Latin-1 too. So a large text takes a third of the time, and many of them at once take less

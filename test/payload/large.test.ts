@@ -16,7 +16,7 @@ function textOf(body: Uint8Array): unknown {
   return parsed.ok ? (parsed.payload as { a: unknown }).a : parsed.code
 }
 
-describe.each([MIB - 1, MIB, 3 * MIB + 1])('a body of %i bytes', (size) => {
+describe.each([MIB, 4 * MIB - 1, 4 * MIB, 5 * MIB + 1])('a body of %i bytes', (size) => {
   it.each(['', 'é', '\u0080', '\u00ff', '€', '🗺', '\\ud83d'])(
     'is the text that was sent, ending with %j',
     (end) => {
