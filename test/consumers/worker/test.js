@@ -8,7 +8,8 @@ assert.deepEqual(imports, [], 'nothing stays outside')
 assert.ok(Object.keys(inputs).some((input) => input.includes('geohook/dist/hmac.web.')))
 assert.deepEqual(
   Object.keys(inputs).filter(
-    (input) => !/^(worker\.js|node_modules\/geohook\/dist\/(index|chunk-\w+|hmac\.web)\.js)$/.test(input),
+    (input) =>
+      !/^(worker\.js|node_modules\/geohook\/dist\/(index|chunk-\w+|decoder\.web|hmac\.web)\.js)$/.test(input),
   ),
   [],
   'nothing but the receiver is in',
