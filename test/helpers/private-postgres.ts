@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { findPort } from './port.ts'
 import { POSTGRES } from './servers.ts'
 
 /** A server of PostgreSQL that belongs to one test: it may be stopped, and made to hang. */
@@ -116,13 +116,4 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { Redis } from 'ioredis'
+import { findPort } from './port.ts'
 import { type Started, startProgram } from './process.ts'
 import { REDIS } from './servers.ts'
 
@@ -33,7 +33,7 @@ export async function createPrivateRedis(
   password = 's3cret-of-redis',
 ): Promise<PrivateRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-redis-'))
-  const port = await freePort()
+  const port = await findPort()
   const url = `redis://:${password}@127.0.0.1:${port}`
   let server: Started | undefined
 
@@ -82,12 +82,4 @@ export async function createPrivateRedis(
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

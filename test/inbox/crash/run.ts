@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { InboxStats } from 'geohook/inbox'
+import { findPort } from '../../helpers/port.ts'
 import { check, type Life, type Verdict } from './check.ts'
 import { ENGINES, type Engine, type EngineName } from './engines.ts'
 import { type Process, startReceiver } from './life.ts'
 import { type Load, startLoad } from './load.ts'
 import { type Kill, planKills } from './plan.ts'
-import { findPort } from './port.ts'
 import { createRandom } from './random.ts'
 
 export interface Run {
