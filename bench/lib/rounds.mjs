@@ -1,8 +1,8 @@
 /** @typedef {{ median: number, low: number, high: number }} Summary a median with its quartiles */
 
 /**
- * Measures every subject once in each round. Each round begins with another subject, so that none of them always comes
- * behind the same one; what else the machine does meanwhile slows all of a round.
+ * Measures every subject once in each round. Each round has an order of its own, by chance, so that none of them always
+ * comes behind the same one; what else the machine does meanwhile slows all of a round.
  *
  * @template Subject, Figure a number, or several together
  * @param {readonly Subject[]} subjects
@@ -12,14 +12,19 @@
 export async function interleave(subjects, { rounds, warmup = 1, measure }) {
   const figures = new Map(subjects.map((subject) => [subject, []]))
   for (let round = -warmup; round < rounds; round++) {
-    for (const index of subjects.keys()) {
-      const subject = subjects[(index + round + warmup) % subjects.length]
+    for (const subject of shuffle(subjects)) {
       const figure = await measure(subject, round)
       if (round >= 0) figures.get(subject).push(figure)
     }
   }
   return figures
 }
+
+const shuffle = (list) =>
+  list
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item)
 
 /** @param {readonly number[]} figures @returns {Summary} */
 export function summarize(figures) {
