@@ -94,6 +94,14 @@ export function createCore(given: MockServiceOptions): Core {
     return before
   }
 
+  /** @throws {WebhookError} `config_invalid` */
+  function happen(event: MockEvent): { service: Service; happening: Happening } {
+    requireEvent(event)
+    const service = state.services.resolve(event)
+    requirePossible(event, service, version)
+    return { service, happening: toHappening(event, service, clock.now()) }
+  }
+
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
     engine.changed()
@@ -107,12 +115,7 @@ export function createCore(given: MockServiceOptions): Core {
     notices,
     select(given) {
       const events = (Array.isArray(given) ? given : [given]) as readonly MockEvent[]
-      const happened = events.map((event) => {
-        requireEvent(event)
-        const service = state.services.resolve(event)
-        requirePossible(event, service, version)
-        return { service, happening: toHappening(event, service, clock.now()) }
-      })
+      const happened = events.map(happen)
       const changes = happened.reduce((sum, { happening }) => sum + happening.layerIds.length, 0)
       if (changes > MAX_CHANGES)
         throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)

@@ -72,8 +72,11 @@ export function createSigner(options: SignerOptions): Signer {
 /** {@link Signer.sign}, at once where the platform can: a promise would cost as much as a signature. */
 export type Sign = (payload: unknown) => Awaitable<SignedRequest>
 
+/** Makes the bytes of a body from its text. */
+type Encode = (text: string) => Uint8Array<ArrayBuffer>
+
 /** @throws {WebhookError} `config_invalid` */
-export function createSign(options: SignerOptions): Sign {
+export function createSign(options: SignerOptions, encode: Encode = utf8): Sign {
   requireOptions(options)
   const { signatureKey, signatureHeader = 'x-service', encoding = 'hex', prefix = '' } = options
   const { contentType = JSON_TYPE, signatureIn = 'header', percentEncoded = false } = options
@@ -93,7 +96,7 @@ export function createSign(options: SignerOptions): Sign {
   }
 
   return (payload) => {
-    const body = writeBody(payload, options)
+    const body = writeBody(payload, options, encode)
     const hmac = key!.start()
     // Of the value as it is sent, encoded or not (field facts, "Signature").
     hmac.update(isInField ? payloadField(body) : body)
@@ -109,14 +112,15 @@ export function writeBody(
     payloadFormat,
     formPayload,
   }: Pick<SignerOptions, 'contentType' | 'payloadFormat' | 'formPayload'>,
+  encode: Encode,
 ): Uint8Array<ArrayBuffer> {
   if (payload instanceof Uint8Array || payload instanceof ArrayBuffer)
     return Uint8Array.from(toBytes(payload))
   const text =
     typeof payload === 'string' ? payload : JSON.stringify(payload, null, payloadFormat === 'pjson' ? 2 : 0)
   if (text === undefined) throw configInvalid('the payload cannot be written as JSON')
-  if (contentType !== FORM_TYPE) return utf8(text)
-  return utf8(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())
+  if (contentType !== FORM_TYPE) return encode(text)
+  return encode(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())
 }
 
 /** The bytes behind `payload=`, which a signature in a field covers. */

@@ -1,12 +1,11 @@
 import type { Dispatcher } from 'undici'
-import { endOfTurn } from '#turn'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Answer } from './answer.ts'
 import type { Attempt } from './attempts.ts'
 import { isBroken, lengthOf, sendBroken } from './broken.ts'
 import type { Fault } from './faults.ts'
-import { send } from './send.ts'
+import { type Outcome, send } from './send.ts'
 import type { Target } from './target.ts'
 
 /** One delivery: a request that is sent until it succeeds, or its attempts are spent. */
@@ -16,6 +15,8 @@ export interface Delivery {
   target: Target
   request: SignedRequest
   fault: Readonly<Fault> | undefined
+  /** Aborted when it is not to be sent any more; without one it always is. */
+  patience?: AbortSignal
 }
 
 /** What every attempt needs. */
@@ -35,39 +36,57 @@ export interface AttemptTools {
  *
  * @param seconds how long it may take
  */
-export async function attempt(
+export function attempt(
   delivery: Delivery,
   number: number,
   seconds: number,
-  { clock, dispatcher, newId, isClosed, record, finished }: AttemptTools,
+  tools: AttemptTools,
 ): Promise<Attempt> {
   const { id: deliveryId, webhookId, target, fault } = delivery
   const made: Attempt = {
-    id: newId(),
+    id: tools.newId(),
     deliveryId,
     webhookId,
     number,
     hookUrl: target.hookUrl,
-    sentAt: clock.now(),
+    sentAt: tools.clock.now(),
     request: asSent(delivery, number),
   }
   if (fault) made.fault = fault.fault
-  record(made)
-  const started = performance.now()
-  try {
-    if (isClosed()) throw new Error(CLOSED)
-    if (!target.isAllowed) throw new Error(HOST_REFUSED)
-    // All that is sent in a turn of the event loop is written together, and what comes of it is worked on together.
-    await endOfTurn()
-    const answer = await transmit(delivery, made, seconds, dispatcher)
-    await endOfTurn()
-    made.answer = answer
-  } catch (error) {
-    made.error = messageOf(error)
+  tools.record(made)
+  return new Promise((resolve) => {
+    transmit(delivery, made, seconds, tools, new Ending(made, tools, resolve))
+  })
+}
+
+/** Writes down what became of an attempt. */
+class Ending implements Outcome {
+  private readonly made: Attempt
+  private readonly tools: AttemptTools
+  private readonly resolve: (made: Attempt) => void
+  private readonly started = performance.now()
+
+  constructor(made: Attempt, tools: AttemptTools, resolve: (made: Attempt) => void) {
+    this.made = made
+    this.tools = tools
+    this.resolve = resolve
   }
-  made.milliseconds = Math.round(performance.now() - started)
-  finished(made)
-  return made
+
+  answered(answer: Answer): void {
+    this.made.answer = answer
+    this.end()
+  }
+
+  failed(error: unknown): void {
+    this.made.error = messageOf(error)
+    this.end()
+  }
+
+  private end(): void {
+    this.made.milliseconds = Math.round(performance.now() - this.started)
+    this.tools.finished(this.made)
+    this.resolve(this.made)
+  }
 }
 
 export const CLOSED = 'the mock service is closed'
@@ -85,17 +104,27 @@ function transmit(
   { target, request, fault }: Delivery,
   made: Attempt,
   seconds: number,
-  dispatcher: Dispatcher,
-): Promise<Answer> {
+  { dispatcher, isClosed }: AttemptTools,
+  outcome: Outcome,
+): void {
+  const refusal = isClosed() ? CLOSED : target.isAllowed ? undefined : HOST_REFUSED
+  if (refusal) {
+    outcome.failed(refusal)
+    return
+  }
   // The network takes its own time, whatever the clock of the service says.
   if (made.number === 1 && isBroken(fault?.fault)) {
     const wrote = (bytes: number): void => {
       made.bytesSent = (made.bytesSent ?? 0) + bytes
     }
-    return sendBroken(target, request, { fault: fault.fault, delay: fault.delay, seconds, wrote })
+    sendBroken(target, request, { fault: fault.fault, delay: fault.delay, seconds, wrote }).then(
+      (answer) => outcome.answered(answer),
+      (error) => outcome.failed(error),
+    )
+    return
   }
   const losesAnswer = made.number === 1 && fault?.fault === 'answer_lost'
-  return send(target, request, { dispatcher, seconds, losesAnswer })
+  send(target, request, { dispatcher, seconds, losesAnswer }, outcome)
 }
 
 /** Any 2xx: which status counts is not shown, and every published sample answers 200. */

@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SignedRequest } from '../../testing/signer.ts'
-import { type Answer, AnswerBody } from './answer.ts'
+import { type Answer, AnswerBody, toAnswer } from './answer.ts'
 import type { FaultName } from './faults.ts'
 import { timedOut } from './send.ts'
 import type { Target } from './target.ts'
@@ -76,7 +76,7 @@ export async function sendBroken(
   const written = write(req, body, { delay, over: over.signal, wrote }).catch(() => {})
   try {
     const [res] = (await once(req, 'response', { signal })) as [http.IncomingMessage]
-    return { status: res.statusCode ?? 0, headers: res.headers, body: await readText(res) }
+    return toAnswer(res.statusCode ?? 0, res.headers, await readText(res))
   } catch (error) {
     throw signal.aborted ? timedOut(seconds) : error
   } finally {

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import type { DeliverySettings } from '../settings.ts'
 import { type AttemptTools, attempt, CLOSED, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
 import type { Attempt } from './attempts.ts'
+import type { Fault } from './faults.ts'
 import { createOrder, waited } from './order.ts'
 import { createTurns } from './turns.ts'
 import type { Work } from './work.ts'
@@ -40,7 +41,7 @@ export interface Courier {
    * @param writing what is to be sent, once it is written
    */
   deliver(
-    delivery: Omit<Delivery, 'request'>,
+    message: Omit<Delivery, 'request' | 'patience'>,
     writing: SignedRequest | Promise<SignedRequest>,
   ): Promise<Attempt[]>
   /**
@@ -83,27 +84,22 @@ export function createCourier(options: CourierOptions): Courier {
     },
   }
 
+  /** Whether it is still to be sent. */
+  const isDue = ({ webhookId, patience }: Delivery): boolean =>
+    patience === undefined || (patience.reason !== FORGOTTEN && isWanted(webhookId))
+
   /**
    * Makes an attempt when it is its turn.
    *
    * @param number where others may begin before it, asked for when it begins
-   * @param isDue whether it is still to be made, asked then too
-   * @returns undefined where it is not
+   * @returns undefined where the delivery is not due then
    */
-  function make(
-    delivery: Delivery,
-    number: number | (() => number),
-    isDue: () => boolean,
-  ): Promise<Attempt | undefined> {
-    return turns.take()?.then(() => begin(delivery, number, isDue)) ?? begin(delivery, number, isDue)
+  function make(delivery: Delivery, number: number | (() => number)): Promise<Attempt | undefined> {
+    return turns.take()?.then(() => begin(delivery, number)) ?? begin(delivery, number)
   }
 
-  function begin(
-    delivery: Delivery,
-    number: number | (() => number),
-    isDue: () => boolean,
-  ): Promise<Attempt | undefined> {
-    if (!isDue()) {
+  function begin(delivery: Delivery, number: number | (() => number)): Promise<Attempt | undefined> {
+    if (!isDue(delivery)) {
       turns.end()
       return Promise.resolve(undefined)
     }
@@ -113,22 +109,21 @@ export function createCourier(options: CourierOptions): Courier {
     return making
   }
 
-  const deliver: Courier['deliver'] = async ({ id, webhookId, target, fault }, writing) => {
-    const { signal } = patience
+  const deliver: Courier['deliver'] = async (message, writing) => {
     const place = order.next()
-    const isDue = (): boolean => signal.reason !== FORGOTTEN && isWanted(webhookId)
+    const { signal } = patience
     work.begin()
     try {
-      const delivery = { id, webhookId, target, request: await writing, fault }
-      if (fault) await order.holdBack(webhookId, place, fault, signal)
-      const first = make(delivery, 1, isDue)
-      const second = fault?.fault === 'two_at_once' ? make(delivery, 2, isDue) : undefined
-      const attempts = listOf(await first)
-      if (second) attempts.push(...listOf(await second))
+      const request = writing instanceof Promise ? await writing : writing
+      const { id, webhookId, target, fault } = message
+      const delivery: Delivery = { id, webhookId, target, request, fault, patience: signal }
+      const attempts = fault
+        ? await withFault(delivery, fault, place, signal)
+        : listOf(await make(delivery, 1))
       order.sent(webhookId, place)
-      const result = resultOf(attempts, isDue) ?? (await goOn(delivery, attempts, isDue, signal))
+      const result = resultOf(delivery, attempts) ?? (await goOn(delivery, attempts, signal))
       if (fault?.fault === 'duplicate' && result === 'succeeded')
-        attempts.push(...listOf(await make(delivery, attempts.length + 1, isDue)))
+        attempts.push(...listOf(await make(delivery, attempts.length + 1)))
       ended(webhookId, result)
       return attempts
     } finally {
@@ -136,26 +131,35 @@ export function createCourier(options: CourierOptions): Courier {
     }
   }
 
-  /** One attempt after another, until it is known what the delivery comes to. */
-  async function goOn(
+  /** What is sent at first of a delivery that has a fault. */
+  async function withFault(
     delivery: Delivery,
-    attempts: Attempt[],
-    isDue: () => boolean,
+    fault: Readonly<Fault>,
+    place: number,
     signal: AbortSignal,
-  ): Promise<Result> {
+  ): Promise<Attempt[]> {
+    await order.holdBack(delivery.webhookId, place, fault, signal)
+    const first = make(delivery, 1)
+    if (fault.fault !== 'two_at_once') return listOf(await first)
+    const second = make(delivery, 2)
+    return [...listOf(await first), ...listOf(await second)]
+  }
+
+  /** One attempt after another, until it is known what the delivery comes to. */
+  async function goOn(delivery: Delivery, attempts: Attempt[], signal: AbortSignal): Promise<Result> {
     for (;;) {
       const gap = settings().notificationElapsedTimeInSeconds * 1000
       if (!(await waited(clock, gap, signal))) return 'given_up'
-      attempts.push(...listOf(await make(delivery, attempts.length + 1, isDue)))
-      const result = resultOf(attempts, isDue)
+      attempts.push(...listOf(await make(delivery, attempts.length + 1)))
+      const result = resultOf(delivery, attempts)
       if (result) return result
     }
   }
 
   /** What a delivery has come to; undefined where it is to be tried again. */
-  function resultOf(attempts: readonly Attempt[], isDue: () => boolean): Result | undefined {
+  function resultOf(delivery: Delivery, attempts: readonly Attempt[]): Result | undefined {
     if (attempts.some(succeeded)) return 'succeeded'
-    if (!isDue() || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'given_up'
+    if (!isDue(delivery) || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'given_up'
     return attempts.length < settings().notificationAttempts ? undefined : 'failed'
   }
 
@@ -164,7 +168,7 @@ export function createCourier(options: CourierOptions): Courier {
     async again(delivery, next) {
       work.begin()
       try {
-        return (await make(delivery, next, () => true)) as Attempt
+        return (await make(delivery, next)) as Attempt
       } finally {
         work.end()
       }

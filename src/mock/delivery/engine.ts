@@ -86,7 +86,7 @@ export function createEngine(state: State, options: Options, { finished, counted
   const invoke = (webhook: Readonly<Webhook>, events: readonly Happening[]): Promise<Attempt[]> =>
     together(writePayloads(webhook, events).map((payload) => deliver(webhook, payload)))
 
-  function deliver(webhook: Readonly<Webhook>, payload: unknown): Promise<Attempt[]> {
+  function deliver(webhook: Readonly<Webhook>, payload: string): Promise<Attempt[]> {
     const { id: webhookId } = webhook
     const fault = faults.take(webhookId)
     const delivery = { id: newId(), webhookId, target: targetOf(webhook), fault }

@@ -1,6 +1,7 @@
 import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
 import type { Happening } from '../events.ts'
 import type { Webhook } from '../webhook.ts'
+import { inFrames } from './frames.ts'
 
 /** How payloads are written. */
 export interface PayloadOptions {
@@ -9,11 +10,16 @@ export interface PayloadOptions {
   fanOut: 'webhook' | 'layer'
 }
 
-/** Writes the payloads that carry these events to a webhook: one for each delivery. */
-export type PayloadWriter = (webhook: Readonly<Webhook>, events: readonly Happening[]) => unknown[]
+/** Writes the payloads that carry these events to a webhook, as text: one for each delivery. */
+export type PayloadWriter = (webhook: Readonly<Webhook>, events: readonly Happening[]) => string[]
 
 export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
-  function write(webhook: Readonly<Webhook>, events: readonly Happening[]): unknown {
+  function write(webhook: Readonly<Webhook>, events: readonly Happening[]): string {
+    const payload = payloadOf(webhook, events)
+    return JSON.stringify(payload, null, webhook.payloadFormat === 'pjson' ? 2 : 0)
+  }
+
+  function payloadOf(webhook: Readonly<Webhook>, events: readonly Happening[]): unknown {
     const { folderName, serviceName, serviceType, name, id } = webhook
     const { jobId, taskName } = events[0] as Happening
     const { changesUrl } = options
@@ -38,7 +44,11 @@ export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
     )
   }
 
+  const writeOne = inFrames((webhook, event) => write(webhook, [event]))
+  const hasFrames = options.dialect === 'service' && options.fanOut === 'webhook'
+
   return (webhook, events) => {
+    if (hasFrames && events.length === 1) return [writeOne(webhook, events[0] as Happening)]
     const groups =
       webhook.serviceType === 'GPServer'
         ? events.map((event) => [event])

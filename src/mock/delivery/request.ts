@@ -5,6 +5,7 @@ import { createSign, type Sign, type SignedRequest, writeBody } from '../../test
 import { perObject } from '../per-object.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import type { Webhook } from '../webhook.ts'
+import { createEncoder } from './encoder.ts'
 import type { FaultName } from './faults.ts'
 import type { SignatureOptions } from './signature-options.ts'
 
@@ -15,10 +16,10 @@ export interface RequestOptions {
   signature: SignatureOptions
 }
 
-/** Writes the request that carries a payload, with the fault that it is to have. */
+/** Writes the request that carries the text of a payload, with the fault that it is to have. */
 export type RequestWriter = (
   webhook: Readonly<Webhook>,
-  payload: unknown,
+  payload: string,
   fault: FaultName | undefined,
 ) => SignedRequest | Promise<SignedRequest>
 
@@ -27,22 +28,22 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
   createSign({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
 
-  const formatOf = ({ contentType, payloadFormat }: Readonly<Webhook>) => ({
-    ...signature,
-    contentType,
-    payloadFormat,
-  })
-  const createSignFor = (webhook: Readonly<Webhook>, signatureKey: string): Sign =>
-    createSign({ ...formatOf(webhook), signatureKey })
+  const encode = createEncoder()
+  const createSignFor = ({ contentType }: Readonly<Webhook>, signatureKey: string): Sign =>
+    createSign({ ...signature, contentType, signatureKey }, encode)
   /** With the webhook's own key, which is imported once. */
   const signOf = perObject((webhook: Readonly<Webhook>) => createSignFor(webhook, webhook.signatureKey))
 
   /** Without a key, and before version 11.2, there is no signature. */
-  function unsigned(webhook: Readonly<Webhook>, payload: unknown, signatureKey: string): SignedRequest {
-    const headers: Record<string, string> = { 'content-type': webhook.contentType }
+  function unsigned(
+    { contentType }: Readonly<Webhook>,
+    payload: string,
+    signatureKey: string,
+  ): SignedRequest {
+    const headers: Record<string, string> = { 'content-type': contentType }
     // An organization sends its secret as it is (field facts, "Three dialects share the word webhook").
     if (signatureKey && dialect === 'organization') headers.secret = signatureKey
-    return { method: 'POST', headers, body: writeBody(payload, formatOf(webhook)) }
+    return { method: 'POST', headers, body: writeBody(payload, { ...signature, contentType }, encode) }
   }
 
   const write: RequestWriter = (webhook, payload, fault) => {

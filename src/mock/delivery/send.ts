@@ -1,6 +1,8 @@
 import type { Dispatcher } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
-import { type Answer, AnswerBody } from './answer.ts'
+import { type Answer, AnswerBody, type AnswerHeaders, toAnswer } from './answer.ts'
+import { atEndOfTurn } from './at-end-of-turn.ts'
+import { Deadline } from './deadline.ts'
 import type { Target } from './target.ts'
 
 /** What {@link send} takes beside the request. */
@@ -12,17 +14,15 @@ export interface SendOptions {
   losesAnswer: boolean
 }
 
-/** Sends one attempt, and reads its answer. Redirects are not followed. */
-export function send(
-  { origin, path }: Target,
-  { method, headers, body }: SignedRequest,
-  { dispatcher, seconds, losesAnswer }: SendOptions,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const exchange = new Exchange(resolve, reject, seconds, losesAnswer)
-    dispatcher.dispatch({ origin, path, method, headers, body }, exchange)
-  })
+/** Is told, once, what became of a request. */
+export interface Outcome {
+  answered(answer: Answer): void
+  failed(error: unknown): void
 }
+
+/** Sends one attempt, and reads its answer. Redirects are not followed. */
+export const send = (target: Target, request: SignedRequest, options: SendOptions, outcome: Outcome): void =>
+  beginTogether(new Exchange(target, request, options, outcome))
 
 /** The error of an attempt that took too long. */
 export const timedOut = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
@@ -30,30 +30,42 @@ export const timedOut = (seconds: number): Error => new Error(`no answer within 
 /** Why the connection is cut after a success. */
 const ENOUGH = new Error('no more of the answer is read')
 
+const NONE: AnswerHeaders = {}
+
 /**
  * One request and its answer, as undici tells of them. Its own promises, streams and signals are for answers of any size,
  * and take as long as all else that is done for a delivery.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  private readonly resolve: (answer: Answer) => void
-  private readonly reject: (error: Error) => void
-  private readonly losesAnswer: boolean
-  private readonly timer: NodeJS.Timeout
-  private readonly answer: Answer = { status: 0, headers: {}, body: '' }
+  private readonly target: Target
+  private readonly request: SignedRequest
+  private readonly options: SendOptions
+  private readonly outcome: Outcome
+  private status = 0
+  private headers: AnswerHeaders = NONE
   private readonly body = new AnswerBody()
+  private deadline: Deadline | undefined
   private controller: Dispatcher.DispatchController | undefined
   private cutBy: Error | undefined
+  private isOver = false
 
-  constructor(
-    resolve: (answer: Answer) => void,
-    reject: (error: Error) => void,
-    seconds: number,
-    losesAnswer: boolean,
-  ) {
-    this.resolve = resolve
-    this.reject = reject
-    this.losesAnswer = losesAnswer
-    this.timer = setTimeout(() => this.cut(timedOut(seconds)), seconds * 1000)
+  constructor(target: Target, request: SignedRequest, options: SendOptions, outcome: Outcome) {
+    this.target = target
+    this.request = request
+    this.options = options
+    this.outcome = outcome
+  }
+
+  get seconds(): number {
+    return this.options.seconds
+  }
+
+  begin(deadline: Deadline): void {
+    this.deadline = deadline
+    deadline.join(this)
+    const { origin, path } = this.target
+    const { method, headers, body } = this.request
+    this.options.dispatcher.dispatch({ origin, path, method, headers, body }, this)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -63,14 +75,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Told of informational answers too, before the answer itself. */
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Answer['headers'],
-  ): void {
-    if (this.losesAnswer && status >= 200) this.cut(new Error('the answer was lost'))
-    this.answer.status = status
-    this.answer.headers = headers
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    if (this.options.losesAnswer && status >= 200) this.cut(new Error('the answer was lost'))
+    this.status = status
+    this.headers = headers
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -80,20 +88,42 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.timer)
-    this.answer.body = this.body.text()
-    this.resolve(this.answer)
+    if (this.end()) endTogether(this)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    clearTimeout(this.timer)
-    this.reject(error)
+    if (this.end()) this.outcome.failed(error)
   }
 
-  private cut(error: Error): void {
-    clearTimeout(this.timer)
-    this.reject(error)
+  tellAnswer(): void {
+    this.outcome.answered(toAnswer(this.status, this.headers, this.body.text()))
+  }
+
+  cut(error = timedOut(this.seconds)): void {
+    if (!this.end()) return
+    this.outcome.failed(error)
     this.cutBy = error
     this.controller?.abort(error)
   }
+
+  /** @returns whether it was not over before */
+  private end(): boolean {
+    if (this.isOver) return false
+    this.isOver = true
+    this.deadline?.leave()
+    return true
+  }
 }
+
+// What is sent in a turn of the event loop is written together, and what comes of it is worked on together.
+const beginTogether = atEndOfTurn((exchanges: readonly Exchange[]) => {
+  const deadlines = new Map<number, Deadline>()
+  for (const exchange of exchanges) {
+    const deadline = deadlines.get(exchange.seconds) ?? new Deadline(exchange.seconds)
+    deadlines.set(exchange.seconds, deadline)
+    exchange.begin(deadline)
+  }
+})
+const endTogether = atEndOfTurn((exchanges: readonly Exchange[]) => {
+  for (const exchange of exchanges) exchange.tellAnswer()
+})

@@ -1,0 +1,97 @@
+import type { MockEvent, Webhook } from 'geohook/mock'
+import { createPayload } from 'geohook/testing'
+import { expect, it } from 'vitest'
+import { CREATED, createAt, NOW, named, receive } from './support.ts'
+
+const textOf = ({ body }: { body: Uint8Array }): string => Buffer.from(body).toString()
+
+/** What stands in the mock's frames where numbers go: a name that holds one must stay as it is. */
+const PLACE = '222222222222222'
+
+it.each<[string, Partial<Webhook>]>([
+  ['json', {}],
+  ['pjson', { payloadFormat: 'pjson' }],
+  ['a name that needs escapes', { name: 'a "quoted" \\ näme 🌍' }],
+  ['a name that holds a number of the frame', { name: `edits ${PLACE}` }],
+  ['a name that holds all of them', { name: `111111111111111,111111111111112 ${PLACE}` }],
+  ['an id that does', { id: PLACE }],
+])('%s: event by event, the same text as createPayload writes', async (_, changes) => {
+  const { url, requests } = await receive()
+  for (const changesUrl of ['partial', 'whole', 'none'] as const) {
+    const { service } = createAt(named(url, { a: changes }), { changesUrl })
+    const [webhook] = service.snapshot().webhooks
+    let generation = NOW
+    const events = [CREATED, { ...CREATED, when: 0 }, { ...CREATED, when: NOW + 7, layerIds: [1, 2, 5] }]
+    for (const event of [...events, ...events].toReversed()) {
+      for (const changeType of ['FeaturesCreated', 'FeaturesDeleted', 'OfMyOwn']) {
+        requests.length = 0
+        const [attempt] = await service.trigger({ ...event, changeType })
+        const { when = NOW, layerIds = [0] }: MockEvent = event
+        const after = generation + layerIds.length
+        const { name, id, folderName, serviceName, serviceType, payloadFormat } = webhook!
+        const details = { name, id, folderName, serviceName, serviceType }
+        const payload = createPayload(
+          { changeType, when },
+          { ...details, changesUrl, serverGens: [generation, after] },
+        )
+        const text = JSON.stringify(payload, null, payloadFormat === 'pjson' ? 2 : 0)
+        expect(textOf(attempt!.request)).toBe(text)
+        expect(requests.map(textOf)).toEqual([text])
+        generation = after
+      }
+    }
+  }
+})
+
+it('an edit of the webhook is in the next payload', async () => {
+  const { url } = await receive()
+  const { service } = createAt(named(url, { a: {} }))
+  const nameOf = async (): Promise<string> => {
+    const [attempt] = await service.trigger(CREATED)
+    return JSON.parse(textOf(attempt!.request)).name
+  }
+  expect(await nameOf()).toBe('a')
+  const { webhooks, ...others } = service.snapshot()
+  service.restore({ ...others, webhooks: webhooks.map((webhook) => ({ ...webhook, name: 'b' })) })
+  expect(await nameOf()).toBe('b')
+})
+
+it.each([Number.NaN, 0.5, -1, Number.POSITIVE_INFINITY])('a clock that says %s is refused', async (time) => {
+  const { url, requests } = await receive()
+  const { service, clock } = createAt(named(url, { a: {} }))
+  expect(await service.trigger(CREATED)).toHaveLength(1)
+  clock.now = () => time
+  const { service: other } = createAt(named(url, { a: {} }), { clock })
+  await expect(other.trigger(CREATED)).rejects.toMatchObject({ code: 'config_invalid' })
+  expect(requests).toHaveLength(1)
+})
+
+it('bodies stay as they were sent, however many come behind them and however long they are', async () => {
+  const { url, requests } = await receive()
+  const { service } = createAt(
+    ['', 'é'.repeat(50), '🌍'.repeat(20)].flatMap((name, index) =>
+      named(url, {
+        [`w${index}`]: { name: `w${name}`, changeTypes: ['FeaturesCreated'] },
+        [`x${index}`]: {
+          name: `x${name}`,
+          changeTypes: ['FeaturesDeleted'],
+          contentType: 'application/x-www-form-urlencoded',
+        },
+      }),
+    ),
+  )
+  const attempts = []
+  for (let count = 1; count < 40; count++) {
+    const several = Array.from({ length: count }, (_, when) => ({ ...CREATED, when }))
+    attempts.push(...(await service.trigger([...several, { ...CREATED, changeType: 'FeaturesDeleted' }])))
+  }
+  expect(attempts).toHaveLength(39 * 6)
+  const recorded = attempts.map(({ request }) => textOf(request))
+  expect([...recorded].sort()).toEqual(requests.map(textOf).sort())
+  expect(new Set(recorded).size).toBe(recorded.length)
+  for (const { request } of attempts) {
+    expect(Object.prototype.toString.call(request.body)).toBe('[object Uint8Array]')
+    expect(Object.getPrototypeOf(request.body)).toBe(Uint8Array.prototype)
+    expect(request.headers['content-length']).toBe(String(request.body.length))
+  }
+})
