@@ -114,7 +114,8 @@ export function createCore(given: MockServiceOptions): Core {
     engine,
     notices,
     select(given) {
-      const events = (Array.isArray(given) ? given : [given]) as readonly MockEvent[]
+      // Spread: map() alone skips the holes of a sparse list.
+      const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]
       const happened = events.map(happen)
       const changes = happened.reduce((sum, { happening }) => sum + happening.layerIds.length, 0)
       if (changes > MAX_CHANGES)

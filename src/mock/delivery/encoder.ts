@@ -1,27 +1,11 @@
-import { utf8 } from '../../signature/bytes.ts'
-
-/** Bytes of a piece of memory, and of the longest text that shares one. */
-const PIECE = 16 * 1024
-const LONGEST = PIECE / 8
+const encoder = new TextEncoder()
 
 /**
- * Writes texts as UTF-8, many into one piece of memory: an `ArrayBuffer` for each takes several times as long to make,
- * and its end is one more thing to look after.
+ * The bytes of a text as UTF-8, in memory of their own. Most payloads are ASCII, of which the length is known before: then
+ * it takes two thirds of the time.
  */
-export function createEncoder(): (text: string) => Uint8Array<ArrayBuffer> {
-  let piece = Buffer.alloc(PIECE)
-  let end = 0
-
-  return (text) => {
-    // A character takes three bytes at most, and one of four counts as two.
-    const most = text.length * 3
-    if (most > LONGEST) return utf8(text)
-    if (end + most > PIECE) {
-      piece = Buffer.alloc(PIECE)
-      end = 0
-    }
-    const start = end
-    end += piece.write(text, start)
-    return new Uint8Array(piece.buffer, start, end - start)
-  }
+export function encode(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length)
+  const { read } = encoder.encodeInto(text, bytes)
+  return read === text.length ? bytes : encoder.encode(text)
 }

@@ -5,7 +5,7 @@ import { createSign, type Sign, type SignedRequest, writeBody } from '../../test
 import { perObject } from '../per-object.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import type { Webhook } from '../webhook.ts'
-import { createEncoder } from './encoder.ts'
+import { encode } from './encoder.ts'
 import type { FaultName } from './faults.ts'
 import type { SignatureOptions } from './signature-options.ts'
 
@@ -28,7 +28,6 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
   createSign({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
 
-  const encode = createEncoder()
   const createSignFor = ({ contentType }: Readonly<Webhook>, signatureKey: string): Sign =>
     createSign({ ...signature, contentType, signatureKey }, encode)
   /** With the webhook's own key, which is imported once. */

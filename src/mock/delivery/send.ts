@@ -45,6 +45,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private headers: AnswerHeaders = NONE
   private readonly body = new AnswerBody()
   private deadline: Deadline | undefined
+  place = 0
   private controller: Dispatcher.DispatchController | undefined
   private cutBy: Error | undefined
   private isOver = false
@@ -110,7 +111,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private end(): boolean {
     if (this.isOver) return false
     this.isOver = true
-    this.deadline?.leave()
+    this.deadline?.leave(this)
     return true
   }
 }

@@ -95,3 +95,19 @@ it('bodies stay as they were sent, however many come behind them and however lon
     expect(request.headers['content-length']).toBe(String(request.body.length))
   }
 })
+
+it('a body that is handed over with its memory takes no other with it', async () => {
+  const { url, requests } = await receive()
+  const { service } = createAt(named(url, { a: {} }))
+  const [given] = await service.trigger(CREATED)
+  const [kept] = await service.trigger(CREATED)
+  const before = textOf(kept!.request)
+  const { buffer } = given!.request.body
+  expect(buffer.byteLength).toBe(given!.request.body.length)
+  structuredClone(buffer, { transfer: [buffer] })
+  expect(textOf(kept!.request)).toBe(before)
+  expect((await service.redeliver(kept!.id)).answer?.status).toBe(200)
+  expect(await service.trigger(CREATED)).toHaveLength(1)
+  expect(requests.map(({ body }) => body.length)).not.toContain(0)
+  expect(requests).toHaveLength(4)
+})

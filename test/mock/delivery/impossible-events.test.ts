@@ -61,6 +61,7 @@ describe('an event that cannot happen is refused, and nothing is sent', () => {
     ['a text', 'FeaturesCreated'],
     ['an empty list in a list', [[]]],
     ['null behind an event', [CREATED, null]],
+    ['a hole before an event', Object.assign([], { 1: CREATED })],
     ['a list with the members of an event', [withMembers([])]],
     ['a function with the members of an event', withMembers(() => {})],
     ['what inherits a time that is none', Object.assign(Object.create({ when: -5 }), CREATED)],

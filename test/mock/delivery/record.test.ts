@@ -39,6 +39,21 @@ describe('on()', () => {
     expect(told).toHaveLength(2)
   })
 
+  it.each([Object.create(null), { toString: null }, new Proxy(new Error(), { get: () => null }), undefined])(
+    'a listener that throws what has no text is a warning',
+    async (thrown) => {
+      const { url } = await receive()
+      const { service } = createAt(named(url, { a: {} }))
+      service.on(() => {
+        throw thrown
+      })
+      const warnings = await warningsOf(async () => {
+        expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
+      })
+      expect(warnings).toHaveLength(1)
+    },
+  )
+
   it.each<[string, () => unknown]>([
     [
       'throws',

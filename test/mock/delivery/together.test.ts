@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
 import { alter, CREATED, createAt, named, receive } from './support.ts'
 
@@ -122,4 +125,34 @@ it('what one attempt was answered cannot be changed through another', async () =
   }
   alter(service, { name: 'b' })
   expect((await service.trigger(CREATED))[0]?.answer?.status).toBe(200)
+})
+
+it('what has ended is not held by what was sent with it, and hangs', async () => {
+  const silent = await receive(() => {})
+  const quick = await receive()
+  const { service } = createAt(
+    [...named(silent.url, { a: { changeTypes: ['A'] } }), ...named(quick.url, { b: { changeTypes: ['B'] } })],
+    { settings: { notificationAttempts: 1, notificationTimeOutInSeconds: 2 } },
+  )
+  const hanging = service.trigger({ ...CREATED, changeType: 'A' })
+  const ended: WeakRef<object>[] = []
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      for (const attempt of await service.trigger({ ...CREATED, changeType: 'B' }))
+        ended.push(new WeakRef(attempt))
+    }),
+  )
+  await silent.arrived(1)
+  service.reset()
+  setFlagsFromString('--expose-gc')
+  const gc: () => void = runInNewContext('gc')
+  const left = (): number => ended.filter((attempt) => attempt.deref()).length
+  for (let round = 0; round < 20 && left() > 0; round++) {
+    await setImmediate()
+    gc()
+  }
+  expect([ended.length, left()]).toEqual([20, 0])
+  const closed = service.close()
+  expect((await hanging)[0]?.error).toMatch(/^no answer within/)
+  await closed
 })
