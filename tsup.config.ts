@@ -29,10 +29,12 @@ export default defineConfig([
       'hmac.web': 'src/signature/hmac.web.ts',
       'decoder.node': 'src/payload/decoder.node.ts',
       'decoder.web': 'src/payload/decoder.web.ts',
+      'refusal.node': 'src/receiver/refusal.node.ts',
+      'refusal.web': 'src/receiver/refusal.web.ts',
       'turn.node': 'src/receiver/turn.node.ts',
       'turn.web': 'src/receiver/turn.web.ts',
     },
-    external: ['#hmac', '#decoder', '#turn', '#diagnose', /^node:/],
+    external: ['#hmac', '#decoder', '#refusal', '#turn', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
     // Shared chunks, so that a WebhookError is the same class in every entry of a format.
     splitting: true,

@@ -9,6 +9,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 export const alias = (platform: 'node' | 'web') => [
   { find: '#hmac', replacement: source(`src/signature/hmac.${platform}.ts`) },
   { find: '#decoder', replacement: source(`src/payload/decoder.${platform}.ts`) },
+  { find: '#refusal', replacement: source(`src/receiver/refusal.${platform}.ts`) },
   { find: '#turn', replacement: source(`src/receiver/turn.${platform}.ts`) },
   { find: '#diagnose', replacement: source('src/signature/explain/diagnose.ts') },
   ...Object.entries(entries).map(([name, path]) => ({

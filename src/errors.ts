@@ -59,7 +59,7 @@ export interface WebhookErrorOptions {
 
 /**
  * The one error class of geohook. `code` says what happened, `status` is the HTTP status of the answer, `hint`
- * says what to do about it.
+ * says what to do about it. On Node, the errors of requests that prove nothing have no stack.
  *
  * @example
  * ```ts
@@ -92,5 +92,5 @@ export function configInvalid(message: string, hint?: string): WebhookError {
 
 /** `body_too_large` in words: Body too large. */
 export function toTitle(code: string): string {
-  return code.charAt(0).toUpperCase() + code.slice(1).replaceAll('_', ' ')
+  return code.slice(0, 1).toUpperCase() + code.slice(1).replaceAll('_', ' ')
 }

@@ -1,3 +1,4 @@
+import { refusal } from '#refusal'
 import { WebhookError } from '../errors.ts'
 import { type Awaitable, when } from '../signature/when.ts'
 import { readHeader } from './headers.ts'
@@ -12,9 +13,8 @@ import type { ReceiverRequest, RequestHead } from './request.ts'
  */
 export function requireReadable({ headers }: RequestHead, { limit }: Config): void {
   const encoding = readHeader(headers, 'content-encoding')
-  if (encoding && !/^\s*(identity)?\s*$/i.test(encoding))
-    throw new WebhookError('content_encoding_unsupported')
-  if (Number(readHeader(headers, 'content-length')) > limit) throw new WebhookError('body_too_large')
+  if (encoding && !/^\s*(identity)?\s*$/i.test(encoding)) throw refusal('content_encoding_unsupported')
+  if (Number(readHeader(headers, 'content-length')) > limit) throw refusal('body_too_large')
 }
 
 /**

@@ -9,8 +9,8 @@ const QUIET = 60_000
  * with its code, or on the console of a worker.
  */
 export function warn(message: string, code: string): void {
-  const { process } = globalThis as { process?: { emitWarning?: (text: string, options: object) => void } }
-  if (process?.emitWarning) process.emitWarning(message, { type: 'GeohookWarning', code })
+  const host = (globalThis as { process?: { emitWarning?: (text: string, options: object) => void } }).process
+  if (host?.emitWarning) host.emitWarning(message, { type: 'GeohookWarning', code })
   // biome-ignore lint/suspicious/noConsole: the console is the only log that a worker has.
   else console.warn(`GeohookWarning [${code}]: ${message}`)
 }
@@ -27,7 +27,7 @@ export function createLog(clock: () => number): Observer {
     }
     const more = line?.more ? ` (and ${line.more} more)` : ''
     lines.set(error.code, { at: clock(), more: 0 })
-    warn(`${describe(error)}${more} ${error.hint}`.trimEnd(), error.code)
+    warn(`${describe(error)}${more} ${error.hint}`.trim(), error.code)
   }
 
   return { refused: log, failed: log }

@@ -1,3 +1,4 @@
+import { refusal } from '#refusal'
 import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/text.ts'
@@ -49,7 +50,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       if (closed) throw new WebhookError('receiver_closed')
       if (handshake && head.method === 'GET')
         return end(await answerHandshake(head, config, handshake), started, { request: head })
-      if (head.method !== 'POST') throw new WebhookError('method_not_allowed')
+      if (head.method !== 'POST') throw refusal('method_not_allowed')
       requireReadable(head, config)
       return await when(startVerification(head, config), (verification) =>
         when(readBody(request, config, verification.update), (body) =>
@@ -121,10 +122,10 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     const { kind, error } = outcome
     outcomes[kind]++
     tell(kind === 'stored' ? 'handled' : kind, () => ({
-      ...seen,
-      error,
       outcome: { ...outcome, headers: { ...outcome.headers } }, // the answer is not theirs to change
+      error,
       milliseconds: clock() - started,
+      ...seen, // behind the others: before them, each of them would take V8 a microsecond
     }))
     return outcome
   }

@@ -1,5 +1,6 @@
 import { importKey, sha256 } from '#hmac'
-import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
+import { refusal } from '#refusal'
+import { WebhookError } from '../errors.ts'
 import { bodyFormat } from '../payload/media-type.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
@@ -36,7 +37,7 @@ export interface Verification {
 export function startVerification(request: RequestHead, config: Config): Awaitable<Verification> {
   const { encoding, signatureHeader } = config
   const decoded = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
-  if (decoded === 'signature_malformed') throw new WebhookError(decoded)
+  if (decoded === 'signature_malformed') throw refusal(decoded)
   const isMissing = decoded === 'signature_missing'
   if (isMissing && bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
   return when(findKeys(request, config), (keys) => {
@@ -48,7 +49,7 @@ export function startVerification(request: RequestHead, config: Config): Awaitab
         const form = splitSignedForm(body, signatureHeader)
         if (!form) return unsigned(config).end(body)
         const signature = decodeSignature(form.signature, encoding)
-        if (typeof signature === 'string') throw new WebhookError(signature)
+        if (typeof signature === 'string') throw refusal(signature)
         check.update(form.signed)
         return prove(check, signature, keys)
       },
@@ -76,24 +77,24 @@ async function askForKeys(request: RequestHead, keys: KeyFunction): Promise<Foun
     return { keyring: createKeyring(found) }
   } catch (cause) {
     // A key that cannot be right opens nothing, and the sender cannot tell it from one that is not there.
-    return unknownKey({ message: (cause as Error).message, cause })
+    return unknownKey(new WebhookError('key_unknown', { message: (cause as Error).message, cause }))
   }
 }
 
-const unknownKey = (why?: WebhookErrorOptions): FoundKeys => ({
+const unknownKey = (unknown = refusal('key_unknown')): FoundKeys => ({
   keyring: [importKey(crypto.getRandomValues(new Uint8Array(32)))],
-  unknown: new WebhookError('key_unknown', why),
+  unknown,
 })
 
 function unsigned({ acceptUnsigned }: Config): Verification {
-  if (!acceptUnsigned) throw new WebhookError('signature_missing')
+  if (!acceptUnsigned) throw refusal('signature_missing')
   return { update() {}, end: (body) => when(toId(body), (id) => ({ id })) }
 }
 
 function prove(check: SignatureCheck, signature: Uint8Array, { unknown }: FoundKeys): Awaitable<Proof> {
   return when(check.end(signature), (keyIndex) => {
     if (unknown) throw unknown
-    if (keyIndex < 0) throw new WebhookError('signature_mismatch')
+    if (keyIndex < 0) throw refusal('signature_mismatch')
     // Whichever keys come and go, the same bytes signed with the same key keep the same id.
     return when(toId(signature), (id) => ({ id, keyIndex }))
   })

@@ -18,7 +18,7 @@ export function toBytes(body: Body): Uint8Array {
   if (typeof body === 'string') return utf8(body)
   if (body instanceof Uint8Array) return body
   // Not `instanceof ArrayBuffer`: one from another realm (a worker, a test runner's vm) is as good.
-  if (Object.prototype.toString.call(body) === '[object ArrayBuffer]') return new Uint8Array(body)
+  if ({}.toString.call(body) === '[object ArrayBuffer]') return new Uint8Array(body)
   throw new WebhookError('body_already_parsed', { message: `body is a ${typeof body}, not bytes` })
 }
 

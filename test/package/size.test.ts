@@ -14,6 +14,7 @@ it('the main entry for browsers is under 8 KB and loads nothing of Node', async 
   expect(inputs.filter((input) => /\.(node|web)\./.test(input))).toEqual([
     'dist/decoder.web.js',
     'dist/hmac.web.js',
+    'dist/refusal.web.js',
   ])
 })
 
