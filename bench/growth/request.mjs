@@ -5,11 +5,11 @@ import { KEY, signature } from '../lib/payloads.mjs'
  * A request as an adapter hands it to the receiver, with its body in one piece: the pipeline alone is measured, without
  * sockets and frameworks.
  */
-export function toRequest(body) {
+export function toRequest(body, isForged = false) {
   return {
     method: 'POST',
     url: '/',
-    headers: { 'content-type': 'application/json', 'x-service': signature(body) },
+    headers: { 'content-type': 'application/json', 'x-service': isForged ? '0'.repeat(64) : signature(body) },
     async read({ onChunk }) {
       onChunk(body)
       return body
@@ -20,25 +20,33 @@ export function toRequest(body) {
 /**
  * A receiver that grows in one way, with a request for it.
  *
- * @param {{ body: Buffer, keys?: readonly string[], events: number, handlers: [changeType: string, count: number][] }} options
+ * @param {{ body: Buffer, keys?: readonly string[], events: number, handlers: [changeType: string, count: number][], isForged?: boolean }} options
  *   `events`: how often handlers must be called for the body
  */
-export async function makeSubject({ body, keys = [KEY], events, handlers }) {
+export async function makeSubject({ body, keys = [KEY], events, handlers, isForged = false }) {
   let calls = 0
-  const receiver = createReceiver({ signatureKey: keys, limit: '16mb' })
+  let refused = 0
+  const observer = {
+    refused() {
+      refused += 1
+    },
+  }
+  const receiver = createReceiver({ signatureKey: keys, limit: '16mb', observer })
   for (const [changeType, count] of handlers)
     for (let index = 0; index < count; index++)
       receiver.on(changeType, () => {
         calls += 1
       })
-  const request = toRequest(body)
+  const request = toRequest(body, isForged)
   /** Milliseconds of one request, of so many in a row. */
   async function time(count) {
     calls = 0
+    refused = 0
     const started = performance.now()
     for (let index = 0; index < count; index++) await receiver.receive(request)
     const milliseconds = (performance.now() - started) / count
     if (calls !== count * events) throw new Error(`${calls} events were handled, not ${count * events}`)
+    if (refused !== (isForged ? count : 0)) throw new Error(`${refused} of ${count} were refused`)
     return milliseconds
   }
   return { time }

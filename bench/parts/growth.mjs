@@ -1,17 +1,14 @@
+import { measureForged } from '../growth/forged.mjs'
+import { measureAll } from '../growth/rounds.mjs'
 import { SERIES } from '../growth/series.mjs'
 import { digits, number, scale, spread, times } from '../lib/format.mjs'
-import { countFor, interleave, ratio, summarize } from '../lib/rounds.mjs'
+import { ratio, summarize } from '../lib/rounds.mjs'
 
 /** What each size of a series costs: in all, beside the first, and for one more of what it is made of. */
 async function measure({ sizes, make }, smoke) {
   const subjects = []
-  for (const size of sizes) subjects.push({ size, ...(await make(size)), count: 1 })
-  if (!smoke) for (const subject of subjects) subject.count = await countFor(subject.time)
-  const measured = await interleave(subjects, {
-    rounds: smoke ? 1 : 51,
-    warmup: smoke ? 0 : 1,
-    measure: ({ time, count }) => time(count),
-  })
+  for (const size of sizes) subjects.push({ size, ...(await make(size)) })
+  const measured = await measureAll(subjects, smoke)
   const first = measured.get(subjects[0])
   return subjects.map((subject) => {
     const figures = measured.get(subject)
@@ -55,6 +52,12 @@ function toPlot({ id, title, unit, log = {} }, results) {
   }
 }
 
+const forgedTable = (results) => ({
+  title: 'growth: 1 KiB, one event; a request with a forged signature',
+  columns: ['signature', 'µs per request', 'beside right'],
+  rows: results.map(({ name, time, ratio }) => [name, spread(scale(time, 1000)), times(ratio)]),
+})
+
 /** @type {import('../lib/part.mjs').Run} */
 export async function run({ smoke, say }) {
   const [tables, figures, plots] = [[], {}, []]
@@ -66,5 +69,8 @@ export async function run({ smoke, say }) {
     plots.push(toPlot(series, results))
     figures[`growth/${series.id}`] = ratio
   }
-  return { tables, figures, plots }
+  const forged = await measureForged({ smoke })
+  figures['growth/forged'] = forged.at(-1).ratio
+  say(`a forged request: ${digits(forged.at(-1).ratio.median)}× the time of a right one`)
+  return { tables: [...tables, forgedTable(forged)], figures, plots }
 }
