@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createListener } from 'node:net'
 
 export interface TargetRequest {
   method: string
@@ -42,9 +42,15 @@ export async function startTarget(
   }
 }
 
-/** An address where nobody listens. */
+/**
+ * An address where nobody listens, nor will: its port is that of our end of a connection for as long as this process
+ * lives. A port that was only given back is soon a server of another test.
+ */
 export async function unusedUrl(): Promise<string> {
-  const { url, close } = await startTarget()
-  await close()
-  return url
+  const server = createListener((socket) => socket.unref()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').unref()
+  await Promise.all([once(socket, 'connect'), once(server, 'connection')])
+  server.close()
+  return `http://127.0.0.1:${socket.localPort}`
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { createManualClock, createMockService, type MockServiceOptions, type Snapshot } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
+import { findPort } from '../helpers/port.ts'
 import { call } from './control/support.ts'
 import { capture, create, FEATURE, pathOf, post, same, seed, start } from './support.ts'
 
@@ -37,7 +38,7 @@ describe('close', () => {
 
   it('before it listens ends what begins to listen', async () => {
     const service = createMockService()
-    const listening = service.listen()
+    const listening = service.listen(await findPort())
     await service.close()
     const url = await listening
     await expect(fetch(url)).rejects.toThrow()

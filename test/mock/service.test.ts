@@ -6,6 +6,7 @@ import { createManualClock, createMockService, type ScheduleInfo } from 'geohook
 import { describe, expect, it } from 'vitest'
 import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
+import { findPort } from '../helpers/port.ts'
 import { capture, create, FEATURE, JOB, NOWHERE, pathOf, post, same, seed, start } from './support.ts'
 
 const created = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
@@ -165,8 +166,7 @@ describe('services', () => {
 
 describe('listen and close', () => {
   it('listens on 127.0.0.1 only, at the port that is asked for', async () => {
-    const { port, close } = await capture()
-    await close()
+    const port = await findPort()
     const service = createMockService()
     expect(service.url).toBe('')
     expect(await service.listen(port)).toBe(`http://127.0.0.1:${port}`)

@@ -87,7 +87,10 @@ export interface Capture {
   close(): Promise<void>
 }
 
-export async function capture(respond: RequestListener = (_req, res) => res.end('taken')): Promise<Capture> {
+export async function capture(
+  respond: RequestListener = (_req, res) => res.end('taken'),
+  port = 0,
+): Promise<Capture> {
   const requests: Captured[] = []
   const server = createServer(async (req, res) => {
     const parts: Buffer[] = []
@@ -99,9 +102,9 @@ export async function capture(respond: RequestListener = (_req, res) => res.end(
     const { method = '', url = '', headers } = req
     requests.push({ method, url, headers, body: Buffer.concat(parts) })
     respond(req, res)
-  }).listen(0, '127.0.0.1')
+  }).listen(port, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const address = server.address() as AddressInfo
   const close = async (): Promise<void> => {
     if (!server.listening) return
     server.close()
@@ -109,7 +112,7 @@ export async function capture(respond: RequestListener = (_req, res) => res.end(
     await once(server, 'close')
   }
   onTestFinished(close)
-  return { url: `http://127.0.0.1:${port}/hook`, port, requests, close }
+  return { url: `http://127.0.0.1:${address.port}/hook`, port: address.port, requests, close }
 }
 
 /** The path of a webhook (specification, "Endpoints"). */

@@ -4,6 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import net from 'node:net'
 import { type Attempt, createManualClock, type MockServiceOptions } from 'geohook/mock'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { unusedUrl } from '../../helpers/target.ts'
 import { capture, create, FEATURE, seed } from '../support.ts'
 
 const created = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
@@ -148,18 +149,16 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
   })
 
   it('it is down', async () => {
-    const receiver = await capture()
-    await receiver.close()
-    const attempt = await deliverTo(receiver.url)
-    expect(attempt.error).toBe(`connect ECONNREFUSED 127.0.0.1:${receiver.port}`)
+    const { origin, host } = new URL(await unusedUrl())
+    const attempt = await deliverTo(`${origin}/hook`)
+    expect(attempt.error).toBe(`connect ECONNREFUSED ${host}`)
     expect(attempt).not.toHaveProperty('answer')
   })
 
   it('it is down at every address of its name: the error is not empty', async () => {
-    const receiver = await capture()
-    await receiver.close()
+    const { port } = new URL(await unusedUrl())
     resolveTo({ address: '127.0.0.2', family: 4 }, LOOPBACK)
-    const { error } = await deliverTo(`http://localhost:${receiver.port}/hook`)
+    const { error } = await deliverTo(`http://localhost:${port}/hook`)
     expect(error).toContain('ECONNREFUSED')
   })
 
