@@ -20,7 +20,7 @@ export interface MockService {
   readonly app: RequestListener
   /** The base address while it listens; empty before and after. */
   readonly url: string
-  /** Every attempt so far (the last thousand), oldest first. */
+  /** Every attempt so far (the last thousand), oldest first: a list of its own each time that it is asked for. */
   readonly deliveries: readonly Attempt[]
   /** What is to go wrong with deliveries to come. */
   readonly faults: Faults
@@ -106,7 +106,9 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     get url() {
       return listener.url
     },
-    deliveries: engine.log.attempts,
+    get deliveries() {
+      return engine.log.list()
+    },
     faults: engine.faults,
     get settings() {
       return state.settings

@@ -34,9 +34,10 @@ export interface AttemptPage {
   next: string | undefined
 }
 
-/** The record of all attempts: the last thousand, oldest first. */
+/** The record of all attempts: the last thousand. */
 export interface AttemptLog {
-  readonly attempts: readonly Attempt[]
+  /** @returns a list of its own, oldest first */
+  list(): Attempt[]
   add(attempt: Attempt): void
   get(id: string): Attempt | undefined
   /** @returns undefined where there is no attempt `after` */
@@ -50,16 +51,28 @@ export interface AttemptLog {
 
 const MAX_RECORDS = 1000
 
+/**
+ * A new attempt takes the place of the oldest. A list that is pushed and shifted moves to other memory now and then, and
+ * what its old memory refers to stays until V8 collects the garbage of all generations.
+ */
 export function createAttemptLog(): AttemptLog {
-  const attempts: Attempt[] = []
+  const places: Attempt[] = []
+  let oldest = 0
+  const list = (): Attempt[] => [...places.slice(oldest), ...places.slice(0, oldest)]
+
   return {
-    attempts,
+    list,
     add(attempt) {
-      attempts.push(attempt)
-      if (attempts.length > MAX_RECORDS) attempts.shift()
+      if (places.length < MAX_RECORDS) {
+        places.push(attempt)
+      } else {
+        places[oldest] = attempt
+        oldest = (oldest + 1) % MAX_RECORDS
+      }
     },
-    get: (id) => attempts.find((attempt) => attempt.id === id),
+    get: (id) => places.find((attempt) => attempt.id === id),
     page({ limit, after, webhookId }) {
+      const attempts = list()
       const start = after === undefined ? 0 : attempts.findIndex(({ id }) => id === after) + 1
       if (start === 0 && after !== undefined) return undefined
       const rest = attempts
@@ -68,6 +81,9 @@ export function createAttemptLog(): AttemptLog {
       const page = rest.slice(0, limit)
       return { attempts: page, next: rest.length > limit ? page.at(-1)?.id : undefined }
     },
-    clear: () => attempts.splice(0),
+    clear() {
+      places.length = 0
+      oldest = 0
+    },
   }
 }

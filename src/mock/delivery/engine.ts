@@ -118,7 +118,10 @@ export function createEngine(state: State, options: Options, { finished, counted
       const target = toTarget(hookUrl, allowHosts)
       const delivery = { id, webhookId, target, request: { ...request, headers }, fault: undefined }
       const numbers = (): number[] =>
-        log.attempts.filter(({ deliveryId }) => deliveryId === id).map(({ number }) => number)
+        log
+          .list()
+          .filter(({ deliveryId }) => deliveryId === id)
+          .map(({ number }) => number)
       return courier.again(delivery, () => Math.max(number, ...numbers()) + 1)
     },
     changed: windows.changed,

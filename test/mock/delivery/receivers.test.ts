@@ -282,13 +282,4 @@ describe('the record', () => {
     })
     expect(JSON.stringify(attempt), 'the key is not in it').not.toContain(FEATURE.signatureKey)
   })
-
-  it('is bounded: the last thousand, oldest first', async () => {
-    const service = create([seed(FEATURE, { hookUrl: 'http://10.0.0.1/' })])
-    for (let when = 0; when < 1003; when++) await service.trigger({ ...created, when })
-    const whens = service.deliveries.map(
-      ({ request }) => JSON.parse(Buffer.from(request.body).toString()).events[0].when,
-    )
-    expect([whens.length, whens[0], whens.at(-1)]).toEqual([1000, 3, 1002])
-  })
 })

@@ -2,6 +2,7 @@ import type { Attempt, Notice } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE } from '../../helpers/deliver.ts'
 import { warningsOf } from '../../helpers/warnings.ts'
+import { call } from '../control/support.ts'
 import { create, NOWHERE, pathOf, post, same, seed } from '../support.ts'
 import { alter, answering, CREATED, createAt, NOW, named, PLAIN, receive, statusesOf } from './support.ts'
 
@@ -155,4 +156,41 @@ it('an answer stands in the record with the time that it took, at any moment', a
   await done
   expect(looks).toBeGreaterThan(1)
   expect(service.deliveries.map(({ answer }) => answer?.status)).toEqual(Array(20).fill(200))
+})
+
+/** It is not on this machine. */
+const REFUSED = 'http://10.0.0.1/'
+
+describe('the record', () => {
+  it('is bounded: the last thousand, oldest first', async () => {
+    const service = create([seed(PLAIN, { hookUrl: REFUSED })])
+    await service.listen()
+    const whens = (attempts: readonly Attempt[]): number[] =>
+      attempts.map(({ request }) => JSON.parse(Buffer.from(request.body).toString()).events[0].when)
+    const lastThousand = (last: number): number[] =>
+      Array.from({ length: 1000 }, (_, index) => last - 999 + index)
+    for (let when = 0; when < 2502; when++) await service.trigger({ ...CREATED, when })
+    expect(whens(service.deliveries)).toEqual(lastThousand(2501))
+    const third = service.deliveries[2] as Attempt
+    const { body } = await call(service, 'GET', `/deliveries?limit=1000&after=${third.id}`)
+    const ids = service.deliveries.map(({ id }) => id)
+    expect(body).toEqual({
+      deliveries: ids.slice(3).map((id) => expect.objectContaining({ id })),
+      next: null,
+    })
+    service.reset()
+    expect(service.deliveries).toEqual([])
+    for (let when = 0; when < 1001; when++) await service.trigger({ ...CREATED, when })
+    expect(whens(service.deliveries)).toEqual(lastThousand(1000))
+  })
+
+  it('is not changed by what is done with the list', async () => {
+    const service = create([seed(PLAIN, { hookUrl: REFUSED })])
+    const [attempt] = await service.trigger(CREATED)
+    const before = service.deliveries as Attempt[]
+    before.length = 0
+    await service.trigger(CREATED)
+    expect(before).toEqual([])
+    expect(service.deliveries.map(({ id }) => id)).toEqual([attempt?.id, expect.any(String)])
+  })
 })
