@@ -65,18 +65,15 @@ const PAYLOAD = 'payload='
  * ```
  */
 export function createSigner(options: SignerOptions): Signer {
-  const sign = createSign(options)
-  return { sign: async (payload) => sign(payload) }
+  const seal = createSeal(options)
+  return { sign: async (payload) => seal(writeBody(payload, options)) }
 }
 
-/** {@link Signer.sign}, at once where the platform can: a promise would cost as much as a signature. */
-export type Sign = (payload: unknown) => Awaitable<SignedRequest>
-
-/** Makes the bytes of a body from its text. */
-type Encode = (text: string) => Uint8Array<ArrayBuffer>
+/** Signs a body, at once where the platform can: a promise would cost as much as a signature. */
+export type Seal = (body: Uint8Array<ArrayBuffer>) => Awaitable<SignedRequest>
 
 /** @throws {WebhookError} `config_invalid` */
-export function createSign(options: SignerOptions, encode: Encode = utf8): Sign {
+export function createSeal(options: SignerOptions): Seal {
   requireOptions(options)
   const { signatureKey, signatureHeader = 'x-service', encoding = 'hex', prefix = '' } = options
   const { contentType = JSON_TYPE, signatureIn = 'header', percentEncoded = false } = options
@@ -84,7 +81,7 @@ export function createSign(options: SignerOptions, encode: Encode = utf8): Sign 
   const [key] = createKeyring([signatureKey])
 
   /** The request, with its signature. */
-  function seal(body: Uint8Array<ArrayBuffer>, digest: string): SignedRequest {
+  function write(body: Uint8Array<ArrayBuffer>, digest: string): SignedRequest {
     const headers: Record<string, string> = { 'content-type': contentType }
     const signature = encodeSignature(digest, encoding, prefix)
     if (isInField) {
@@ -95,12 +92,11 @@ export function createSign(options: SignerOptions, encode: Encode = utf8): Sign 
     return { method: 'POST', headers, body }
   }
 
-  return (payload) => {
-    const body = writeBody(payload, options, encode)
+  return (body) => {
     const hmac = key!.start()
     // Of the value as it is sent, encoded or not (field facts, "Signature").
     hmac.update(isInField ? payloadField(body) : body)
-    return when(hmac.digest(), (digest) => seal(body, digest))
+    return when(hmac.digest(), (digest) => write(body, digest))
   }
 }
 
@@ -112,15 +108,14 @@ export function writeBody(
     payloadFormat,
     formPayload,
   }: Pick<SignerOptions, 'contentType' | 'payloadFormat' | 'formPayload'>,
-  encode: Encode,
 ): Uint8Array<ArrayBuffer> {
   if (payload instanceof Uint8Array || payload instanceof ArrayBuffer)
     return Uint8Array.from(toBytes(payload))
   const text =
     typeof payload === 'string' ? payload : JSON.stringify(payload, null, payloadFormat === 'pjson' ? 2 : 0)
   if (text === undefined) throw configInvalid('the payload cannot be written as JSON')
-  if (contentType !== FORM_TYPE) return encode(text)
-  return encode(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())
+  if (contentType !== FORM_TYPE) return utf8(text)
+  return utf8(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())
 }
 
 /** The bytes behind `payload=`, which a signature in a field covers. */

@@ -6,11 +6,11 @@ import { together } from '../together.ts'
 import { has } from '../versions.ts'
 import { defaultSchedule, type ScheduleInfo, type Webhook } from '../webhook.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempts.ts'
+import { createBodyWriter } from './bodies.ts'
 import { type Courier, createCourier, type Result } from './courier.ts'
 import { createFaults, type FaultBox } from './faults.ts'
 import { createWindows } from './gather.ts'
 import { createIds } from './ids.ts'
-import { createPayloadWriter } from './payloads.ts'
 import { createRequestWriter } from './request.ts'
 import { toTarget } from './target.ts'
 import { createWork } from './work.ts'
@@ -49,7 +49,7 @@ export function createEngine(state: State, options: Options, { finished, counted
   const log = createAttemptLog()
   const faults = createFaults()
   const newId = createIds()
-  const writePayloads = createPayloadWriter(options)
+  const writeBodies = createBodyWriter(options)
   const writeRequest = createRequestWriter(options)
   const targetOf = perObject(({ hookUrl }: Readonly<Webhook>) => toTarget(hookUrl, allowHosts))
   const work = createWork()
@@ -84,13 +84,13 @@ export function createEngine(state: State, options: Options, { finished, counted
   }
 
   const invoke = (webhook: Readonly<Webhook>, events: readonly Happening[]): Promise<Attempt[]> =>
-    together(writePayloads(webhook, events).map((payload) => deliver(webhook, payload)))
+    together(writeBodies(webhook, events).map((body) => deliver(webhook, body)))
 
-  function deliver(webhook: Readonly<Webhook>, payload: string): Promise<Attempt[]> {
+  function deliver(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>): Promise<Attempt[]> {
     const { id: webhookId } = webhook
     const fault = faults.take(webhookId)
     const delivery = { id: newId(), webhookId, target: targetOf(webhook), fault }
-    const writing = writeRequest(webhook, payload, fault?.fault)
+    const writing = writeRequest(webhook, body, fault?.fault)
     return courier.deliver(delivery, writing)
   }
 

@@ -1,53 +1,79 @@
 import { FEATURE_CHANGE_TYPES } from '../../payload/change-types.ts'
+import { toBinary } from '../../signature/bytes.ts'
 import type { Happening } from '../events.ts'
 import { perObject } from '../per-object.ts'
 import type { Webhook } from '../webhook.ts'
 
-/** Writes the text that carries an event to a webhook. */
-export type EventWriter = (webhook: Readonly<Webhook>, event: Happening) => string
+/** Writes the body that carries an event to a webhook, in memory of its own. */
+export type EventWriter = (webhook: Readonly<Webhook>, event: Happening) => Uint8Array<ArrayBuffer>
 
+/** What the numbers in a frame have: milliseconds since 1970 have so many from 2001 to 2286. */
+const DIGITS = 13
 /** They stand in a frame where the generations and the time of an event go. */
-const GENERATION = 111_111_111_111_111
-const WHEN = 222_222_222_222_222
-const PLACES = new RegExp([GENERATION, GENERATION + 1, WHEN].join('|'))
+const GENERATION = 1_111_111_111_111
+const WHEN = 2_222_222_222_222
+const PLACES = [GENERATION, GENERATION + 1, WHEN]
 
-/** The texts before, between and behind these three numbers. */
-type Frame = readonly [string, string, string, string]
-
-const isFrame = (texts: readonly string[]): texts is Frame => texts.length === 4
+/** A body, and where in it these three numbers begin. */
+interface Frame {
+  readonly body: Uint8Array<ArrayBuffer>
+  readonly places: readonly [number, number, number]
+}
 
 /**
  * Writes what `write` writes, of events of feature services in the service dialect: from one event of a change type to the
  * next nothing but three numbers differs, so all else is written once for each webhook.
  */
 export function inFrames(write: EventWriter): EventWriter {
-  const framesOf = perObject((_webhook: Readonly<Webhook>) => new Map<string, readonly string[]>())
+  const framesOf = perObject((_webhook: Readonly<Webhook>) => new Map<string, Frame | null>())
 
-  function frameOf(webhook: Readonly<Webhook>, event: Happening): readonly string[] {
+  /** Null where one of the numbers is in a name as well. */
+  function frameOf(webhook: Readonly<Webhook>, event: Happening): Frame | null {
     const frames = framesOf(webhook)
     const known = frames.get(event.changeType)
-    if (known) return known
-    const frame = write(webhook, { ...event, generation: GENERATION, layerIds: [0], when: WHEN }).split(
-      PLACES,
-    )
+    if (known !== undefined) return known
+    const frame = toFrame(write(webhook, { ...event, generation: GENERATION, layerIds: [0], when: WHEN }))
     frames.set(event.changeType, frame)
     return frame
   }
 
   return (webhook, event) => {
     const { changeType, generation, layerIds, when } = event
-    // Others are too many to be kept.
-    if (!NAMES.includes(changeType) || !areWritable(generation, when)) return write(webhook, event)
+    const after = generation + layerIds.length
+    // Names of one's own are too many to be kept.
+    if (!NAMES.includes(changeType) || !fits(generation) || !fits(after) || !fits(when))
+      return write(webhook, event)
     const frame = frameOf(webhook, event)
-    // One of the numbers is in a name as well.
-    if (!isFrame(frame)) return write(webhook, event)
-    const [start, between, middle, end] = frame
-    return start + generation + between + (generation + layerIds.length) + middle + when + end
+    if (!frame) return write(webhook, event)
+    const body = frame.body.slice()
+    const [first, second, third] = frame.places
+    writeNumber(body, first, generation)
+    writeNumber(body, second, after)
+    writeNumber(body, third, when)
+    return body
   }
 }
 
 const NAMES: readonly string[] = FEATURE_CHANGE_TYPES
 
-/** Whether they are what a payload can hold: a clock of one's own may say anything. */
-const areWritable = (generation: number, when: number): boolean =>
-  Number.isSafeInteger(when) && Number.isSafeInteger(generation) && generation >= 0
+/** A clock of one's own may say anything. */
+const fits = (number: number): boolean =>
+  Number.isInteger(number) && number >= 10 ** (DIGITS - 1) && number < 10 ** DIGITS
+
+function toFrame(body: Uint8Array<ArrayBuffer>): Frame | null {
+  const text = toBinary(body)
+  const [first = -1, second = -1, third = -1] = PLACES.map((number) => {
+    const [before = '', ...behind] = text.split(String(number))
+    return behind.length === 1 ? before.length : -1
+  })
+  return Math.min(first, second, third) < 0 ? null : { body, places: [first, second, third] }
+}
+
+function writeNumber(body: Uint8Array, start: number, number: number): void {
+  let left = number
+  for (let index = start + DIGITS - 1; index >= start; index--) {
+    const tenth = Math.floor(left / 10)
+    body[index] = 0x30 + left - tenth * 10
+    left = tenth
+  }
+}

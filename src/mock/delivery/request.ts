@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Dialect } from '../../testing/index.ts'
-import { createSign, type Sign, type SignedRequest, writeBody } from '../../testing/signer.ts'
+import { createSeal, type Seal, type SignedRequest } from '../../testing/signer.ts'
 import { perObject } from '../per-object.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import type { Webhook } from '../webhook.ts'
-import { encode } from './encoder.ts'
 import type { FaultName } from './faults.ts'
 import type { SignatureOptions } from './signature-options.ts'
 
@@ -16,45 +15,45 @@ export interface RequestOptions {
   signature: SignatureOptions
 }
 
-/** Writes the request that carries the text of a payload, with the fault that it is to have. */
+/** Writes the request that has this body, with the fault that it is to have. */
 export type RequestWriter = (
   webhook: Readonly<Webhook>,
-  payload: string,
+  body: Uint8Array<ArrayBuffer>,
   fault: FaultName | undefined,
 ) => SignedRequest | Promise<SignedRequest>
 
 /** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
 export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
-  createSign({ ...signature, signatureKey: 'any' })
+  createSeal({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
 
-  const createSignFor = ({ contentType }: Readonly<Webhook>, signatureKey: string): Sign =>
-    createSign({ ...signature, contentType, signatureKey }, encode)
+  const createSealFor = ({ contentType }: Readonly<Webhook>, signatureKey: string): Seal =>
+    createSeal({ ...signature, contentType, signatureKey })
   /** With the webhook's own key, which is imported once. */
-  const signOf = perObject((webhook: Readonly<Webhook>) => createSignFor(webhook, webhook.signatureKey))
+  const sealOf = perObject((webhook: Readonly<Webhook>) => createSealFor(webhook, webhook.signatureKey))
 
   /** Without a key, and before version 11.2, there is no signature. */
   function unsigned(
     { contentType }: Readonly<Webhook>,
-    payload: string,
+    body: Uint8Array<ArrayBuffer>,
     signatureKey: string,
   ): SignedRequest {
     const headers: Record<string, string> = { 'content-type': contentType }
     // An organization sends its secret as it is (field facts, "Three dialects share the word webhook").
     if (signatureKey && dialect === 'organization') headers.secret = signatureKey
-    return { method: 'POST', headers, body: writeBody(payload, { ...signature, contentType }, encode) }
+    return { method: 'POST', headers, body }
   }
 
-  const write: RequestWriter = (webhook, payload, fault) => {
+  const write: RequestWriter = (webhook, body, fault) => {
     const signatureKey = keyOf(webhook, fault)
-    if (!signatureKey || !isSigned) return unsigned(webhook, payload, signatureKey)
+    if (!signatureKey || !isSigned) return unsigned(webhook, body, signatureKey)
     const isOwn = signatureKey === webhook.signatureKey
-    const sign = isOwn ? signOf(webhook) : createSignFor(webhook, signatureKey)
-    return sign(payload)
+    const seal = isOwn ? sealOf(webhook) : createSealFor(webhook, signatureKey)
+    return seal(body)
   }
 
-  return (webhook, payload, fault) => {
-    const writing = write(webhook, payload, fault)
+  return (webhook, body, fault) => {
+    const writing = write(webhook, body, fault)
     const corrupt = fault && CORRUPTIONS[fault]
     return corrupt ? Promise.resolve(writing).then(corrupt) : writing
   }

@@ -1,19 +1,26 @@
+import fc from 'fast-check'
 import type { MockEvent, Webhook } from 'geohook/mock'
 import { createPayload } from 'geohook/testing'
 import { expect, it } from 'vitest'
+import { character } from '../../helpers/character.ts'
+import { FORM_TYPE } from '../../helpers/deliver.ts'
 import { CREATED, createAt, NOW, named, receive } from './support.ts'
 
 const textOf = ({ body }: { body: Uint8Array }): string => Buffer.from(body).toString()
 
+/** It is not on this machine, so nothing is sent. */
+const REFUSED = 'http://10.0.0.1/'
+
 /** What stands in the mock's frames where numbers go: a name that holds one must stay as it is. */
-const PLACE = '222222222222222'
+const PLACE = '2222222222222'
 
 it.each<[string, Partial<Webhook>]>([
   ['json', {}],
   ['pjson', { payloadFormat: 'pjson' }],
   ['a name that needs escapes', { name: 'a "quoted" \\ näme 🌍' }],
   ['a name that holds a number of the frame', { name: `edits ${PLACE}` }],
-  ['a name that holds all of them', { name: `111111111111111,111111111111112 ${PLACE}` }],
+  ['a name that holds all of them', { name: `1111111111111,1111111111112 ${PLACE}` }],
+  ['a name that ends with the digits of one', { name: '1111111' }],
   ['an id that does', { id: PLACE }],
 ])('%s: event by event, the same text as createPayload writes', async (_, changes) => {
   const { url, requests } = await receive()
@@ -41,6 +48,53 @@ it.each<[string, Partial<Webhook>]>([
       }
     }
   }
+})
+
+/** Printed in the title, so that a failure can be run again: `SEED=… npx vitest run test/mock/delivery/frames.test.ts`. */
+const randomSeed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+
+it(`numbers of every length, names of any characters, JSON and forms, seed ${randomSeed}`, async () => {
+  const lengths = fc.integer({ min: 0, max: 15 }).map((power) => 10 ** power)
+  /** Where a number becomes longer, and between. */
+  const numbers = fc.oneof(
+    fc.tuple(lengths, fc.integer({ min: -3, max: 3 })).map(([power, more]) => Math.max(0, power + more)),
+    fc.integer({ min: 10 ** 12, max: 10 ** 13 }),
+  )
+  const names = fc
+    .oneof(fc.string({ unit: character }), numbers.map(String))
+    .map((text) => `${text.replace(/[\p{C}\s]/gu, '-')}1`)
+  const webhooks = fc.record({
+    name: names,
+    contentType: fc.constantFrom('application/json' as const, FORM_TYPE),
+    payloadFormat: fc.constantFrom('json' as const, 'pjson' as const),
+  })
+  const layers = fc.integer({ min: 1, max: 5 })
+  await fc.assert(
+    fc.asyncProperty(
+      webhooks,
+      numbers,
+      fc.array(fc.tuple(numbers, layers), { maxLength: 6 }),
+      async (changes, start, events) => {
+        const { service } = createAt(named(REFUSED, { a: changes }), {}, start)
+        let generation = start
+        for (const [when, count] of events) {
+          const layerIds = Array.from({ length: count }, (_, index) => index)
+          const [attempt] = await service.trigger({ ...CREATED, when, layerIds })
+          const { name, id, folderName, serviceName, serviceType } = service.snapshot().webhooks[0]!
+          const details = { name, id, folderName, serviceName, serviceType }
+          const serverGens = [generation, generation + count] as const
+          const payload = createPayload({ changeType: CREATED.changeType, when }, { ...details, serverGens })
+          const text = JSON.stringify(payload, null, changes.payloadFormat === 'pjson' ? 2 : 0)
+          const isForm = changes.contentType === FORM_TYPE
+          expect(textOf(attempt!.request)).toBe(
+            isForm ? new URLSearchParams({ payload: text }).toString() : text,
+          )
+          generation += count
+        }
+      },
+    ),
+    { seed: randomSeed, numRuns: Number(process.env.RUNS ?? 200) },
+  )
 })
 
 it('an edit of the webhook is in the next payload', async () => {
@@ -75,7 +129,7 @@ it('bodies stay as they were sent, however many come behind them and however lon
         [`x${index}`]: {
           name: `x${name}`,
           changeTypes: ['FeaturesDeleted'],
-          contentType: 'application/x-www-form-urlencoded',
+          contentType: FORM_TYPE,
         },
       }),
     ),

@@ -1,22 +1,28 @@
 import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
+import { writeBody } from '../../testing/signer.ts'
 import type { Happening } from '../events.ts'
 import type { Webhook } from '../webhook.ts'
 import { inFrames } from './frames.ts'
+import type { SignatureOptions } from './signature-options.ts'
 
-/** How payloads are written. */
-export interface PayloadOptions {
+/** How bodies are written. */
+export interface BodyOptions {
   dialect: Dialect
   changesUrl?: ChangesUrlEncoding | undefined
   fanOut: 'webhook' | 'layer'
+  signature: SignatureOptions
 }
 
-/** Writes the payloads that carry these events to a webhook, as text: one for each delivery. */
-export type PayloadWriter = (webhook: Readonly<Webhook>, events: readonly Happening[]) => string[]
+/** Writes the bodies that carry these events to a webhook, one for each delivery, each in memory of its own. */
+export type BodyWriter = (
+  webhook: Readonly<Webhook>,
+  events: readonly Happening[],
+) => Uint8Array<ArrayBuffer>[]
 
-export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
-  function write(webhook: Readonly<Webhook>, events: readonly Happening[]): string {
-    const payload = payloadOf(webhook, events)
-    return JSON.stringify(payload, null, webhook.payloadFormat === 'pjson' ? 2 : 0)
+export function createBodyWriter(options: BodyOptions): BodyWriter {
+  function write(webhook: Readonly<Webhook>, events: readonly Happening[]): Uint8Array<ArrayBuffer> {
+    const { contentType, payloadFormat } = webhook
+    return writeBody(payloadOf(webhook, events), { ...options.signature, contentType, payloadFormat })
   }
 
   function payloadOf(webhook: Readonly<Webhook>, events: readonly Happening[]): unknown {
