@@ -203,7 +203,21 @@ describe('createSigner', () => {
       )
     })
 
-    it.each([undefined, () => {}, Symbol('s')])('a payload that JSON does not know: %s', async (payload) => {
+    const cyclic: unknown[] = []
+    cyclic.push(cyclic)
+    const throwing = {
+      toJSON() {
+        throw new RangeError('mine')
+      },
+    }
+    it.each<[string, unknown]>([
+      ['undefined', undefined],
+      ['a function', () => {}],
+      ['a symbol', Symbol('s')],
+      ['a bigint', 1n],
+      ['a list in itself', cyclic],
+      ['what throws', throwing],
+    ])('a payload that JSON does not know: %s', async (_, payload) => {
       for (const contentType of [JSON_TYPE, FORM_TYPE] as const) {
         await expect(createSigner({ signatureKey: KEY, contentType }).sign(payload)).rejects.toMatchObject({
           code: 'config_invalid',

@@ -1,4 +1,4 @@
-import { configInvalid } from '../errors.ts'
+import { configInvalid, WebhookError } from '../errors.ts'
 import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
 import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
@@ -69,7 +69,10 @@ export function createSigner(options: SignerOptions): Signer {
   return { sign: async (payload) => seal(writeBody(payload, options)) }
 }
 
-/** Signs a body, at once where the platform can: a promise would cost as much as a signature. */
+/**
+ * Signs a body, at once where the platform can: a promise would cost as much as a signature. Where the signature goes into
+ * a header, the request has this body and no copy of it.
+ */
 export type Seal = (body: Uint8Array<ArrayBuffer>) => Awaitable<SignedRequest>
 
 /** @throws {WebhookError} `config_invalid` */
@@ -111,11 +114,22 @@ export function writeBody(
 ): Uint8Array<ArrayBuffer> {
   if (payload instanceof Uint8Array || payload instanceof ArrayBuffer)
     return Uint8Array.from(toBytes(payload))
-  const text =
-    typeof payload === 'string' ? payload : JSON.stringify(payload, null, payloadFormat === 'pjson' ? 2 : 0)
-  if (text === undefined) throw configInvalid('the payload cannot be written as JSON')
+  const text = typeof payload === 'string' ? payload : toJson(payload, payloadFormat === 'pjson' ? 2 : 0)
   if (contentType !== FORM_TYPE) return utf8(text)
   return utf8(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())
+}
+
+/** @throws {WebhookError} `config_invalid` for what JSON does not know */
+function toJson(payload: unknown, indent: number): string {
+  let text: string | undefined
+  let cause: unknown
+  try {
+    text = JSON.stringify(payload, null, indent)
+  } catch (error) {
+    cause = error // it refers to itself, holds a bigint, or has a toJSON() that throws
+  }
+  if (text !== undefined) return text
+  throw new WebhookError('config_invalid', { message: 'the payload cannot be written as JSON', cause })
 }
 
 /** The bytes behind `payload=`, which a signature in a field covers. */

@@ -9,10 +9,12 @@ export type EventWriter = (webhook: Readonly<Webhook>, event: Happening) => Uint
 
 /** What the numbers in a frame have: milliseconds since 1970 have so many from 2001 to 2286. */
 const DIGITS = 13
+const LEAST = 10 ** (DIGITS - 1)
+const TOO_MUCH = 10 ** DIGITS
 /** They stand in a frame where the generations and the time of an event go. */
 const GENERATION = 1_111_111_111_111
 const WHEN = 2_222_222_222_222
-const PLACES = [GENERATION, GENERATION + 1, WHEN]
+const PLACEHOLDERS = [GENERATION, GENERATION + 1, WHEN] as const
 
 /** A body, and where in it these three numbers begin. */
 interface Frame {
@@ -27,7 +29,7 @@ interface Frame {
 export function inFrames(write: EventWriter): EventWriter {
   const framesOf = perObject((_webhook: Readonly<Webhook>) => new Map<string, Frame | null>())
 
-  /** Null where one of the numbers is in a name as well. */
+  /** Null where one of the placeholders stands somewhere else as well, such as in a name. */
   function frameOf(webhook: Readonly<Webhook>, event: Happening): Frame | null {
     const frames = framesOf(webhook)
     const known = frames.get(event.changeType)
@@ -57,16 +59,17 @@ export function inFrames(write: EventWriter): EventWriter {
 const NAMES: readonly string[] = FEATURE_CHANGE_TYPES
 
 /** A clock of one's own may say anything. */
-const fits = (number: number): boolean =>
-  Number.isInteger(number) && number >= 10 ** (DIGITS - 1) && number < 10 ** DIGITS
+const fits = (number: number): boolean => Number.isInteger(number) && number >= LEAST && number < TOO_MUCH
 
 function toFrame(body: Uint8Array<ArrayBuffer>): Frame | null {
   const text = toBinary(body)
-  const [first = -1, second = -1, third = -1] = PLACES.map((number) => {
-    const [before = '', ...behind] = text.split(String(number))
-    return behind.length === 1 ? before.length : -1
-  })
-  return Math.min(first, second, third) < 0 ? null : { body, places: [first, second, third] }
+  const placeOf = (placeholder: number): number => {
+    const place = text.indexOf(String(placeholder))
+    return place === text.lastIndexOf(String(placeholder)) ? place : -1
+  }
+  const [first, second, third] = PLACEHOLDERS
+  const places = [placeOf(first), placeOf(second), placeOf(third)] as const
+  return places.includes(-1) ? null : { body, places }
 }
 
 function writeNumber(body: Uint8Array, start: number, number: number): void {
