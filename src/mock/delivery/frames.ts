@@ -29,7 +29,7 @@ interface Frame {
 export function inFrames(write: EventWriter): EventWriter {
   const framesOf = perObject((_webhook: Readonly<Webhook>) => new Map<string, Frame | null>())
 
-  /** Null where one of the placeholders stands somewhere else as well, such as in a name. */
+  /** Null where one of the placeholders is missing, or stands somewhere else as well, such as in a name. */
   function frameOf(webhook: Readonly<Webhook>, event: Happening): Frame | null {
     const frames = framesOf(webhook)
     const known = frames.get(event.changeType)
