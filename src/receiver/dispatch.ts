@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import { type ChangeType, type Covered, subscriptionsOf } from '../payload/change-types.ts'
+import { type ChangeType, type Covered, subscriptionsOf, WILDCARD } from '../payload/change-types.ts'
 import type { WebhookEvent } from '../payload/event.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -48,17 +48,18 @@ const isName = (name: unknown): boolean => typeof name === 'string' && name !== 
 
 export function createDispatcher(): Dispatcher {
   const all: { names: readonly string[]; handler: Handler }[] = []
-  /** What was found for a change type, until another handler comes. */
+  const subscribed = new Set<string>()
+  /** Handlers by subscribed name or wildcard, never by another change type: senders must not make it grow. */
   const found = new Map<string, readonly Handler[]>()
 
   function handlersOf(changeType: string): readonly Handler[] {
-    let handlers = found.get(changeType)
+    const name = subscriptionsOf(changeType).find((one) => subscribed.has(one)) ?? WILDCARD
+    let handlers = found.get(name)
     if (!handlers) {
-      const subscriptions = subscriptionsOf(changeType)
-      const isMeant = (name: string): boolean => subscriptions.includes(name)
+      const subscriptions = subscriptionsOf(name)
+      const isMeant = (one: string): boolean => subscriptions.includes(one)
       handlers = all.filter(({ names }) => names.some(isMeant)).map(({ handler }) => handler)
-      // However many names senders make up, no more than these are kept.
-      if (found.size < 1000) found.set(changeType, handlers)
+      found.set(name, handlers)
     }
     return handlers
   }
@@ -73,6 +74,7 @@ export function createDispatcher(): Dispatcher {
       const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
       if (!areNames || typeof handler !== 'function') throw configInvalid('on() needs names and a function')
       all.push({ names: [...names], handler })
+      for (const name of names) subscribed.add(name)
       found.clear()
     },
 

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { createReceiver } from 'geohook'
 import { expect, it } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
@@ -82,3 +84,23 @@ it('a handler that throws an error of ours fails like any other', async () => {
   })
   expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
 })
+
+it('remembers nothing for change types that senders make up', async () => {
+  const receiver = createReceiver({ signatureKey: KEY }).on('FeaturesCreated', () => {})
+  const sendNames = async (round: number) => {
+    const names = Array.from({ length: 8_000 }, (_, index) => `Made up ${round} ${index}`)
+    expect((await deliver(receiver, payloadOf(...names))).status).toBe(200)
+  }
+  await sendNames(0)
+  const before = heapUsed()
+  for (let round = 1; round <= 8; round++) await sendNames(round)
+  // 64,000 remembered names take some 7 MB.
+  expect(heapUsed() - before).toBeLessThan(2_000_000)
+})
+
+/** Bytes of V8's heap after a full collection. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}
