@@ -1,0 +1,66 @@
+// Changes the code that verifies, decodes, refuses and bounds, one small change at a time, and checks that a test
+// notices each. Prints every change that none noticed, and the score of each room.
+//
+//   npm run mutation                       all rooms; an hour or more
+//   npm run mutation -- payload receiver   only these
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { ROOMS } from './rooms.mjs'
+
+/** Percent of the changes that tests must notice. */
+const GOAL = 90
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const names = process.argv.slice(2)
+const unknown = names.find((name) => !(name in ROOMS))
+if (unknown) {
+  console.error(`${unknown} is not a room: ${Object.keys(ROOMS).join(', ')}`)
+  process.exit(2)
+}
+if (!existsSync(`${folder}node_modules`)) {
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' })
+}
+
+const total = { noticed: 0, all: 0 }
+for (const room of names.length > 0 ? names : Object.keys(ROOMS)) {
+  const { status } = spawnSync(
+    process.execPath,
+    [`${folder}node_modules/@stryker-mutator/core/bin/stryker.js`, 'run', 'mutation/stryker.config.mjs'],
+    { cwd: `${folder}..`, stdio: 'inherit', env: { ...process.env, MUTATION_ROOM: room } },
+  )
+  if (status !== 0) process.exit(status ?? 1)
+  const { noticed, all } = report(JSON.parse(readFileSync(`${folder}reports/${room}.json`, 'utf8')))
+  console.log(`${room}: ${noticed} of ${all} changes noticed, ${percent(noticed, all)} %`)
+  total.noticed += noticed
+  total.all += all
+}
+console.log(
+  `all: ${total.noticed} of ${total.all} changes noticed, ${percent(total.noticed, total.all)} %; goal ${GOAL} %`,
+)
+if (total.noticed < (total.all * GOAL) / 100) process.exitCode = 1
+
+/** Prints what no test noticed, and counts. */
+function report({ files }) {
+  const count = { noticed: 0, all: 0 }
+  for (const [path, { mutants, source }] of Object.entries(files)) {
+    const lines = source.split('\n')
+    for (const { status, location, mutatorName, replacement } of mutants) {
+      if (status === 'Ignored' || status === 'CompileError') continue
+      count.all++
+      if (status === 'Killed' || status === 'Timeout' || status === 'RuntimeError') {
+        count.noticed++
+        continue
+      }
+      const { line, column } = location.start
+      console.log(
+        `${path}:${line}:${column} ${status} ${mutatorName}\n  - ${lines[line - 1].trim()}\n  + ${replacement}`,
+      )
+    }
+  }
+  return count
+}
+
+function percent(part, whole) {
+  return ((100 * part) / whole).toFixed(1)
+}

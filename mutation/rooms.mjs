@@ -1,0 +1,31 @@
+/**
+ * What is mutated, and the tests that have to notice it: those of the same room, not all that happen to run the code.
+ * Tests that start another process use the built package, which holds no mutant, so they are left out.
+ */
+export const ROOMS = {
+  signature: {
+    mutate: ['src/signature/*.ts'],
+    tests: [
+      'test/signature/{explain-input,hmac,sizes,vectors,verify}.test.ts',
+      'test/payload/decode.test.ts',
+      'test/receiver/{options,outcomes}.test.ts',
+      'test/{known-traps,properties,testing}.test.ts',
+    ],
+  },
+  explain: {
+    mutate: ['src/signature/explain/*.ts'],
+    tests: ['test/signature/explain-*.test.ts'],
+  },
+  payload: {
+    mutate: ['src/payload/**/*.ts'],
+    tests: ['test/payload/*.test.ts', 'test/{properties,known-traps}.test.ts'],
+  },
+  receiver: {
+    mutate: ['src/receiver/*.ts'],
+    tests: ['test/receiver/*.test.ts', 'test/known-traps.test.ts', 'test/adapters/node.test.ts'],
+  },
+  adapters: {
+    mutate: ['src/adapters/*.ts'],
+    tests: ['test/adapters/!(close).test.ts', 'test/contract/adapters.test.ts'],
+  },
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+import { alias } from '../vitest.config.ts'
+import { ROOMS } from './rooms.mjs'
+
+/** The tests of one room, in this process. */
+export default defineConfig({
+  resolve: { alias: alias('node') },
+  test: {
+    include: ROOMS[process.env.MUTATION_ROOM as keyof typeof ROOMS].tests,
+    testTimeout: 30_000,
+    isolate: false,
+  },
+})
