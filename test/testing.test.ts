@@ -192,6 +192,7 @@ describe('createSigner', () => {
       ['a blank key', { signatureKey: ' \n' }, /^signatureKey is empty$/],
       ['no key, as from a variable that is not set', { signatureKey: undefined }, /^signatureKey must be/],
       ['a key of no bytes', { signatureKey: new Uint8Array() }, /^signatureKey is empty$/],
+      ['a key of zero bytes', { signatureKey: new Uint8Array(32) }, /^signatureKey is empty$/],
       [
         'an unknown encoding',
         { signatureKey: KEY, encoding: 'base32' },

@@ -86,7 +86,7 @@ async function fromFile(path: string, option: string): Promise<Secret> {
   return { from: path, bytes: Buffer.from(binary.replace(/\r?\n$/, ''), 'latin1') }
 }
 
-/** The text of a secret. @throws {CliError} exit code 2 for one that is empty, not UTF-8, or has white space around it */
+/** The text of a secret. @throws {CliError} exit code 2 for one that is empty, all zero bytes, not UTF-8, or has white space around it */
 export function toText({ from, bytes }: Secret, option: string): string {
   const wrong = (what: string, hint: string): CliError =>
     usageError(`the ${option} in ${from} ${what}`, hint, `${option}_invalid`)
@@ -97,6 +97,7 @@ export function toText({ from, bytes }: Secret, option: string): string {
     throw wrong('is not text in UTF-8', 'Look whether it is the right one.')
   }
   if (text.trim() === '') throw wrong('is empty', 'Look for a variable or a file that was never filled.')
+  if (/^\0+$/.test(text)) throw wrong('is all zero bytes', 'Look for a file that was never filled.')
   if (text !== text.trim())
     throw wrong('has white space around it', 'Remove it, here and where it was copied to.')
   return text

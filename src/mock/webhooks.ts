@@ -1,5 +1,4 @@
 import { configInvalid } from '../errors.ts'
-import { requireTrimmed } from '../signature/keyring.ts'
 import { type Service, servicePath } from './services.ts'
 import {
   DEFAULTS,
@@ -124,8 +123,7 @@ const emptyIndex = (): Index => ({ byId: new Map(), byService: new Map(), byName
 function toIndex(webhooks: readonly Webhook[]): Index {
   const index = emptyIndex()
   for (const webhook of webhooks) {
-    const { id, name, signatureKey } = webhook
-    requireTrimmed(signatureKey)
+    const { id, name } = webhook
     if (index.byId.has(id)) throw configInvalid(`two webhooks have the id ${id}`)
     if (index.byName.has(nameKey(webhook, name)))
       throw configInvalid(`two webhooks of ${servicePath(webhook)} are named ${name}`)

@@ -1,11 +1,11 @@
+import { importKey } from '#hmac'
+import { refusal } from '#refusal'
 import { WebhookError } from '../errors.ts'
 import { toBinary, utf8 } from '../signature/bytes.ts'
 import { encodeSignature } from '../signature/encoding.ts'
-import type { HmacKey } from '../signature/hmac.ts'
 import type { Config } from './options.ts'
 import { handshakeAnswer, type Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
-import { findKeys } from './verification.ts'
 
 /**
  * What a handshake signs. The answer is a signature over a text that anyone may choose, with the key that signs
@@ -20,22 +20,35 @@ export const looksLikeToken = (body: Uint8Array): boolean =>
   body.length <= 514 && body[0] !== 0x7b /* { */ && TOKEN.test(toBinary(body))
 
 /**
- * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (field facts, "Signature").
+ * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (field facts, "Signature"). Where there
+ * is no key, a decoy signs, so that the answer does not show which tenants exist; only the observer learns of it.
  *
- * @throws {WebhookError} `handshake_invalid`, `key_unknown`, `key_unavailable`
+ * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
  */
 export async function answerHandshake(
   request: RequestHead,
-  config: Config,
+  { findKeys }: Config,
   { parameter, member }: NonNullable<Config['profile']['handshake']>,
 ): Promise<Outcome> {
   const token = readToken(request.url, parameter)
   if (token === undefined || !TOKEN.test(token)) throw new WebhookError('handshake_invalid')
-  const { keyring, unknown } = await findKeys(request, config)
-  if (unknown) throw unknown
-  const hmac = (keyring[0] as HmacKey).start()
+  const { keyring, count, flaw, secret } = await findKeys(request)
+  // Both are made for every tenant, so that those with a key take as long.
+  const decoy = importKey(secret + tenantOf(request), true)
+  const error = refusal('key_unknown', flaw)
+  const hmac = ((count > 0 && keyring[0]) || decoy).start()
   hmac.update(utf8(token))
-  return handshakeAnswer({ [member]: encodeSignature(await hmac.digest(), 'base64', 'sha256=') })
+  const signature = encodeSignature(await hmac.digest(), 'base64', 'sha256=')
+  return handshakeAnswer({ [member]: signature }, count > 0 ? undefined : error)
+}
+
+/**
+ * What tells tenants apart as far as a receiver can know: the route parameters, or without any the path. Decoys must
+ * differ between tenants and stay the same for each, as keys do.
+ */
+function tenantOf({ url, params }: RequestHead): string | undefined {
+  const named = JSON.stringify(params ?? {})
+  return named === '{}' ? /^(\w+:\/\/[^/]*)?([^?#]*)/.exec(url)?.[2] : named
 }
 
 /** A `+` is a character of a base64 token here, where URLSearchParams would make it a space. */

@@ -20,13 +20,15 @@ export function createLog(clock: () => number): Observer {
   const lines = new Map<string, { at: number; more: number }>()
 
   function log({ error }: { error: WebhookError }): void {
-    const line = lines.get(error.code)
+    // One line for both: a stranger must not learn from the time that a line takes which one it would be.
+    const subject = error.code === 'key_unknown' ? 'signature_mismatch' : error.code
+    const line = lines.get(subject)
     if (line && clock() - line.at < QUIET) {
       line.more++
       return
     }
     const more = line?.more ? ` (and ${line.more} more)` : ''
-    lines.set(error.code, { at: clock(), more: 0 })
+    lines.set(subject, { at: clock(), more: 0 })
     warn(`${describe(error)}${more} ${error.hint}`.trim(), error.code)
   }
 

@@ -28,7 +28,7 @@ export interface Observer<Payload = unknown> {
   around?(seen: { request: RequestHead; run: () => Promise<Outcome> }): unknown
   /** A delivery was verified and decoded; its handlers have not run yet. */
   accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
-  /** A request did not become a delivery. `body` is there if it was read. */
+  /** A request did not become a delivery, or was a handshake without a key. `body` is there if it was read. */
   refused?(seen: Ended & { error: WebhookError; body?: Uint8Array | undefined }): unknown
   /** A delivery that was done already (status 200), or is at work now (409). */
   duplicate?(seen: Ended & { delivery: Delivery<Payload> }): unknown
@@ -56,7 +56,9 @@ export type Tell = (name: keyof Observer, see: () => Seen) => void
  * it is a mistake in the receiver's own program. An observer that fails must not cost a delivery.
  */
 export function createTell(observer: Observer | undefined, log: Observer): Tell {
-  return (name, see) => {
+  return (name, look) => {
+    let seen: Seen | undefined
+    const see = () => (seen ??= look())
     const isHeard = observer ? call(observer, name, see) : false
     if (!isHeard || (name === 'refused' && see().error?.code === 'body_already_parsed')) call(log, name, see)
   }

@@ -1,18 +1,13 @@
 import { configInvalid } from '../errors.ts'
 import { requireEncoding, type SignatureEncoding } from '../signature/encoding.ts'
-import { createKeyring, type Keyring, requireTrimmed, type SignatureKeys } from '../signature/keyring.ts'
+import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
 import type { Delivery } from './delivery.ts'
+import { createKeyFinder, type FindKeys, type KeyFunction } from './keys.ts'
 import { createLog, warn } from './log.ts'
 import { createTell, type Observer, type Tell } from './observer.ts'
 import { type Profile, service } from './profiles.ts'
 import type { DuplicateStore } from './replay.ts'
-import type { RequestHead } from './request.ts'
 import type { StandardSchema } from './schema.ts'
-
-/** Finds the keys for one request; nothing, or an empty list, where the request is for nobody. */
-export type KeyFunction = (
-  request: RequestHead,
-) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>
 
 /** A durable store that takes a delivery over from the request. */
 export interface Inbox {
@@ -58,7 +53,7 @@ export interface ReceiverOptions<Payload = unknown> {
 /** The options, checked and ready for use. */
 export interface Config {
   profile: Profile
-  keys: Keyring | KeyFunction
+  findKeys: FindKeys
   signatureHeader: string
   encoding: SignatureEncoding
   limit: number
@@ -84,7 +79,7 @@ export function readOptions(options: ReceiverOptions): Config {
   if (schema) requireFunctions('schema', schema['~standard']?.validate)
   const config: Config = {
     profile,
-    keys: readKeys(options),
+    findKeys: createKeyFinder(readKeys(options)),
     signatureHeader: readHeaderName(options.signatureHeader ?? profile.signatureHeader),
     encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit: readLimit(options.limit ?? '1mb'),
@@ -116,10 +111,8 @@ function readAccept(option: string, value: 'reject' | 'accept' = 'reject'): bool
 
 function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFunction {
   if (typeof signatureKey === 'function') return signatureKey
-  if (signatureKey === undefined && unsigned === 'accept') return []
-  const keyring = createKeyring(signatureKey as SignatureKeys)
-  requireTrimmed(signatureKey as SignatureKeys)
-  return keyring
+  if (signatureKey === undefined && unsigned === 'accept') return () => null
+  return createKeyring(signatureKey as SignatureKeys, true)
 }
 
 function readHeaderName(name: string): string {

@@ -16,9 +16,12 @@ export interface Outcome {
 export const done = (kind: 'handled' | 'stored' | 'duplicate'): Outcome =>
   toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
 
-/** The answer to a handshake. */
-export const handshakeAnswer = (body: Record<string, string>): Outcome =>
-  toOutcome('handshake', 200, JSON.stringify(body))
+/** The answer to a handshake; with an error, it is refused without a sign to the sender. */
+export function handshakeAnswer(body: Record<string, string>, error: WebhookError | undefined): Outcome {
+  const outcome = toOutcome(error ? 'refused' : 'handshake', 200, JSON.stringify(body))
+  if (error) outcome.error = error
+  return outcome
+}
 
 /**
  * The outcome of an error. The sender reads a title, a status and a code (RFC 9457), and for all refusals with 401

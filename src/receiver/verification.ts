@@ -1,15 +1,13 @@
-import { importKey, sha256 } from '#hmac'
+import { sha256 } from '#hmac'
 import { refusal } from '#refusal'
-import { WebhookError } from '../errors.ts'
 import { bodyFormat } from '../payload/media-type.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
-import { createKeyring, type Keyring, requireTrimmed } from '../signature/keyring.ts'
 import { type SignatureCheck, startCheck } from '../signature/verify.ts'
 import { type Awaitable, when } from '../signature/when.ts'
-import { attempt } from './attempt.ts'
 import { readHeader } from './headers.ts'
-import type { Config, KeyFunction } from './options.ts'
+import type { FoundKeys } from './keys.ts'
+import type { Config } from './options.ts'
 import type { RequestHead } from './request.ts'
 
 /** What a verified request has proved. */
@@ -40,7 +38,7 @@ export function startVerification(request: RequestHead, config: Config): Awaitab
   if (decoded === 'signature_malformed') throw refusal(decoded)
   const isMissing = decoded === 'signature_missing'
   if (isMissing && bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
-  return when(findKeys(request, config), (keys) => {
+  return when(config.findKeys(request), (keys) => {
     const check = startCheck(keys.keyring)
     if (!isMissing) return { update: check.update, end: () => prove(check, decoded, keys) }
     return {
@@ -57,44 +55,16 @@ export function startVerification(request: RequestHead, config: Config): Awaitab
   })
 }
 
-/** The keys for one request; where there are none, why, and a random one, so that the answer takes as long. */
-export interface FoundKeys {
-  keyring: Keyring
-  unknown?: WebhookError
-}
-
-/** @throws {WebhookError} `key_unavailable` */
-export function findKeys(request: RequestHead, { keys }: Config): Awaitable<FoundKeys> {
-  if (typeof keys === 'function') return askForKeys(request, keys)
-  return keys.length > 0 ? { keyring: keys } : unknownKey()
-}
-
-async function askForKeys(request: RequestHead, keys: KeyFunction): Promise<FoundKeys> {
-  const found = await attempt('key_unavailable', () => keys(request))
-  try {
-    if (found === null || found === undefined || found.length === 0) return unknownKey()
-    requireTrimmed(found)
-    return { keyring: createKeyring(found) }
-  } catch (cause) {
-    // A key that cannot be right opens nothing, and the sender cannot tell it from one that is not there.
-    return unknownKey(new WebhookError('key_unknown', { message: (cause as Error).message, cause }))
-  }
-}
-
-const unknownKey = (unknown = refusal('key_unknown')): FoundKeys => ({
-  keyring: [importKey(crypto.getRandomValues(new Uint8Array(32)))],
-  unknown,
-})
-
 function unsigned({ acceptUnsigned }: Config): Verification {
   if (!acceptUnsigned) throw refusal('signature_missing')
   return { update() {}, end: (body) => when(toId(body), (id) => ({ id })) }
 }
 
-function prove(check: SignatureCheck, signature: Uint8Array, { unknown }: FoundKeys): Awaitable<Proof> {
+function prove(check: SignatureCheck, signature: Uint8Array, { count, flaw }: FoundKeys): Awaitable<Proof> {
   return when(check.end(signature), (keyIndex) => {
-    if (unknown) throw unknown
-    if (keyIndex < 0) throw refusal('signature_mismatch')
+    // From `count` on, the keys are decoys.
+    if (keyIndex < 0 || keyIndex >= count)
+      throw refusal(count > 0 ? 'signature_mismatch' : 'key_unknown', flaw)
     // Whichever keys come and go, the same bytes signed with the same key keep the same id.
     return when(toId(signature), (id) => ({ id, keyIndex }))
   })

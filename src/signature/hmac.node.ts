@@ -6,6 +6,10 @@ import type { Hmac, HmacKey } from './hmac.ts'
 const BLOCK = 64
 const DIGEST = 32
 
+/** What a key is combined with for the inner and the outer hash (RFC 2104). */
+const INNER = new Uint8Array(BLOCK).fill(0x36)
+const OUTER = new Uint8Array(BLOCK).fill(0x5c)
+
 /** Bytes up to which a message is hashed in one piece: there, what `createHmac` costs each time is more than a copy. */
 const SMALL = 32 * 1024
 
@@ -14,12 +18,14 @@ const inner = Buffer.allocUnsafeSlow(BLOCK + SMALL)
 const outer = Buffer.allocUnsafeSlow(BLOCK + DIGEST)
 const made = Buffer.allocUnsafeSlow(DIGEST)
 const given = Buffer.allocUnsafeSlow(DIGEST)
+const encoded = Buffer.allocUnsafeSlow(1024)
+const encoder = new TextEncoder()
 
 /** What is hashed of the first: messages that follow one another are often as long. */
 let padAndMessage = inner.subarray(0, BLOCK)
 
 /** The key whose pads stand in them: most processes have one. */
-let padded: Imported | undefined
+let padded: NodeKey | undefined
 
 /** As a text: it takes no new Buffer. `binary` is one character for each byte. */
 type Output = 'binary' | 'hex'
@@ -31,60 +37,64 @@ const hash: (data: Uint8Array, encoding: Output) => string = crypto.hash
 let last: { text: string; key: HmacKey } | undefined
 
 /** Node, Bun and Deno. */
-export function importKey(key: Uint8Array | string): HmacKey {
-  if (typeof key !== 'string') return importBytes(key)
-  if (last?.text !== key) last = { text: key, key: importBytes(utf8(key)) }
+export function importKey(key: Uint8Array | string, isFresh = false): HmacKey {
+  if (typeof key !== 'string') return new NodeKey(key, key.length)
+  if (isFresh) return importText(key)
+  if (last?.text !== key) last = { text: key, key: importText(key) }
   return last.key
 }
 
 export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
 
-function importBytes(bytes: Uint8Array): HmacKey {
-  // RFC 2104: a key that is longer than a block is hashed first.
-  const key = bytes.length > BLOCK ? createHash('sha256').update(bytes).digest() : new Uint8Array(bytes)
-  const imported: Imported = {
-    key,
-    innerPad: toPad(key, 0x36),
-    outerPad: toPad(key, 0x5c),
-    secret: undefined,
-  }
-  return new NodeKey(imported)
+function importText(text: string): HmacKey {
+  // A UTF-16 unit becomes three bytes at most.
+  if (text.length * 3 > encoded.length) return importKey(utf8(text))
+  return new NodeKey(encoded, encoder.encodeInto(text, encoded).written)
 }
 
+/** The two blocks that HMAC begins its hashes with (RFC 2104). */
 class NodeKey implements HmacKey {
-  private readonly key: Imported
+  readonly innerPad = new Uint8Array(INNER)
+  readonly outerPad = new Uint8Array(OUTER)
+  private secretKey: KeyObject | undefined
   /** While one lives, V8 keeps what it has compiled for them: else a full collection of garbage would take it along. */
   readonly kept: Hmac
 
-  constructor(key: Imported) {
-    this.key = key
+  /** @param length of the key, at the beginning of `bytes` */
+  constructor(bytes: Uint8Array, length: number) {
+    const isLong = length > BLOCK
+    const key = isLong ? createHash('sha256').update(bytes.subarray(0, length)).digest() : bytes
+    const end = isLong ? DIGEST : length
+    for (let index = 0; index < end; index++) {
+      const byte = key[index] as number
+      this.innerPad[index]! ^= byte
+      this.outerPad[index]! ^= byte
+    }
     this.kept = this.start()
   }
 
-  start(): Hmac {
-    return new NodeHmac(this.key)
-  }
-}
-
-interface Imported {
-  readonly key: Uint8Array
-  readonly innerPad: Uint8Array
-  readonly outerPad: Uint8Array
   /** Made once, and only for what is large: handing `createHmac` raw bytes imports them at each call. */
-  secret: KeyObject | undefined
+  get secret(): KeyObject {
+    this.secretKey ??= createSecretKey(this.innerPad.map((byte, index) => byte ^ (INNER[index] as number)))
+    return this.secretKey
+  }
+
+  start(): Hmac {
+    return new NodeHmac(this)
+  }
 }
 
 const NONE: readonly Uint8Array[] = []
 
 /** Its fields are not `#private`: that would take the twentieth part of all the time of a signature. */
 class NodeHmac implements Hmac {
-  private readonly key: Imported
+  private readonly key: NodeKey
   /** None yet: most messages are one, and an empty list makes room for many. */
   private chunks: Uint8Array[] | undefined
   private length = 0
   private large: crypto.Hmac | undefined
 
-  constructor(key: Imported) {
+  constructor(key: NodeKey) {
     this.key = key
   }
 
@@ -109,7 +119,6 @@ class NodeHmac implements Hmac {
   }
 
   private begin(): crypto.Hmac {
-    this.key.secret ??= createSecretKey(this.key.key)
     const hmac = createHmac('sha256', this.key.secret)
     for (const chunk of this.chunks ?? NONE) hmac.update(chunk)
     return hmac
@@ -132,10 +141,4 @@ class NodeHmac implements Hmac {
     outer.write(hash(padAndMessage, 'binary'), BLOCK, 'latin1')
     return hash(outer, encoding)
   }
-}
-
-function toPad(key: Uint8Array, byte: number): Uint8Array {
-  const pad = new Uint8Array(BLOCK).fill(byte)
-  for (let index = 0; index < key.length; index++) pad[index] = (key[index] as number) ^ byte
-  return pad
 }

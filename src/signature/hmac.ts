@@ -17,8 +17,11 @@ export interface Hmac {
 
 /** What a platform module exports. */
 export interface HmacPlatform {
-  /** @param key its bytes, or a text, which means its UTF-8 bytes */
-  importKey(key: Uint8Array | string): HmacKey
+  /**
+   * @param key its bytes, or a text, which means its UTF-8 bytes
+   * @param isFresh never take it from a cache, whose hits would show by their timing which keys are in use
+   */
+  importKey(key: Uint8Array | string, isFresh?: boolean): HmacKey
   /** SHA-256 (FIPS 180-4), in lower-case hex too. */
   sha256(bytes: Uint8Array): Awaitable<string>
 }

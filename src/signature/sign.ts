@@ -7,7 +7,7 @@ import { createKeyring, type SignatureKey } from './keyring.ts'
 export interface SignOptions {
   /** The exact bytes that are sent; a string means its UTF-8 bytes. */
   body: Body
-  /** The shared secret; not empty, not blank. */
+  /** The shared secret; not empty, not blank, not all zero bytes. */
   signatureKey: SignatureKey
   /** How to write the 32 bytes. Default `'hex'`, in lower case. */
   encoding?: 'hex' | 'base64' | undefined
@@ -18,7 +18,7 @@ export interface SignOptions {
 /**
  * HMAC-SHA256 over the body (specification, "Payload signature verification", step 2; RFC 2104), as a header value.
  *
- * @throws {WebhookError} `config_invalid` for an empty key or an unknown encoding, `body_already_parsed` for a parsed body
+ * @throws {WebhookError} `config_invalid` for an empty key, one of zero bytes, or an unknown encoding, `body_already_parsed` for a parsed body
  * @example
  * ```ts
  * import { sign } from 'geohook'

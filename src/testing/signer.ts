@@ -8,7 +8,7 @@ import { percentEncode } from './percent.ts'
 
 /** What {@link createSigner} takes. */
 export interface SignerOptions {
-  /** The shared secret; not empty, not blank. */
+  /** The shared secret; not empty, not blank, not all zero bytes. */
   signatureKey: SignatureKey
   /** The header (or form field) for the signature. Default `'x-service'`. */
   signatureHeader?: string | undefined

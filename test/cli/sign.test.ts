@@ -53,6 +53,12 @@ describe.concurrent('geohook sign', () => {
       { SIGNATURE_KEY: '' },
       'the key in the environment variable SIGNATURE_KEY is empty',
     ],
+    [
+      'a key file of zero bytes',
+      [body, '--key-file', folder.file('zeros', '\0'.repeat(32))],
+      {},
+      'all zero bytes',
+    ],
     ['a key with a line end', [body], { SIGNATURE_KEY: `${KEY}\n` }, 'has white space around it'],
     [
       'a key file with two line ends',

@@ -34,6 +34,9 @@ const SETUPS = {
   handshake: () => ({ options: { profile: arcgis } }),
   otherHeader: () => ({ options: { signatureHeader: 'X-Esrihook-Signature' } }),
   nobody: () => ({ options: { signatureKey: () => null } }),
+  zeroKey: () => ({ options: { signatureKey: () => new Uint8Array(32) } }),
+  manyKeys: () => ({ options: { signatureKey: () => new Array(101).fill(signatureKey) } }),
+  handshakeNobody: () => ({ options: { profile: arcgis, signatureKey: () => null } }),
   noKeys: () => ({ options: { signatureKey: async () => broken() } }),
   asked: (log) => ({
     options: {

@@ -95,6 +95,15 @@ describe('the log', () => {
     ])
   })
 
+  it('writes one line for wrong signatures and missing keys, so that its time does not tell them apart', async () => {
+    let key: string | undefined
+    const receiver = createReceiver({ signatureKey: () => key })
+    const lines = await warningsOf(async () => {
+      for (key of [undefined, 'another', ' ']) await deliver(receiver, '{}')
+    })
+    expect(lines).toEqual(['key_unknown: Key unknown. Check signatureKey.'])
+  })
+
   it('names the errors of handlers', async () => {
     const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
       throw new Error('no database')

@@ -143,6 +143,10 @@ describe('keys', () => {
     ['something that is no key', () => 7, 401, 'key_unknown'],
     ['a list with a hole', () => Object.assign([KEY], { length: 2 }), 401, 'key_unknown'],
     ['a list of nothing', () => new Array(3), 401, 'key_unknown'],
+    ['zero bytes', () => new Uint8Array(32), 401, 'key_unknown'],
+    ['a zero byte as text', () => '\0', 401, 'key_unknown'],
+    ['more than 100 keys', () => new Array(101).fill(KEY), 401, 'key_unknown'],
+    ['a list that is longer than memory', () => new Array(2 ** 32 - 1), 401, 'key_unknown'],
     ['an error of ours', () => Promise.reject(new WebhookError('config_invalid')), 503, 'key_unavailable'],
     [
       'an error',

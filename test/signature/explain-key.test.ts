@@ -83,6 +83,14 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_empty', 'the file is blank here', KEY, ' \n', /this side/],
   ['key_empty', 'one of two variables is not set here', KEY, [KEY, undefined as unknown as string], /One of/],
   ['key_empty', 'no key in the ring', KEY, [], /this side/],
+  [
+    'key_empty',
+    'zero bytes here, which HMAC takes for the empty key',
+    '',
+    Buffer.alloc(32),
+    /all zero bytes/,
+  ],
+  ['key_empty', 'a zero byte as text on both sides', '\0', '\0', /all zero bytes/],
   // verify() throws for such a ring, whatever the signature is.
   ['key_empty', 'an empty key beside the right one', KEY, [KEY, ''], /One of the keys/],
   // Anybody could sign so.

@@ -128,6 +128,12 @@ describe('what only a programmer can get wrong is thrown', () => {
     ['an empty key in a ring', ['a', '']],
     ['a key without bytes', new Uint8Array()],
     ['a number as key', 7],
+    // HMAC pads keys with zeros (RFC 2104), so all of these sign like the empty key.
+    ['a zero byte as text', '\0'],
+    ['zero bytes', new Uint8Array(32)],
+    ['zero bytes beyond a block', Buffer.alloc(100)],
+    ['zero bytes in a ring', ['a', new Uint8Array(32)]],
+    ['more than 100 keys', new Array(101).fill('a')],
   ])('%s', async (_, key) => {
     expect(await code(() => verify({ body, signature: hex, signatureKey: key as string }))).toBe(
       'config_invalid',
@@ -148,6 +154,19 @@ describe('what only a programmer can get wrong is thrown', () => {
       expect(await code(run)).toBe('body_already_parsed')
     },
   )
+})
+
+it('verifies with a ring of 100 keys', async () => {
+  const ring = [...new Array(99).fill('another'), signatureKey]
+  expect(await verify({ body, signature: hex, signatureKey: ring })).toEqual({ ok: true, keyIndex: 99 })
+})
+
+it('verifies with a key that only begins with zero bytes', async () => {
+  for (const key of ['\0a', Uint8Array.of(0, 0, 1)]) {
+    const signature = await sign({ body, signatureKey: key })
+    expect(signature).toBe(createHmac('sha256', key).update(body).digest('hex'))
+    expect(await verify({ body, signature, signatureKey: key })).toEqual({ ok: true, keyIndex: 0 })
+  }
 })
 
 describe('sign writes', () => {

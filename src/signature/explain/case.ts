@@ -1,7 +1,7 @@
 import { utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import { splitSignedForm } from '../form-field.ts'
-import { toKeyList } from '../keyring.ts'
+import { isEmpty, toKeyList } from '../keyring.ts'
 import type { ExplainOptions } from './diagnosis.ts'
 
 /** What there is to explain: the request as it arrived, and the keys as bytes, newest first. */
@@ -17,7 +17,7 @@ export interface Case {
   decoded: string
   /** Whether it came at the end of a form: then `body` is the payload field alone. */
   isInField: boolean
-  /** An empty array of bytes for a key that is empty, blank or not set. */
+  /** An empty array for a key that is empty, blank, all zero bytes or not set. */
   keys: readonly Uint8Array[]
 }
 
@@ -57,9 +57,10 @@ function readKeys(signatureKey: ExplainOptions['signatureKey'] | undefined): Uin
   const keys = toKeyList(signatureKey ?? [])
   if (!Array.isArray(keys)) throw new TypeError('signatureKey must be a string or bytes, or a list of them')
   return keys.map((key: unknown) => {
-    if (key instanceof Uint8Array) return key
-    if (typeof key === 'string') return utf8(key.trim() === '' ? '' : key)
     if (key === undefined || key === null) return new Uint8Array()
-    throw new TypeError('signatureKey must be a string or bytes')
+    if (typeof key !== 'string' && !(key instanceof Uint8Array))
+      throw new TypeError('signatureKey must be a string or bytes')
+    if (isEmpty(key)) return new Uint8Array()
+    return typeof key === 'string' ? utf8(key) : key
   })
 }

@@ -35,7 +35,10 @@ async function findCause(given: Case): Promise<Finding> {
 function explainEmptyKey({ keys }: Case): Finding | undefined {
   if (keys.length > 0 && keys.every((key) => key.length > 0)) return undefined
   const which = keys.length > 1 ? 'One of the keys' : 'The key'
-  return { cause: 'key_empty', evidence: `${which} on this side is empty or blank, or not set.` }
+  return {
+    cause: 'key_empty',
+    evidence: `${which} on this side is empty, blank, all zero bytes, or not set.`,
+  }
 }
 
 async function explainMatch({ decoded, body, keys }: Case): Promise<Finding | undefined> {

@@ -40,6 +40,23 @@ export const METHODS: readonly ContractCase[] = [
     },
   },
   {
+    name: 'answers a handshake for which there is no key like any other, and tells the observer',
+    async run(start) {
+      const subject = await start('handshakeNobody')
+      const ask = async (query: string) => {
+        const answer = await send(`${subject.url}?${query}`, { method: 'GET' })
+        expect([answer.status, answer.headers['content-type']]).toEqual([200, JSON_TYPE])
+        return answer.text
+      }
+      const text = await ask('crc_token=abc')
+      expect(text).toMatch(/^\{"response_token":"sha256=[A-Za-z0-9+/]{43}="\}$/)
+      expect(text).not.toContain(createHmac('sha256', '').update('abc').digest('base64'))
+      expect(await ask('a=b&crc_token=abc')).toBe(text)
+      expect(await ask('crc_token=abd')).not.toBe(text)
+      expect(await linesOf(subject)).toEqual(new Array(3).fill('refused key_unknown'))
+    },
+  },
+  {
     name: 'refuses a handshake without a proper token: 400',
     codes: ['handshake_invalid'],
     async run(start) {

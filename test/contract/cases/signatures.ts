@@ -52,6 +52,8 @@ export const SIGNATURES: readonly ContractCase[] = [
   ),
   refusal('a wrong signature', '0'.repeat(64), 'signature_mismatch'),
   refusal('a request for which there is no key', right, 'key_unknown', 'nobody'),
+  refusal('a key of zero bytes', signatureOf(BODY, ''), 'key_unknown', 'zeroKey'),
+  refusal('more than 100 keys for a request', right, 'key_unknown', 'manyKeys'),
   {
     name: 'reads header names in any case',
     async run(start) {
