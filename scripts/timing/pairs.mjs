@@ -1,0 +1,117 @@
+import { createHmac } from 'node:crypto'
+import { arcgis, createReceiver } from '../../dist/index.js'
+
+/**
+ * @typedef {object} Pair two kinds of requests
+ * @property {string} name
+ * @property {[send: Send, send: Send]} sides
+ * @property {boolean} [isControl] whether they do differ, so that the measurement must see it
+ *
+ * @typedef {(index: number) => unknown} Send sends one request; throws if it does not end as this pair expects
+ */
+
+const BODY = Buffer.from(
+  '{"serviceName":"Parcels","events":[{"eventType":"FeaturesCreated","when":1730385704000}]}',
+)
+const DIGEST = createHmac('sha256', 'parcels2026').update(BODY).digest('hex')
+const withOther = (index) =>
+  DIGEST.slice(0, index) + (DIGEST[index] === '0' ? '1' : '0') + DIGEST.slice(index + 1)
+const [FAR_MISS, NEAR_MISS] = [withOther(0), withOther(63)]
+
+/** A delivery as an adapter hands it over, with its body in one piece. */
+const delivery = (url, signature = FAR_MISS) => ({
+  method: 'POST',
+  url,
+  headers: { 'content-type': 'application/json', 'x-service': signature },
+  read({ onChunk }) {
+    onChunk(BODY)
+    return BODY
+  },
+})
+
+const handshake = (url) => ({ method: 'GET', url: `${url}?crc_token=abc`, headers: {}, read: () => BODY })
+
+/** @returns {Pair} requests to one receiver, and the codes that its observer must be told */
+function pairOf(name, signatureKey, sides) {
+  let told
+  const tell = ({ error }) => {
+    told = error?.code ?? 'handshake'
+  }
+  const receiver = createReceiver({
+    signatureKey,
+    profile: { ...arcgis, signatureHeader: 'x-service' },
+    observer: { refused: tell, handshake: tell },
+  })
+  return {
+    name,
+    sides: sides.map(({ requests, code }) => async (index) => {
+      await receiver.receive(requests[index % requests.length])
+      if (told !== code) throw new Error(`${name}: ${told} instead of ${code}`)
+    }),
+  }
+}
+
+const NUMBERS = Array.from({ length: 50 }, (_, index) => String(index + 10))
+
+/** @returns {Pair} 50 tenants with keys, and 50 without */
+function tenants(
+  name,
+  toKeys,
+  { ask = (keys) => keys, toRequest = delivery, code = 'signature_mismatch' } = {},
+) {
+  const keys = new Map(NUMBERS.map((number) => [`tenant-${number}`, toKeys(`parcels2026-${number}`)]))
+  const requestsOf = (tenant) => NUMBERS.map((number) => toRequest(`/${tenant}-${number}`))
+  return pairOf(name, ({ url }) => ask(keys.get(url.slice(1, 10))), [
+    { requests: requestsOf('tenant'), code },
+    { requests: requestsOf('nobody'), code: 'key_unknown' },
+  ])
+}
+
+/** @returns {Pair} one known tenant, and one that is not */
+const tenant = (name, ask, keys = 'parcels2026') =>
+  pairOf(name, ({ url }) => ask(url === '/a' ? keys : undefined), [
+    { requests: [delivery('/a')], code: 'signature_mismatch' },
+    { requests: [delivery('/b')], code: 'key_unknown' },
+  ])
+
+/** What a receiver did that imported the keys of known tenants only. */
+function importing(keys) {
+  if (keys !== undefined) createHmac('sha256', keys)
+  return keys
+}
+
+/** @returns {Send} compares a hundred times, because one comparison takes less than the clock can tell */
+const comparing = (given) => () => {
+  let equal = 0
+  for (let round = 0; round < 100; round++) if (DIGEST === given) equal++
+  if (equal > 0) throw new Error('a wrong digest is equal')
+}
+
+/** @returns {Pair[]} */
+export const createPairs = () => [
+  pairOf('one key: wrong at the end, at the beginning', 'parcels2026', [
+    { requests: [delivery('/', NEAR_MISS)], code: 'signature_mismatch' },
+    { requests: [delivery('/', FAR_MISS)], code: 'signature_mismatch' },
+  ]),
+  tenant('function: known, unknown', (keys) => keys),
+  tenant('async function: known, unknown', async (keys) => keys),
+  tenant('function: known with two keys, unknown', (keys) => keys, ['parcels2027', 'parcels2026']),
+  tenant('function: known, blank key', (keys = ' ') => keys),
+  tenants('50 tenants: known, unknown', (key) => key),
+  tenants('50 tenants, some with two keys', (key) => (key.endsWith('0') ? [key, `${key}-old`] : key)),
+  tenants('50 tenants with keys of 128 characters', (key) => key.padEnd(128, '-')),
+  tenants('50 tenants with keys as bytes', (key) => Buffer.from(key)),
+  tenants('50 tenants, handshake: known, unknown', (key) => key, {
+    toRequest: handshake,
+    code: 'handshake',
+  }),
+  {
+    ...tenants('control: keys imported for known tenants only', (key) => key, { ask: importing }),
+    isControl: true,
+  },
+  {
+    name: 'control: === at the end, at the beginning',
+    sides: [comparing(NEAR_MISS), comparing(FAR_MISS)],
+    isControl: true,
+  },
+]

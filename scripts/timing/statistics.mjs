@@ -1,0 +1,44 @@
+/**
+ * @param {readonly number[]} values
+ * @param {number} part 0 to 1; 0.5 is the median
+ */
+export function quantile(values, part) {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.floor((sorted.length - 1) * part)]
+}
+
+/**
+ * Welch's t of two samples: how many standard errors their means are apart. Of each sample, the part above the pooled
+ * 95 % is cut off: those values measure interruptions by the operating system.
+ *
+ * @param {readonly number[]} a
+ * @param {readonly number[]} b
+ */
+export function welch(a, b) {
+  const limit = quantile([...a, ...b], 0.95)
+  const [first, second] = [a, b].map((values) => moments(values.filter((value) => value <= limit)))
+  return (first.mean - second.mean) / Math.sqrt(first.error + second.error)
+}
+
+/** The mean, and the square of its standard error. */
+function moments(values) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+  return { mean, error: squares / (values.length - 1) / values.length }
+}
+
+/**
+ * Random numbers from 0 to 1 that the same seed repeats (mulberry32).
+ *
+ * @param {number} seed
+ * @returns {() => number}
+ */
+export function seeded(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
