@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import entries from './entries.json' with { type: 'json' }
+import { TAGS } from './test/helpers/drivers.ts'
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
@@ -32,6 +33,7 @@ export const each = {
   hookTimeout: 30_000,
   // Starting a process and importing everything for each file takes longer than most files.
   isolate: false,
+  tags: TAGS,
   setupFiles: [source('test/helpers/process-wide.ts')],
 }
 

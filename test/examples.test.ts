@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSigner } from 'geohook/testing'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, inject, it } from 'vitest'
 import { until } from './contract/inbox/fixture.ts'
 import { deliver, KEY, type OwnRoute, urlOf, useExample } from './helpers/example.ts'
 import { type Started, startNode } from './helpers/process.ts'
@@ -14,6 +14,8 @@ interface Example {
   env?: Record<string, string>
   /** The status of a delivery that was taken. Default 200. */
   success?: number
+  /** It needs a SQLite driver. */
+  needsSqlite?: true
   /** What this one shows beside. */
   more?(app: Started, url: string): Promise<void>
 }
@@ -48,6 +50,7 @@ const EXAMPLES: Record<string, Example> = {
     args: ['examples/inbox/server.js'],
     env: { INBOX: join(folder, 'inbox.db') },
     success: 202,
+    needsSqlite: true,
     async more(app, url) {
       await app.printed(
         /attempt 1 failed: Error: the database is restarting\n[\s\S]*FeaturesCreated on Parcels, .* attempt 2/,
@@ -121,7 +124,8 @@ const start = ({ args, cwd, env }: Example, key: string): Started =>
 it.concurrent.for(Object.entries(EXAMPLES))(
   'examples/%s runs as a user would run it, handles a delivery and refuses a forged one',
   { timeout: 30_000 },
-  async ([, example]) => {
+  async ([, example], { skip }) => {
+    if (example.needsSqlite && process.env.CI !== 'true') skip('SQLite' in inject('missing'))
     const app = start(example, KEY)
     try {
       const url = await urlOf(app)

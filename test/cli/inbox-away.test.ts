@@ -50,8 +50,13 @@ describe.concurrent.each(SERVERS)('a server of %s', (name, toUrl, toError) => {
       const ran = await geohook(['inbox', ...args], { env: { GEOHOOK_INBOX: toUrl(host) } })
       expect(ran).toMatchObject({ code: 3, stdout: '' })
       expect(ran.stderr).toContain(`cannot reach ${name} at ${host}: `)
+      // A slow machine also gets a line of progress.
+      const lines = ran.stderr
+        .trimEnd()
+        .split('\n')
+        .filter((line) => !/ \(\d+ s\)$/.test(line))
       // The error, and what to do about it.
-      expect(ran.stderr.trimEnd().split('\n').slice(2)).toEqual([])
+      expect(lines.slice(2)).toEqual([])
       expectSecret(ran.stdout + ran.stderr)
     }
   })
@@ -94,7 +99,7 @@ async function untilRenamed(pid: number | undefined): Promise<void> {
   }
 }
 
-describe('where the packages of a store are not installed', () => {
+describe('where the packages of a store are not installed', { tags: ['sqlite'] }, () => {
   const folder = createFolder()
   const path = join(folder.path, 'inbox.db')
   const modules = join(folder.path, 'node_modules')

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { describe, expect, it } from 'vitest'
 import { deadLetters } from '../../src/cli/inbox-targets.ts'
 import type { Ran } from '../helpers/cli.ts'

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,10 +1,11 @@
+// @module-tag sqlite
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder, geohook } from '../helpers/cli.ts'
 import { fill, payloads } from '../helpers/dead-letters.ts'
+import { openDatabase } from '../helpers/sqlite.ts'
 
 /** Nothing else looks like it. */
 const PASSWORD = 'Geheimnis/0123456789'
@@ -37,9 +38,11 @@ describe.concurrent('what is no inbox is not opened, made or changed', () => {
   const text = folder.file('text.db', 'not a database, and not to become one')
   const empty = folder.file('empty.db', '')
   const foreign = join(folder.path, 'foreign.db')
-  const other = new Sqlite(foreign)
-  other.exec('CREATE TABLE parcel (id)')
-  other.close()
+  beforeAll(() => {
+    const other = openDatabase(foreign)
+    other.exec('CREATE TABLE parcel (id)')
+    other.close()
+  })
 
   it.each<[string, string[], string]>([
     ['nothing', [], 'there is no inbox'],
@@ -75,8 +78,10 @@ describe.concurrent('what is no inbox is not opened, made or changed', () => {
     expect(existsSync(missing)).toBe(false)
     expect(readFileSync(text, 'utf8')).toBe('not a database, and not to become one')
     expect(readFileSync(empty, 'utf8')).toBe('')
-    const names = new Sqlite(foreign, { readonly: true }).prepare('SELECT name FROM sqlite_schema').all()
-    expect(names).toEqual([{ name: 'parcel' }])
+    const database = openDatabase(foreign)
+    const tables = database.prepare('SELECT group_concat(name) AS names FROM sqlite_schema').get()
+    database.close()
+    expect(tables).toEqual({ names: 'parcel' })
   })
 })
 

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { describe, expect, it } from 'vitest'
 import type { Ran } from '../helpers/cli.ts'
 import { fill, payloads, workOff } from '../helpers/dead-letters.ts'

@@ -42,7 +42,9 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect(shown).toContain('verified')
   })
 
-  it('a table of dead letters keeps each on its line, where that is wide enough', async () => {
+  it('a table of dead letters keeps each on its line, where that is wide enough', {
+    tags: ['sqlite'],
+  }, async () => {
     const path = join(folder.path, 'inbox.db')
     const inbox = createSqliteInbox({ path, ...ONE_ATTEMPT })
     await fill(inbox, payloads(2))

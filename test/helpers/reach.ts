@@ -1,9 +1,10 @@
 import type { TestProject } from 'vitest/node'
+import { whyNoSqlite } from './drivers.ts'
 import { findRedis } from './private-redis.ts'
 import { POSTGRES, REDIS, whyMissing } from './servers.ts'
 
 /** What tests need that is not of this repository. */
-type Need = 'PostgreSQL' | 'Redis' | 'redis-server'
+type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -20,6 +21,7 @@ export async function setup({ provide }: TestProject): Promise<void> {
   const missing: Partial<Record<Need, string>> = {
     ...(postgres && { PostgreSQL: postgres }),
     ...(redis && { Redis: redis }),
+    ...(whyNoSqlite && { SQLite: whyNoSqlite }),
     ...(!findRedis() && { 'redis-server': 'no redis-server. Install it, or put its folder into PATH.' }),
   }
   provide('missing', missing)

@@ -11,10 +11,22 @@ interface Opened {
   close(): void
 }
 
-/** The class behind an open database, whichever the driver is. */
-export const SqliteDatabase: new (path: string) => Opened = new Function('require', `return ${CLASS}`)(
-  createRequire(import.meta.url),
-)
+type DatabaseClass = new (path: string) => Opened
+
+/** The class behind an open database, whichever the driver is. Without a driver, its constructor throws. */
+export const SqliteDatabase: DatabaseClass = load()
+
+function load(): DatabaseClass {
+  try {
+    return new Function('require', `return ${CLASS}`)(createRequire(import.meta.url))
+  } catch (error) {
+    return class {
+      constructor() {
+        throw error
+      }
+    } as unknown as DatabaseClass
+  }
+}
 
 /** Opens a database as another program would. */
 export const openDatabase = (path: string): Opened => new SqliteDatabase(path)

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { createMemoryInbox, type MemoryInboxOptions } from 'geohook/inbox'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'

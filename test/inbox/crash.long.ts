@@ -13,6 +13,7 @@ function losesNothing(engine: EngineName): void {
   // Most of the time each waits for a lease.
   it.concurrent(`kill -9 loses nothing that was acknowledged: ${engine}, CRASH_SEED=${seed}`, {
     timeout: 180_000,
+    tags: engine === 'sqlite' ? ['sqlite'] : [],
   }, async () => {
     const run = { engine, kills: KILLS, seed }
     const verdict = await runCrashes(run)

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'

@@ -20,7 +20,7 @@ function hideNodeSqlite() {
     .mockImplementation((id: string) => (id === 'node:sqlite' ? undefined : getBuiltinModule(id)) as never)
 }
 
-it('node:sqlite comes first, then better-sqlite3', async () => {
+it('node:sqlite comes first, then better-sqlite3', { tags: ['better-sqlite3'] }, async () => {
   const asked = hideNodeSqlite()
   const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
   expect(await inbox.stats()).toMatchObject({ waiting: 0 })

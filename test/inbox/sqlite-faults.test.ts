@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createReceiver } from 'geohook'

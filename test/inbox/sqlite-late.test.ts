@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { createReceiver } from 'geohook'
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'

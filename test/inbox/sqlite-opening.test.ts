@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { spawnSync } from 'node:child_process'
 import { expect, it, vi } from 'vitest'
 import { SqliteDatabase } from '../helpers/sqlite.ts'

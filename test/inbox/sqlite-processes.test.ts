@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { writeFileSync } from 'node:fs'
 import { createReceiver } from 'geohook'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'

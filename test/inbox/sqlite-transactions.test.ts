@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { deliveryOf, send, useFolder } from './files.ts'

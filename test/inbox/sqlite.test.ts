@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createSqliteDuplicates, createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { describe, expect, it, vi } from 'vitest'

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { createFolder } from '../../helpers/folder.ts'
 import { describeDuplicates } from './duplicates.ts'

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import pg from 'pg'
 import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import { POSTGRES } from '../../helpers/servers.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
 
 /** A store for one run. */
 export interface Engine {
@@ -29,11 +29,11 @@ async function sqlite(): Promise<Engine> {
     factory: 'createSqliteInbox',
     options: { path, lease: 3_000 },
     async requireSound() {
-      const database = new Database(path)
+      const database = openDatabase(path)
       try {
         for (const check of ['quick_check', 'integrity_check']) {
-          const found = database.pragma(check, { simple: true })
-          if (found !== 'ok') throw new Error(`${check}: ${found}`)
+          const found = database.prepare(`PRAGMA ${check}`).get() as Record<string, unknown>
+          if (found[check] !== 'ok') throw new Error(`${check}: ${found[check]}`)
         }
       } finally {
         database.close()

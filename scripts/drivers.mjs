@@ -1,0 +1,17 @@
+// Installs the native drivers of drivers/, compiled for the Node that runs this, and links them into node_modules, where
+// the tests, the examples and the benchmark find them. `npm ci` does without them: it needs no compiler.
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const folder = fileURLToPath(new URL('../drivers/', import.meta.url))
+// The settings of the clone, which npm hands on to its scripts, forbid install scripts.
+const args = ['ci', '--ignore-scripts=false', '--no-audit', '--no-fund']
+execFileSync('npm', args, { cwd: folder, stdio: 'inherit' })
+
+const { dependencies } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8'))
+for (const name of Object.keys(dependencies)) {
+  const link = fileURLToPath(new URL(`../node_modules/${name}`, import.meta.url))
+  rmSync(link, { recursive: true, force: true })
+  symlinkSync(`../drivers/node_modules/${name}`, link, 'junction')
+}

@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from './entries.ts'
+
+interface LockedPackage {
+  resolved?: string
+  hasInstallScript?: true
+}
+
+const readLock = (path: string): Record<string, LockedPackage> =>
+  JSON.parse(readFileSync(join(root, path), 'utf8')).packages
+
+const LOCKS = execFileSync('git', ['ls-files', '*package-lock.json'], { cwd: root, encoding: 'utf8' })
+  .trim()
+  .split('\n')
+
+/** These have an install script, but work without it: npm installs their binaries as packages of their own. */
+const WORK_WITHOUT_SCRIPT = ['esbuild', 'msgpackr-extract']
+
+describe('npm ci', () => {
+  it.each(LOCKS)("downloads from the user's registry: %s contains no URLs", (path) => {
+    const packages = Object.entries(readLock(path))
+    expect(packages.length).toBeGreaterThan(1)
+    expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
+  })
+
+  it('needs no compiler: install scripts do not run, and the packages work without them', () => {
+    expect(readFileSync(join(root, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m)
+    const withScript = Object.entries(readLock('package-lock.json'))
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([path]) => path.replace(/^.*node_modules\//, ''))
+    expect([...new Set(withScript)].sort()).toEqual(WORK_WITHOUT_SCRIPT)
+  })
+})
