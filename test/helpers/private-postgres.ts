@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,36 +29,25 @@ export function findPostgres(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
 }
 
+/** A user of this machine, for `spawn`. */
+function userOf(name: string): { uid: number; gid: number } {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
+  const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
+  if (uid === undefined) throw new Error(`there is no user ${name}, and PostgreSQL does not run as root`)
+  return { uid: Number(uid), gid: Number(gid) }
+}
+
 /** Makes a server in a temporary folder. It is not started. */
 export async function createPrivatePostgres(programs: string): Promise<PrivatePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-postgres-'))
   // PostgreSQL refuses to run as root.
-  const isRoot = process.getuid?.() === 0
-  const asUser = isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : []
-  if (isRoot) {
-    const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres'])))
-    chownSync(folder, uid ?? 0, gid ?? 0)
-  }
-  const commandOf = (program: string, ...args: string[]) => {
-    const [first = '', ...others] = [...asUser, join(programs, program), ...args]
-    return [first, others] as const
-  }
+  const user = process.getuid?.() === 0 ? userOf('postgres') : undefined
+  if (user) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   execFileSync(
-    ...commandOf(
-      'initdb',
-      '-D',
-      data,
-      '-U',
-      'postgres',
-      '-A',
-      'trust',
-      '--no-sync',
-      '--locale=C',
-      '-E',
-      'UTF8',
-    ),
-    { stdio: 'pipe', cwd: folder },
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--locale=C', '-E', 'UTF8'],
+    { stdio: 'pipe', cwd: folder, ...user },
   )
   const port = await findPort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
@@ -81,18 +70,9 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
   return {
     url,
     async start() {
-      const [program, args] = commandOf(
-        'postgres',
-        '-D',
-        data,
-        '-p',
-        String(port),
-        '-h',
-        '127.0.0.1',
-        '-k',
-        '',
-      )
-      server = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: folder })
+      const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '']
+      const stdio: StdioOptions = ['ignore', 'ignore', 'pipe']
+      server = spawn(join(programs, 'postgres'), args, { stdio, cwd: folder, ...user })
       server.stderr?.setEncoding('utf8').on('data', (text: string) => {
         log += text
       })
