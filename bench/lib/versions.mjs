@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
 
 const root = new URL('../../', import.meta.url)
 const FOLDERS = ['bench/node_modules/', 'node_modules/'].map((path) => new URL(path, root))
@@ -13,4 +14,10 @@ export function versionsOf(names) {
       return [name, JSON.parse(readFileSync(file)).version]
     }),
   )
+}
+
+/** The SQLite driver of the receivers, which take the one of Node first. Empty if there is none. */
+export function sqliteVersion() {
+  if (isBuiltin('node:sqlite')) return { 'node:sqlite': process.versions.sqlite }
+  return existsSync(new URL('node_modules/better-sqlite3/', root)) ? versionsOf(['better-sqlite3']) : {}
 }

@@ -8,7 +8,7 @@ import { accept } from '../inbox/load.mjs'
 import { startSubject } from '../inbox/subject.mjs'
 import { number, spread, times } from '../lib/format.mjs'
 import { interleave, ratio, summarize } from '../lib/rounds.mjs'
-import { versionsOf } from '../lib/versions.mjs'
+import { sqliteVersion, versionsOf } from '../lib/versions.mjs'
 
 /** Rounds, deliveries in one by how many are sent at a time, and milliseconds that workers are watched. */
 const FULL = {
@@ -143,7 +143,7 @@ export async function run({ smoke, say, engines }) {
           points,
         },
       ],
-      versions: versionsOf(['better-sqlite3', 'pg', 'pg-boss', 'ioredis', 'bullmq', 'undici']),
+      versions: { ...sqliteVersion(), ...versionsOf(['pg', 'pg-boss', 'ioredis', 'bullmq', 'undici']) },
     }
   } finally {
     await closeAll(subjects)

@@ -1,7 +1,7 @@
 // A receiver with a durable inbox: deliveries are on the disk before they are answered, and handled afterwards.
 // In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook better-sqlite3
 // (with Node 22.13 or later, which has node:sqlite, better-sqlite3 is not needed)
-// In a clone of geohook: npm run build
+// In a clone of geohook: npm run build (and before Node 22.13: npm run drivers)
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> INBOX=inbox.db PORT=3000 node server.js
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
