@@ -12,28 +12,25 @@ function canOpen(driver: string): boolean {
   }
 }
 
-const hasBetterSqlite = canOpen('better-sqlite3')
-const mustHaveAll = process.env.CI === 'true'
+const why = canOpen('better-sqlite3')
+  ? undefined
+  : `no better-sqlite3 for Node ${process.version}. Compile it: npm run drivers`
 
 /** Why tests cannot use SQLite; `undefined` if they can. */
-export const whyNoSqlite: string | undefined =
-  hasNodeSqlite || hasBetterSqlite
-    ? undefined
-    : `no node:sqlite and no better-sqlite3 for Node ${process.version}. Compile it: npm run drivers. Or use Node 22.13 or later.`
+export const whyNoSqlite: string | undefined = why && !hasNodeSqlite ? `${why}, or use Node 22.13` : undefined
+
+/** Why tests cannot use `better-sqlite3`, on a Node whose users do not need it. */
+export const whyNoBetterSqlite: string | undefined = hasNodeSqlite ? why : undefined
 
 /**
  * Tests that need a driver carry its tag: `// @module-tag sqlite` in a file, `{ tags: ['sqlite'] }` at a test. They are
- * skipped if the driver is missing, except with `CI=true`: then they run, and fail.
+ * skipped without it. With `CI=true` they run, and fail, if users of this Node need the driver.
  */
-export const TAGS = [
-  {
-    name: 'sqlite',
-    description: 'needs node:sqlite or better-sqlite3',
-    skip: !mustHaveAll && whyNoSqlite !== undefined,
-  },
-  {
-    name: 'better-sqlite3',
-    description: 'needs better-sqlite3 itself, which users of a Node with node:sqlite do not',
-    skip: !hasBetterSqlite && (hasNodeSqlite || !mustHaveAll),
-  },
+export const TAGS: { name: string; skip: boolean }[] = [
+  { name: 'sqlite', skip: isSkipped(whyNoSqlite) },
+  { name: 'better-sqlite3', skip: isSkipped(whyNoSqlite) || whyNoBetterSqlite !== undefined },
 ]
+
+function isSkipped(reason: string | undefined): boolean {
+  return reason !== undefined && process.env.CI !== 'true'
+}

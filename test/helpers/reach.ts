@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { whyNoSqlite } from './drivers.ts'
+import { whyNoBetterSqlite, whyNoSqlite } from './drivers.ts'
 import { findRedis } from './private-redis.ts'
 import { POSTGRES, REDIS, whyMissing } from './servers.ts'
 
@@ -25,6 +25,7 @@ export async function setup({ provide }: TestProject): Promise<void> {
     ...(!findRedis() && { 'redis-server': 'no redis-server. Install it, or put its folder into PATH.' }),
   }
   provide('missing', missing)
-  if (process.env.CI === 'true') return
-  for (const why of Object.values(missing)) process.stderr.write(`SKIPPED: ${why}\n`)
+  const skipped = process.env.CI === 'true' ? [] : Object.values(missing)
+  if (whyNoBetterSqlite) skipped.push(whyNoBetterSqlite)
+  for (const why of skipped) process.stderr.write(`SKIPPED: ${why}\n`)
 }
