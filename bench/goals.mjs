@@ -7,6 +7,8 @@
 
 const TIME = 'time of verify() beside createHmac + timingSafeEqual by hand'
 const RATE = 'requests a second, 1 KiB'
+const ACCEPTED = 'accepted a second, 50 at once, beside a receiver without an inbox'
+const PUT = 'puts a second without HTTP, 50 at once, beside'
 const BARE = 'beside bare node:http + createHmac + JSON.parse'
 
 /** @type {readonly Goal[]} */
@@ -43,6 +45,11 @@ export const GOALS = [
     unit: '×',
     goal: { atLeast: 0.85 },
   },
+  { id: 'inbox/http/sqlite', text: `SQLite: ${ACCEPTED}`, unit: '×', goal: { atLeast: 0.55 } },
+  { id: 'inbox/http/postgres', text: `PostgreSQL: ${ACCEPTED}`, unit: '×', goal: { atLeast: 0.3 } },
+  { id: 'inbox/http/redis', text: `Redis: ${ACCEPTED}`, unit: '×', goal: { atLeast: 0.35 } },
+  { id: 'inbox/put/postgres', text: `PostgreSQL: ${PUT} boss.send`, unit: '×', goal: { atLeast: 3 } },
+  { id: 'inbox/put/redis', text: `Redis: ${PUT} Queue.add`, unit: '×', goal: { atLeast: 0.8 } },
 ]
 
 /** @param {Goal['goal']} goal @param {number} value */

@@ -21,7 +21,7 @@ Measures geohook beside its peers and beside code written by hand. Takes some mi
   --engines <names>   for the part inbox: some of none,memory,sqlite,postgres,redis
   --smoke             a minute, to see that all of it runs; what it measures means nothing
   --results <folder>  where results are written; default bench/results, with --smoke nowhere
-  --docs              measures nothing: writes the results in bench/results into docs/performance.md
+  --docs              measures nothing: writes the results in bench/results into docs/
   --help`
 
 const { values } = parseArgs({

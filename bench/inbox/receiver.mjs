@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createReceiver } from '../../dist/index.js'
 import { webhook } from '../../dist/node.js'
+import { createAlone } from './alone.mjs'
 
-const { KEY, ENTRY, FACTORY, OPTIONS } = process.env
-const inbox = ENTRY ? await (await import(`../../dist/${ENTRY}.js`))[FACTORY](JSON.parse(OPTIONS)) : undefined
+const { KEY, ENTRY, FACTORY, OPTIONS = '{}' } = process.env
+const options = JSON.parse(OPTIONS)
+const inbox = ENTRY ? await (await import(`../../dist/${ENTRY}.js`))[FACTORY](options) : undefined
+const alone = createAlone({ inbox, entry: ENTRY, options })
 let workers
 let handled = 0
 /** When workers began, and when the last delivery was handled. */
@@ -35,6 +38,9 @@ const ANSWERS = {
     workers = inbox.work(receiver, { concurrency: 50 })
   },
   rest: () => workers.close(),
+  put: alone.put,
+  byHand: alone.byHand,
+  endByHand: alone.close,
   async close() {
     server.close()
     server.closeAllConnections()
@@ -42,9 +48,9 @@ const ANSWERS = {
   },
 }
 
-process.on('message', async (question) => {
+process.on('message', async ({ question, argument }) => {
   try {
-    process.send({ answer: await ANSWERS[question]() })
+    process.send({ answer: await ANSWERS[question](argument) })
   } catch (error) {
     process.send({ error: String(error?.stack ?? error) })
   }

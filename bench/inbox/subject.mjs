@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
+import { hasByHand } from './alone.mjs'
 import { KEY } from './load.mjs'
 
 const receiver = fileURLToPath(new URL('receiver.mjs', import.meta.url))
@@ -11,13 +12,13 @@ export async function startSubject(name, { entry, factory, options, durability, 
   const env = entry ? { ENTRY: entry, FACTORY: factory, OPTIONS: JSON.stringify(options) } : {}
   const child = fork(receiver, { env: { ...process.env, ...env, KEY } })
 
-  async function ask(question) {
+  async function ask(question, argument) {
     const ended = new AbortController()
     const answer = Promise.race([
       once(child, 'message', { signal: ended.signal }).then(([message]) => message),
       once(child, 'exit', { signal: ended.signal }).then(([code]) => ({ error: `it ended with ${code}` })),
     ])
-    child.send(question)
+    child.send({ question, argument })
     const { answer: value, error } = await answer.finally(() => ended.abort())
     if (error) throw new Error(`${name}: ${question}: ${error}`)
     return value
@@ -29,6 +30,7 @@ export async function startSubject(name, { entry, factory, options, durability, 
     name,
     durability,
     hasInbox: entry !== undefined,
+    hasByHand: hasByHand(entry),
     accepted: 0,
     ask,
     connections(count) {

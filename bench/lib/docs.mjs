@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { toGoalsTable } from './goals-table.mjs'
+import { toNodesTable } from './nodes.mjs'
 import { DOCS, RESULTS } from './paths.mjs'
 import { readFigures, readResult } from './results.mjs'
 import { toMarkdown } from './table.mjs'
@@ -7,21 +8,28 @@ import { toMarkdown } from './table.mjs'
 /** What stands between two markers is written here, and by nobody else. */
 const GENERATED = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
 
-/** docs/performance.md with the results in `bench/results/` in their places. @param {string} text */
+const WRITERS = { goals: writeGoals, nodes: writeNodes }
+
+/** A page of docs/ with the results in `bench/results/` in their places. @param {string} text */
 export const fillDocs = (text) =>
   text.replace(GENERATED, (_, begin, name, end) => {
-    const written = name === 'goals' ? writeGoals() : writePart(name)
+    const written = (WRITERS[name] ?? writePart)(name)
     return `${begin}\n${written}\n\n${end}`
   })
 
 export function writeDocs() {
-  writeFileSync(DOCS, fillDocs(readFileSync(DOCS, 'utf8')))
+  for (const page of DOCS) writeFileSync(page, fillDocs(readFileSync(page, 'utf8')))
 }
 
 function writeGoals() {
   const { columns, rows } = toGoalsTable(readFigures(RESULTS))
   const cells = rows.map(([id, ...others]) => [`\`${id}\``, ...others])
   return toMarkdown({ columns, rows: cells })
+}
+
+function writeNodes() {
+  const result = readResult(RESULTS, 'inbox')
+  return result ? toMarkdown(toNodesTable(result.tables)) : 'Not measured yet.'
 }
 
 function writePart(name) {

@@ -26,6 +26,7 @@
  * @property {readonly Table[]} tables for the terminal and docs/performance.md
  * @property {Record<string, Summary>} figures by the name that `goals.mjs` has for them
  * @property {readonly Plot[]} plots
+ * @property {readonly string[]} [leftOut] goals that this run could not measure
  * @property {Record<string, string>} [versions] of the packages that were measured
  *
  * @typedef {(options: PartOptions) => Promise<Report>} Run

@@ -38,7 +38,7 @@ export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions 
  *
  * It is as durable as the server: with `appendonly yes` and `appendfsync everysec` a crash of the machine can lose
  * the last second, with `appendfsync always` nothing. One process keeps to `maxPending`; several
- * can exceed it by what they add at the same time. Another process takes over what one has left after one to two leases.
+ * can exceed it by what they add within 0.1 s. Another process takes over what one has left after one to two leases.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

@@ -3,12 +3,18 @@ import { expect, it } from 'vitest'
 
 const root = new URL('../../', import.meta.url)
 const load = (path: string) => import(new URL(`bench/${path}`, root).href)
-const text = readFileSync(new URL('docs/performance.md', root), 'utf8')
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
+const text = read('docs/performance.md')
 
-it('docs/performance.md has the results that are in bench/results', async () => {
-  const { fillDocs } = await load('lib/docs.mjs')
-  expect(text, 'npm run bench -- --docs writes them').toBe(fillDocs(text))
-})
+it.each(['docs/performance.md', 'docs/scaling.md'])(
+  '%s has the results that are in bench/results',
+  async (path) => {
+    const { fillDocs } = await load('lib/docs.mjs')
+    const page = read(path)
+    expect(page).toContain('<!-- bench: inbox -->')
+    expect(page, 'npm run bench -- --docs writes them').toBe(fillDocs(page))
+  },
+)
 
 it('docs/performance.md has a place for the goals, and for every part of the suite', async () => {
   const { PARTS } = await load('parts.mjs')
@@ -18,7 +24,7 @@ it('docs/performance.md has a place for the goals, and for every part of the sui
 
 it('docs/performance.md names every goal, with its value', async () => {
   const { GOALS, goalOf } = await load('goals.mjs')
-  expect(GOALS.length).toBe(12)
+  expect(GOALS.length).toBe(17)
   for (const { id } of GOALS) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`${id}\` |`))
     expect(row).toContain(` ${goalOf(id)}`)

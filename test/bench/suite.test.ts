@@ -67,5 +67,6 @@ describe('the benchmark suite', () => {
     const nan = { 'mock/deliveries': { ...figure, median: Number.NaN } }
     expect(missingIn('mock', { ...whole, figures: nan })).toEqual(['no figure mock/deliveries'])
     expect(missingIn('mock', { ...whole, tables: [{ ...table, rows: [] }] })).toHaveLength(1)
+    expect(missingIn('mock', { ...whole, figures: {}, leftOut: ['mock/deliveries'] })).toEqual([])
   })
 })

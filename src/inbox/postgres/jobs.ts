@@ -1,41 +1,16 @@
-import type { JobInsert } from 'pg-boss'
 import type { InboxConfig } from '../options.ts'
-import { type Envelope, toEnvelope } from '../stored.ts'
 import type { Claimed, Table } from '../table.ts'
 import type { JobsPlace } from './boss.ts'
 import { type Changed, changeJobs, type JobAttempt } from './changing.ts'
 import { readDelivery, toId } from './decoding.ts'
+import { createPuts } from './puts.ts'
 import { isId, readJobs } from './reading.ts'
-import { createRoom } from './room.ts'
-
-/** pg-boss counts the time that something is kept in seconds of 32 bits: sixty-eight years. What is kept how long is ours. */
-const FOR_EVER = 2 ** 31 - 1
-
-const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
-
-/** What pg-boss has to know of a delivery: its id is the job's. */
-function toJob(envelope: Envelope, { attempts, retryDelay, maxRetryDelay, lease }: InboxConfig): JobInsert {
-  return {
-    id: envelope.id,
-    data: envelope,
-    retryLimit: attempts - 1,
-    // These count where a process ended during an attempt. After one that failed we say ourselves when the next is due.
-    retryBackoff: true,
-    retryDelay: toSeconds(retryDelay),
-    retryDelayMax: toSeconds(maxRetryDelay),
-    heartbeatSeconds: toSeconds(lease),
-    expireInSeconds: FOR_EVER,
-    retentionSeconds: FOR_EVER,
-    deleteAfterSeconds: 0,
-  }
-}
 
 /** The jobs of a queue of pg-boss, as the table of an inbox. Due times and ends are by the clock of the server. */
 export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   const { connection, queue } = place
   const reading = readJobs(place)
   const changing = changeJobs(place)
-  const room = createRoom(reading.countWaiting)
   /** Which attempt of which delivery is whose, so that an end counts for no other attempt. */
   const claims = new Map<string, number>()
   const keyOf = (owner: string, id: string) => `${owner} ${id}`
@@ -43,18 +18,6 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   /** What was claimed anew meanwhile is another attempt. */
   function forgetClaim(owner: string, id: string, retryCount: number): void {
     if (claims.get(keyOf(owner, id)) === retryCount) claims.delete(keyOf(owner, id))
-  }
-
-  /** @returns false where it is there already */
-  async function insert(job: JobInsert): Promise<boolean> {
-    const [boss, ids] = await connection.use(
-      async (boss) => [boss, await boss.insert(queue, [job], { returnId: true })] as const,
-    )
-    if (ids) return true
-    // pg-boss says the same where it has kept nothing: the queue is gone, or another with a policy is there.
-    if (await reading.has(String(job.id))) return false
-    connection.forget(boss)
-    throw new Error(`pg-boss has kept nothing: its queue ${queue} was removed or replaced`)
   }
 
   /** Nobody waits for it. Where it fails, the job is found again when its heartbeat has lapsed. */
@@ -70,19 +33,7 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   }
 
   return {
-    async put(delivery, { maxPending }) {
-      const envelope = toEnvelope(delivery)
-      // What PostgreSQL takes as JSON has neither a NUL nor half of a pair.
-      const changeTypes = JSON.stringify(envelope.changeTypes) as never
-      if (!(await room.take(maxPending))) return (await reading.has(delivery.id)) ? 'duplicate' : 'full'
-      let isStored = false
-      try {
-        isStored = await insert(toJob({ ...envelope, changeTypes }, config))
-        return isStored ? 'stored' : 'duplicate'
-      } finally {
-        room.end(isStored)
-      }
-    },
+    put: createPuts(place, reading, config),
 
     async claim({ owner, limit }) {
       // Without our own limit of time: what the server gives late would be nobody's until its lease has run out.

@@ -59,17 +59,25 @@ function toEntry(row: Row): InboxEntry {
 }
 
 /** What pg-boss has no call for is read from its tables. */
-export function readJobs({ connection, schema, queue }: JobsPlace): Pick<Table, 'counts' | 'list' | 'get'> & {
-  has(id: string): Promise<boolean>
+export interface JobReading extends Pick<Table, 'counts' | 'list' | 'get'> {
+  /** Returns the ids that no job has. */
+  missing(ids: readonly string[]): Promise<string[]>
   /** How many wait, at most `most`. Those at work are left out: they are few, and no index has them. */
   countWaiting(most: number): Promise<number>
-} {
+}
+
+export function readJobs({ connection, schema, queue }: JobsPlace): JobReading {
   const query = async <T>(text: string, ...values: unknown[]): Promise<T[]> =>
     (await connection.use((boss) => boss.getDb().executeSql(text, [queue, ...values]))).rows
 
   return {
-    async has(id) {
-      return (await query(`select 1 from ${schema}.job where name = $1 and id = $2`, id)).length > 0
+    async missing(ids) {
+      const rows = await query<{ id: string }>(
+        `select id from ${schema}.job where name = $1 and id = any($2::uuid[])`,
+        ids,
+      )
+      const found = new Set(rows.map(({ id }) => toId(id)))
+      return ids.filter((id) => !found.has(id))
     },
 
     async countWaiting(most) {

@@ -2,12 +2,11 @@ import { configInvalid } from '../../errors.ts'
 import type { DurableInbox, Workers } from '../inbox.ts'
 import { type InboxConfig, readConcurrency, readListOptions, readPurgeOptions, toPage } from '../options.ts'
 import { startSweeping } from '../sweep.ts'
-import { addJob } from './add.ts'
 import { createConnection } from './connection.ts'
 import { readDelivery, toJobId } from './jobs.ts'
 import { listEntries, oldestWaiting, readEntry } from './listing.ts'
-import { countJobs, countPending, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
-import { createRoom } from './room.ts'
+import { createPuts } from './puts.ts'
+import { countJobs, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
 import { startRedisWorkers } from './workers.ts'
 
 /** Entries that are removed in one go: Redis does nothing else meanwhile. */
@@ -24,7 +23,6 @@ export interface BullmqInboxOptions {
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
   const { maxPending, tell } = config
   const working = new Set<Workers>()
-  const room = createRoom(maxPending)
   let closed = false
   const { run, close } = createConnection<OpenedQueue>({
     url,
@@ -38,16 +36,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
   }
 
   return {
-    put: (delivery) =>
-      run(async ({ queue, client }) => {
-        const put = await room.add(
-          () => countPending(queue),
-          () => addJob(queue, delivery),
-        )
-        if (put !== 'full') return put
-        if ((await client.exists(queue.toKey(toJobId(delivery.id)))) > 0) return 'duplicate'
-        throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
-      }),
+    put: createPuts(run, maxPending),
 
     work(receiver, options) {
       const concurrency = readConcurrency(receiver, options)

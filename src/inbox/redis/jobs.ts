@@ -19,7 +19,7 @@ export const toJobId = (id: string): string =>
 const fromJobId = (jobId: string): string =>
   jobId.replace(/^delivery-/, '').replace(/%3a|%25/g, (code) => (code === '%3a' ? ':' : '%'))
 
-export const toJobOptions = (delivery: Delivery): JobsOptions => ({
+export const toJobOptions = (delivery: Delivery): JobsOptions & { jobId: string } => ({
   jobId: toJobId(delivery.id),
   timestamp: delivery.receivedAt.getTime(),
   attempts: MOST_ATTEMPTS,

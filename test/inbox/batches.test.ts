@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { createBatches } from '../../src/inbox/batches.ts'
+
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
+
+/** Keeps each batch until it is let go. */
+function useBatches(bounds: { items: number; inFlight: number }) {
+  const sent: (readonly number[])[] = []
+  const ends: (() => void)[] = []
+  const add = createBatches<number, number>(bounds, async (items) => {
+    sent.push(items)
+    await new Promise<void>((resolve) => ends.push(resolve))
+    return items.map((item) => (item < 0 ? new Error(`bad ${item}`) : item))
+  })
+  const endAll = () => {
+    for (const end of ends.splice(0)) end()
+  }
+  const tick = () => new Promise((resolve) => setTimeout(resolve))
+  return { sent, add, tick, endAll }
+}
+
+it('sends what is added in one tick together, up to the bounds, and the rest when a batch has ended', async () => {
+  const { sent, add, tick, endAll } = useBatches({ items: 4, inFlight: 2 })
+  const results = Promise.all(numbers(10).map((item) => add(item, 1)))
+  await tick()
+  expect(sent).toEqual([
+    [0, 1, 2, 3],
+    [4, 5, 6, 7],
+  ])
+  endAll()
+  await tick()
+  expect(sent[2]).toEqual([8, 9])
+  endAll()
+  expect(await results).toEqual(numbers(10))
+})
+
+it('bounds a batch by bytes, and sends a larger item by itself', async () => {
+  const { sent, add, tick, endAll } = useBatches({ items: 100, inFlight: 100 })
+  const sizes = [600_000, 600_000, 3_000_000, 1, 1]
+  const results = Promise.all(sizes.map((bytes, index) => add(index, bytes)))
+  await tick()
+  expect(sent).toEqual([[0], [1], [2], [3, 4]])
+  endAll()
+  await results
+})
+
+it('rejects the items that failed, and no others of their batch', async () => {
+  const { add, tick, endAll } = useBatches({ items: 100, inFlight: 1 })
+  const results = Promise.allSettled([1, -2, 3].map((item) => add(item, 1)))
+  await tick()
+  endAll()
+  expect(await results).toEqual([
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: new Error('bad -2') },
+    { status: 'fulfilled', value: 3 },
+  ])
+})
+
+it('rejects all items of a batch that could not be sent, and goes on', async () => {
+  let isDown = true
+  const add = createBatches<number, number>({ items: 2, inFlight: 1 }, async (items) => {
+    if (isDown) throw new Error('down')
+    return items
+  })
+  const failed = await Promise.allSettled([add(1, 1), add(2, 1)])
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  isDown = false
+  expect(await add(3, 1)).toBe(3)
+})
