@@ -1,18 +1,21 @@
-// Kills a receiver with a durable inbox again and again, under a load of deliveries, and checks that nothing was lost.
+// Kills receivers with a durable inbox again and again, under a load of deliveries, and checks that nothing was lost.
 // It prints one line of figures for each engine, and fails where something was lost or doubled without a cause.
 //
-//   npm run crash -- --engine sqlite|postgres|redis|all --kills 100 --seed 1
+//   npm run crash -- --engine sqlite|postgres|redis|all --kills 100 --receivers 4 --server-kills 6 --seed 1
 import { parseArgs } from 'node:util'
 import { ENGINES } from '../test/inbox/crash/engines.ts'
 import { toSeed } from '../test/inbox/crash/random.ts'
 import { runCrashes, toLine } from '../test/inbox/crash/run.ts'
 
-const { engine: name, kills, seed } = readOptions()
+const { engine: name, serverKills, ...common } = readOptions()
 const engines = name === 'all' ? Object.keys(ENGINES) : [name]
 
 for (const engine of engines) {
-  const verdict = await runCrashes({ engine, kills, seed })
-  console.log(toLine({ engine, kills, seed }, verdict))
+  const hasServer = engine !== 'sqlite'
+  if (!hasServer && serverKills > 0) console.log('sqlite has no server: it runs without --server-kills')
+  const run = { engine, ...common, serverKills: hasServer ? serverKills : 0 }
+  const verdict = await runCrashes(run)
+  console.log(toLine(run, verdict))
   const wrong = [...verdict.lost.map((id) => `${id} was lost`), ...verdict.faults]
   for (const one of wrong.slice(0, 20)) console.log(`  ${one}`)
   if (wrong.length > 0) process.exitCode = 1
@@ -23,6 +26,8 @@ function readOptions() {
     const options = {
       engine: { type: 'string', default: 'all' },
       kills: { type: 'string', default: '100' },
+      receivers: { type: 'string', default: '1' },
+      'server-kills': { type: 'string', default: '0' },
       seed: { type: 'string' },
     }
     const { engine, ...values } = parseArgs({ options }).values
@@ -30,10 +35,14 @@ function readOptions() {
     if (!names.includes(engine)) throw new Error(`--engine is one of ${names.join(', ')}`)
     const kills = toWhole(values.kills, 1)
     if (kills === undefined) throw new Error('--kills is a whole number from 1')
+    const receivers = toWhole(values.receivers, 1, 16)
+    if (receivers === undefined) throw new Error('--receivers is a whole number from 1 to 16')
+    const serverKills = toWhole(values['server-kills'], 0)
+    if (serverKills === undefined) throw new Error('--server-kills is a whole number from 0')
     // A seed has 32 bits.
     const seed = values.seed === undefined ? toSeed(undefined) : toWhole(values.seed, 0, 2 ** 32 - 1)
     if (seed === undefined) throw new Error('--seed is a whole number from 0 to 4294967295')
-    return { engine, kills, seed }
+    return { engine, kills, receivers, serverKills, seed }
   } catch (error) {
     console.error(error.message)
     process.exit(2)

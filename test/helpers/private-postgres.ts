@@ -12,6 +12,8 @@ export interface PrivatePostgres {
   start(): Promise<void>
   /** At once, as at a crash: connections break off, and the next start recovers. */
   crash(): Promise<void>
+  /** SIGKILL for all its processes at the same time. */
+  kill(): Promise<void>
   /** Nothing answers any more, and no connection breaks off. */
   hang(): void
   goOn(): void
@@ -55,14 +57,27 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
   let log = ''
 
   /** The server and its children: each connection has one. */
-  function signalAll(signal: NodeJS.Signals): void {
+  function signalAll(signal: NodeJS.Signals): number[] {
     const pid = server?.pid ?? 0
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    for (const one of [pid, ...children.map(Number)]) process.kill(one, signal)
+    const all = [pid, ...children.map(Number)]
+    for (const one of all) process.kill(one, signal)
+    return all
+  }
+
+  const isEnded = (): boolean => !server || server.exitCode !== null || server.signalCode !== null
+
+  /** A process that only waits for its parent to ask how it ended has let go of everything. */
+  function isGone(pid: number): boolean {
+    try {
+      return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    } catch {
+      return true
+    }
   }
 
   async function crash(): Promise<void> {
-    if (!server || server.exitCode !== null) return
+    if (!server || isEnded()) return
     server.kill('SIGQUIT')
     await once(server, 'exit')
   }
@@ -77,7 +92,7 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
         log += text
       })
       for (;;) {
-        if (server.exitCode !== null) throw new Error(`PostgreSQL ended:\n${log}`)
+        if (isEnded()) throw new Error(`PostgreSQL ended:\n${log}`)
         if (
           await POSTGRES.reach(url).then(
             () => true,
@@ -89,6 +104,14 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
       }
     },
     crash,
+    async kill() {
+      if (!server || isEnded()) return
+      const exited = once(server, 'exit')
+      const pids = signalAll('SIGKILL')
+      await exited
+      // The next server does not start while one of them has the shared memory.
+      while (!pids.every(isGone)) await new Promise((resolve) => setTimeout(resolve, 10))
+    },
     hang: () => signalAll('SIGSTOP'),
     goOn: () => signalAll('SIGCONT'),
     async remove() {

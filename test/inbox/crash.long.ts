@@ -1,21 +1,24 @@
 import { expect, it } from 'vitest'
+import { findPostgres } from '../helpers/private-postgres.ts'
 import { findRedis } from '../helpers/private-redis.ts'
 import { describeWith, POSTGRES } from '../helpers/services.ts'
 import type { EngineName } from './crash/engines.ts'
 import { toSeed } from './crash/random.ts'
-import { runCrashes, toLine } from './crash/run.ts'
+import { type Run, runCrashes, toLine } from './crash/run.ts'
 
 // `npm run crash` kills more.
 const KILLS = 5
 const seed = toSeed(process.env.CRASH_SEED)
 
-function losesNothing(engine: EngineName): void {
+function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
+  const { receivers = 1, serverKills = 0 } = more
+  const which = `${engine}, receivers ${receivers}, server kills ${serverKills}, CRASH_SEED=${seed}`
   // Most of the time each waits for a lease.
-  it.concurrent(`kill -9 loses nothing that was acknowledged: ${engine}, CRASH_SEED=${seed}`, {
+  it.concurrent(`kill -9 loses nothing that was acknowledged: ${which}`, {
     timeout: 180_000,
     tags: engine === 'sqlite' ? ['sqlite'] : [],
   }, async () => {
-    const run = { engine, kills: KILLS, seed }
+    const run = { engine, kills: KILLS, seed, ...more }
     const verdict = await runCrashes(run)
     console.log(toLine(run, verdict))
     expect(verdict).toMatchObject({ lost: [], faults: [] })
@@ -26,7 +29,13 @@ function losesNothing(engine: EngineName): void {
 }
 
 losesNothing('sqlite')
+losesNothing('sqlite', { receivers: 2 })
 // A Redis of its own, that writes to its disk.
-if (findRedis() || process.env.CI === 'true') losesNothing('redis')
-else it.skip('kill -9 loses nothing that was acknowledged: redis, needs redis-server', () => {})
+if (findRedis() || process.env.CI === 'true') {
+  losesNothing('redis')
+  losesNothing('redis', { receivers: 2, serverKills: 2 })
+} else it.skip('kill -9 loses nothing that was acknowledged: redis, needs redis-server', () => {})
 await describeWith(POSTGRES, () => losesNothing('postgres'))
+if (findPostgres() || process.env.CI === 'true') losesNothing('postgres', { receivers: 2, serverKills: 2 })
+else
+  it.skip('kill -9 loses nothing that was acknowledged: postgres, needs the programs of PostgreSQL', () => {})

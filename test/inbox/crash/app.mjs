@@ -6,10 +6,10 @@ import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 
-const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS } = process.env
+const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS, SERVER_MAY_BE_DOWN } = process.env
 const TELL = 3
 const log = openSync(LOG, 'a')
-const write = (line) => writeSync(log, `${line}\n`)
+const write = (line) => writeSync(log, `${line} ${Date.now()}\n`)
 const tell = (point) => writeSync(TELL, point)
 
 /** What the sender calls a delivery, by its id here. */
@@ -26,7 +26,16 @@ const module = await import(ENTRY)
 tell('o')
 const inbox = await module[FACTORY]({ ...JSON.parse(OPTIONS), observer })
 // It has opened when it can answer.
-await inbox.stats()
+for (;;) {
+  try {
+    await inbox.stats()
+    break
+  } catch (error) {
+    if (!SERVER_MAY_BE_DOWN) throw error
+    print({ error })
+    await setTimeout(100)
+  }
+}
 
 const told = {
   ...inbox,
@@ -48,7 +57,12 @@ inbox.work(receiver, { concurrency: Number(CONCURRENCY) })
 const receive = webhook(receiver)
 const server = createServer(async (req, res) => {
   if (req.url !== '/stats') return receive(req, res)
-  res.end(JSON.stringify(await inbox.stats()))
+  try {
+    res.end(JSON.stringify(await inbox.stats()))
+  } catch (error) {
+    print({ error })
+    res.writeHead(503).end()
+  }
 })
 server.listen(Number(PORT), '127.0.0.1', () => tell('l'))
 

@@ -67,3 +67,30 @@ it('a success has a beginning, a record has a success, a delivery has a sender, 
     'stranger was handled and never sent',
   ])
 })
+
+it('judges several processes by the time: a kill excuses only attempts that begin after it', () => {
+  const killedAt = (time: number, ...lines: string[]): Life => ({ lines, killed: true, killedAt: time })
+  const first = ['begin a 100', 'success a 110']
+  const second = ['begin a 300', 'success a 310', 'settled a 320']
+  // Whichever was started first.
+  expect(verdictOn([closed(...second), killedAt(200, ...first)], 'a')).toMatchObject({
+    doubled: 1,
+    faults: [],
+  })
+  expect(verdictOn([killedAt(200, ...first), closed(...second)], 'a')).toMatchObject({
+    doubled: 1,
+    faults: [],
+  })
+  expect(verdictOn([killedAt(400, ...first), closed(...second)], 'a').faults).toHaveLength(1)
+})
+
+it('an outage of the server excuses a success that was open before it, in the same process too', () => {
+  const twice = ['begin a 100', 'success a 110', 'begin a 300', 'success a 310', 'settled a 320']
+  const verdictWith = (from: number, to: number, lines = twice) =>
+    check(sent('a'), [closed(...lines)], CONCURRENCY, [{ from, to }])
+  expect(verdictWith(105, 200)).toMatchObject({ doubled: 1, lost: [], faults: [] })
+  expect(verdictWith(400, 500).faults).toEqual(['process 0: a was handled twice in one process'])
+  expect(verdictWith(50, 60).faults).toContain('process 0: a was handled twice in one process')
+  const recorded = [...twice.slice(0, 2), 'settled a 120', ...twice.slice(2)]
+  expect(verdictWith(130, 200, recorded).faults).toEqual(['process 0: a was handled twice in one process'])
+})

@@ -3,15 +3,18 @@
  * nothing that the inbox says of itself.
  *
  * A process writes `begin <id>` when a handler begins, `success <id>` as the last thing that the handler does, and
- * `settled <id>` when the inbox says that the success is recorded. A success without its `settled` is open.
+ * `settled <id>` when the inbox says that the success is recorded, each with the time. A success without its `settled`
+ * is open.
  *
  * - Every delivery that was acknowledged has a success. One without is lost.
- * - A delivery may succeed twice in one case only: the process was killed between the success and its record. So every
- *   success but the last must be open at the end of a process that was killed. A second success after a `settled`, after
- *   a graceful end, or in the same process, is a fault.
- * - A handler's place is free when its end is recorded: no more successes may be open in a process than it has places.
- *   So a kill doubles as many deliveries at most, and an inbox that records nothing cannot hide behind the kills.
- * - A process that ended gracefully has nothing open.
+ * - A delivery may succeed twice in two cases only: its first process was killed between the success and its record, and
+ *   before the second attempt; or the server of the store was down between the success and the second attempt. So every
+ *   success but the last must be open. A second success after a `settled`, after a graceful end, or in the same process
+ *   without an outage of the server, is a fault.
+ * - A handler's place is free when its end is recorded: no more successes may be open in a process than it has places,
+ *   and as many more for each outage. So a kill doubles as many deliveries at most, and an inbox that records nothing
+ *   cannot hide behind the kills.
+ * - A process that ended gracefully has nothing open but successes of an outage.
  * - Nothing is handled that was not sent.
  */
 
@@ -19,6 +22,14 @@
 export interface Life {
   lines: readonly string[]
   killed: boolean
+  /** When it was killed. Several processes may live at the same time. */
+  killedAt?: number
+}
+
+/** A time when the server of the store was down. */
+export interface Outage {
+  from: number
+  to: number
 }
 
 export interface Sent {
@@ -39,60 +50,92 @@ export interface Verdict {
   faults: string[]
 }
 
-export function check(sent: readonly Sent[], lives: readonly Life[], concurrency: number): Verdict {
+/** A success of a delivery. */
+interface Success {
+  id: string
+  /** The process, by its number. */
+  place: number
+  begun: number
+  at: number
+  isOpen: boolean
+}
+
+export function check(
+  sent: readonly Sent[],
+  lives: readonly Life[],
+  concurrency: number,
+  outages: readonly Outage[] = [],
+): Verdict {
   const faults: string[] = []
   const known = new Set(sent.map(({ id }) => id))
-  const successes = new Map<string, number[]>()
-  const openAtEnd = lives.map((life, index) => {
-    const read = readLife(life, concurrency)
-    faults.push(...read.faults.map((fault) => `process ${index}: ${fault}`))
-    for (const id of read.succeeded) successes.set(id, [...(successes.get(id) ?? []), index])
-    return read.open
-  })
+  const byId = new Map<string, Success[]>()
+  const wasDown = (from: number, to: number) => outages.some((one) => one.from <= to && one.to >= from)
 
-  for (const [id, places] of successes) {
+  for (const [place, life] of lives.entries()) {
+    const read = readLife(life, place, concurrency * (1 + outages.length))
+    faults.push(...read.faults.map((fault) => `process ${place}: ${fault}`))
+    for (const success of read.successes) {
+      byId.set(success.id, [...(byId.get(success.id) ?? []), success])
+      if (success.isOpen && !life.killed && !wasDown(success.at, Infinity))
+        faults.push(`process ${place}: ${success.id} is not recorded, and the process ended gracefully`)
+    }
+  }
+
+  function isExcused({ isOpen, place, at }: Success, next: Success): boolean {
+    if (!isOpen) return false
+    if (wasDown(at, next.begun)) return true
+    const { killed, killedAt = -Infinity } = lives[place] ?? { killed: false }
+    return place !== next.place && killed && killedAt <= next.begun
+  }
+
+  for (const [id, successes] of byId) {
     if (!known.has(id)) faults.push(`${id} was handled and never sent`)
-    for (const place of places.slice(0, -1)) {
-      const isExcused = lives[place]?.killed && openAtEnd[place]?.has(id)
-      if (!isExcused)
-        faults.push(`${id} was handled again after its success in process ${place} was recorded`)
+    successes.sort((a, b) => a.at - b.at)
+    for (const [index, success] of successes.slice(0, -1).entries()) {
+      const next = successes[index + 1] as Success
+      if (isExcused(success, next)) continue
+      if (success.place === next.place)
+        faults.push(`process ${success.place}: ${id} was handled twice in one process`)
+      else faults.push(`${id} was handled again after its success in process ${success.place} was recorded`)
     }
   }
   const acknowledged = sent.filter((one) => one.acknowledged)
   return {
     sent: sent.length,
     acknowledged: acknowledged.length,
-    handled: successes.size,
-    doubled: [...successes.values()].filter(({ length }) => length > 1).length,
-    lost: acknowledged.map(({ id }) => id).filter((id) => !successes.has(id)),
+    handled: byId.size,
+    doubled: [...byId.values()].filter(({ length }) => length > 1).length,
+    lost: acknowledged.map(({ id }) => id).filter((id) => !byId.has(id)),
     faults,
   }
 }
 
-function readLife({ lines, killed }: Life, concurrency: number) {
+function readLife({ lines }: Life, place: number, mostOpen: number) {
   const faults: string[] = []
-  const begun = new Set<string>()
-  const succeeded = new Set<string>()
-  const open = new Set<string>()
-  const wordsTo: Record<string, (id: string) => void> = {
-    begin: (id) => begun.add(id),
-    success(id) {
+  const begun = new Map<string, number>()
+  const successes: Success[] = []
+  const open = new Map<string, Success>()
+  const wordsTo: Record<string, (id: string, at: number) => void> = {
+    begin: (id, at) => begun.set(id, at),
+    success(id, at) {
       if (!begun.has(id)) faults.push(`${id} succeeded and never began`)
-      if (succeeded.has(id)) faults.push(`${id} was handled twice in one process`)
-      succeeded.add(id)
-      open.add(id)
-      if (open.size > concurrency) faults.push(`${open.size} successes are not recorded at ${id}`)
+      const success = { id, place, begun: begun.get(id) ?? at, at, isOpen: true }
+      successes.push(success)
+      open.set(id, success)
+      if (open.size > mostOpen) faults.push(`${open.size} successes are not recorded at ${id}`)
     },
     settled(id) {
-      if (!open.delete(id)) faults.push(`${id} was recorded without a success`)
+      const success = open.get(id)
+      if (!success) return faults.push(`${id} was recorded without a success`)
+      success.isOpen = false
+      open.delete(id)
     },
   }
   for (const line of lines) {
-    const [, word = '', id = ''] = /^(begin|success|settled) (\S+)$/.exec(line) ?? []
+    const [, word = '', id = '', at = '0'] = /^(begin|success|settled) (\S+)(?: (\d+))?$/.exec(line) ?? []
     const read = wordsTo[word]
-    if (read) read(id)
+    if (read) read(id, Number(at))
     else faults.push(`no line of a log: ${line}`)
   }
-  if (!killed) for (const id of open) faults.push(`${id} is not recorded, and the process ended gracefully`)
-  return { faults, succeeded, open }
+  return { faults, successes }
 }

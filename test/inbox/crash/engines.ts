@@ -3,9 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
+import { createPrivatePostgres, findPostgres } from '../../helpers/private-postgres.ts'
 import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import { POSTGRES } from '../../helpers/servers.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
+
+/** A server of a database, which has on its disk all that it has confirmed. */
+export interface KillableServer {
+  /** SIGKILL for all its processes. */
+  kill(): Promise<void>
+  start(): Promise<void>
+}
+
+/** What a run needs of a store. */
+export interface EngineNeeds {
+  /** Its server is killed. */
+  isKilled: boolean
+}
 
 /** A store for one run. */
 export interface Engine {
@@ -15,6 +29,8 @@ export interface Engine {
   options: Record<string, unknown>
   /** Rejects where what the store has on disk is not sound. Nobody uses the store meanwhile. */
   requireSound(): Promise<void>
+  /** Its server, if the run has one of its own that it may kill. */
+  server?: KillableServer
   remove(): Promise<void>
 }
 
@@ -43,12 +59,28 @@ async function sqlite(): Promise<Engine> {
   }
 }
 
-async function postgres(): Promise<Engine> {
+/** A server of its own if it is to be killed. It syncs each commit to the disk, as PostgreSQL does by default. */
+async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
+  const options = { lease: 10_000 }
+  if (isKilled) {
+    const programs = findPostgres()
+    if (!programs) throw new Error('there is no PostgreSQL server on this machine')
+    const server = await createPrivatePostgres(programs)
+    await server.start()
+    return {
+      entry: 'geohook/postgres',
+      factory: 'createPostgresInbox',
+      options: { ...options, connectionString: server.url },
+      requireSound: sound,
+      server,
+      remove: server.remove,
+    }
+  }
   const schema = `geohook_crash_${randomUUID().replaceAll('-', '')}`
   return {
     entry: 'geohook/postgres',
     factory: 'createPostgresInbox',
-    options: { connectionString: POSTGRES.url, schema, lease: 10_000 },
+    options: { ...options, connectionString: POSTGRES.url, schema },
     requireSound: sound,
     async remove() {
       const client = new pg.Client({ connectionString: POSTGRES.url })
@@ -70,6 +102,7 @@ async function redis(): Promise<Engine> {
     factory: 'createRedisInbox',
     options: { url: server.url, lease: 3_000 },
     requireSound: sound,
+    server: { kill: server.crash, start: server.start },
     remove: server.remove,
   }
 }

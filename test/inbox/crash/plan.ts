@@ -28,6 +28,18 @@ const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
   (random) => ({ afterStart: random.between(0, 2_000) }),
 ]
 
+/** When the server of the store is killed, and for how long it stays down, in milliseconds. */
+export interface ServerKill {
+  after: number
+  down: number
+}
+
+export const planServerKills = (count: number, random: Random): ServerKill[] =>
+  Array.from({ length: count }, () => ({
+    after: random.between(1_000, 4_000),
+    down: random.between(0, 1_000),
+  }))
+
 /** So many kills. The last comes while there is work: what it leaves behind is what the test is about. */
 export function planKills(count: number, random: Random): Kill[] {
   const first = random.between(0, KINDS.length - 1)

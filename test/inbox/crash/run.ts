@@ -4,17 +4,22 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { InboxStats } from 'geohook/inbox'
 import { findPort } from '../../helpers/port.ts'
-import { check, type Life, type Verdict } from './check.ts'
+import { startBalancer } from './balance.ts'
+import { check, type Life, type Outage, type Verdict } from './check.ts'
 import { ENGINES, type Engine, type EngineName } from './engines.ts'
 import { type Process, startReceiver } from './life.ts'
 import { type Load, startLoad } from './load.ts'
-import { type Kill, planKills } from './plan.ts'
+import { type Kill, planKills, planServerKills } from './plan.ts'
 import { createRandom } from './random.ts'
 
 export interface Run {
   engine: EngineName
   kills: number
   seed: number
+  /** Processes of the receiver at a time, on one store. Default 1. */
+  receivers?: number
+  /** How often the server of the store is killed, and started again. Default 0. */
+  serverKills?: number
 }
 
 /** Handlers at a time. */
@@ -25,54 +30,92 @@ const LOOK_EVERY = 10
 /** Milliseconds that it may take at most to empty the inbox at the end. */
 const DRAIN = 120_000
 
-/** Kills a receiver again and again under load, lets the last one finish, and judges. */
-export async function runCrashes({ engine: name, kills, seed }: Run): Promise<Verdict> {
+/** A process of the receiver, as far as it is known. */
+interface KnownLife {
+  log: string
+  killed: boolean
+  killedAt?: number
+}
+
+/** Kills receivers again and again under load, lets the last of each finish, and judges. */
+export async function runCrashes(run: Run): Promise<Verdict> {
+  const { engine: name, kills, seed, receivers = 1, serverKills = 0 } = run
   const random = createRandom(seed)
   const plan = planKills(kills, random)
+  const serverPlan = planServerKills(serverKills, random)
   const logs = await mkdtemp(join(tmpdir(), 'geohook-crash-logs-'))
-  const engine = await ENGINES[name]()
-  const port = await findPort()
-  const hookUrl = `http://127.0.0.1:${port}/hook`
-  const load = startLoad(hookUrl, KEY, random)
-  const lives: { log: string; killed: boolean }[] = []
-  let process: Process | undefined
+  const engine = await ENGINES[name]({ isKilled: serverKills > 0 })
+  const ports: number[] = []
+  while (ports.length < receivers) ports.push(await findPort())
+  const balancer = await startBalancer(ports)
+  const load = startLoad(`http://127.0.0.1:${balancer.port}/hook`, KEY, random)
+  const lives: KnownLife[] = []
+  const outages: Outage[] = []
+  const processes = new Set<Process>()
 
-  function start(): Process {
-    const log = join(logs, `${lives.length}.log`)
-    lives.push({ log, killed: true })
-    process = startReceiver(toEnv(engine, { port, log }))
-    return process
+  function start(port: number): { life: KnownLife; receiver: Process } {
+    const life: KnownLife = { log: join(logs, `${lives.length}.log`), killed: true }
+    lives.push(life)
+    const receiver = startReceiver(toEnv(engine, { port, log: life.log, isKilled: serverKills > 0 }))
+    processes.add(receiver)
+    return { life, receiver }
   }
 
-  try {
+  /** Every so manieth kill is for this receiver. */
+  async function killAgainAndAgain(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
-      const receiver = start()
+      if (index % receivers !== slot) continue
+      const { life, receiver } = start(port)
       await waitFor(kill, receiver, load)
+      life.killedAt = Date.now()
       const [code, signal] = await receiver.end('SIGKILL')
       if (signal !== 'SIGKILL')
         throw new Error(`the receiver ended by itself, with ${code}:\n${receiver.errors}`)
-      if (index % LOOK_EVERY === LOOK_EVERY - 1) await engine.requireSound()
+      // With several receivers there is always one that uses the store.
+      if (receivers === 1 && index % LOOK_EVERY === LOOK_EVERY - 1) await engine.requireSound()
     }
-    const receiver = start()
-    await receiver.listening
+  }
+
+  async function killServer(): Promise<void> {
+    for (const { after, down } of serverPlan) {
+      await setTimeout(after)
+      const outage = { from: Date.now(), to: Infinity }
+      outages.push(outage)
+      await engine.server?.kill()
+      await setTimeout(down)
+      await engine.server?.start()
+      outage.to = Date.now()
+    }
+  }
+
+  try {
+    await Promise.all([...ports.map(killAgainAndAgain), killServer()])
+    const last = ports.map(start)
+    for (const { receiver } of last) await receiver.listening
     const sent = await load.stop()
-    const stats = await drain(`http://127.0.0.1:${port}/stats`)
-    const [code] = await receiver.end('SIGTERM')
-    if (code !== 0) throw new Error(`the receiver ended with ${code}:\n${receiver.errors}`)
-    Object.assign(lives.at(-1) ?? {}, { killed: false })
+    const stats = await drain(`http://127.0.0.1:${ports[0]}/stats`)
+    for (const { life, receiver } of last) {
+      const [code] = await receiver.end('SIGTERM')
+      if (code !== 0) throw new Error(`the receiver ended with ${code}:\n${receiver.errors}`)
+      life.killed = false
+    }
     await engine.requireSound()
-    const verdict = check(sent, await Promise.all(lives.map(read)), CONCURRENCY)
+    const verdict = check(sent, await Promise.all(lives.map(read)), CONCURRENCY, outages)
     verdict.faults.push(...compare(stats, verdict))
     return verdict
   } finally {
     await load.stop().catch(() => {})
-    if (process && !process.ended) await process.end('SIGKILL')
+    for (const process of processes) if (!process.ended) await process.end('SIGKILL')
+    await balancer.close()
     await engine.remove()
     await rm(logs, { recursive: true })
   }
 }
 
-const toEnv = ({ entry, factory, options }: Engine, { port, log }: { port: number; log: string }) => ({
+const toEnv = (
+  { entry, factory, options }: Engine,
+  { port, log, isKilled }: { port: number; log: string; isKilled: boolean },
+) => ({
   PORT: String(port),
   LOG: log,
   KEY,
@@ -80,6 +123,7 @@ const toEnv = ({ entry, factory, options }: Engine, { port, log }: { port: numbe
   ENTRY: entry,
   FACTORY: factory,
   OPTIONS: JSON.stringify(options),
+  ...(isKilled && { SERVER_MAY_BE_DOWN: 'yes' }),
 })
 
 /** Resolves when the process is to be killed, and rejects where it ends by itself before it listens. */
@@ -106,7 +150,9 @@ async function waitFor(kill: Kill, { points, listening }: Process, load: Load): 
 async function drain(url: string): Promise<InboxStats> {
   const until = Date.now() + DRAIN
   for (;;) {
-    const stats = (await (await fetch(url)).json()) as InboxStats
+    const response = await fetch(url)
+    if (!response.ok) throw new Error(`the inbox cannot be looked at: ${response.status}`)
+    const stats = (await response.json()) as InboxStats
     if (stats.waiting + stats.active === 0) return stats
     if (Date.now() > until) throw new Error(`after ${DRAIN} ms there is still ${JSON.stringify(stats)}`)
     await setTimeout(100)
@@ -122,20 +168,25 @@ function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
 }
 
 /** A process that was killed early has no log. */
-async function read({ log, killed }: { log: string; killed: boolean }): Promise<Life> {
+async function read({ log, ...life }: KnownLife): Promise<Life> {
   const text = await readFile(log, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
     throw error
   })
-  return { lines: text.split('\n').slice(0, -1), killed }
+  return { ...life, lines: text.split('\n').slice(0, -1) }
 }
 
 /** The figures of a run in one line. */
-export function toLine({ engine, seed, kills }: Run, verdict: Verdict): string {
+export function toLine(
+  { engine, seed, kills, receivers = 1, serverKills = 0 }: Run,
+  verdict: Verdict,
+): string {
   const { sent, acknowledged, handled, doubled, lost, faults } = verdict
   const figures = {
     seed,
     kills,
+    ...(receivers > 1 && { receivers }),
+    ...(serverKills > 0 && { 'server kills': serverKills }),
     sent,
     acknowledged,
     handled,
