@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'delivery_in_progress'
   | 'handler_failed'
   | 'inbox_unavailable'
+  | 'receiver_busy'
   | 'receiver_closed'
   | 'body_too_large'
   | 'body_timeout'
@@ -33,6 +34,7 @@ const CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   delivery_in_progress: [409],
   handler_failed: [500],
   inbox_unavailable: [503],
+  receiver_busy: [503],
   receiver_closed: [503],
   body_too_large: [413],
   body_timeout: [408],

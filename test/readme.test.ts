@@ -93,6 +93,7 @@ describe('the README, and the pages behind it,', () => {
       signatureHeader: true,
       encoding: true,
       limit: true,
+      maxInFlightBytes: true,
       bodyTimeout: true,
       unsigned: true,
       maxAge: true,

@@ -91,7 +91,8 @@ function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Prom
         if (isWhole && req instanceof IncomingMessage) onEnd()
       } catch (error) {
         stop()
-        req.pause()
+        // After a timeout, the answer has been given and somebody else reads the rest.
+        if (req.listenerCount('data') === 0) req.pause()
         reject(error)
       }
     }

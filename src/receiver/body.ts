@@ -1,7 +1,8 @@
 import { refusal } from '#refusal'
 import { WebhookError } from '../errors.ts'
-import { type Awaitable, when } from '../signature/when.ts'
+import type { Awaitable } from '../signature/when.ts'
 import { readHeader } from './headers.ts'
+import type { Share } from './in-flight.ts'
 import type { Config } from './options.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
 
@@ -18,23 +19,25 @@ export function requireReadable({ headers }: RequestHead, { limit }: Config): vo
 }
 
 /**
- * Reads the body within `limit` bytes and `bodyTimeout` milliseconds, from the first byte to the last.
+ * Reads the body within `bodyTimeout` milliseconds, from the first byte to the last, and within the bounds of `share`.
  *
- * @throws {WebhookError} `body_too_large`, `body_timeout`, `body_aborted`, `body_already_parsed`
+ * @throws {WebhookError} `body_too_large`, `receiver_busy`, `body_timeout`, `body_aborted`, `body_already_parsed`
  */
 export function readBody(
   request: ReceiverRequest,
   { limit, bodyTimeout }: Config,
+  share: Share,
   onChunk: (chunk: Uint8Array) => void,
 ): Awaitable<Uint8Array> {
-  const reading = request.read({ limit, onChunk })
-  // What is there already needs no timer, and most bodies are.
-  const body = 'then' in reading ? inTime(reading, bodyTimeout, request) : reading
-  return when(body, (whole) => {
-    // Readers stop at the limit, so as not to hold more; where one had it whole, it counts all the same.
-    if (whole.length > limit) throw new WebhookError('body_too_large')
-    return whole
+  const reading = request.read({
+    limit,
+    onChunk(chunk) {
+      share.add(chunk.length)
+      onChunk(chunk)
+    },
   })
+  // Most bodies are complete at once and need no timer.
+  return 'then' in reading ? inTime(reading, bodyTimeout, request) : reading
 }
 
 function inTime(

@@ -37,10 +37,8 @@ export interface Dispatcher {
 /** The context without an inbox. A signal costs more than all the rest of a dispatch, and few handlers ask for it. */
 class FirstAttempt implements HandlerContext {
   attempt = 1
-  #signal: AbortSignal | undefined
   get signal(): AbortSignal {
-    this.#signal ??= new AbortController().signal
-    return this.#signal
+    return new AbortController().signal
   }
 }
 

@@ -30,6 +30,11 @@ export interface ReceiverOptions<Payload = unknown> {
   encoding?: SignatureEncoding | undefined
   /** The largest body, in bytes or as `'512kb'` or `'1mb'` (of 1024). Default `'1mb'`. */
   limit?: number | string | undefined
+  /**
+   * Maximum body bytes of all requests in flight together, as a number or like `limit`; at least `limit`. Requests over
+   * it are rejected with 503. Default `'64mb'`, or `limit` where that is more.
+   */
+  maxInFlightBytes?: number | string | undefined
   /** Milliseconds within which the whole body must arrive, 1 to 2^31 - 1. Default 10,000. */
   bodyTimeout?: number | undefined
   /** `'accept'` lets requests without a signature through: only for senders before version 11.2. Default `'reject'`. */
@@ -57,6 +62,7 @@ export interface Config {
   signatureHeader: string
   encoding: SignatureEncoding
   limit: number
+  maxInFlightBytes: number
   bodyTimeout: number
   acceptUnsigned: boolean
   maxAge: number | undefined
@@ -77,12 +83,19 @@ export function readOptions(options: ReceiverOptions): Config {
   if (duplicates) requireFunctions('duplicates', duplicates.claim, duplicates.done, duplicates.release)
   if (inbox) requireFunctions('inbox', inbox.put)
   if (schema) requireFunctions('schema', schema['~standard']?.validate)
+  const limit = readSize('limit', options.limit ?? '1mb')
   const config: Config = {
     profile,
     findKeys: createKeyFinder(readKeys(options)),
     signatureHeader: readHeaderName(options.signatureHeader ?? profile.signatureHeader),
     encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
-    limit: readLimit(options.limit ?? '1mb'),
+    limit,
+    // A body that is alone in flight must fit.
+    maxInFlightBytes: readSize(
+      'maxInFlightBytes',
+      options.maxInFlightBytes ?? Math.max(limit, 64 * 1024 ** 2),
+      limit,
+    ),
     bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
     acceptUnsigned: readAccept('unsigned', options.unsigned),
     maxAge: options.maxAge === undefined ? undefined : readMilliseconds('maxAge', options.maxAge),
@@ -121,13 +134,13 @@ function readHeaderName(name: string): string {
   throw configInvalid('signatureHeader is no header name')
 }
 
-function readLimit(limit: number | string): number {
-  const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(limit)) ?? []
+function readSize(option: string, size: number | string, least = 1): number {
+  const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(size)) ?? []
   // Where the letter of a unit stands is its power of 1024; the empty one stands at 0.
   const power = ' kmg'.indexOf(unit.toLowerCase())
-  const bytes = typeof limit === 'number' ? limit : Number(digits) * 1024 ** power
-  if (!Number.isSafeInteger(bytes) || bytes < 1) throw configInvalid("limit must be bytes, or like '1mb'")
-  return bytes
+  const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power
+  if (Number.isSafeInteger(bytes) && bytes >= least) return bytes
+  throw configInvalid(`${option} must be bytes, or like '1mb', from ${least}`)
 }
 
 function readMilliseconds(name: string, value: number): number {

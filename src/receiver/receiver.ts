@@ -10,6 +10,7 @@ import type { Delivery, StoredDelivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
+import { createInFlight } from './in-flight.ts'
 import { type Inbox, type ReceiverOptions, readOptions } from './options.ts'
 import { done, failed, type Outcome, toWebhookError } from './outcome.ts'
 import { once, requireFresh } from './replay.ts'
@@ -36,6 +37,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   const { clock, duplicates, inbox, schema, tell } = config
   const { handshake, name } = config.profile
   const handlers = createDispatcher()
+  const openShare = createInFlight(config)
   const outcomes = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
   let atWork = 0
   let rest = (): void => {}
@@ -46,6 +48,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     await undefined // most bodies come with the head: right behind it, they need not be waited for
     const started = clock()
+    const share = openShare()
     try {
       if (closed) throw new WebhookError('receiver_closed')
       if (handshake && head.method === 'GET')
@@ -53,12 +56,14 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       if (head.method !== 'POST') throw refusal('method_not_allowed')
       requireReadable(head, config)
       return await when(startVerification(head, config), (verification) =>
-        when(readBody(request, config, verification.update), (body) =>
+        when(readBody(request, config, share, verification.update), (body) =>
           accept(request, verification, started, { request: head, body }),
         ),
       )
     } catch (thrown) {
       return fail(thrown, started, { request: head })
+    } finally {
+      share.release()
     }
   }
 
@@ -146,6 +151,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
         const runOnce = () => (begun ??= run(request, head))
         tell('around', () => ({ request: head, run: runOnce }))
         const outcome = await runOnce()
+        if (closed) outcome.close = true
         await answer?.(outcome)
         return outcome
       } finally {

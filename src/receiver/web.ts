@@ -40,16 +40,10 @@ export async function toReceiverRequest(
     url: request.url,
     headers,
     params: typeof params === 'object' && params ? (params as RequestHead['params']) : undefined,
-    async read({ limit, onChunk }) {
+    async read({ onChunk }) {
       await endOfTurn()
       const chunks: Uint8Array[] = []
-      let length = 0
       function take(chunk: Uint8Array): void {
-        length += chunk.length
-        if (length > limit) {
-          cancel()
-          throw new WebhookError('body_too_large')
-        }
         chunks.push(chunk)
         onChunk(chunk)
       }
@@ -65,7 +59,10 @@ export async function toReceiverRequest(
           return concat(chunks)
         }
       } catch (cause) {
-        if (cause instanceof WebhookError) throw cause
+        if (cause instanceof WebhookError) {
+          cancel()
+          throw cause
+        }
         // Of a stream that somebody else has locked, nothing is read.
         if (request.bodyUsed) throw new WebhookError('body_aborted', { cause })
       }
@@ -86,4 +83,7 @@ const isShort = (headers: HeaderBag): boolean =>
   Number(headers['content-length']) < 100_000 && !headers['transfer-encoding']
 
 /** The receiver's outcome as a web `Response`. */
-export const toResponse = (outcome: Outcome): Response => new Response(outcome.body, outcome)
+export function toResponse(outcome: Outcome): Response {
+  if (outcome.close) outcome.headers.connection = 'close'
+  return new Response(outcome.body, outcome)
+}

@@ -55,6 +55,7 @@ const SETUPS = {
     },
   }),
   failing: () => ({ handle: broken }),
+  crowded: () => ({ options: { limit: 100, maxInFlightBytes: 100 }, handle: (log) => log.released() }),
   waiting: () => ({ handle: (log) => log.released() }),
   once: () => ({ options: { duplicates: createMemoryDuplicates() } }),
   onceWaiting: () => ({ options: { duplicates: createMemoryDuplicates() }, handle: (log) => log.released() }),

@@ -10,6 +10,7 @@ import {
   service,
 } from 'geohook'
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
+import { createGate } from './gate.ts'
 
 /** What no observer tool may write: each is in every request that has room for it. */
 export const SECRETS = {
@@ -24,6 +25,8 @@ const URL = `http://receiver.example/hook?token=${SECRETS.query}`
 export interface Case {
   kind: Outcome['kind']
   status: number
+  /** Requests that are still in flight afterwards. Default 0. */
+  atWork?: number
   /** Plays one such request against a receiver that has this observer. */
   play(observer: Observer): Promise<{ receiver: Receiver; response: Response }>
 }
@@ -74,6 +77,32 @@ const storeOf = (claim: 'busy' | 'done'): DuplicateStore => ({
   release: async () => {},
 })
 
+/** A request to a receiver that is full of another one, which never ends and which the observer does not see. */
+async function playBusy(observer: Observer): ReturnType<Case['play']> {
+  const { gate, release } = createGate()
+  let isFull = false
+  const later = Object.entries(observer).map(([name, tell]) => [
+    name,
+    (told: never) => (isFull ? tell.call(observer, told) : undefined),
+  ])
+  return play({
+    options: {
+      observer: Object.fromEntries(later),
+      limit: BODY.length,
+      maxInFlightBytes: BODY.length,
+    },
+    handle() {
+      release()
+      return new Promise(() => {})
+    },
+    async before(request, receiver) {
+      void receiver.fetch(request.clone())
+      await gate
+      isFull = true
+    },
+  })(observer)
+}
+
 const refused = (status: number, how: Play): Case => ({ kind: 'refused', status, play: play(how) })
 
 /** One request for every way in which a request can end: the type demands every code. */
@@ -109,6 +138,7 @@ export const OUTCOMES: Record<Exclude<ErrorCode, 'config_invalid'> | Outcome['ki
   key_unknown: refused(401, { options: { signatureKey: () => null } }),
   key_unavailable: refused(503, { options: { signatureKey: failing } }),
   delivery_stale: refused(400, { options: { maxAge: 1 } }),
+  receiver_busy: { kind: 'refused', status: 503, atWork: 1, play: playBusy },
   receiver_closed: refused(503, { before: (_, receiver) => receiver.close() }),
   body_too_large: refused(413, { options: { limit: 10 } }),
   body_timeout: refused(408, { options: { bodyTimeout: 1 }, stream: () => {} }),

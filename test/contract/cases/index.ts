@@ -20,6 +20,7 @@ export const CODES: Record<Exclude<ErrorCode, 'config_invalid'>, true> = {
   delivery_in_progress: true,
   handler_failed: true,
   inbox_unavailable: true,
+  receiver_busy: true,
   receiver_closed: true,
   body_too_large: true,
   body_timeout: true,

@@ -122,6 +122,22 @@ export const OUTCOMES: readonly ContractCase[] = [
   later('answers 503 when the store of duplicates fails', 'noStore', 503, 'inbox_unavailable'),
   later('answers 503 when the keys cannot be had', 'noKeys', 503, 'key_unavailable'),
   {
+    name: 'answers 503 while the bodies in flight fill maxInFlightBytes, and takes the next one afterwards',
+    codes: ['receiver_busy'],
+    async run(start) {
+      const subject = await start('crowded')
+      const first = send(subject.url, signed(BODY))
+      await told(subject, 'accepted')
+      const second = await send(subject.url, signed(BODY))
+      expect([second.status, second.headers['retry-after']]).toEqual([503, '5'])
+      expect(JSON.parse(second.text).code).toBe('receiver_busy')
+      expect((await linesOf(subject)).at(-1)).toBe('refused receiver_busy')
+      await subject.release()
+      expect((await first).status).toBe(200)
+      expect((await send(subject.url, signed(BODY))).status).toBe(200)
+    },
+  },
+  {
     name: 'answers 503 once it is closed, and what is at work is still answered',
     codes: ['receiver_closed'],
     async run(start) {

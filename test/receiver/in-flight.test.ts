@@ -1,0 +1,140 @@
+import { createReceiver, type ReceiverOptions } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
+
+const body = payloadOf('FeaturesCreated')
+const { length } = body
+
+/** A receiver with room for two such bodies. */
+const createFull = (options: Partial<ReceiverOptions> = {}) =>
+  createReceiver({
+    signatureKey: KEY,
+    limit: length,
+    maxInFlightBytes: 2 * length,
+    observer: { refused() {} },
+    ...options,
+  })
+
+/** A request whose sender has sent this much of its body and then sends nothing more, until told to. */
+function begin(receiver: ReturnType<typeof createFull>, part: string, headers: Record<string, string> = {}) {
+  let sender: ReadableStreamDefaultController<Uint8Array> | undefined
+  const read = createGate()
+  const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      sender = controller
+      controller.enqueue(Buffer.from(part))
+    },
+    pull: () => void setImmediate(read.release), // when the part was taken
+  })
+  const request = new Request('http://a.example', {
+    method: 'POST',
+    body: stream,
+    duplex: 'half',
+    headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body), ...headers },
+  } as RequestInit)
+  const response = receiver.fetch(request)
+  return { response, sender: sender as ReadableStreamDefaultController<Uint8Array>, read: read.gate }
+}
+
+const whenRead = (begun: ReturnType<typeof begin>[]) => Promise.all(begun.map(({ read }) => read))
+
+const statusOf = async (receiver: ReturnType<typeof createFull>) => (await deliver(receiver, body)).status
+
+describe('maxInFlightBytes', () => {
+  it('counts a body until its handlers are done', async () => {
+    const { gate, release } = createGate()
+    const handled = createGate()
+    let calls = 0
+    const receiver = createFull().on('*', () => {
+      if (++calls === 2) handled.release()
+      return gate
+    })
+    const first = [deliver(receiver, body), deliver(receiver, body)]
+    await handled.gate
+    const refused = await deliver(receiver, body)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(refused.body).toEqual({ title: 'Receiver busy', status: 503, code: 'receiver_busy' })
+    release()
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual([200, 200])
+    expect(await statusOf(receiver)).toBe(200)
+  })
+
+  it('counts the part of a body that has arrived, and gives it back when the upload ends or fails', async () => {
+    const receiver = createFull()
+    for (const end of [
+      (sender: ReadableStreamDefaultController) => sender.close(), // 401: signed is another body
+      (sender: ReadableStreamDefaultController) => sender.error(new Error('gone')),
+    ]) {
+      const begun = [begin(receiver, body.slice(1)), begin(receiver, body.slice(1))]
+      await whenRead(begun)
+      expect(await statusOf(receiver)).toBe(503)
+      for (const { sender } of begun) end(sender)
+      await Promise.all(begun.map(({ response }) => response))
+      expect(await Promise.all([statusOf(receiver), statusOf(receiver)])).toEqual([200, 200])
+      expect(await statusOf(receiver)).toBe(200)
+    }
+  })
+
+  it('gives the part of a body back when the upload times out, and does not count what comes later', async () => {
+    const receiver = createFull({ bodyTimeout: 50 })
+    const begun = [begin(receiver, body.slice(1)), begin(receiver, body.slice(1))]
+    expect((await Promise.all(begun.map(({ response }) => response))).map(({ status }) => status)).toEqual([
+      408, 408,
+    ])
+    expect(await Promise.all([statusOf(receiver), statusOf(receiver)])).toEqual([200, 200])
+  })
+
+  it('does not count what is only announced', async () => {
+    const receiver = createFull()
+    const announced = Array.from({ length: 100 }, () =>
+      begin(receiver, '{', { 'content-length': String(length) }),
+    )
+    await whenRead(announced)
+    expect(await statusOf(receiver)).toBe(200)
+    for (const { sender } of announced) sender.error(new Error('gone'))
+    await Promise.all(announced.map(({ response }) => response))
+  })
+
+  it('accepts one of several bodies that fill the room together', async () => {
+    const receiver = createFull({ maxInFlightBytes: length })
+    const half = Math.ceil(length / 2)
+    const begun = Array.from({ length: 3 }, () => begin(receiver, body.slice(0, half)))
+    await whenRead(begun)
+    for (const { sender } of begun) {
+      try {
+        sender.enqueue(Buffer.from(body.slice(half)))
+        sender.close()
+      } catch {} // the receiver has cancelled it
+    }
+    const statuses = (await Promise.all(begun.map(({ response }) => response))).map(({ status }) => status)
+    expect(statuses.sort()).toEqual([200, 503, 503])
+  })
+
+  it('is limit where limit is over 64 MiB, and cannot be less than limit', async () => {
+    expect(() => createReceiver({ signatureKey: KEY, limit: '100mb' })).not.toThrow()
+    expect(() => createReceiver({ signatureKey: KEY, limit: 100, maxInFlightBytes: '100b' })).not.toThrow()
+    for (const maxInFlightBytes of [99, 0, '1 potato', Number.NaN])
+      expect(() => createReceiver({ signatureKey: KEY, limit: 100, maxInFlightBytes })).toThrow(
+        expect.objectContaining({
+          code: 'config_invalid',
+          message: expect.stringContaining('maxInFlightBytes'),
+        }),
+      )
+  })
+
+  it('does not turn a body over limit into a busy receiver, where a host hands the body over whole', async () => {
+    const receiver = createFull({ maxInFlightBytes: length })
+    const bytes = Buffer.from(`${body} `)
+    const outcome = await receiver.receive({
+      method: 'POST',
+      url: '/',
+      headers: { 'x-service': signatureOf(bytes) },
+      read({ onChunk }) {
+        onChunk(bytes)
+        return bytes
+      },
+    })
+    expect(outcome.error?.code).toBe('body_too_large')
+  })
+})

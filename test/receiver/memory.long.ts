@@ -1,0 +1,63 @@
+import { request } from 'node:http'
+import { expect, it } from 'vitest'
+import { JSON_TYPE, signatureOf } from '../helpers/deliver.ts'
+import { startNode } from '../helpers/process.ts'
+
+const entry = '{"eventType":"FeaturesCreated","when":1}'
+const body = Buffer.from(`{"events":[${Array(130_000).fill(entry).join(',')}]}`)
+const headers = {
+  'content-type': JSON_TYPE,
+  'content-length': body.length,
+  'x-service': signatureOf(body),
+}
+
+/** A receiver with a heap of 128 MB, whose handlers hold each delivery for a second. */
+const program = (options: string): string => `
+  import { createServer } from 'node:http'
+  import { setTimeout } from 'node:timers/promises'
+  import { createReceiver } from 'geohook'
+  import { webhook } from 'geohook/node'
+  const observer = { refused() {}, failed() {} }
+  const receiver = createReceiver({ signatureKey: 'parcels2026', limit: '6mb', bodyTimeout: 120_000, observer, ${options} })
+    .on('*', (event, delivery) => event === delivery.events[0] ? setTimeout(1000) : undefined)
+  const server = createServer(webhook(receiver))
+  server.listen(0, '127.0.0.1', () => console.log('port', server.address().port))`
+
+/** How the one request is answered, or which error its sender gets. */
+const post = (port: number): Promise<number | string | undefined> =>
+  new Promise((resolve) => {
+    const req = request({ port, host: '127.0.0.1', method: 'POST', headers, agent: false })
+    req.on('response', (res) => res.resume().on('end', () => resolve(res.statusCode)))
+    req.on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+    req.end(body)
+  })
+
+/** Sends 200 such deliveries at the same time to a process, and tells whether it survived. */
+async function attack(options: string) {
+  const app = startNode(['--max-old-space-size=128', '--input-type=module', '--eval', program(options)])
+  try {
+    const port = Number((await app.printed(/port (\d+)/))[1])
+    const answers = await Promise.all(Array.from({ length: 200 }, () => post(port)))
+    const after = app.child.exitCode ?? app.child.signalCode ?? (await post(port))
+    return { answers, after, output: app.output }
+  } finally {
+    await app.stop('SIGKILL')
+  }
+}
+
+it('maxInFlightBytes keeps a heap of 128 MB alive under 200 signed bodies of 5 MiB with 130,000 events each', {
+  timeout: 180_000,
+}, async () => {
+  const { answers, after } = await attack("maxInFlightBytes: '6mb'")
+  // A sender that does not stop is cut off after its answer: it may miss it.
+  const known = answers.filter((answer) => [200, 503, 'ECONNRESET', 'EPIPE'].includes(answer as never))
+  expect([known.length, after]).toEqual([200, 200])
+  expect(answers).toContain(200)
+  expect(answers).toContain(503)
+})
+
+it('the same attack kills a process with room for all of them, so that it is one', {
+  timeout: 180_000,
+}, async () => {
+  expect((await attack("maxInFlightBytes: '2gb'")).output).toContain('heap out of memory')
+})
