@@ -23,6 +23,7 @@ const server = Bun.serve({
 console.log(`listening on ${new URL('/hooks/parcels', server.url)}`)
 
 process.once('SIGTERM', async () => {
+  setTimeout(() => process.exit(1), 5_000).unref() // a handler that never returns
   await receiver.close()
   await server.stop()
 })

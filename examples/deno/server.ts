@@ -24,6 +24,7 @@ function onListen(address: Deno.NetAddr) {
 }
 
 Deno.addSignalListener('SIGTERM', async () => {
+  setTimeout(() => Deno.exit(1), 5_000) // a handler that never returns
   await receiver.close()
   await server.shutdown()
   Deno.exit()

@@ -5,6 +5,7 @@
 import express from 'express'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
+import { closeOnSignal } from 'geohook/node'
 
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,
@@ -26,7 +27,4 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
 })
 
-process.once('SIGTERM', async () => {
-  server.close()
-  await receiver.close()
-})
+closeOnSignal(server, receiver)

@@ -5,6 +5,7 @@
 import fastify from 'fastify'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/fastify'
+import { closeOnSignal } from 'geohook/node'
 
 const app = fastify()
 
@@ -29,7 +30,4 @@ app.post('/layers', { schema: { body } }, async (request) => ({ added: request.b
 const origin = await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
 console.log(`listening on ${origin}/hooks/parcels`)
 
-process.once('SIGTERM', async () => {
-  await receiver.close()
-  await app.close()
-})
+closeOnSignal(app.server, receiver, { after: () => app.close() })

@@ -4,6 +4,7 @@
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/h3'
+import { closeOnSignal } from 'geohook/node'
 import { H3, serve } from 'h3'
 
 const receiver = createReceiver({
@@ -25,7 +26,4 @@ const server = serve(app, { port, hostname: '127.0.0.1', silent: true, gracefulS
 await server.ready()
 console.log(`listening on ${new URL('/hooks/parcels', server.url)}`)
 
-process.once('SIGTERM', async () => {
-  await receiver.close()
-  await server.close()
-})
+closeOnSignal(server.node.server, receiver)

@@ -2,21 +2,24 @@
 // In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook hono @hono/node-server zod tsx
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 npx tsx server.ts
+import type { Server } from 'node:http'
 import { serve } from '@hono/node-server'
+import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/hono'
+import { closeOnSignal } from 'geohook/node'
 import { Hono } from 'hono'
 import { z } from 'zod'
 
 const app = new Hono()
 app.get('/health', (c) => c.json({ ok: true }))
 
-const verify = webhook({
+const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,
   // Any Standard Schema. What does not fit it is refused with 400, once the signature is verified.
   schema: z.object({ serviceName: z.string(), events: z.array(z.looseObject({ eventType: z.string() })) }),
   observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
 })
-app.post('/hooks/parcels', verify, (c) => {
+app.post('/hooks/parcels', webhook(receiver), (c) => {
   const { serviceName, events } = c.get('delivery').payload // typed by the schema
   for (const { eventType } of events) console.log(`${eventType} on ${serviceName}`)
   return c.json({ received: events.length })
@@ -27,4 +30,4 @@ const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, (address
   console.log(`listening on http://127.0.0.1:${address.port}/hooks/parcels`)
 })
 
-process.once('SIGTERM', () => server.close())
+closeOnSignal(server as Server, receiver)

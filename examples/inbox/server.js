@@ -5,7 +5,7 @@
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> INBOX=inbox.db PORT=3000 node server.js
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
-import { webhook } from 'geohook/node'
+import { closeOnSignal, webhook } from 'geohook/node'
 import { createSqliteInbox } from 'geohook/sqlite'
 
 const { SIGNATURE_KEY, INBOX = 'inbox.db', PORT = '3000' } = process.env
@@ -33,7 +33,7 @@ const receiver = createReceiver({
   )
 })
 
-inbox.work(receiver, { concurrency: 4 })
+const workers = inbox.work(receiver, { concurrency: 4 })
 
 const hook = webhook(receiver)
 const server = createServer(async (req, res) => {
@@ -48,8 +48,9 @@ server.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
 })
 
-process.once('SIGTERM', async () => {
-  server.close()
-  await receiver.close() // what is being received is stored and answered
-  await inbox.close() // what is at work ends
+closeOnSignal(server, receiver, {
+  async after() {
+    await workers.close() // handlers in progress end
+    await inbox.close()
+  },
 })

@@ -4,6 +4,7 @@
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/koa'
+import { closeOnSignal } from 'geohook/node'
 import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 
@@ -31,7 +32,4 @@ const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
 })
 
-process.once('SIGTERM', async () => {
-  server.close()
-  await receiver.close()
-})
+closeOnSignal(server, receiver)

@@ -8,6 +8,7 @@ import { Body, Controller, Get, Inject, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
+import { closeOnSignal } from 'geohook/node'
 
 class Layers {
   readonly names: string[] = []
@@ -48,7 +49,4 @@ app.use('/hooks/parcels', webhook(receiver)) // before listen(), so before the p
 await app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
 console.log(`listening on ${await app.getUrl()}/hooks/parcels`)
 
-process.once('SIGTERM', async () => {
-  await receiver.close()
-  await app.close()
-})
+closeOnSignal(app.getHttpServer(), receiver, { after: () => app.close() })

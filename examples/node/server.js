@@ -4,7 +4,7 @@
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PREVIOUS_KEY=<the one before, if any> PORT=3000 node server.js
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
-import { webhook } from 'geohook/node'
+import { closeOnSignal, webhook } from 'geohook/node'
 
 const { SIGNATURE_KEY, PREVIOUS_KEY, PORT = '3000' } = process.env
 
@@ -27,7 +27,4 @@ server.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
 })
 
-process.once('SIGTERM', async () => {
-  server.close()
-  await receiver.close()
-})
+closeOnSignal(server, receiver)

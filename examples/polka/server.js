@@ -4,6 +4,7 @@
 // Then: SIGNATURE_KEY=<the key of parcels> ROADS_KEY=<the key of roads, if any> PORT=3000 node server.js
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
+import { closeOnSignal } from 'geohook/node'
 import polka from 'polka'
 
 const { SIGNATURE_KEY, ROADS_KEY, PORT = '3000' } = process.env
@@ -28,7 +29,4 @@ app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${app.server.address().port}/hooks/parcels`)
 })
 
-process.once('SIGTERM', async () => {
-  app.server.close()
-  await receiver.close()
-})
+closeOnSignal(app.server, receiver)

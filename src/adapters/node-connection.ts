@@ -44,13 +44,17 @@ const DRAIN = { bytes: 1024 * 1024, milliseconds: 5_000 }
  * A sender that is still sending would not read the answer if the connection were cut, so it may finish, within
  * bounds. Beyond them the connection ends.
  */
-export function drain(req: IncomingMessage, res: ServerResponse): void {
+export function drain(req: IncomingMessage): void {
+  const { socket } = req
   let bytes = 0
-  if (res.shouldKeepAlive === false) {
-    // Node would cut the connection with the last byte of the answer: it is to end when the sender has finished.
-    res.shouldKeepAlive = true
-    const end = (): void => void req.socket.end()
-    res.once('finish', () => (req.complete ? end() : req.once('end', end)))
+  if (req.httpVersionMajor === 1) {
+    const { destroySoon } = socket
+    // Node destroys a connection right behind an answer with `connection: close`: this waits until the sender has finished.
+    socket.destroySoon = () => {
+      const end = (): void => destroySoon.call(socket)
+      if (req.complete) end()
+      else req.once('end', end)
+    }
   }
   const timer = setTimeout(() => req.destroy(), DRAIN.milliseconds)
   timer.unref()

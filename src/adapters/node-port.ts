@@ -110,7 +110,7 @@ function answer(
     if (outcome.error && !res.writableEnded) res.destroy()
     else res.end()
   } else {
-    if (!isRead && !req.complete) drain(req, res)
+    if (!isRead && !req.complete) drain(req)
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
   }

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { serve } from './node-port.ts'
 import { type Receiving, requireReceiver } from './to-receiver.ts'
 
+export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'
+
 const parsers = {
   text: 'express.text()',
   value: 'express.json() or express.urlencoded()',

@@ -7,7 +7,7 @@ export interface Outcome {
   headers: Record<string, string>
   /** Text in ASCII. */
   body: string
-  /** The connection is of no further use: the sender is too slow. */
+  /** The connection is to end after this answer: the sender is too slow, or the receiver is closed. */
   close?: boolean
   error?: WebhookError
 }

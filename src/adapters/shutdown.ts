@@ -1,0 +1,64 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { Server as SocketServer } from 'node:net'
+import type { Receiver } from '../receiver/api.ts'
+
+/** Options of {@link closeOnSignal}. */
+export interface ShutdownOptions {
+  /** Called after the server and the receiver are closed, for example to close an inbox. */
+  after?: (() => unknown) | undefined
+  /** Milliseconds after which the process exits with code 1. Default 5,000. */
+  timeout?: number | undefined
+}
+
+/** Milliseconds in which a connection without a request may still send one. */
+const IDLE = 1_000
+
+/**
+ * Shuts the process down at the first SIGTERM or SIGINT (Ctrl-C): stops listening, answers the requests in flight and
+ * those that senders have sent already on open connections, ends each connection with an answer, calls `after`, and lets
+ * the process end. A second signal ends it at once.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { createReceiver } from 'geohook'
+ * import { closeOnSignal, webhook } from 'geohook/node'
+ *
+ * const receiver = createReceiver({ signatureKey: 'parcels2026' }).on('*', console.log)
+ * closeOnSignal(createServer(webhook(receiver)).listen(3000), receiver)
+ * ```
+ */
+export function closeOnSignal(
+  server: Server,
+  receiver: Pick<Receiver, 'close'>,
+  { after, timeout = 5_000 }: ShutdownOptions = {},
+): void {
+  async function close(): Promise<void> {
+    process.off('SIGTERM', close).off('SIGINT', close)
+    // A handler that never returns must not keep the process alive.
+    setTimeout(() => process.exit(1), timeout).unref()
+    await closeServer(server, receiver, timeout * 0.8)
+    await after?.()
+  }
+  process.on('SIGTERM', close).on('SIGINT', close)
+}
+
+async function closeServer(
+  server: Server,
+  receiver: Pick<Receiver, 'close'>,
+  timeout: number,
+): Promise<void> {
+  // Every answer from now on ends its connection, whichever route gives it.
+  server.prependListener('request', (_req, res) => {
+    res.shouldKeepAlive = false
+  })
+  const closed = once(server, 'close')
+  // server.close() would also cut connections whose next request is on its way.
+  SocketServer.prototype.close.call(server)
+  const closingIdle = setInterval(() => server.closeIdleConnections(), IDLE)
+  const closingAll = setTimeout(() => server.closeAllConnections(), timeout)
+  await Promise.all([receiver.close(), closed])
+  clearInterval(closingIdle)
+  clearTimeout(closingAll)
+}
