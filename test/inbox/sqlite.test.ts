@@ -122,13 +122,13 @@ describe('the file', () => {
     await send(older)
     await older.close()
     const db = openDatabase(fixture.path)
-    db.exec('PRAGMA user_version = 2')
+    db.exec('PRAGMA user_version = 99')
     db.close()
     const bytes = readFileSync(fixture.path)
     const inbox = open()
     await expect(inbox.put(deliveryOf())).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringContaining('another version of geohook'),
+      message: expect.stringContaining('newer version of geohook'),
     })
     await inbox.close()
     expect(readFileSync(fixture.path).equals(bytes)).toBe(true)

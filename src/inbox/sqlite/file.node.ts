@@ -2,7 +2,7 @@ import { closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { configInvalid } from '../../errors.ts'
 import type { Database, OpenDatabase } from './driver.node.ts'
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts'
+import { APPLICATION_ID, STEPS } from './schema.ts'
 
 /** An open inbox file. */
 export interface Connection {
@@ -65,34 +65,39 @@ function createPrivately(path: string): void {
 
 function prepare(db: Database, path: string): void {
   db.exec('BEGIN') // so that no other process makes the file between two looks at it
-  const isNew = !isOurs(db, path)
+  const version = readVersion(db, path)
   db.exec('COMMIT')
   // Has to come before anything is in the file: with it, what is removed makes the file smaller.
-  if (isNew) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
+  if (version === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
   const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
   if (mode !== 'wal') throw configInvalid(`${path} is on a file system without shared memory`)
   // FULL: what is committed survives a power failure. fullfsync is the same for macOS.
   db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216')
   db.exec('PRAGMA temp_store = MEMORY')
-  if (!isNew) return
+  if (version < STEPS.length) upgrade(db, path)
+}
+
+/** Another process may have been faster, so the version is read again in the same transaction. */
+function upgrade(db: Database, path: string): void {
   db.exec('BEGIN IMMEDIATE')
-  if (!isOurs(db, path)) db.exec(SCHEMA) // else another process was faster
+  for (const step of STEPS.slice(readVersion(db, path))) db.exec(step)
+  db.exec(`PRAGMA user_version = ${STEPS.length}`)
   db.exec('COMMIT')
 }
 
-/** False where nothing is in it yet. */
-function isOurs(db: Database, path: string): boolean {
+/** The version of the tables; 0 if the file is empty. */
+function readVersion(db: Database, path: string): number {
   const version = number(db, 'PRAGMA user_version')
   const application = number(db, 'PRAGMA application_id')
   if (application === APPLICATION_ID) {
-    if (version === SCHEMA_VERSION) return true
+    if (version >= 1 && version <= STEPS.length) return version
     throw configInvalid(
-      `${path} was made by another version of geohook`,
+      `${path} was made by a newer version of geohook`,
       'Use that version, or another path.',
     )
   }
   const isEmpty = number(db, 'SELECT count(*) FROM sqlite_schema') === 0
-  if (isEmpty && application === 0 && version === 0) return false
+  if (isEmpty && application === 0 && version === 0) return 0
   throw configInvalid(`${path} is a database, but no inbox of geohook`, 'Give the inbox a file of its own.')
 }
 

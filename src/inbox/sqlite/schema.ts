@@ -1,15 +1,12 @@
 /** "gehk", in the header of the file: what it is, for us and for file(1). */
 export const APPLICATION_ID = 0x6765686b
 
-/** Goes up with every change of the tables. */
-export const SCHEMA_VERSION = 1
-
 /**
  * `at` is when a delivery is due, or when its lease runs out, or when it ended. The bytes are in a table of their own,
  * so that a change of state does not write them again. `total` is kept by triggers: nobody has to count the rows.
  * A claim without an owner is one that is done.
  */
-export const SCHEMA: string = `
+const VERSION_1 = `
   CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -46,5 +43,14 @@ export const SCHEMA: string = `
   CREATE INDEX claim_until ON claim (until);
 
   PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};
 `
+
+/** `clock.latest` is a recent time of the machine's clock. If the clock is behind it, it was set back. */
+const VERSION_2 = `
+  CREATE TABLE clock (latest INTEGER NOT NULL);
+  INSERT INTO clock SELECT coalesce(max(received_at), 0) FROM (
+    SELECT received_at FROM delivery ORDER BY seq DESC LIMIT 1);
+`
+
+/** The step to each version from the one before. A new file runs all of them, so it has the same tables as an upgraded one. */
+export const STEPS: readonly string[] = [VERSION_1, VERSION_2]
