@@ -1,7 +1,7 @@
 import type { StoredDelivery } from '../receiver/delivery.ts'
 import type { InboxEntry } from './inbox.ts'
 import { toStored } from './stored.ts'
-import type { Claimed, Table } from './table.ts'
+import type { Table } from './table.ts'
 
 /** Milliseconds after which timers and sockets have their turn, also where no handler waits for anything. */
 const YIELD = 10
@@ -18,13 +18,14 @@ interface Row {
 }
 
 /** A table in the memory of this process. */
-export function createMemoryTable(): Table {
+export function createMemoryTable(clock: () => number): Table {
   /** Those that wait or are active, in the order in which they came. */
   const pending = new Map<string, Row>()
   /** Those that are done or dead, in the order in which they ended. */
   const ended = new Map<string, Row>()
   let closed = false
   let number = 0
+  let latest = -Infinity
   let yieldedAt = performance.now()
 
   async function yieldNow(): Promise<void> {
@@ -33,15 +34,29 @@ export function createMemoryTable(): Table {
     yieldedAt = performance.now()
   }
 
+  /** The time. If the clock was set back, all due times and leases are moved back with it. */
+  function readTime(): number {
+    const now = clock()
+    if (now < latest) for (const row of pending.values()) move(row, row.at - (latest - now))
+    latest = now
+    return now
+  }
+
+  function move(row: Row, at: number): void {
+    row.at = at
+    if (row.entry.state === 'waiting') row.entry = { ...row.entry, dueAt: new Date(at) }
+  }
+
   const find = (id: string): Row | undefined => pending.get(id) ?? ended.get(id)
   const inOrder = (): Row[] => [...pending.values(), ...ended.values()].sort((a, b) => a.number - b.number)
 
   return {
-    async put(delivery, { maxPending, now }) {
+    async put(delivery, { maxPending }) {
       if (closed) throw new Error('the inbox is closed')
       const { id, changeTypes, receivedAt, rawBody } = delivery
       if (find(id)) return 'duplicate'
       if (pending.size >= maxPending) return 'full'
+      const now = readTime()
       const fresh = { state: 'waiting', attempts: 0, dueAt: new Date(now) } as const
       const entry: InboxEntry = {
         id,
@@ -54,39 +69,41 @@ export function createMemoryTable(): Table {
       return 'stored'
     },
 
-    async claim({ owner, limit, now, until, latest }) {
+    async claim({ owner, lease, attempts: most, suspects }) {
       await yieldNow()
-      const claimed: Claimed[] = []
-      let nextDue: number | undefined
+      const now = readTime()
+      let next: Row | undefined
       for (const row of pending.values()) {
-        if (claimed.length === limit) break
-        // The clock was set back.
-        if (row.at > latest) row.at = row.entry.state === 'waiting' ? now : until
-        if (row.at > now) {
-          nextDue = Math.min(row.at, nextDue ?? row.at)
-          continue
-        }
-        const { dueAt: _, ...entry } = row.entry
-        const attempt = entry.attempts + 1
-        Object.assign(row, { entry: { ...entry, state: 'active', attempts: attempt }, owner, at: until })
-        claimed.push({ delivery: toStored(row.delivery), attempt })
+        const isActive = row.entry.state === 'active'
+        if (isActive && (!suspects || row.owner === owner)) continue
+        if (!next || row.at < next.at) next = row
+        if (next.at <= now) break
       }
-      return { claimed, nextDue }
+      if (!next || next.at > now) return { wait: next && next.at - now }
+      const isSuspect = next.entry.state === 'active'
+      const { dueAt: _, attempts, ...entry } = next.entry
+      next.entry = { ...entry, state: 'active', attempts: Math.max(attempts, Math.min(attempts + 1, most)) }
+      next.owner = owner
+      next.at = now + lease
+      return { claimed: { delivery: toStored(next.delivery), attempt: attempts + 1, isSuspect } }
     },
 
-    async renew(owner, ids, until) {
+    async renew(owner, ids, lease) {
       const kept = ids.filter((id) => pending.get(id)?.owner === owner)
-      for (const id of kept) Object.assign(pending.get(id) ?? {}, { at: until })
+      const at = readTime() + lease
+      for (const id of kept) Object.assign(pending.get(id) ?? {}, { at })
       return kept
     },
 
-    async settle(owner, id, end, now) {
+    async settle(owner, id, end) {
       const row = pending.get(id)
       if (row?.owner !== owner) return false
+      const now = readTime()
       delete row.owner
       if (end.state === 'waiting') {
-        row.entry = { ...row.entry, ...end, dueAt: new Date(end.dueAt) }
-        row.at = end.dueAt
+        const { state, error, delay } = end
+        row.entry = { ...row.entry, state, error }
+        move(row, now + delay)
         return true
       }
       row.entry = { ...row.entry, ...end, endedAt: new Date(now) }
@@ -114,8 +131,9 @@ export function createMemoryTable(): Table {
       return row && { ...row.entry, delivery: toStored(row.delivery) }
     },
 
-    async retry(id, now) {
+    async retry(id) {
       const row = find(id)
+      const now = readTime()
       if (row?.entry.state !== 'dead' && row?.entry.state !== 'waiting') return false
       const { endedAt: _, ...entry } = row.entry
       const attempts = entry.state === 'dead' ? 0 : entry.attempts

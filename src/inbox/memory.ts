@@ -25,5 +25,6 @@ export interface MemoryInboxOptions extends InboxOptions {
  * ```
  */
 export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {
-  return createQueueInbox(createMemoryTable(), readInboxOptions(options), readClock(options.clock))
+  const clock = readClock(options.clock)
+  return createQueueInbox(createMemoryTable(clock), readInboxOptions(options), clock)
 }

@@ -19,7 +19,7 @@ export function createQueueInbox(table: Table, config: InboxConfig, clock: () =>
   return {
     async put(delivery) {
       const { maxPending } = config
-      const kept = await table.put(delivery, { maxPending, now: clock() })
+      const kept = await table.put(delivery, { maxPending })
       if (kept === 'full') throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
       if (kept === 'stored') wake()
       return kept
@@ -49,7 +49,7 @@ export function createQueueInbox(table: Table, config: InboxConfig, clock: () =>
     get: (id) => table.get(id),
 
     async retry(id) {
-      const isRetried = await table.retry(id, clock())
+      const isRetried = await table.retry(id)
       if (isRetried) wake()
       return isRetried
     },

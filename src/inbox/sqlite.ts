@@ -49,7 +49,8 @@ export interface SqliteInboxOptions extends InboxOptions {
  */
 export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
   const store = createStore(readPath(options?.path))
-  return createQueueInbox(createSqliteTable(store), readInboxOptions(options), readClock(options.clock))
+  const clock = readClock(options.clock)
+  return createQueueInbox(createSqliteTable(store, clock), readInboxOptions(options), clock)
 }
 
 /** What {@link createSqliteDuplicates} takes. */

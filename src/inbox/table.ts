@@ -9,43 +9,53 @@ export interface Claimed {
   attempt: number
   /** How often it is tried, where the store has kept that with it. Default: as the inbox is told now. */
   attempts?: number
+  /** Its lease ran out during the attempt before. It may have ended its process. */
+  isSuspect: boolean
+}
+
+/** Which delivery to take, and for whom. */
+export interface Claim {
+  /** Deliveries of this owner are not taken again, even if their lease has run out: they are still in progress here. */
+  owner: string
+  /** Milliseconds. */
+  lease: number
+  /** The most attempts: the count does not go above it. */
+  attempts: number
+  /** Whether a suspect may be taken. */
+  suspects: boolean
 }
 
 /** How an attempt ended. */
 export type End =
   | { state: 'done' }
   | { state: 'dead'; error: string }
-  | { state: 'waiting'; error: string; dueAt: number }
+  /** The next attempt is due in `delay` milliseconds. */
+  | { state: 'waiting'; error: string; delay: number }
 
 /**
- * Where an inbox of our own keeps its deliveries: memory, SQLite. Every method is atomic, and durable when it
- * resolves. Times are milliseconds since 1970.
+ * Where an inbox keeps its deliveries: memory, SQLite, PostgreSQL. Every method is atomic, and durable when it
+ * resolves; `claim` only has to survive the end of the process. Tables read their own clock, inside a transaction.
  */
 export interface Table {
   /** `full` where `maxPending` are waiting or active. */
-  put(
-    delivery: Delivery,
-    limits: { maxPending: number; now: number },
-  ): Promise<'stored' | 'duplicate' | 'full'>
+  put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**
-   * Takes deliveries that are due, or whose lease has run out, for `owner` until `until`. Nothing waits, or is
-   * leased, for longer than until `latest`: where it seems so, the clock was set back, and what waits is due.
+   * Takes one delivery that is due, or whose lease has run out, and counts the attempt. Its handlers begin as soon as
+   * this resolves. The next claim reaches the store in a later turn of the event loop, so if those handlers end the
+   * process at once, no other delivery was counted that never began.
    *
-   * @returns them, and when the next one will be due or its lease run out, where there is one
+   * @returns it, or in how many milliseconds to ask again, if the table knows
    */
-  claim(claim: { owner: string; limit: number; now: number; until: number; latest: number }): Promise<{
-    claimed: Claimed[]
-    nextDue?: number | undefined
-  }>
+  claim(claim: Claim): Promise<{ claimed?: Claimed | undefined; wait?: number | undefined }>
   /** Prolongs leases; gives the ids that are still the owner's. */
-  renew(owner: string, ids: readonly string[], until: number): Promise<string[]>
+  renew(owner: string, ids: readonly string[], lease: number): Promise<string[]>
   /** False where the delivery is no longer the owner's: then nothing changes. */
-  settle(owner: string, id: string, end: End, now: number): Promise<boolean>
+  settle(owner: string, id: string, end: End): Promise<boolean>
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
   /** In the order of their reception, one more than `limit` where there are so many. */
   list(listing: Listing): Promise<InboxEntry[]>
   get(id: string): Promise<InboxItem | undefined>
-  retry(id: string, now: number): Promise<boolean>
+  retry(id: string): Promise<boolean>
   discard(id: string): Promise<boolean>
   /** Removes those that ended before or at `before`, at most `limit`; gives their number. */
   purge(state: 'done' | 'dead', before: number, limit: number): Promise<number>

@@ -3,6 +3,7 @@ import { backoff } from './backoff.ts'
 import { runAttempt, toErrorText } from './handling.ts'
 import type { Workers } from './inbox.ts'
 import type { InboxConfig } from './options.ts'
+import { enterAsSuspect } from './suspects.ts'
 import type { Claimed, End, Table } from './table.ts'
 
 /** Milliseconds after which the table is asked again, for what another process has put there. */
@@ -40,7 +41,7 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
   /** Resolves after so many milliseconds, or when there may be something to do, also since the last time. */
   async function rest(milliseconds: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
-    if (!isAwake) {
+    if (!isAwake && milliseconds > 0) {
       await new Promise<void>((resolve) => {
         wakeUp = resolve
         timer = setTimeout(resolve, milliseconds)
@@ -53,7 +54,7 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
   async function loop(): Promise<void> {
     while (!closed) {
       try {
-        await rest(await takeWhatIsDue())
+        await rest(await takeNext())
       } catch (error) {
         tell('trouble', { error })
         await rest(POLL)
@@ -62,31 +63,37 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
   }
 
   /** @returns for how long there will be nothing to do */
-  async function takeWhatIsDue(): Promise<number> {
-    // Where the event loop stood still, our own leases have run out: they are not to be taken for those of the dead.
+  async function takeNext(): Promise<number> {
+    // After the event loop was blocked, other processes must not take our deliveries for those of a dead process.
     if (clock() - lastBeat > lease / 2) await beat()
-    const limit = concurrency - atWork.size
-    if (limit === 0) return POLL
-    const now = clock()
-    const { claimed, nextDue = Infinity } = await table.claim({
-      owner,
-      limit,
-      now,
-      until: now + lease,
-      latest: now + Math.max(lease, config.maxRetryDelay),
-    })
-    for (const one of claimed) begin(one)
-    if (claimed.length === limit) return POLL
-    return Math.min(POLL, Math.max(1, nextDue - clock()))
+    if (atWork.size >= concurrency) return POLL
+    const leave = enterAsSuspect()
+    let isSuspect = false
+    try {
+      const { attempts } = config
+      const { claimed, wait = POLL } = await table.claim({
+        owner,
+        lease,
+        attempts,
+        suspects: leave !== undefined,
+      })
+      if (!claimed) return Math.min(POLL, Math.max(1, wait))
+      // PostgreSQL was away for longer than the lease: the handlers of the delivery are still in progress here.
+      if (atWork.has(claimed.delivery.id)) return 0
+      isSuspect = claimed.isSuspect
+      begin(claimed, isSuspect ? leave : undefined)
+    } finally {
+      if (!isSuspect) leave?.()
+    }
+    return 0
   }
 
-  function begin(claimed: Claimed): void {
+  function begin(claimed: Claimed, leave?: () => void): void {
     const { id } = claimed.delivery
-    // A lease of ours that ran out, because the store was not there: its handlers are still at work here.
-    if (atWork.has(id)) return
     const stop = new AbortController()
     const ended = handle(claimed, stop.signal).finally(() => {
       atWork.delete(id)
+      leave?.()
       wake()
     })
     atWork.set(id, { stop, ended })
@@ -104,10 +111,10 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
       if (stop.aborted) return tell('failed', { ...seen(), error })
       const text = toErrorText(error)
       const isLast = attempt >= attempts
-      const dueAt = clock() + backoff(attempt, config)
+      const delay = backoff(attempt, config)
       await settle(
         delivery.id,
-        isLast ? { state: 'dead', error: text } : { state: 'waiting', error: text, dueAt },
+        isLast ? { state: 'dead', error: text } : { state: 'waiting', error: text, delay },
       )
       return tell(isLast ? 'dead' : 'failed', { ...seen(), error })
     }
@@ -120,7 +127,7 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
     const ended = clock()
     for (;;) {
       try {
-        await table.settle(owner, id, end, ended)
+        await table.settle(owner, id, end)
         return
       } catch (error) {
         tell('trouble', { error })
@@ -137,7 +144,7 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
     if (atWork.size === 0) return
     try {
       const asked = [...atWork]
-      const kept = new Set(await table.renew(owner, [...atWork.keys()], lastBeat + lease))
+      const kept = new Set(await table.renew(owner, [...atWork.keys()], lease))
       const lost = new Error('another process has taken the delivery over')
       // What ended and began again meanwhile is another attempt, which was not asked for.
       for (const [id, one] of asked) if (!kept.has(id) && atWork.get(id) === one) one.stop.abort(lost)

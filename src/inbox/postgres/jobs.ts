@@ -1,7 +1,8 @@
 import type { InboxConfig } from '../options.ts'
-import type { Claimed, Table } from '../table.ts'
+import type { Table } from '../table.ts'
 import type { JobsPlace } from './boss.ts'
 import { type Changed, changeJobs, type JobAttempt } from './changing.ts'
+import { claimJob } from './claiming.ts'
 import { readDelivery, toId } from './decoding.ts'
 import { createPuts } from './puts.ts'
 import { isId, readJobs } from './reading.ts'
@@ -11,6 +12,7 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   const { connection, queue } = place
   const reading = readJobs(place)
   const changing = changeJobs(place)
+  const take = claimJob(place)
   /** Which attempt of which delivery is whose, so that an end counts for no other attempt. */
   const claims = new Map<string, number>()
   const keyOf = (owner: string, id: string) => `${owner} ${id}`
@@ -35,23 +37,17 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   return {
     put: createPuts(place, reading, config),
 
-    async claim({ owner, limit }) {
-      // Without our own limit of time: what the server gives late would be nobody's until its lease has run out.
-      const jobs = await connection.run((boss) =>
-        boss.fetch(queue, { batchSize: limit, includeMetadata: true }),
-      )
-      const claimed: Claimed[] = []
-      for (const { id: uuid, data, retryCount, retryLimit } of jobs) {
-        const id = toId(uuid)
-        const delivery = readDelivery(id, data)
-        if (!delivery) {
-          void bury({ id, retryCount })
-          continue
-        }
-        claims.set(keyOf(owner, id), retryCount)
-        claimed.push({ delivery, attempt: retryCount + 1, attempts: retryLimit + 1 })
+    async claim({ owner, suspects }) {
+      const job = await take({ suspects })
+      if (!job) return {}
+      const { id, data, retryCount, retryLimit, isSuspect } = job
+      const delivery = readDelivery(id, data)
+      if (!delivery) {
+        void bury({ id, retryCount })
+        return { wait: 0 }
       }
-      return { claimed }
+      claims.set(keyOf(owner, id), retryCount)
+      return { claimed: { delivery, attempt: retryCount + 1, attempts: retryLimit + 1, isSuspect } }
     },
 
     async renew(owner, ids) {
@@ -75,7 +71,7 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
       const isSettled =
         end.state === 'done'
           ? await complete(attempt)
-          : await changing.fail(attempt, end.error, end.state === 'dead' ? 0 : end.dueAt - Date.now())
+          : await changing.fail(attempt, end.error, end.state === 'dead' ? 0 : end.delay)
       forgetClaim(owner, id, retryCount)
       return isSettled
     },

@@ -1,14 +1,16 @@
 import type { ClaimTable } from '../claims.ts'
+import { watchClock } from './clock.ts'
 import type { Store } from './store.ts'
 
 /** Claims that have lapsed, and what was done long ago, are removed with each new claim, so many at most. */
 const FORGOTTEN = 20
 
 export function createSqliteClaims({ write, close }: Store): ClaimTable {
+  const timeIn = watchClock(Date.now)
   return {
     claim: (id, owner, lease) =>
       write((db) => {
-        const now = Date.now()
+        const now = timeIn(db)
         const kept = db.get<{ owner: string | null; until: number }>(
           'SELECT owner, until FROM claim WHERE id = ?',
           id,
@@ -23,7 +25,7 @@ export function createSqliteClaims({ write, close }: Store): ClaimTable {
       }),
     renew: (ids, owner, lease) =>
       write((db) => {
-        const until = Date.now() + lease
+        const until = timeIn(db) + lease
         for (const id of ids)
           db.run('UPDATE claim SET until = ? WHERE id = ? AND owner = ?', until, id, owner)
       }),
@@ -32,7 +34,7 @@ export function createSqliteClaims({ write, close }: Store): ClaimTable {
         db.run(
           'INSERT OR REPLACE INTO claim VALUES (?, NULL, ?)',
           id,
-          Math.min(Date.now() + retention, Number.MAX_SAFE_INTEGER),
+          Math.min(timeIn(db) + retention, Number.MAX_SAFE_INTEGER),
         )
       }),
     release: (id, owner) =>

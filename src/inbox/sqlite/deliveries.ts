@@ -1,7 +1,8 @@
 import { toErrorText } from '../handling.ts'
 import type { InboxState } from '../inbox.ts'
 import { toHead } from '../stored.ts'
-import type { Claimed, Table } from '../table.ts'
+import type { Claim, Claimed, Table } from '../table.ts'
+import { watchClock } from './clock.ts'
 import { type Database, isOfStore } from './driver.node.ts'
 import { type Row, type RowWithContent, toDelivery, toEntry, toWhatIsLeft } from './rows.ts'
 import type { Store } from './store.ts'
@@ -16,9 +17,10 @@ const DUE = 'delivery INDEXED BY delivery_due'
 
 const WITH_CONTENT = 'delivery LEFT JOIN content USING (seq)'
 
-export function createSqliteTable({ write, read, close }: Store): Table {
+export function createSqliteTable({ write, writeAlone, read, close }: Store, clock: () => number): Table {
+  const timeIn = watchClock(clock)
   return {
-    async put(delivery, { maxPending, now }) {
+    async put(delivery, { maxPending }) {
       const { id, rawBody, receivedAt, changeTypes } = delivery
       const head = toHead(delivery)
       return write((db) => {
@@ -27,37 +29,36 @@ export function createSqliteTable({ write, read, close }: Store): Table {
         db.run(
           `INSERT INTO delivery (id, state, at, attempts, received_at, size, change_types)
            VALUES (?, 'waiting', ?, 0, ?, ?, ?)`,
-          ...[id, now, receivedAt.getTime(), rawBody.length, JSON.stringify(changeTypes)],
+          ...[id, timeIn(db), receivedAt.getTime(), rawBody.length, JSON.stringify(changeTypes)],
         )
         db.run('INSERT INTO content VALUES (last_insert_rowid(), ?, ?)', head, rawBody)
         return 'stored'
       })
     },
 
-    claim: ({ owner, limit, now, until, latest }) =>
-      write((db) => {
-        // The clock was set back.
-        db.run(
-          `UPDATE ${DUE} SET at = CASE state WHEN 'waiting' THEN ? ELSE ? END WHERE ${PENDING} AND at > ?`,
-          ...[now, until, latest],
+    claim: (claim) =>
+      writeAlone((db) => {
+        const now = timeIn(db)
+        const next = db.get<{ seq: number; at: number }>(
+          `SELECT seq, at FROM ${DUE} WHERE ${PENDING} AND (state = 'waiting' OR (? AND owner <> ?))
+           ORDER BY at, seq LIMIT 1`,
+          ...[Number(claim.suspects), claim.owner],
         )
-        const due = db.all<{ seq: number }>(
-          `SELECT seq FROM ${DUE} WHERE ${PENDING} AND at <= ? ORDER BY at, seq LIMIT ?`,
-          ...[now, limit],
-        )
-        const claimed = due.flatMap(({ seq }) => take(db, seq, { owner, now, until }) ?? [])
-        const next = db.get<{ at: number | null }>(`SELECT min(at) AS at FROM ${DUE} WHERE ${PENDING}`)
-        return { claimed, nextDue: next?.at ?? undefined }
+        if (!next || next.at > now) return { wait: next && next.at - now }
+        return { claimed: take(db, next.seq, claim, now), wait: 0 }
       }),
 
-    renew: (owner, ids, until) =>
-      write((db) =>
-        ids.filter((id) => db.run('UPDATE delivery SET at = ? WHERE id = ? AND owner = ?', until, id, owner)),
-      ),
-
-    settle: (owner, id, end, now) =>
+    renew: (owner, ids, lease) =>
       write((db) => {
-        const at = end.state === 'waiting' ? end.dueAt : now
+        const until = timeIn(db) + lease
+        return ids.filter((id) =>
+          db.run('UPDATE delivery SET at = ? WHERE id = ? AND owner = ?', until, id, owner),
+        )
+      }),
+
+    settle: (owner, id, end) =>
+      write((db) => {
+        const at = timeIn(db) + (end.state === 'waiting' ? end.delay : 0)
         const error = end.state === 'done' ? null : end.error
         const changed = db.run(
           `UPDATE delivery SET state = ?, at = ?, error = coalesce(?, error), owner = NULL
@@ -92,12 +93,12 @@ export function createSqliteTable({ write, read, close }: Store): Table {
         return row && { ...toEntry(row), delivery: toWhatIsLeft(row) }
       }),
 
-    retry: (id, now) =>
+    retry: (id) =>
       write((db) => {
         const changed = db.run(
           `UPDATE delivery SET state = 'waiting', at = ?, attempts = CASE state WHEN 'dead' THEN 0 ELSE attempts END
            WHERE id = ? AND state IN ('waiting', 'dead')`,
-          ...[now, id],
+          ...[timeIn(db), id],
         )
         return changed > 0
       }),
@@ -123,21 +124,21 @@ export function createSqliteTable({ write, read, close }: Store): Table {
 const pendingOf = (db: Database): number =>
   db.get<{ number: number }>(`SELECT sum(number) AS number FROM total WHERE ${PENDING}`)?.number ?? 0
 
-/** Each is read by itself: one that is damaged becomes a dead letter, and does not hold up the others. */
+/** One that is damaged becomes a dead letter, and does not hold up the others. */
 function take(
   db: Database,
   seq: number,
-  { owner, now, until }: { owner: string; now: number; until: number },
+  { owner, lease, attempts }: Claim,
+  now: number,
 ): Claimed | undefined {
   try {
-    const row = db.get<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE seq = ?`, seq)
-    const delivery = toDelivery(row as RowWithContent)
-    const taken = db.get<{ attempts: number }>(
-      `UPDATE delivery SET state = 'active', attempts = attempts + 1, owner = ?, at = ? WHERE seq = ?
-       RETURNING attempts`,
-      ...[owner, until, seq],
+    const row = db.get<RowWithContent>(`SELECT * FROM ${WITH_CONTENT} WHERE seq = ?`, seq) as RowWithContent
+    const delivery = toDelivery(row)
+    db.run(
+      `UPDATE delivery SET state = 'active', attempts = attempts + (attempts < ?), owner = ?, at = ? WHERE seq = ?`,
+      ...[attempts, owner, now + lease, seq],
     )
-    return { delivery, attempt: taken?.attempts ?? 1 }
+    return { delivery, attempt: row.attempts + 1, isSuspect: row.state === 'active' }
   } catch (error) {
     if (isOfStore(error)) throw error
     db.run(

@@ -14,6 +14,11 @@ const AT_ONCE = 250
 export interface Store {
   /** Runs something in a transaction, all or nothing of it, and resolves when that is on the disk. */
   write<Result>(work: (db: Database) => Result): Promise<Result>
+  /**
+   * The same before all that waits, in a transaction of its own, which does not wait for the disk: it survives the end
+   * of the process, but not a power failure.
+   */
+  writeAlone<Result>(work: (db: Database) => Result): Promise<Result>
   /** Runs something that only reads; it waits for no writer. */
   read<Result>(work: (db: Database) => Result): Promise<Result>
   /** Ends what has begun, and takes no more. */
@@ -22,6 +27,8 @@ export interface Store {
 
 interface Job {
   work(db: Database): unknown
+  /** It shares its transaction with no other job. */
+  isAlone: boolean
   /** Tells how it ended. */
   end(outcome: Outcome): void
   /** Until when it waits for a lock. */
@@ -61,19 +68,36 @@ export function createStore(path: string): Store {
       // What comes in the same turn of the event loop shares one transaction, and one write to the disk.
       await new Promise((resolve) => setImmediate(resolve))
       try {
-        begin(await connect())
+        begin(await connect(), queue[0]?.isAlone ? 'NORMAL' : 'FULL')
       } catch (error) {
         refuse(error)
         if (isBusy(error)) await pause()
         else disconnect()
         continue
       }
-      commit(queue.splice(0, AT_ONCE))
+      commit(queue.splice(0, queue[0]?.isAlone ? 1 : AT_ONCE))
     }
     isFlushing = false
   }
 
-  const begin = ({ db }: Connection): void => void db.run('BEGIN IMMEDIATE')
+  function begin({ db }: Connection, synchronous: 'FULL' | 'NORMAL'): void {
+    db.exec(`PRAGMA synchronous = ${synchronous}`)
+    db.run('BEGIN IMMEDIATE')
+  }
+
+  async function enqueue<Result>(work: (db: Database) => Result, isAlone: boolean): Promise<Result> {
+    requireOpen()
+    return new Promise<Result>((resolve, reject) => {
+      const end = (outcome: Outcome): void => {
+        if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.value as Result)
+      }
+      const job = { work, isAlone, end, until: performance.now() + PATIENCE }
+      if (isAlone) queue.unshift(job)
+      else queue.push(job)
+      if (!isFlushing) flushing = flush()
+    })
+  }
 
   /** All that wait, or, where another process has the lock, those that have waited long enough. */
   function refuse(error: unknown): void {
@@ -100,17 +124,8 @@ export function createStore(path: string): Store {
   }
 
   return {
-    async write<Result>(work: (db: Database) => Result) {
-      requireOpen()
-      return new Promise<Result>((resolve, reject) => {
-        const end = (outcome: Outcome): void => {
-          if ('error' in outcome) reject(outcome.error)
-          else resolve(outcome.value as Result)
-        }
-        queue.push({ work, end, until: performance.now() + PATIENCE })
-        if (!isFlushing) flushing = flush()
-      })
-    },
+    write: (work) => enqueue(work, false),
+    writeAlone: (work) => enqueue(work, true),
 
     async read(work) {
       for (const until = performance.now() + PATIENCE; ; ) {

@@ -39,10 +39,13 @@ export function describeLasting(kind: InboxEngineKind): void {
       for (let i = 0; i < 12; i++) await send(inbox)
       let atWork = 0
       let most = 0
+      const { gate, release } = createGate()
       work(
         inbox,
         async () => {
           most = Math.max(most, ++atWork)
+          if (atWork === 3) release()
+          await gate
           await new Promise((resolve) => setTimeout(resolve, 20))
           atWork--
         },

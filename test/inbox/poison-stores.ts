@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { createPostgresInbox } from 'geohook/postgres'
+import { createRedisInbox } from 'geohook/redis'
+import { createSqliteInbox } from 'geohook/sqlite'
+import pg from 'pg'
+import { createFolder } from '../helpers/folder.ts'
+import { removePrefix } from '../helpers/redis-keys.ts'
+import type { PoisonStore } from './poison.ts'
+
+const QUICK = { retryDelay: 10, maxRetryDelay: 1_000 }
+
+export function createSqliteStore(attempts: number, ahead = 0): PoisonStore {
+  const folder = createFolder()
+  const options = { path: folder.fileIn('inbox.db'), lease: 1_000, attempts, ...QUICK }
+  return {
+    entry: 'geohook/sqlite',
+    factory: 'createSqliteInbox',
+    options,
+    inbox: createSqliteInbox(options),
+    ahead,
+    remove: folder.remove,
+  }
+}
+
+export function createRedisStore(url: string, attempts: number): PoisonStore {
+  const options = { url, prefix: `geohook-test-${randomUUID()}`, lease: 1_000, attempts, ...QUICK }
+  return {
+    entry: 'geohook/redis',
+    factory: 'createRedisInbox',
+    options,
+    inbox: createRedisInbox(options),
+    remove: () => removePrefix(url, options.prefix),
+  }
+}
+
+/** The shortest heartbeat of pg-boss is ten seconds: `endLeases` skips that time. */
+export async function createPostgresStore(connectionString: string, attempts: number): Promise<PoisonStore> {
+  const schema = `geohook_poison_${randomUUID().replaceAll('-', '')}`
+  const options = { connectionString, schema, lease: 10_000, attempts, ...QUICK }
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  return {
+    entry: 'geohook/postgres',
+    factory: 'createPostgresInbox',
+    options,
+    inbox: createPostgresInbox(options),
+    async endLeases() {
+      await client.query(
+        `update ${schema}.job set heartbeat_on = heartbeat_on - interval '1 minute' where state = 'active'`,
+      )
+    },
+    async remove() {
+      await client.query(`drop schema if exists ${schema} cascade`)
+      await client.end()
+    },
+  }
+}

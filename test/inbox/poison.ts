@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { createReceiver } from 'geohook'
+import type { DurableInbox, InboxEntry } from 'geohook/inbox'
+import { expect } from 'vitest'
+import { uniquePayload } from '../contract/inbox/fixture.ts'
+import { deliver, KEY } from '../helpers/deliver.ts'
+import { createFolder } from '../helpers/folder.ts'
+import { startNode } from '../helpers/process.ts'
+import { createRandom } from './crash/random.ts'
+
+/** A store for one run. */
+export interface PoisonStore {
+  entry: string
+  factory: string
+  options: Record<string, unknown>
+  /** The inbox in this process, which only puts and looks. */
+  inbox: DurableInbox
+  /** Milliseconds by which each process's clock is ahead of the one before, where the engine takes a clock. */
+  ahead?: number
+  /** Ends the leases of the process that has just ended, if waiting for them would take long. */
+  endLeases?(): Promise<void>
+  remove(): Promise<void>
+}
+
+export interface PoisonRun {
+  attempts: number
+  /** Change types that apps/poison.mjs knows, one for each delivery. */
+  deliveries: readonly string[]
+  seed: number
+}
+
+const APP = fileURLToPath(new URL('./apps/poison.mjs', import.meta.url))
+const isPoison = (changeType = ''): boolean => changeType.startsWith('Poison')
+
+export const times = (number: number, changeType: string): string[] => Array(number).fill(changeType)
+
+/** Restarts a worker that its deliveries end, until all are done or dead; then judges. */
+export async function expectOnlyPoisonDead(
+  store: PoisonStore,
+  { attempts, deliveries, seed }: PoisonRun,
+): Promise<void> {
+  const folder = createFolder()
+  const log = folder.fileIn('begun')
+  const { inbox } = store
+  try {
+    await send(inbox, shuffle(deliveries, seed))
+    await superviseUntilDone(store, { log, attempts, deliveries })
+    const { entries } = await inbox.list({ limit: 1_000 })
+    const ids = readFileSync(log, 'utf8').split('\n')
+    judge(entries, deliveries, attempts, (id) => ids.filter((one) => one === id).length)
+  } finally {
+    await inbox.close()
+    await store.remove()
+    await folder.remove()
+  }
+}
+
+async function send(inbox: DurableInbox, changeTypes: string[]): Promise<void> {
+  const receiver = createReceiver({ signatureKey: KEY, inbox })
+  for (const changeType of changeTypes)
+    expect((await deliver(receiver, uniquePayload(changeType))).status).toBe(202)
+}
+
+function shuffle(list: readonly string[], seed: number): string[] {
+  const random = createRandom(seed)
+  return list
+    .map((one) => ({ one, at: random.next() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one)
+}
+
+async function superviseUntilDone(
+  store: PoisonStore,
+  { log, attempts, deliveries }: { log: string } & Pick<PoisonRun, 'attempts' | 'deliveries'>,
+): Promise<void> {
+  const { inbox, entry, factory, options, ahead = 0, endLeases } = store
+  const most = attempts * deliveries.filter(isPoison).length
+  for (let life = 0; life <= most; life++) {
+    const env = {
+      ENTRY: entry,
+      FACTORY: factory,
+      OPTIONS: JSON.stringify(options),
+      CONCURRENCY: '8',
+      LOG: log,
+      ...(ahead > 0 && { AHEAD: String((life + 1) * ahead) }),
+    }
+    const worker = startNode([APP], env)
+    const { child } = worker
+    while (child.exitCode === null) {
+      const { waiting, active } = await inbox.stats()
+      if (waiting + active === 0) return void (await worker.stop('SIGKILL'))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    if (child.exitCode !== 0) throw new Error(worker.output)
+    await endLeases?.()
+  }
+  throw new Error(`the worker was ended more than ${most} times`)
+}
+
+function judge(
+  entries: readonly InboxEntry[],
+  deliveries: readonly string[],
+  attempts: number,
+  begunOf: (id: string) => number,
+): void {
+  const poisons = deliveries.filter(isPoison)
+  // Only a claim that was on its way as another handler ended the process may be counted and have begun nothing.
+  const slack = poisons.includes('PoisonLater') ? poisons.length : 0
+  const dead = entries.filter(({ state }) => state === 'dead')
+  expect(dead.map(({ changeTypes }) => changeTypes[0]).sort()).toEqual(poisons.sort())
+  expect(entries.filter(({ state }) => state === 'done')).toHaveLength(deliveries.length - poisons.length)
+  for (const entry of entries) {
+    expect(entry.attempts).toBeGreaterThanOrEqual(begunOf(entry.id))
+    expect(entry.attempts).toBeLessThanOrEqual(begunOf(entry.id) + slack)
+    if (entry.state === 'dead') expect(entry.attempts).toBe(attempts)
+    // Each poison ends an attempt of another delivery at most once.
+    else expect(entry.attempts).toBeLessThanOrEqual(1 + poisons.length + slack)
+  }
+}
