@@ -1,14 +1,19 @@
-import type { UnrecoverableError, Worker } from 'bullmq'
+import type { DelayedError, UnrecoverableError, Worker } from 'bullmq'
 import type { Receiver } from '../../receiver/api.ts'
 import type { StoredDelivery } from '../../receiver/delivery.ts'
 import { runAttempt, toErrorText } from '../handling.ts'
 import type { AttemptEnded } from '../observer.ts'
 import type { InboxConfig } from '../options.ts'
 import type { Envelope } from '../stored.ts'
+import { enterAsSuspect } from '../suspects.ts'
 import { type DeliveryJob, readDelivery } from './jobs.ts'
+import type { Leases } from './leases.ts'
 
 /** How many runs are remembered whose end could not be written down. */
 const MOST_REMEMBERED = 10_000
+
+/** Milliseconds until a suspect is taken again that found another one in progress: this, and by chance as much again. */
+const AGAIN = 500
 
 /** A run of the handlers in this process. */
 interface Run {
@@ -19,7 +24,7 @@ interface Run {
 
 /** What runs the handlers for a worker of BullMQ. */
 export interface Attempts {
-  process(job: DeliveryJob): Promise<void>
+  process(job: DeliveryJob, token?: string): Promise<void>
   /** Tells how attempts ended, when BullMQ has written it down, and stops those that are no longer this process's. */
   watch(worker: Worker<Envelope>): void
   isAtWork(): boolean
@@ -28,18 +33,17 @@ export interface Attempts {
 }
 
 /** What attempts need. */
-export interface AttemptsOptions {
+export interface AttemptsOptions extends Leases {
   receiver: Pick<Receiver, 'handle'>
   config: InboxConfig
   /** What BullMQ takes for a failure after which there is no other attempt. */
   Last: typeof UnrecoverableError
-  /** Says that BullMQ has counted an attempt which there was not. */
-  uncount(job: DeliveryJob): Promise<void>
-  /** Whether another worker has, or had, a job whose lease has run out. */
-  isTaken(jobId: string, workerId: string): Promise<boolean>
+  /** What BullMQ takes for a job that waits again, and did not fail. */
+  Later: typeof DelayedError
 }
 
-export function createAttempts({ receiver, config, Last, uncount, isTaken }: AttemptsOptions): Attempts {
+export function createAttempts(options: AttemptsOptions): Attempts {
+  const { receiver, config, Last, Later, count, clear, isTaken } = options
   const { attempts, timeout, tell } = config
   /** What is at work, and what has succeeded, until that is written down. */
   const runs = new Map<string, Run>()
@@ -48,8 +52,29 @@ export function createAttempts({ receiver, config, Last, uncount, isTaken }: Att
   // A delivery that was removed and came again is another job with the same id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
-  async function run(job: DeliveryJob, stop: AbortSignal): Promise<AttemptEnded> {
-    const attempt = job.attemptsStarted
+  /** Resolves when the attempt before has been counted and has begun. */
+  let begun: Promise<unknown> = Promise.resolve()
+
+  /**
+   * Counts an attempt and begins it, one at a time: if handlers end the process as they begin, no other delivery was
+   * counted that never began.
+   */
+  async function runInTurn(job: DeliveryJob, stop: AbortSignal): Promise<AttemptEnded> {
+    const before = begun
+    let pass = () => {}
+    begun = new Promise<void>((resolve) => {
+      pass = resolve
+    })
+    await before
+    try {
+      const attempt = await count(job, attempts)
+      return run(job, attempt, stop)
+    } finally {
+      setImmediate(pass)
+    }
+  }
+
+  async function run(job: DeliveryJob, attempt: number, stop: AbortSignal): Promise<AttemptEnded> {
     const started = performance.now()
     const delivery = read(job)
     const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
@@ -78,7 +103,7 @@ export function createAttempts({ receiver, config, Last, uncount, isTaken }: Att
   function begin(job: DeliveryJob): Run {
     const stop = new AbortController()
     const key = keyOf(job)
-    const ended = run(job, stop.signal)
+    const ended = runInTurn(job, stop.signal)
     const one: Run = { stop, ended }
     runs.set(key, one)
     atWork.add(ended)
@@ -99,17 +124,25 @@ export function createAttempts({ receiver, config, Last, uncount, isTaken }: Att
   }
 
   return {
-    async process(job) {
-      const earlier = runs.get(keyOf(job))
+    async process(job, token) {
       // Its lease ran out, because Redis was not there or the event loop stood still, and it came back to where it
       // is, or was, handled. How that ends, or ended, is how this ends.
-      if (earlier) await uncount(job)
+      const earlier = runs.get(keyOf(job))
+      const isSuspect = job.stalledCounter > 0
+      const leave = isSuspect && !earlier ? enterAsSuspect() : undefined
+      if (isSuspect && !earlier && !leave) {
+        await job.moveToDelayed(Date.now() + Math.ceil(AGAIN * (1 + Math.random())), token)
+        throw new Later()
+      }
       try {
         seen.set(job, await (earlier ?? begin(job)).ended)
       } catch (error) {
         const { ended } = error as { ended?: AttemptEnded }
         if (ended) seen.set(job, ended)
+        if (ended && isSuspect) await clear(job)
         throw error
+      } finally {
+        leave?.()
       }
     },
 

@@ -45,14 +45,17 @@ export function toState(type: string): InboxState | undefined {
 /** What a job's hash holds beside BullMQ's own fields: what an entry shows, so that it can be read without the body. */
 export const ENTRY_FIELD = 'geohook'
 
-/** Where BullMQ counts in a job's hash how often a worker has taken it. */
-export const STARTED_FIELD = 'ats'
+/** A field of ours in a job's hash: how many attempts have begun. BullMQ counts how often a worker has taken it. */
+export const ATTEMPTS_FIELD = 'geohook-attempts'
+
+/** Where BullMQ counts in a job's hash how often its lease has run out. */
+export const STALLED_FIELD = 'stc'
 
 /** Fields of a job's hash that an entry is made of, the others by the names that BullMQ gives them there. */
 export const ENTRY_FIELDS: readonly string[] = [
   ENTRY_FIELD,
   'timestamp',
-  STARTED_FIELD,
+  ATTEMPTS_FIELD,
   'finishedOn',
   'failedReason',
 ]

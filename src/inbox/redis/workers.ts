@@ -66,7 +66,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   async function begin(): Promise<{ worker: Worker<Envelope>; attempts: Attempts } | undefined> {
     while (!stop.signal.aborted) {
       try {
-        const { Worker, UnrecoverableError } = await loadBullmq()
+        const { DelayedError, UnrecoverableError, Worker } = await loadBullmq()
         const saysInfo = await run(async (opened) => opened.saysInfo)
         const connection = await connect()
         if (stop.signal.aborted) return undefined
@@ -74,6 +74,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
           receiver,
           config,
           Last: UnrecoverableError,
+          Later: DelayedError,
           ...createLeases(run, onError),
         })
         const worker = new (toTolerant(Worker))(name, attempts.process, {

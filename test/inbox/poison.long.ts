@@ -1,0 +1,37 @@
+import { describe, it } from 'vitest'
+import { describeWith, POSTGRES, REDIS } from '../helpers/services.ts'
+import { toSeed } from './crash/random.ts'
+import { expectOnlyPoisonDead, type PoisonStore, times } from './poison.ts'
+import { createPostgresStore, createRedisStore, createSqliteStore } from './poison-stores.ts'
+
+const seed = toSeed(process.env.POISON_SEED)
+
+const INNOCENT = times(40, 'Quick')
+const MIXED = [...times(30, 'Quick'), ...times(10, 'Slow'), 'Poison', 'PoisonLater', 'PoisonLater']
+
+// Most of the time each waits for a lease.
+function describePoison(
+  name: string,
+  create: (attempts: number) => PoisonStore | Promise<PoisonStore>,
+): void {
+  describe(`with deliveries whose handlers end the process, ${name}, POISON_SEED=${seed},`, () => {
+    it.concurrent.each([
+      ['one, 5 attempts', 5, [...INNOCENT, 'Poison']],
+      ['one, 20 attempts', 20, [...INNOCENT, 'Poison']],
+      ['one that does it later, 5 attempts', 5, [...INNOCENT, 'PoisonLater']],
+      ['three, beside slow ones, 8 attempts', 8, MIXED],
+    ] as const)(
+      'only these become dead letters: %s',
+      { timeout: 600_000 },
+      async (_, attempts, deliveries) => {
+        await expectOnlyPoisonDead(await create(attempts), { attempts, deliveries, seed })
+      },
+    )
+  })
+}
+
+describePoison('SQLite', createSqliteStore)
+await describeWith(REDIS, (url) => describePoison('Redis', (attempts) => createRedisStore(url, attempts)))
+await describeWith(POSTGRES, (url) =>
+  describePoison('PostgreSQL', (attempts) => createPostgresStore(url, attempts)),
+)
