@@ -114,7 +114,7 @@ type Case = [
   name: string,
   known: SignatureKeys,
   unknown: SignatureKeys | undefined,
-  toRequest?: typeof handshake,
+  toRequest?: (url: string) => ReceiverRequest,
 ]
 
 describe('takes as long for a tenant without a key as for a wrong signature:', () => {
@@ -125,7 +125,7 @@ describe('takes as long for a tenant without a key as for a wrong signature:', (
     ['keys as bytes', Buffer.from(KEY), undefined],
     ['a blank key', KEY, ' '],
     ['a handshake', KEY, undefined, handshake],
-  ])('%s', async (_, known, unknown, toRequest = delivery) => {
+  ])('%s', async (_, known, unknown, toRequest = (url: string) => delivery(url)) => {
     const receiver = createReceiver({
       signatureKey: ({ url }) => (url.startsWith('/known') ? known : unknown),
       profile: arcgis,
