@@ -68,7 +68,8 @@ export async function createClient({
     : []
   if (url.search || url.hash)
     throw usageError('--url has a query or a fragment', 'Give the base address only.')
-  const base = url.href.replace(/\/*$/, '')
+  let base = url.href
+  while (base.endsWith('/')) base = base.slice(0, -1)
   /** A service may quote the token in what it says. */
   const redact = (text: string): string => (secret ? text.replaceAll(toText(secret, 'token'), '***') : text)
 

@@ -50,7 +50,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
 /** Most of Commander's messages quote what was typed, which can be a key: it is left out. */
 function fromCommander({ code, message }: CommanderError): CliError {
   const text = message.replace(/^error: /, '')
-  const [, suggestion] = /\((Did you mean .*\?)\)$/.exec(text) ?? []
+  const [, suggestion] = /\((Did you mean [^()]*\?)\)$/.exec(text) ?? []
   return usageError(toHarmless(code, text), suggestion ?? 'Add --help to see what it takes.')
 }
 
@@ -59,12 +59,15 @@ function toHarmless(code: string, text: string): string {
   if (code === 'commander.unknownCommand') return 'unknown command'
   if (code === 'commander.help') return 'a command is missing'
   if (code === 'commander.unknownOption') return `unknown option ${unknownOf(text)}`.trimEnd()
-  const [, flags, optionRule] = /^option '(.*?)' .* is invalid.*?\. (.*)$/s.exec(text) ?? []
-  if (flags) return `${flags}: ${optionRule}`
-  const [, name, rule] = /^command-argument .* is invalid for argument '(.*?)'\. (.*)$/s.exec(text) ?? []
-  return name ? `${name}: ${rule}` : 'wrong usage'
+  // What was typed stands before this.
+  const end = text.slice(text.lastIndexOf(' is invalid'))
+  const [, argument, rule] = /^ is invalid(?: for argument '([^']*)')?\. (.*)$/s.exec(end) ?? []
+  const name = argument ?? /^option '([^']*)'/.exec(text)?.[1]
+  return name && rule ? `${name}: ${rule}` : 'wrong usage'
 }
 
 /** The option that is not known, if it is a plain word, and not the name of a secret with the secret at its end. */
-const unknownOf = (text: string): string =>
-  /^unknown option '(-[^-]|--(?!key|token|store)[a-z]+(?:-[a-z]+)*(?=[=']))/.exec(text)?.[1] ?? ''
+function unknownOf(text: string): string {
+  const [, short, long = ''] = /^unknown option '(?:(-[^-])|(--[a-z][a-z-]*)[='])/.exec(text) ?? []
+  return short ?? (/^--(key|token|store)/.test(long) ? '' : long)
+}

@@ -23,9 +23,9 @@ export function httpUrl(value: string): URL {
 
 /** `name: value`, as in a request. */
 export function headerLine(value: string, before: readonly [string, string][] = []): [string, string][] {
-  const [, name, text] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/.exec(value) ?? []
+  const [, name, text] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(value) ?? []
   if (name === undefined || text === undefined) throw new InvalidArgumentError("give it as 'name: value'")
-  return [...before, [name, text]]
+  return [...before, [name, text.trim()]]
 }
 
 /** The token of RFC 9110 section 5.6.2. */

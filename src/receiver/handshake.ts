@@ -53,6 +53,7 @@ function tenantOf({ url, params }: RequestHead): string | undefined {
 
 /** A `+` is a character of a base64 token here, where URLSearchParams would make it a space. */
 function readToken(url: string, parameter: string): string | undefined {
+  if (url.length > 8_000) return undefined // as many as servers should take (RFC 9110 section 4.1)
   const query = /\?([^#]*)/.exec(url)?.[1]?.replaceAll('+', '%2B')
   const tokens = new URLSearchParams(query).getAll(parameter)
   return tokens.length === 1 ? tokens[0] : undefined

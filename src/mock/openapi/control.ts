@@ -27,7 +27,7 @@ function describe({ method, summary, query = {}, body, answers }: ControlOperati
     { description: summary, content: contentOf(name) },
   ])
   return {
-    operationId: `${method}${path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/\W/g, '')}`,
+    operationId: `${method}${path.replace(/\W\w/g, (pair) => pair.toUpperCase()).replace(/\W/g, '')}`,
     summary,
     tags: ['control'],
     parameters: [...inPath, ...inQuery],

@@ -31,10 +31,10 @@ export function isWriting(text: string, digest: Uint8Array): boolean {
   if (text.length > 100) return false
   const bare = text.replace(/^sha256=/, '')
   const base64 = toBase64(digest)
-  return bare.toLowerCase() === toHex(digest) || bare === base64 || bare === base64.replace(/=+$/, '')
+  return bare.toLowerCase() === toHex(digest) || bare === base64 || bare === base64.replaceAll('=', '')
 }
 
 /** Whether this digest, in hex or base64, is anywhere in a text. A digest is too long to be there by chance. */
 export function holds(text: string, digest: Uint8Array): boolean {
-  return text.toLowerCase().includes(toHex(digest)) || text.includes(toBase64(digest).replace(/=+$/, ''))
+  return text.toLowerCase().includes(toHex(digest)) || text.includes(toBase64(digest).replaceAll('=', ''))
 }

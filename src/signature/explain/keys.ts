@@ -46,7 +46,7 @@ function written(key: Uint8Array): Variant[] {
     [utf8(toHex(key)), 'the key written in hex'],
     [utf8(toHex(key).toUpperCase()), 'the key written in hex'],
     [utf8(toBase64(key)), 'the key written in base64'],
-    [utf8(toBase64(key).replace(/=+$/, '')), 'the key written in base64'],
+    [utf8(toBase64(key).replaceAll('=', '')), 'the key written in base64'],
   ]
 }
 

@@ -58,7 +58,7 @@ function isCut(value: string, digest: Uint8Array): boolean {
   if (toBase64(digest).includes(text)) return true
   for (let length = 8; length < digest.length; length++) {
     const base64 = toBase64(digest.subarray(0, length))
-    if (text === base64 || text === base64.replace(/=+$/, '')) return true
+    if (text === base64 || text === base64.replaceAll('=', '')) return true
   }
   return false
 }

@@ -8,7 +8,8 @@ export function serviceUrl(
   serviceName: string,
   serviceType: 'FeatureServer' | 'GPServer',
 ): string {
-  const server = serverUrl.endsWith('/') ? serverUrl.replace(/\/+$/, '') : serverUrl
+  let server = serverUrl
+  while (server.endsWith('/')) server = server.slice(0, -1)
   return `${server}/services/${folderName ? `${folderName}/` : ''}${serviceName}/${serviceType}`
 }
 

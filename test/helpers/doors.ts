@@ -1,0 +1,76 @@
+import { arcgis, createReceiver, type RequestHead } from 'geohook'
+import { webhook as lambdaWebhook } from 'geohook/lambda'
+import { KEY, signatureOf } from './deliver.ts'
+
+export const BODY = '{"events":[]}'
+const quiet = { refused() {}, failed() {} }
+
+/** It reads a header of another name for the signature, and answers handshakes. */
+export const receiver = createReceiver({ signatureKey: KEY, profile: arcgis, observer: quiet })
+
+/** Every header that is read before the signature is verified. */
+export const NAMES = [
+  'content-encoding',
+  'content-type',
+  'x-esrihook-signature',
+  'content-length',
+  'transfer-encoding',
+]
+
+/** The headers of a delivery that is accepted. */
+export const SIGNED = { 'x-esrihook-signature': signatureOf(BODY), 'content-type': 'application/json' }
+
+const lambda = lambdaWebhook(receiver)
+
+const receive = (head: Partial<RequestHead>) =>
+  receiver.receive({
+    method: 'POST',
+    url: '/hook',
+    headers: {},
+    read({ onChunk }) {
+      const bytes = Buffer.from(BODY)
+      onChunk(bytes)
+      return bytes
+    },
+    ...head,
+  })
+
+/** Ways into a receiver where a header can have any length. */
+export const DOORS: Record<string, (name: string, value: string) => unknown> = {
+  receive: (name, value) => receive({ headers: { ...SIGNED, [name]: value } }),
+  'receive, without a signature': (name, value) => receive({ headers: { [name]: value } }),
+  'receive, a header that came twice': (name, value) =>
+    receive({ headers: { ...SIGNED, [name]: [value, value] } }),
+  fetch: (name, value) =>
+    receiver.fetch(
+      new Request('http://localhost/hook', {
+        method: 'POST',
+        headers: { ...SIGNED, [name]: value },
+        body: BODY,
+      }),
+    ),
+  'Lambda, HTTP API': (name, value) =>
+    lambda({
+      requestContext: { http: { method: 'POST' } },
+      rawPath: '/hook',
+      headers: { ...SIGNED, [name]: value },
+      body: BODY,
+    }),
+  'Lambda, REST API': (name, value) =>
+    lambda({
+      httpMethod: 'POST',
+      path: '/hook',
+      multiValueHeaders: { ...SIGNED, [name]: [value, value], [name.toUpperCase()]: [value] },
+      body: BODY,
+    }),
+}
+
+/** Ways into a handshake with a query of any length. */
+export const HANDSHAKES = {
+  receive: (query: string) => receive({ method: 'GET', url: `/hook?${query}` }),
+  fetch: (query: string) => receiver.fetch(new Request(`http://localhost/hook?${query}`)),
+  'Lambda, HTTP API': (query: string) =>
+    lambda({ requestContext: { http: { method: 'GET' } }, rawPath: '/hook', rawQueryString: query }),
+  'Lambda, REST API': (query: string) =>
+    lambda({ httpMethod: 'GET', path: query, queryStringParameters: { crc_token: query } }),
+}
