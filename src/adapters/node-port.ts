@@ -7,6 +7,7 @@ import type { RequestHead } from '../receiver/request.ts'
 import { when } from '../signature/when.ts'
 import { bytesOf, type Leftovers, type Parsers, readNodeBody, whenEnded } from './node-body.ts'
 import { drain, isSent, whenSent } from './node-connection.ts'
+import { headersOf } from './node-headers.ts'
 
 /** One request of a framework on Node streams, and what is that framework's own. */
 export interface NodeExchange {
@@ -63,7 +64,7 @@ export async function serve(
     {
       method: req.method ?? '',
       url: url ?? req.url ?? '',
-      headers: req.headers,
+      headers: headersOf(req),
       params,
       read(options) {
         const ready = bytesOf(left)

@@ -6,7 +6,7 @@ import { requireSafe } from './safe.ts'
 import { malformed, toText, tryJson } from './text.ts'
 
 /** A `payload` field whose JSON was sent without percent-encoding. */
-const RAW_JSON_FIELD = /^payload=(?=\s*[{[])/
+const RAW_JSON_FIELD = /^payload=\s*[{[]/
 
 /**
  * Turns verified bytes into the payload: JSON, plain form fields, or JSON in the form field `payload`.

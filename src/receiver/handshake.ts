@@ -31,7 +31,7 @@ export async function answerHandshake(
   { parameter, member }: NonNullable<Config['profile']['handshake']>,
 ): Promise<Outcome> {
   const token = readToken(request.url, parameter)
-  if (token === undefined || !TOKEN.test(token)) throw new WebhookError('handshake_invalid')
+  if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
   const { keyring, count, flaw, secret } = await findKeys(request)
   // Both are made for every tenant, so that those with a key take as long.
   const decoy = importKey(secret + tenantOf(request), true)
@@ -51,10 +51,12 @@ function tenantOf({ url, params }: RequestHead): string | undefined {
   return named === '{}' ? /^(\w+:\/\/[^/]*)?([^?#]*)/.exec(url)?.[2] : named
 }
 
-/** A `+` is a character of a base64 token here, where URLSearchParams would make it a space. */
-function readToken(url: string, parameter: string): string | undefined {
-  if (url.length > 8_000) return undefined // as many as servers should take (RFC 9110 section 4.1)
+/**
+ * The value of the parameter; a text that is no token where it is missing or comes more than once. A `+` is a character
+ * of a base64 token here, where URLSearchParams would make it a space.
+ */
+function readToken(url: string, parameter: string): string {
+  if (url.length > 8_000) return '' // as many as servers should take (RFC 9110 section 4.1)
   const query = /\?([^#]*)/.exec(url)?.[1]?.replaceAll('+', '%2B')
-  const tokens = new URLSearchParams(query).getAll(parameter)
-  return tokens.length === 1 ? tokens[0] : undefined
+  return new URLSearchParams(query).getAll(parameter).join()
 }

@@ -25,6 +25,5 @@ export async function validate<Output>(schema: StandardSchema<Output>, payload: 
   const check = () => schema['~standard'].validate(payload)
   const result = await attempt('handler_failed', check, 'the schema failed')
   if (!result.issues) return result.value
-  const [first] = result.issues
-  throw new WebhookError('payload_invalid', { message: first?.message, cause: result.issues })
+  throw new WebhookError('payload_invalid', { message: result.issues[0]?.message, cause: result.issues })
 }

@@ -41,7 +41,7 @@ export function time(value: unknown): Date | undefined {
  */
 export function url(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
-  return /^https?%3a/i.test(value) ? value.replace(/(%[2-7][0-9a-f])+/gi, decodeURIComponent) : value
+  return /^https?%3a/i.test(value) ? value.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent) : value
 }
 
 /** A name without the space around it; empty for what is no name. */
@@ -68,7 +68,7 @@ export function addPresent<T extends object>(target: T, fields: { [K in keyof T]
  * @throws {WebhookError} `payload_malformed` for such JSON that is not safe
  */
 export function list(value: unknown): unknown {
-  if (typeof value !== 'string' || !value.trimStart().startsWith('[')) return value
+  if (typeof value !== 'string' || !/^\s*\[/.test(value)) return value
   const parsed = tryJson(value)
   if (parsed === undefined) return value
   requireSafe(parsed)

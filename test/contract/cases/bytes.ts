@@ -108,6 +108,28 @@ export const BYTES: readonly ContractCase[] = [
     },
   },
   {
+    name: 'refuses a content-type that came twice: 415, or 401 without a signature',
+    async run(start) {
+      const subject = await start('plain')
+      if (subject.host.keepsLast) return // there it came once
+      const twice = [
+        [JSON_TYPE, JSON_TYPE],
+        [JSON_TYPE, 'text/plain'],
+        ['text/plain', JSON_TYPE],
+        [`${JSON_TYPE}; a=b`, 'text/plain'],
+        ['application/x-www-form-urlencoded; charset=utf-8', JSON_TYPE],
+      ]
+      for (const type of twice) {
+        const { headers = {} } = signed(BODY)
+        const answer = await send(subject.url, { headers: { ...headers, 'content-type': type }, body: BODY })
+        expect(answer.status, type.join()).toBe(415)
+        const unsigned = { headers: { 'content-type': type }, body: `payload=${BODY}` }
+        if (!subject.host.parsesBody) expect((await send(subject.url, unsigned)).status).toBe(401)
+      }
+      expect(await deliveriesOf(subject)).toEqual([])
+    },
+  },
+  {
     name: 'refuses compressed bodies: 415',
     codes: ['content_encoding_unsupported'],
     async run(start) {
