@@ -40,13 +40,15 @@ const LENGTH = 500
 
 function describe({ message, cause }: WebhookError): string {
   const errors = [(cause as Partial<AggregateError> | undefined)?.errors ?? cause ?? []].flat()
-  const text = [message, ...errors.slice(0, 3).map(print)].join(': ')
-  // Nor may they draw on a terminal or begin a line.
-  return `${text
-    .slice(0, LENGTH)
-    .replace(/[^ -~\xa0-\uffff]/g, ' ')
-    .replace(/\.$/, '')}.`
+  const text = [message, ...errors.slice(0, 3)].map(print).join(': ')
+  return `${printable(text).slice(0, LENGTH).replace(/\.$/, '')}.`
 }
+
+/**
+ * Percent-encodes the characters that begin a line, move the cursor, or turn the direction of text: what strangers sent
+ * must not draw on a terminal, nor look like another line.
+ */
+export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, encodeURI)
 
 /** Not every value can be made a text. */
 function print(thrown: unknown): string {

@@ -120,8 +120,25 @@ describe('the log', () => {
       deliver(receiver, payloadOf(...Array(5000).fill('x'.repeat(50)))),
     )
     expect(line.length).toBeLessThan(700)
-    expect(line).toContain('bad (node:1) Warning: fake')
+    expect(line).toContain('bad%0A(node:1) Warning: fake%1B[2J')
     expect(line).not.toMatch(/\p{Cc}/u)
+  })
+
+  it('writes out every character that turns the direction of text or begins a line', async () => {
+    const range = (first: number, last: number) =>
+      Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index))
+    const groups = [
+      [...range(0, 0x1f), ...range(0x7f, 0x9f)],
+      ['\u061c', ...range(0x200e, 0x200f), ...range(0x2028, 0x202e), ...range(0x2066, 0x2069), '\ufeff'],
+    ]
+    for (const characters of groups) {
+      const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
+        throw new Error(`\u00fc${characters.join('')}\u{1f30d}`)
+      })
+      const lines = await warningsOf(() => deliver(receiver, payloadOf('A')))
+      const written = `\u00fc${encodeURIComponent(characters.join(''))}\u{1f30d}`
+      expect(lines).toEqual([`handler_failed: Handler failed: Error: ${written}.`])
+    }
   })
 
   it('speaks of an error that cannot be printed, and of the next one', async () => {

@@ -9,7 +9,7 @@ import { addKeyOptions, type KeyOptions, readKeys, requireKeys } from '../keys.t
 import { profileOption } from '../options.ts'
 import { withoutSecrets } from '../organization.ts'
 import { note, paint, print, printJson } from '../output.ts'
-import { shortened } from '../printable.ts'
+import { printable, shortened, toPrintableJson } from '../printable.ts'
 import { createQueue } from '../queue.ts'
 import { type Accepted, createReception, keepIn, type Reception } from '../reception.ts'
 import { explainReception, findingOf, type ReportOptions, tellReception } from '../reception-report.ts'
@@ -190,7 +190,7 @@ function createReporter({ save, count, once, json }: Options, options: ReportOpt
       return file
     } catch (error) {
       const message = `cannot save a capture in ${folder}: ${(error as NodeJS.ErrnoException).code}`
-      note(json ? JSON.stringify({ error: { code: 'save_failed', message, hint: '' } }) : message)
+      note(json ? toPrintableJson({ error: { code: 'save_failed', message, hint: '' } }) : printable(message))
       return undefined
     }
   }

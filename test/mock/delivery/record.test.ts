@@ -76,6 +76,16 @@ describe('on()', () => {
     expect(warnings.filter((line) => line.includes('a listener of mine'))).toHaveLength(2)
   })
 
+  it('writes out what could draw on a terminal in the error of a listener', async () => {
+    const { url } = await receive()
+    const { service } = createAt(named(url, { a: {} }))
+    service.on(() => {
+      throw new Error('a\u202eb\u2028c\u001b[2J')
+    })
+    const [line] = await warningsOf(() => service.trigger(CREATED))
+    expect(line).toContain('Error: a%E2%80%AEb%E2%80%A8c%1B[2J')
+  })
+
   it('a listener may trigger the next event', async () => {
     const { url, requests } = await receive()
     const { service } = createAt(named(url, { a: {} }))
