@@ -76,7 +76,14 @@ const guard =
   (app: RequestListener): RequestListener =>
   (req, res) => {
     const { host } = req.headers
-    if (host === undefined || isLoopback(host.replace(/:\d+$/, ''))) return app(req, res)
-    res.writeHead(403, { 'content-type': 'application/json', connection: 'close' })
-    res.end(JSON.stringify({ status: 'error', messages: ['the host is not this machine'], code: 403 }))
+    if (host !== undefined && !URL.canParse(`http://${host}`))
+      return refuse(res, 400, 'the host is not a valid host')
+    if (host !== undefined && !isLoopback(host.replace(/:\d*$/, '')))
+      return refuse(res, 403, 'the host is not this machine')
+    app(req, res)
   }
+
+function refuse(res: ServerResponse, code: 400 | 403, message: string): void {
+  res.writeHead(code, { 'content-type': 'application/json', connection: 'close' })
+  res.end(JSON.stringify({ status: 'error', messages: [message], code }))
+}

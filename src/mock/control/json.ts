@@ -32,7 +32,8 @@ export function readQuery<Name extends string>(
   names: readonly Name[],
 ): Partial<Record<Name, string>> {
   const values: Partial<Record<Name, string>> = {}
-  for (const [name, value] of new URL(originalUrl, 'http://localhost').searchParams) {
+  const [, query] = /\?([^#]*)/.exec(originalUrl) ?? []
+  for (const [name, value] of new URLSearchParams(query)) {
     const known = names.find((candidate) => candidate === name)
     if (known === undefined) throw new AdminError(400, 'there is a query parameter that is not known here')
     if (values[known] !== undefined) throw new AdminError(400, `${known} is given more than once`)

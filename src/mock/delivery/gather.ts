@@ -63,7 +63,7 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
       const isOver = open && (open.events.length >= MAX_EVENTS || timeLeft(webhookId, open) <= 0)
       if (isOver) open.wake.abort()
       else if (open) {
-        open.events.push(...events)
+        for (const event of events) open.events.push(event)
         if (open.events.length >= MAX_EVENTS) open.wake.abort()
         return open.done
       }

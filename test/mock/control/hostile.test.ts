@@ -17,6 +17,18 @@ async function unchanged(service: MockService, act: () => Promise<void>): Promis
   expect(service.snapshot()).toEqual(before)
 }
 
+it.each(['http://a:99999', 'http://[', 'http://%zz'])('takes the path of a request for %s', async (site) => {
+  const service = await start()
+  const { host } = new URL(service.url)
+  for (const path of ['/_mock/deliveries?limit=1', '/_mock/snapshot', '/_mock/openapi.json']) {
+    const answer = await raw(
+      service.url,
+      `GET ${site}${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 (200|400|404) /)
+  }
+})
+
 describe('a body that is not there', () => {
   it.each(['/restore', '/trigger', '/faults', '/settings'])('POST %s is refused', async (path) => {
     const service = await start()
