@@ -178,6 +178,13 @@ describe.concurrent('geohook explain', () => {
     expect(ran).toMatchObject({ code: 1, stdout: expect.stringContaining('key_whitespace') })
   })
 
+  it('reads a capture of 10 MB', async () => {
+    const body = `{"a":"${'x'.repeat(7_500_000)}"}`
+    const file = writeCapture(join(folder.path, 'large.json'), received(body, hex(body)))
+    const { code, stderr } = await geohook(['explain', file, '--key', KEY])
+    expect([code, stderr.replace(/^explaining .*\n/gm, '')]).toEqual([0, ''])
+  })
+
   it('escapes what a stranger wrote', async () => {
     const file = folder.file('evil\u001b[2J.json', '')
     writeCapture(file, MISTAKES.body_bom)

@@ -40,6 +40,14 @@ async function withTarget(use: (target: Target) => Promise<void>, statuses = [20
 }
 
 describe.concurrent('geohook replay', () => {
+  it('sends a capture of 7 MB', () =>
+    withTarget(async ({ url, requests }) => {
+      const body = Buffer.alloc(5 * 1024 * 1024, BINARY)
+      const file = folder.file('large.json', JSON.stringify({ ...CAPTURE, body: body.toString('base64') }))
+      expect((await geohook(['replay', file, '--to', url])).code).toBe(0)
+      expect(requests[0]?.body.equals(body)).toBe(true)
+    }))
+
   it('sends a capture as it was', () =>
     withTarget(async ({ url, requests }) => {
       const ran = await geohook(['replay', capture, '--to', `${url}/other`])

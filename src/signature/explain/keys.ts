@@ -75,7 +75,7 @@ function decoded(binary: string): Variant[] {
     [fromBinary(percentDecode(binary)), 'the percent-decoded key'],
     [fromBinary(percentDecode(binary.replaceAll('+', ' '))), 'the key decoded as a form field'],
   ]
-  if (/^([0-9a-f]{2})+$/i.test(binary)) {
+  if (/^[0-9a-f]+$/i.test(binary) && binary.length % 2 === 0) {
     const pairs = binary.match(/../g) ?? []
     variants.push([Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16)), 'the key decoded from hex'])
   }
