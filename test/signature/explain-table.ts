@@ -107,9 +107,10 @@ const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').upda
 function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: ExplainOptions): void {
   expect(evidence).toContain(`SHA-256 ${sha256(body as string)}`)
   for (const key of [signatureKey].flat() as (string | Uint8Array)[]) {
-    expect(evidence).toMatch(new RegExp(`\\b${sha256(key).slice(0, 16)}\\b`))
-    expect(evidence).not.toContain(sha256(key).slice(0, 17))
+    expect(evidence).toMatch(new RegExp(`SHA-256 begins with .*\\b${sha256(key).slice(0, 4)}\\b`))
   }
+  // 16 bits of each: with more of them, trying words would find the key.
+  expect(evidence).toMatch(/SHA-256 begins with [0-9a-f]{4}( or [0-9a-f]{4})*\./)
 }
 
 /** Whoever reads a diagnosis, in a log or a ticket, must not be able to sign with it. */

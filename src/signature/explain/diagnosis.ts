@@ -17,7 +17,10 @@ export interface ExplainOptions {
   signatureHeader?: string | undefined
 }
 
-/** Why a signature was refused, and what to do about it. It holds no key and no signature. */
+/**
+ * Why a signature was refused, and what to do about it. It holds no key and no signature. If the cause is `unexplained`,
+ * the evidence has the SHA-256 of the body, and the first 4 of 64 hex digits of each key's SHA-256.
+ */
 export interface Diagnosis {
   /** Whether the signature is right: then `cause` is `ok`, or `key_previous` for an older key of the ring. */
   ok: boolean
