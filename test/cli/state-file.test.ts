@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -14,6 +13,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStateFile, type StateFile } from '../../src/cli/state-file.ts'
 import { createFolder } from '../helpers/cli.ts'
+import { lockRounds } from '../helpers/lock-rounds.ts'
 import { startNode } from '../helpers/process.ts'
 
 const folder = createFolder()
@@ -99,7 +99,7 @@ describe('a state file', () => {
     const path = folder.file('damaged.json', '{"webhooks": [')
     await expect(open(path)).rejects.toMatchObject({ exitCode: 2 })
     expect(readFileSync(path, 'utf8')).toBe('{"webhooks": [')
-    expect(existsSync(`${path}.lock`)).toBe(false)
+    expect(readdirSync(folder.path).filter((name) => name.endsWith('.lock'))).toEqual([])
   })
 
   it('goes on after a write that failed', async () => {
@@ -128,6 +128,26 @@ describe('a state file', () => {
     await other.stop('SIGKILL')
     await (await open(path)).save({ a: 1 })
     expect(read(path)).toEqual({ a: 1 })
+  })
+
+  it('has exactly one owner when three processes take it at once, also after a process was killed', async () => {
+    // lock.long.ts has more rounds.
+    expect(await lockRounds(4, 3)).toEqual(Array(4).fill(1))
+  })
+
+  it('is not locked by the files of other state files, nor of processes that have died', async () => {
+    const beside = join(folder.path, 'beside')
+    mkdirSync(beside)
+    const uuid = '00000000-0000-4000-8000-000000000000'
+    const others = [
+      `b.json.${process.ppid}-${uuid}.lock`,
+      `a.json.b.${process.ppid}-${uuid}.lock`,
+      'a.json.lock',
+    ]
+    for (const name of [...others, `a.json.4194305-${uuid}.lock`]) writeFileSync(join(beside, name), '')
+    const file = await open(join(beside, 'a.json'))
+    await file.release()
+    expect(readdirSync(beside).sort()).toEqual(others.sort())
   })
 
   it('behind a symbolic link is kept where it is, and none beside it is followed', async () => {
