@@ -56,7 +56,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
   function start(port: number): { life: KnownLife; receiver: Process } {
     const life: KnownLife = { log: join(logs, `${lives.length}.log`), killed: true }
     lives.push(life)
-    const receiver = startReceiver(toEnv(engine, { port, log: life.log, isKilled: serverKills > 0 }))
+    const receiver = startReceiver(toEnv(engine, { port, log: life.log }))
     processes.add(receiver)
     return { life, receiver }
   }
@@ -112,10 +112,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
   }
 }
 
-const toEnv = (
-  { entry, factory, options }: Engine,
-  { port, log, isKilled }: { port: number; log: string; isKilled: boolean },
-) => ({
+const toEnv = ({ entry, factory, options }: Engine, { port, log }: { port: number; log: string }) => ({
   PORT: String(port),
   LOG: log,
   KEY,
@@ -123,7 +120,6 @@ const toEnv = (
   ENTRY: entry,
   FACTORY: factory,
   OPTIONS: JSON.stringify(options),
-  ...(isKilled && { SERVER_MAY_BE_DOWN: 'yes' }),
 })
 
 /** Resolves when the process is to be killed, and rejects where it ends by itself before it listens. */
