@@ -1,24 +1,8 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
-import ts from 'typescript'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Started, startNode } from './helpers/process.ts'
-
-const root = new URL('../', import.meta.url).pathname
-const readme = readFileSync(`${root}README.md`, 'utf8')
-const pages = ['mock', 'testing', 'observability', 'frameworks', 'inbox', 'scaling', 'performance'].map(
-  (page) => readFileSync(`${root}docs/${page}.md`, 'utf8'),
-)
-/** The examples in the docstrings of the source, without the asterisks. */
-const examples = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
-  .flatMap((path) => [
-    ...readFileSync(`${root}src/${path}`, 'utf8').matchAll(/@example\n *\* ```ts\n(.*?) \* ```/gs),
-  ])
-  .map(([, code = '']) => code.replace(/^ *\* ?/gm, ''))
-const blocks = [...[readme, ...pages].join('\n').matchAll(/```ts\n(.*?)```/gs)].map(
-  ([, code]) => code as string,
-)
+import { blocks, examples, pages, readme, root } from './helpers/readme.ts'
 
 /** The rows of the table under a heading. */
 const rows = (heading: string): string[][] =>
@@ -35,33 +19,12 @@ const rows = (heading: string): string[][] =>
     )
 
 describe('the README, and the pages behind it,', () => {
-  const all = [...blocks, ...examples]
-  const files = all.map((_, index) => `${root}test/readme-block-${index}.ts`)
   const ending = examples.filter((code) => !/\.listen\((?!4000)|\.work\(/.test(code))
   let runs: Started[] = []
   // Begun before the others of these tests: one waits for retries, and nobody need wait for it.
   beforeAll(() => {
     runs = ending.map((code) =>
       startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),
-    )
-  })
-  afterAll(() => {
-    for (const file of files) rmSync(file, { force: true })
-  })
-
-  it('has code that compiles', { timeout: 60_000 }, () => {
-    expect(blocks.length).toBeGreaterThan(4)
-    expect(examples.length).toBeGreaterThan(10)
-    for (const [index, file] of files.entries()) writeFileSync(file, `${all[index]}\nexport {}\n`)
-    const { config } = ts.readConfigFile(`${root}tsconfig.test.json`, ts.sys.readFile)
-    const { options } = ts.parseJsonConfigFileContent({ ...config, files, include: [] }, ts.sys, root)
-    const program = ts.createProgram(files, { ...options, noUnusedLocals: false })
-    // Only of them: `npm run types` has the sources that they import.
-    const diagnostics = files.flatMap((file) =>
-      ts.getPreEmitDiagnostics(program, program.getSourceFile(file)),
-    )
-    expect(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual(
-      [],
     )
   })
 

@@ -1,3 +1,4 @@
 import { describeCommands } from './secrecy.ts'
 
+describeCommands([])
 describeCommands(['--json'])

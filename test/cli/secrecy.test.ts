@@ -7,8 +7,11 @@ import { startNode } from '../helpers/process.ts'
 import { startTarget } from '../helpers/target.ts'
 import { commandsIn, describeCommands, KEY, useTarget } from './secrecy.ts'
 
-// With --json they run in secrecy.long.ts.
-describeCommands([])
+// All commands with all ways, and with --json, run in secrecy.long.ts.
+describeCommands(
+  [],
+  (command, way) => command === 'sign' || way === '--key' || way.startsWith('the key in place'),
+)
 
 const target = useTarget()
 const folder = createFolder()

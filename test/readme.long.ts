@@ -1,0 +1,22 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import ts from 'typescript'
+import { afterAll, expect, it } from 'vitest'
+import { blocks, examples, root } from './helpers/readme.ts'
+
+const all = [...blocks, ...examples]
+const files = all.map((_, index) => `${root}test/readme-block-${index}.ts`)
+afterAll(() => {
+  for (const file of files) rmSync(file, { force: true })
+})
+
+it('the README, and the pages behind it, have code that compiles', { timeout: 60_000 }, () => {
+  expect(blocks.length).toBeGreaterThan(4)
+  expect(examples.length).toBeGreaterThan(10)
+  for (const [index, file] of files.entries()) writeFileSync(file, `${all[index]}\nexport {}\n`)
+  const { config } = ts.readConfigFile(`${root}tsconfig.test.json`, ts.sys.readFile)
+  const { options } = ts.parseJsonConfigFileContent({ ...config, files, include: [] }, ts.sys, root)
+  const program = ts.createProgram(files, { ...options, noUnusedLocals: false })
+  // Only of them: `npm run types` has the sources that they import.
+  const diagnostics = files.flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))
+  expect(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+})
