@@ -9,7 +9,7 @@ afterAll(() => {
   for (const file of files) rmSync(file, { force: true })
 })
 
-it('the README, and the pages behind it, have code that compiles', { timeout: 60_000 }, () => {
+it('the README, and the pages behind it, have code that compiles', { timeout: 180_000 }, () => {
   expect(blocks.length).toBeGreaterThan(4)
   expect(examples.length).toBeGreaterThan(10)
   for (const [index, file] of files.entries()) writeFileSync(file, `${all[index]}\nexport {}\n`)

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'

@@ -31,4 +31,4 @@ it('what is done with one webhook takes as long among 100,000 as among 10', asyn
     times.many.push(await round(many, `new ${i}`))
   }
   expect(median(times.many) / median(times.few)).toBeLessThan(2)
-}, 30_000)
+}, 180_000)
