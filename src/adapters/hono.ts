@@ -54,7 +54,9 @@ export function webhook<Payload = unknown>(
 
   return async function webhook(c: Context, next: Next): Promise<Response | undefined> {
     let passedOn: Promise<void> | undefined
-    const request = await toReceiverRequest(c.req.raw, { params: c.req.param() }, HINT)
+    const { incoming, outgoing } = (c.env ?? {}) as Record<string, unknown>
+    const context = { params: c.req.param(), incoming, outgoing }
+    const request = await toReceiverRequest(c.req.raw, context, HINT)
     const { read } = request
     request.read = (options) => readKept(c, options) ?? read(options)
     request.next = async (delivery) => {

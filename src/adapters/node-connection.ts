@@ -36,33 +36,3 @@ function onClose(socket: Socket): Set<() => void> {
   }
   return callbacks
 }
-
-/** Bytes and milliseconds that a sender gets to finish what it is sending, after it was refused. */
-const DRAIN = { bytes: 1024 * 1024, milliseconds: 5_000 }
-
-/**
- * A sender that is still sending would not read the answer if the connection were cut, so it may finish, within
- * bounds. Beyond them the connection ends.
- */
-export function drain(req: IncomingMessage): void {
-  const { socket } = req
-  let bytes = 0
-  if (req.httpVersionMajor === 1) {
-    const { destroySoon } = socket
-    // Node destroys a connection right behind an answer with `connection: close`: this waits until the sender has finished.
-    socket.destroySoon = () => {
-      const end = (): void => destroySoon.call(socket)
-      if (req.complete) end()
-      else req.once('end', end)
-    }
-  }
-  const timer = setTimeout(() => req.destroy(), DRAIN.milliseconds)
-  timer.unref()
-  req.once('close', () => clearTimeout(timer))
-  req.on('error', () => {})
-  req.on('data', (chunk: Uint8Array) => {
-    bytes += chunk.length
-    if (bytes > DRAIN.bytes) req.destroy()
-  })
-  req.resume() // whoever refused the body has paused it
-}

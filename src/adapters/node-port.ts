@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endOfTurn } from '#turn'
 import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
+import { drain, requireTaken } from '../receiver/drain.node.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { when } from '../signature/when.ts'
 import { bytesOf, type Leftovers, type Parsers, readNodeBody, whenEnded } from './node-body.ts'
-import { drain, isSent, whenSent } from './node-connection.ts'
+import { isSent, whenSent } from './node-connection.ts'
 import { headersOf } from './node-headers.ts'
 
 /** One request of a framework on Node streams, and what is that framework's own. */
@@ -79,6 +80,7 @@ export async function serve(
           return body
         })
       },
+      cancel: (limit) => drain(req, res, limit),
       next:
         next &&
         ((delivery) => (isRead ? whenEnded(req) : Promise.resolve()).then(() => passOn(next, delivery))),
@@ -87,7 +89,7 @@ export async function serve(
     async (outcome) => {
       if (isPassedOn) return
       if (isWhole) await endOfTurn()
-      await answer(req, res, isRead, outcome, write)
+      await answer(req, res, outcome, write)
     },
   )
 }
@@ -101,7 +103,6 @@ function requireStatus(status: number | undefined): number {
 function answer(
   req: IncomingMessage,
   res: ServerResponse,
-  isRead: boolean,
   outcome: Outcome,
   write: (outcome: Outcome) => void,
 ): unknown {
@@ -111,9 +112,9 @@ function answer(
     if (outcome.error && !res.writableEnded) res.destroy()
     else res.end()
   } else {
-    if (!isRead && !req.complete) drain(req)
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
+    if (outcome.kind === 'refused') requireTaken(res)
   }
   return isSent(res) ? undefined : whenSent(req, res)
 }

@@ -37,19 +37,12 @@ export function readBody(
     },
   })
   // Most bodies are complete at once and need no timer.
-  return 'then' in reading ? inTime(reading, bodyTimeout, request) : reading
+  return 'then' in reading ? inTime(reading, bodyTimeout) : reading
 }
 
-function inTime(
-  reading: Promise<Uint8Array>,
-  milliseconds: number,
-  request: ReceiverRequest,
-): Promise<Uint8Array> {
+function inTime(reading: Promise<Uint8Array>, milliseconds: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new WebhookError('body_timeout'))
-      request.cancel?.()
-    }, milliseconds)
+    const timer = setTimeout(() => reject(new WebhookError('body_timeout')), milliseconds)
     reading.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

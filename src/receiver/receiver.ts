@@ -34,7 +34,7 @@ import { toReceiverRequest, toResponse } from './web.ts'
  */
 export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
   const config = readOptions((options ?? {}) as ReceiverOptions)
-  const { clock, duplicates, inbox, schema, tell } = config
+  const { clock, duplicates, inbox, limit, schema, tell } = config
   const { handshake, name } = config.profile
   const handlers = createDispatcher()
   const openShare = createInFlight(config)
@@ -49,10 +49,11 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     await undefined // most bodies come with the head: right behind it, they need not be waited for
     const started = clock()
     const share = openShare()
+    const seen = { request: head }
     try {
       if (closed) throw new WebhookError('receiver_closed')
       if (handshake && head.method === 'GET')
-        return end(await answerHandshake(head, config, handshake), started, { request: head })
+        return end(await answerHandshake(head, config, handshake), started, seen, request)
       if (head.method !== 'POST') throw refusal('method_not_allowed')
       requireReadable(head, config)
       return await when(startVerification(head, config), (verification) =>
@@ -61,7 +62,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
         ),
       )
     } catch (thrown) {
-      return fail(thrown, started, { request: head })
+      return fail(thrown, started, seen, request)
     } finally {
       share.release()
     }
@@ -119,12 +120,18 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return done('handled')
   }
 
-  const fail = (thrown: unknown, started: number, seen: Seen): Outcome =>
-    end(failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', 'delivery' in seen), started, seen)
+  const fail = (thrown: unknown, started: number, seen: Seen, unread?: ReceiverRequest): Outcome =>
+    end(
+      failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', 'delivery' in seen),
+      started,
+      seen,
+      unread,
+    )
 
   /** Of each end the observer is told once. */
-  function end(outcome: Outcome, started: number, seen: Seen): Outcome {
+  function end(outcome: Outcome, started: number, seen: Seen, unread?: ReceiverRequest): Outcome {
     const { kind, error } = outcome
+    unread?.cancel?.(limit)
     outcomes[kind]++
     tell(kind === 'stored' ? 'handled' : kind, () => ({
       outcome: { ...outcome, headers: { ...outcome.headers } }, // the answer is not theirs to change

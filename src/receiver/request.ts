@@ -28,8 +28,12 @@ export interface ReceiverRequest extends RequestHead {
    * @throws {WebhookError} `body_too_large`, `body_aborted`, `body_already_parsed`
    */
   read(options: ReadOptions): Awaitable<Uint8Array>
-  /** Gives up reading, because it took too long. */
-  cancel?(): void
+  /**
+   * Called once for a request that is answered without its whole body, before the answer is written.
+   *
+   * @param limit bytes that the sender may still send, so that it gets to read the answer
+   */
+  cancel?(limit: number): void
   /**
    * Passes a verified delivery on to whatever the framework runs next, and resolves with the status of that answer;
    * with none where nothing but the framework's own for a success was said.

@@ -1,5 +1,7 @@
 import timers from 'node:timers'
 
+export { drainBeside } from './drain.node.ts'
+
 // As it is when this is loaded: tests may put one in its place that stands still.
 const { setImmediate } = timers
 

@@ -3,3 +3,6 @@
  * promise; Bun, which does not answer pipelined requests so late; Deno.
  */
 export function endOfTurn(): void {}
+
+/** Elsewhere a body is cancelled, and the platform ends the request. */
+export function drainBeside(_request: object, _context: unknown, _limit: number): undefined {}

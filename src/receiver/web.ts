@@ -1,4 +1,4 @@
-import { endOfTurn } from '#turn'
+import { drainBeside, endOfTurn } from '#turn'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
@@ -10,7 +10,7 @@ export interface RequestLike {
   readonly method: string
   readonly url: string
   readonly headers: Iterable<[string, string]>
-  readonly body: Pick<ReadableStream<Uint8Array>, 'locked' | 'getReader'> | null
+  readonly body: Pick<ReadableStream<Uint8Array>, 'cancel' | 'getReader'> | null
   readonly bodyUsed: boolean
   arrayBuffer(): Promise<ArrayBuffer>
 }
@@ -19,7 +19,7 @@ export interface RequestLike {
  * A web `Request` as the receiver's port.
  *
  * @param context what frameworks hand over beside the request: the one of Next.js has `params`, a promise in its newer
- *   versions; others hand over things of their own, which are left alone
+ *   versions, and that of @hono/node-server has Node's own request; others hand over things of their own, which are left alone
  * @param hint what to do where something has read the body before
  */
 export async function toReceiverRequest(
@@ -32,8 +32,6 @@ export async function toReceiverRequest(
   const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
   const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  // Not awaited: a sender that does not stop must not hold the answer back.
-  const cancel = (): void => void reader?.cancel().catch(() => {})
 
   return {
     method: request.method,
@@ -59,10 +57,7 @@ export async function toReceiverRequest(
           return concat(chunks)
         }
       } catch (cause) {
-        if (cause instanceof WebhookError) {
-          cancel()
-          throw cause
-        }
+        if (cause instanceof WebhookError) throw cause
         // Of a stream that somebody else has locked, nothing is read.
         if (request.bodyUsed) throw new WebhookError('body_aborted', { cause })
       }
@@ -71,7 +66,13 @@ export async function toReceiverRequest(
         hint,
       })
     },
-    cancel,
+    // The receiver does not wait for it: a sender that does not stop must not hold the answer back.
+    async cancel(limit) {
+      if (drainBeside(request, context, limit)) return
+      try {
+        await (reader ?? request.body)?.cancel()
+      } catch {} // it belongs to another reader
+    },
   }
 }
 

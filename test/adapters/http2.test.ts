@@ -1,20 +1,40 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, createServer } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  createServer,
+  type Http2Server,
+} from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { createReceiver, type Receiver } from 'geohook'
+import fastify from 'fastify'
+import { createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
+import { webhook as fastifyWebhook } from 'geohook/fastify'
+import { webhook as honoWebhook } from 'geohook/hono'
+import { webhook as koaWebhook } from 'geohook/koa'
 import { webhook } from 'geohook/node'
-import { expect, it, onTestFinished } from 'vitest'
+import { Hono } from 'hono'
+import Koa from 'koa'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
-/** A client of a server with this receiver. */
-async function open(receiver: Receiver): Promise<ClientHttp2Session> {
+type Serve = (receiver: Receiver) => Http2Server | Promise<Http2Server>
+
+const serveNode: Serve = (receiver) => {
   const listener = webhook(receiver)
-  const server = createServer((req, res) => void listener(req as never, res as never))
+  return createServer((req, res) => void listener(req as never, res as never))
+}
+
+/** A client of a server with this receiver. */
+async function open(receiver: Receiver, serve: Serve = serveNode): Promise<ClientHttp2Session> {
+  const server = await serve(receiver)
   onTestFinished(() => void server.close())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  // Node's client counts what it could not send, also of streams that have ended, and refuses answers over its bound.
+  const session = connect(url, { maxSessionMemory: 1000 })
   onTestFinished(() => session.destroy())
   return session
 }
@@ -79,4 +99,142 @@ it('a stream that is longer than it said is not taken for one that something els
   stream.end('abcdef')
   await told('refused body_aborted')
   expect(recorder.lines).toEqual(['refused body_aborted'])
+})
+
+const SERVERS: Record<string, Serve> = {
+  'node:http2': serveNode,
+  Fastify: async (receiver) => {
+    const app = fastify({ http2: true })
+    app.register(fastifyWebhook(receiver), { prefix: '/hook' })
+    await app.ready()
+    return app.server
+  },
+  Koa: (receiver) => createServer(new Koa().use(koaWebhook(receiver)).callback() as never),
+}
+
+/** Refusals of a request whose body has not ended. */
+const REFUSALS: [number, Record<string, string>, ReceiverOptions?][] = [
+  [401, {}],
+  [401, { 'x-service': 'oops' }],
+  [408, { 'x-service': signatureOf('{}') }, { bodyTimeout: 50 }],
+  [413, { 'x-service': signatureOf('{}'), 'content-length': '5000000' }],
+  [415, { 'content-encoding': 'gzip' }],
+  [503, { 'x-service': signatureOf('{}') }, { signatureKey: () => Promise.reject(new Error('away')) }],
+]
+
+describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
+  it.each(REFUSALS)(
+    'end with their answer, though the client has not ended them: %i %o',
+    async (status, header, options) => {
+      const { observer } = createRecorder()
+      const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', () => {})
+      const session = await open(receiver, serve)
+      const streams = Array.from({ length: 20 }, () =>
+        session.request(
+          { ':method': 'POST', ':path': '/hook', 'content-type': JSON_TYPE, ...header },
+          { endStream: false },
+        ),
+      )
+      const closed = Promise.all(streams.map((stream) => once(stream, 'close')))
+      for (const stream of streams) stream.write('{')
+      const answers = await Promise.all(streams.map(answerOf))
+      expect(answers.map(([code]) => code)).toEqual(Array(20).fill(status))
+      // The client has to do nothing for it.
+      await receiver.close()
+      expect(receiver.stats().atWork).toBe(0)
+      for (const stream of streams) stream.end()
+      await closed
+      expect(streams.map(({ rstCode }) => rstCode)).toEqual(Array(20).fill(0))
+    },
+  )
+
+  it('end while much is still sent, and leave the connection to others', async () => {
+    const receiver = createReceiver({
+      signatureKey: KEY,
+      limit: '8mb',
+      observer: createRecorder().observer,
+    }).on('*', () => {})
+    const session = await open(receiver, serve)
+    for (let i = 0; i < 5; i++) {
+      const stream = begin(session, 'x'.repeat(5_000_000), 'oops')
+      stream.on('error', () => {})
+      stream.end('x'.repeat(5_000_000))
+      expect((await answerOf(stream))[0]).toBe(401)
+      stream.destroy()
+    }
+    const body = JSON.stringify({ events: [], more: 'x'.repeat(300_000) })
+    expect((await answerOf(begin(session, body, signatureOf(body)).end(body)))[0]).toBe(200)
+    await receiver.close()
+  })
+})
+
+it('answers 500 to a stream that something has turned into text, and ends it', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, observer: createRecorder().observer }).on(
+    '*',
+    () => {},
+  )
+  const listener = webhook(receiver)
+  const session = await open(receiver, () =>
+    createServer((req, res) => void listener(req.setEncoding('utf8') as never, res as never)),
+  )
+  const stream = begin(session, '{}', signatureOf('{}'))
+  stream.write('{')
+  expect((await answerOf(stream))[0]).toBe(500)
+  await receiver.close()
+})
+
+it.each([
+  ['before its body is read', 'oops', false],
+  ['behind its body', '0'.repeat(64), true],
+])(
+  'a client that opens no window for its refusal %s is cut off after five seconds',
+  async (_, signature, isWhole) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { observer, told } = createRecorder()
+    const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {})
+    const session = await open(receiver)
+    session.settings({ initialWindowSize: 0 })
+    await once(session, 'localSettings')
+    const stream = begin(session, '{}', signature)
+    const closed = once(
+      stream.on('error', () => {}),
+      'close',
+    ).catch(() => {})
+    if (isWhole) stream.end('{}')
+    else stream.write('{')
+    await once(stream, 'response')
+    await told(isWhole ? 'refused signature_mismatch' : 'refused signature_malformed')
+    await vi.advanceTimersByTimeAsync(4_999)
+    expect(receiver.stats().atWork).toBe(1)
+    await vi.advanceTimersByTimeAsync(1)
+    await closed
+    vi.useRealTimers()
+    await receiver.close()
+  },
+)
+
+it('in Hono a refused stream ends with its answer as well', async () => {
+  const { serve } = await import('@hono/node-server')
+  const receiver = createReceiver({ signatureKey: KEY, observer: createRecorder().observer }).on(
+    '*',
+    () => {},
+  )
+  const { Request, Response } = globalThis
+  onTestFinished(() => {
+    for (const [name, value] of Object.entries({ Request, Response }))
+      Object.defineProperty(globalThis, name, { value })
+  })
+  const app = new Hono().all('/hook', honoWebhook(receiver))
+  const server = serve({ fetch: app.fetch, createServer, port: 0, hostname: '127.0.0.1' }) as Http2Server
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  onTestFinished(() => session.destroy())
+  const stream = begin(session, '{}', 'oops')
+  const closed = once(stream, 'close')
+  stream.write('{')
+  expect((await answerOf(stream))[0]).toBe(401)
+  stream.end()
+  await closed
 })

@@ -196,9 +196,9 @@ it('a sender that is refused and stalls is cut off after five seconds', async ()
   expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
   const cut = once(socket, 'close')
   vi.advanceTimersByTime(4_999)
-  expect(stalled?.destroyed).toBe(false)
+  expect(stalled?.socket.destroyed).toBe(false)
   vi.advanceTimersByTime(1)
-  expect(stalled?.destroyed).toBe(true)
+  expect(stalled?.socket.destroyed).toBe(true)
   await cut
 })
 

@@ -38,3 +38,6 @@ export const MOUNTS: Record<string, { entry: keyof typeof entries; mount: Mount 
   'Azure Functions (streams)': { entry: 'azure', mount: mountAzureStreaming },
   'Google Cloud Functions': { entry: 'node', mount: mountGoogle },
 }
+
+/** Those that have the connection to the sender. The hosts of functions read the whole body before they call one. */
+export const ON_SOCKETS = Object.entries(MOUNTS).filter(([name]) => !/Lambda|Azure|Google/.test(name))

@@ -8,7 +8,9 @@ import { type Mount, type Mounted, mountServer } from './mounted.ts'
 
 const CLASSES = { Request, Response }
 
-async function listenFetch(fetch: (request: Request) => Response | Promise<Response>): Promise<Mounted> {
+async function listenFetch(
+  fetch: (request: Request, env: unknown) => Response | Promise<Response>,
+): Promise<Mounted> {
   const mounted = await mountServer(serveHono({ fetch, port: 0, hostname: '127.0.0.1' }) as Server)
   return {
     ...mounted,
@@ -21,12 +23,13 @@ async function listenFetch(fetch: (request: Request) => Response | Promise<Respo
 }
 
 export const mountFetch: Mount = (receiver, { bodyIsRead } = {}) =>
-  listenFetch(async (request) => {
+  listenFetch(async (request, env) => {
     if (bodyIsRead) await request.text()
-    return receiver.fetch(request)
+    return receiver.fetch(request, env)
   })
 
-export const listenHono = (app: Hono): Promise<Mounted> => listenFetch(app.fetch)
+export const listenHono = (app: Hono): Promise<Mounted> =>
+  listenFetch(app.fetch as (request: Request) => Promise<Response>)
 
 export const mountHono: Mount = (receiver, { bodyIsRead } = {}) => {
   const app = new Hono()

@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { JSON_TYPE } from '../helpers/deliver.ts'
+import { ON_SOCKETS } from '../helpers/mounts.ts'
+import type { SetupName } from './setups.ts'
+import { startHere } from './subject.ts'
+
+interface Refusal {
+  setup: SetupName
+  status: number
+  header: string
+}
+
+const REFUSALS = {
+  '413 by its headers': { setup: 'limited', status: 413, header: 'content-length: 100000000000' },
+  '413 while it is read': { setup: 'limited', status: 413, header: 'transfer-encoding: chunked' },
+  '401': { setup: 'plain', status: 401, header: 'x-service: oops\r\ntransfer-encoding: chunked' },
+  '401, and it closes': {
+    setup: 'plain',
+    status: 401,
+    header: 'x-service: oops\r\ntransfer-encoding: chunked\r\nconnection: close',
+  },
+  '408': { setup: 'impatient', status: 408, header: 'transfer-encoding: chunked' },
+} satisfies Record<string, Refusal>
+
+const piece = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
+
+/** Begins a request, and reads its refusal while its body is not at its end. */
+async function refused(url: string, { status, header }: Refusal): Promise<Socket> {
+  const { hostname, port, pathname } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  const signature = header.includes('x-service') ? '' : `x-service: ${'0'.repeat(64)}\r\n`
+  socket.write(
+    `POST ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\n${signature}${header}\r\n\r\n`,
+  )
+  socket.write(piece(header.startsWith('transfer') && status === 413 ? 2_000 : 10))
+  const answered = once(socket, 'data')
+  if (status === 408) await until(() => vi.getTimerCount() > 0).then(() => vi.advanceTimersByTimeAsync(50))
+  expect(String((await answered)[0])).toContain(`HTTP/1.1 ${status} `)
+  return socket
+}
+
+const closing = (socket: Socket): Promise<unknown> =>
+  new Promise((resolve) => socket.resume().once('close', resolve))
+
+async function until(check: () => boolean): Promise<void> {
+  while (!check()) await setImmediate()
+}
+
+/** Writes until nothing more is taken, and returns how many bytes were. The server runs in the same event loop. */
+async function pour(socket: Socket, most: number): Promise<number> {
+  const taken = (): number => socket.bytesWritten - socket.writableLength
+  const more = piece(0x10000)
+  for (let before = taken(), quiet = 0; quiet < 20 && taken() < most; quiet++) {
+    while (!socket.destroyed && socket.write(more));
+    await setImmediate()
+    if (taken() === before) continue
+    before = taken()
+    quiet = 0
+  }
+  return taken()
+}
+
+describe.each(ON_SOCKETS)('a sender that goes on after its refusal: %s', (_, { mount }) => {
+  const { start, stop } = startHere(mount)
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(async () => {
+    vi.useRealTimers()
+    await stop()
+  })
+
+  it.each(['413 by its headers', '401', '408'] as const)(
+    'has few bytes taken, and is cut off after a second: %s',
+    async (name) => {
+      const refusal = REFUSALS[name]
+      const { url } = await start(refusal.setup)
+      const socket = await refused(url, refusal)
+      const closed = closing(socket)
+      // 1 MiB, and what the sockets of both sides hold.
+      expect(await pour(socket, 64 * 2 ** 20)).toBeLessThan(24 * 2 ** 20)
+      await vi.advanceTimersByTimeAsync(1_000)
+      await closed
+    },
+  )
+
+  it.each(Object.entries(REFUSALS))(
+    'and sends little is cut off after five seconds: %s',
+    async (_, refusal) => {
+      const { url } = await start(refusal.setup)
+      const socket = await refused(url, refusal)
+      const closed = closing(socket)
+      for (let second = 0; second < 5; second++) {
+        socket.write(piece(1))
+        await vi.advanceTimersByTimeAsync(1_000)
+      }
+      // The connection is gone when it says so, or when it takes nothing any more.
+      const pouring = setInterval(() => socket.write(piece(1)), 5)
+      await closed.finally(() => clearInterval(pouring))
+    },
+  )
+})
