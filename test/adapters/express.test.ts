@@ -7,6 +7,9 @@ import { webhook } from 'geohook/express'
 import { createPayload, createSigner } from 'geohook/testing'
 import supertest from 'supertest'
 import { describe, expect, it } from 'vitest'
+import { JSON_TYPE, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
+import { answerOf, begin } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
@@ -105,6 +108,32 @@ describe.each<[string, typeof express]>([
         .use(pausing)
         .post('/hook', webhook(createReceiver({ signatureKey }).on('*', () => {}))),
     ).expect(200)
+  })
+
+  it.each([
+    ['all of it', ['', '{"a":1}']],
+    ['the rest of it', ['{"a"', ':1}']],
+  ])('takes a request that was paused, and whose body came later: %s', async (_, [first = '', last = '']) => {
+    const { gate, release } = createGate()
+    const pausing: express.RequestHandler = (req, _res, next) => {
+      req.pause()
+      next()
+      release()
+    }
+    const receiver = createReceiver({ signatureKey, bodyTimeout: 5_000 }).on('*', () => {})
+    const { url, close } = await listen(framework().use(pausing).post('/hook', webhook(receiver)))
+    const body = first + last
+    const headers = {
+      'content-type': JSON_TYPE,
+      'x-service': signatureOf(body, signatureKey),
+      'content-length': body.length,
+    }
+    const req = begin(url, headers, first)
+    req.flushHeaders()
+    await gate
+    req.end(last)
+    expect((await answerOf(req)).status).toBe(200)
+    await close()
   })
 
   it('ends an answer that somebody has begun before', async () => {

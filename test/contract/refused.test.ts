@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE } from '../helpers/deliver.ts'
 import { ON_SOCKETS } from '../helpers/mounts.ts'
+import { BODY, signed } from './cases/case.ts'
 import type { SetupName } from './setups.ts'
 import { startHere } from './subject.ts'
 
@@ -102,4 +103,41 @@ describe.each(ON_SOCKETS)('a sender that goes on after its refusal: %s', (_, { m
       await closed.finally(() => clearInterval(pouring))
     },
   )
+
+  it('has its body read as nothing but a body, and its next request as one', async () => {
+    const { url, entries } = await start('plain')
+    const { headers = {} } = signed(BODY)
+    const request = `POST /hook HTTP/1.1\r\nhost: a\r\n${Object.entries({
+      ...headers,
+      'content-length': BODY.length,
+    })
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n${BODY}`
+    const body = request.repeat(50)
+    const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\nx-service: oops\r\ncontent-length: ${body.length}\r\n\r\n`
+    const { hostname, port } = new URL(url)
+    const socket = connect({ host: hostname, port: Number(port) })
+    let text = ''
+    socket.setEncoding('utf8').on('data', (part) => (text += part))
+    const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
+    socket.write(head + body.slice(0, 1_000)) // its end is in the middle of a request
+    await until(() => answers().length === 1)
+    socket.write(body.slice(1_000) + request)
+    await until(() => answers().length === 2)
+    socket.destroy()
+    expect(answers()).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
+    expect((await entries()).flatMap(({ line }) => line ?? [])).toEqual([
+      'refused signature_malformed',
+      'accepted',
+      'handled',
+    ])
+  })
+
+  it('may close its half of the connection, and leaves nothing open', async () => {
+    const { url } = await start('plain')
+    const socket = await refused(url, REFUSALS['401'])
+    const closed = closing(socket)
+    socket.end()
+    await closed
+  })
 })

@@ -1,10 +1,11 @@
 import type { TestProject } from 'vitest/node'
 import { whyNoBetterSqlite, whyNoSqlite } from './drivers.ts'
+import { findNginx } from './nginx.ts'
 import { findRedis } from './private-redis.ts'
 import { POSTGRES, REDIS, whyMissing } from './servers.ts'
 
 /** What tests need that is not of this repository. */
-type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite'
+export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -14,7 +15,7 @@ declare module 'vitest' {
 }
 
 /** Finds out once for all tests what is there. What is not there is told in one line; with `CI=true` the tests fail. */
-export async function setup({ provide }: TestProject): Promise<void> {
+export async function setup({ name, provide }: TestProject): Promise<void> {
   const [postgres, redis] = await Promise.all(
     [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),
   )
@@ -23,6 +24,7 @@ export async function setup({ provide }: TestProject): Promise<void> {
     ...(redis && { Redis: redis }),
     ...(whyNoSqlite && { SQLite: whyNoSqlite }),
     ...(!findRedis() && { 'redis-server': 'no redis-server. Install it, or put its folder into PATH.' }),
+    ...(name === 'long' && !findNginx() && { nginx: 'no nginx. Install it, or put its folder into PATH.' }),
   }
   provide('missing', missing)
   const skipped = process.env.CI === 'true' ? [] : Object.values(missing)

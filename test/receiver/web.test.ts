@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { createReceiver } from 'geohook'
+import { createReceiver, type ReceiverOptions } from 'geohook'
 import { expect, it } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const post = (body: BodyInit | null, signature = signatureOf('{}')): Request =>
@@ -11,6 +12,16 @@ const post = (body: BodyInit | null, signature = signatureOf('{}')): Request =>
     body,
     duplex: 'half',
   } as RequestInit)
+
+/** A body that says when it is cancelled, and whose cancelling takes for ever. */
+function createBody(): { body: ReadableStream; cancelled: Promise<void> } {
+  const { gate: cancelled, release } = createGate()
+  const cancel = (): Promise<void> => {
+    release()
+    return new Promise(() => {})
+  }
+  return { body: new ReadableStream({ cancel }), cancelled }
+}
 
 it('a body that stalls is given up and its stream is cancelled', async () => {
   const cancelled = new EventTarget()
@@ -31,6 +42,36 @@ it('a body without end is given up at the limit and its stream is cancelled', as
   const receiver = createReceiver({ signatureKey: KEY, limit: 10_000, observer: {} })
   expect((await receiver.fetch(post(endless))).status).toBe(413)
   await heard
+})
+
+it.each<[string, number, Record<string, string>, ReceiverOptions?]>([
+  ['without a signature', 401, { 'x-service': '' }],
+  ['with a malformed signature', 401, { 'x-service': 'oops' }],
+  ['that is compressed', 415, { 'content-encoding': 'gzip' }],
+  ['that says it is too large', 413, { 'content-length': '5000000' }],
+  ['without a key to be had', 503, {}, { signatureKey: () => Promise.reject(new Error('away')) }],
+])('cancels the body of a request %s, and does not wait for it', async (_, status, headers, options) => {
+  const receiver = createReceiver({ signatureKey: KEY, observer: {}, ...options })
+  const { body, cancelled } = createBody()
+  const request = post(body)
+  for (const [name, value] of Object.entries(headers)) request.headers.set(name, value)
+  expect((await receiver.fetch(request)).status).toBe(status)
+  await cancelled
+})
+
+it('cancels the body of a request that comes after close()', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, observer: {} })
+  await receiver.close()
+  const { body, cancelled } = createBody()
+  expect((await receiver.fetch(post(body))).status).toBe(503)
+  await cancelled
+})
+
+it('leaves the body of a refused request to whoever has locked it', async () => {
+  const request = post('{}', 'oops')
+  const reader = request.body?.getReader()
+  expect((await createReceiver({ signatureKey: KEY, observer: {} }).fetch(request)).status).toBe(401)
+  expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('{}')
 })
 
 it('a stream that fails is body_aborted', async () => {
@@ -54,12 +95,19 @@ it.each<[string, unknown]>([
   expect((await receiver.fetch(post('{}', signatureOf('{}', 'lyon')), context)).status).toBe(200)
 })
 
-it.each([undefined, null, 'env', 7, {}, { params: 'x' }, { params: null }, { DB: {} }])(
-  'what else a platform hands over is left alone: %j',
-  async (context) => {
-    expect((await createReceiver({ signatureKey: KEY }).fetch(post('{}'), context)).status).toBe(200)
-  },
-)
+it.each([
+  undefined,
+  null,
+  'env',
+  7,
+  {},
+  { params: 'x' },
+  { params: null },
+  { DB: {} },
+  { incoming: {}, outgoing: {} },
+])('what else a platform hands over is left alone: %j', async (context) => {
+  expect((await createReceiver({ signatureKey: KEY }).fetch(post('{}'), context)).status).toBe(200)
+})
 
 it.each<[string, (request: Request) => unknown]>([
   ['read', (request) => request.text()],

@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { createFolder } from './folder.ts'
+import { findPort } from './port.ts'
+import { startProgram } from './process.ts'
+
+/** Debian puts the program where only the PATH of root leads. */
+export const findNginx = (): string | undefined =>
+  [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
+    .map((folder) => join(folder, 'nginx'))
+    .find((file) => existsSync(file))
+
+export interface Nginx {
+  url: string
+  close(): Promise<void>
+}
+
+/** Starts an nginx of a test's own in front of a server, on loopback, with the settings that it has by default. */
+export async function startNginx(program: string, upstream: string): Promise<Nginx> {
+  const folder = createFolder()
+  const port = await findPort()
+  mkdirSync(folder.fileIn('logs'))
+  // Without a "user", its workers would be nobody, who cannot write into the folder.
+  const user = process.getuid?.() === 0 ? 'user root;' : ''
+  writeFileSync(
+    folder.fileIn('nginx.conf'),
+    `daemon off; ${user} worker_processes 1; pid nginx.pid; error_log stderr warn;
+    events {}
+    http {
+      access_log off;
+      ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`).join(' ')}
+      client_max_body_size 100m;
+      server { listen 127.0.0.1:${port}; location / { proxy_pass ${upstream}; } }
+    }`,
+  )
+  const nginx = startProgram(program, ['-p', folder.path, '-c', 'nginx.conf', '-e', 'stderr'])
+  const url = `http://127.0.0.1:${port}`
+  while (!(await fetch(url).catch(() => undefined))) {
+    if (nginx.child.exitCode !== null) throw new Error(`nginx ended:\n${nginx.output}`)
+    await setTimeout(20)
+  }
+  return {
+    url,
+    async close() {
+      await nginx.stop()
+      await folder.remove()
+    },
+  }
+}
