@@ -11,10 +11,10 @@ const AT_MOST = 5_000
 /** Milliseconds that a sender gets to read its answer once it has sent more than it may. */
 const TO_READ = 1_000
 
-/** The same on an HTTP/2 stream. Some clients, such as curl 7.88, lose an answer that arrives together with its reset. */
+/** Milliseconds between an answer and the reset of its HTTP/2 stream: curl 7.88 loses an answer that arrives with the reset. */
 const TO_READ_ON_STREAM = 100
 
-/** RFC 9113 section 7: the request is no longer wanted. */
+/** HTTP/2 error code CANCEL (RFC 9113 section 7). */
 const CANCEL = 8
 
 type OnStream = { stream?: ServerHttp2Stream }
@@ -38,7 +38,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
   }
   let left = Math.max(limit, AT_LEAST)
   req
-    .removeAllListeners('data') // whoever was reading would keep bytes that nobody needs, or pause the request
+    .removeAllListeners('data') // an abandoned reader would buffer the bytes or pause the request
     .on('error', () => {})
     .on('data', (chunk: Uint8Array) => {
       left -= chunk.length

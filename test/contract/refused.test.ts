@@ -1,8 +1,11 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { H3 } from 'h3'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE } from '../helpers/deliver.ts'
+import type { Mount } from '../helpers/mounts/mounted.ts'
+import { listenH3 } from '../helpers/mounts/web.ts'
 import { ON_SOCKETS } from '../helpers/mounts.ts'
 import { BODY, signed } from './cases/case.ts'
 import type { SetupName } from './setups.ts'
@@ -55,9 +58,9 @@ async function until(check: () => boolean): Promise<void> {
 /** Writes until nothing more is taken, and returns how many bytes were. The server runs in the same event loop. */
 async function pour(socket: Socket, most: number): Promise<number> {
   const taken = (): number => socket.bytesWritten - socket.writableLength
-  const more = piece(0x10000)
+  const more = Buffer.from(piece(0x40000))
   for (let before = taken(), quiet = 0; quiet < 20 && taken() < most; quiet++) {
-    while (!socket.destroyed && socket.write(more));
+    if (!socket.destroyed && !socket.writableNeedDrain) socket.write(more)
     await setImmediate()
     if (taken() === before) continue
     before = taken()
@@ -66,7 +69,13 @@ async function pour(socket: Socket, most: number): Promise<number> {
   return taken()
 }
 
-describe.each(ON_SOCKETS)('a sender that goes on after its refusal: %s', (_, { mount }) => {
+/** `receiver.fetch` finds Node's own request there. */
+const mountSrvx: Mount = (receiver) =>
+  listenH3(new H3({ silent: true }).all('/hook', ({ req }) => receiver.fetch(req as Request)))
+
+const COLUMNS = [...ON_SOCKETS, ['fetch (h3 server)', { mount: mountSrvx }] as const]
+
+describe.each(COLUMNS)('a sender that goes on after its refusal: %s', (_, { mount }) => {
   const { start, stop } = startHere(mount)
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(async () => {

@@ -21,7 +21,7 @@ export async function startNginx(program: string, upstream: string): Promise<Ngi
   const folder = createFolder()
   const port = await findPort()
   mkdirSync(folder.fileIn('logs'))
-  // Without a "user", its workers would be nobody, who cannot write into the folder.
+  // The default user of worker processes, "nobody", cannot write to the folder.
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   writeFileSync(
     folder.fileIn('nginx.conf'),
