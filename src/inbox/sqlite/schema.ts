@@ -45,11 +45,31 @@ const VERSION_1 = `
   PRAGMA application_id = ${APPLICATION_ID};
 `
 
-/** `clock.latest` is a recent time of the machine's clock. If the clock is behind it, it was set back. */
+/**
+ * `clock.latest` is a recent time of the machine's clock. If the clock is behind it, it was set back.
+ * `total.bytes` is the sum of the body sizes.
+ */
 const VERSION_2 = `
   CREATE TABLE clock (latest INTEGER NOT NULL);
   INSERT INTO clock SELECT coalesce(max(received_at), 0) FROM (
     SELECT received_at FROM delivery ORDER BY seq DESC LIMIT 1);
+
+  ALTER TABLE total ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  UPDATE total SET bytes = (SELECT coalesce(sum(size), 0) FROM delivery WHERE delivery.state = total.state);
+  DROP TRIGGER delivery_added;
+  DROP TRIGGER delivery_moved;
+  DROP TRIGGER delivery_removed;
+  CREATE TRIGGER delivery_added AFTER INSERT ON delivery BEGIN
+    UPDATE total SET number = number + 1, bytes = bytes + new.size WHERE state = new.state;
+  END;
+  CREATE TRIGGER delivery_moved AFTER UPDATE OF state ON delivery WHEN new.state <> old.state BEGIN
+    UPDATE total SET number = number - 1, bytes = bytes - old.size WHERE state = old.state;
+    UPDATE total SET number = number + 1, bytes = bytes + new.size WHERE state = new.state;
+  END;
+  CREATE TRIGGER delivery_removed AFTER DELETE ON delivery BEGIN
+    UPDATE total SET number = number - 1, bytes = bytes - old.size WHERE state = old.state;
+    DELETE FROM content WHERE seq = old.seq;
+  END;
 `
 
 /** The step to each version from the one before. A new file runs all of them, so it has the same tables as an upgraded one. */
