@@ -35,25 +35,40 @@ export function addStoreOptions(command: Command): Command {
  *
  * @throws {CliError} exit code 2 where it is not there, 3 where its server cannot be reached
  */
-export async function withInbox<T>(
+export const withInbox = <T>(
   options: StoreOptions,
   task: (inbox: DurableInbox, progress: Progress) => Promise<T>,
+): Promise<T> =>
+  withStore(options, async (address, progress) => {
+    let inbox: DurableInbox | undefined
+    try {
+      inbox = await OPENERS[address.engine](address.text, options)
+      if (address.engine !== 'sqlite') await requirePresence(address, options)
+      return await task(inbox, progress)
+    } finally {
+      // Of a store that failed, nobody need know that it cannot be closed either.
+      await inbox?.close().catch(() => {})
+    }
+  })
+
+/**
+ * Does something with the address of an inbox. What goes wrong is told without what is secret in the address.
+ *
+ * @throws {CliError} exit code 2 where it is not there, 3 where its server cannot be reached
+ */
+export async function withStore<T>(
+  options: StoreOptions,
+  task: (address: StoreAddress, progress: Progress) => Promise<T>,
 ): Promise<T> {
   const { address, from } = await findStore(options)
   if (address.engine === 'sqlite') await requireSqliteFile(address.text, from)
   // They are for the process that receives: that Node's SQLite is experimental, that Redis keeps no file.
   process.removeAllListeners('warning')
   return withProgress(`asking ${address.place}`, options.json === true, async (progress) => {
-    let inbox: DurableInbox | undefined
     try {
-      inbox = await OPENERS[address.engine](address.text, options)
-      if (address.engine !== 'sqlite') await requirePresence(address, options)
-      return await task(inbox, progress)
+      return await task(address, progress)
     } catch (error) {
       throw toStoreError(error, address)
-    } finally {
-      // Of a store that failed, nobody need know that it cannot be closed either.
-      await inbox?.close().catch(() => {})
     }
   })
 }

@@ -62,7 +62,7 @@ export function createQueueInbox(table: Table, config: InboxConfig, clock: () =>
       for (let removed = 0; ; ) {
         const some = await table.purge(state, before, AT_ONCE)
         removed += some
-        if (some < AT_ONCE) return removed
+        if (some === 0) return removed
       }
     },
 

@@ -1,7 +1,9 @@
+import { readSize } from '../receiver/options.ts'
 import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from './claims.ts'
 import type { DurableInbox } from './inbox.ts'
 import { type InboxOptions, readClock, readInboxOptions } from './options.ts'
 import { createQueueInbox } from './queue.ts'
+import { backUp } from './sqlite/backup.node.ts'
 import { createSqliteClaims } from './sqlite/claims.ts'
 import { createSqliteTable } from './sqlite/deliveries.ts'
 import { readPath } from './sqlite/file.node.ts'
@@ -27,6 +29,11 @@ export type { InboxOptions } from './options.ts'
 export interface SqliteInboxOptions extends InboxOptions {
   /** Of the file. It is made where it is not there, for its owner alone; its folder has to be there. */
   path: string
+  /**
+   * Maximum sum of the body sizes of deliveries that wait or are active; more are refused with 503. In bytes or as
+   * `'512mb'` or `'4gb'` (of 1024). Default `'4gb'`.
+   */
+  maxPendingBytes?: number | string | undefined
   /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
 }
@@ -49,8 +56,27 @@ export interface SqliteInboxOptions extends InboxOptions {
  */
 export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
   const store = createStore(readPath(options?.path))
+  const maxPendingBytes = readSize('maxPendingBytes', options.maxPendingBytes ?? '4gb')
   const clock = readClock(options.clock)
-  return createQueueInbox(createSqliteTable(store, clock), readInboxOptions(options), clock)
+  return createQueueInbox(createSqliteTable(store, clock, maxPendingBytes), readInboxOptions(options), clock)
+}
+
+/**
+ * Copies an inbox file while processes use it: a consistent copy, complete and on the disk when this resolves. A copy
+ * of the file alone lacks what is in its write-ahead log. The copy is an inbox file that only its owner may read.
+ *
+ * @param path of the inbox
+ * @param to the path of the copy, which must not exist yet
+ * @throws {WebhookError} `config_invalid` where there is no inbox at `path`, or something at `to`
+ * @example
+ * ```ts
+ * import { backupSqliteInbox } from 'geohook/sqlite'
+ *
+ * await backupSqliteInbox('inbox.db', `inbox-${Date.now()}.db`)
+ * ```
+ */
+export async function backupSqliteInbox(path: string, to: string): Promise<void> {
+  return backUp(readPath(path), readPath(to))
 }
 
 /** What {@link createSqliteDuplicates} takes. */

@@ -27,7 +27,7 @@ export function startSweeping(
   }
 
   async function removeAll(state: 'done' | 'dead', before: number): Promise<void> {
-    while (!closed && (await table.purge(state, before, AT_ONCE)) === AT_ONCE);
+    while (!closed && (await table.purge(state, before, AT_ONCE)) > 0);
   }
 
   const timer = setInterval(

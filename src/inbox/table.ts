@@ -57,7 +57,7 @@ export interface Table {
   get(id: string): Promise<InboxItem | undefined>
   retry(id: string): Promise<boolean>
   discard(id: string): Promise<boolean>
-  /** Removes those that ended before or at `before`, at most `limit`; gives their number. */
+  /** Removes some of those that ended before or at `before`, at most `limit`; gives their number, 0 if none is left. */
   purge(state: 'done' | 'dead', before: number, limit: number): Promise<number>
   close(): Promise<void>
 }

@@ -134,7 +134,8 @@ function readHeaderName(name: string): string {
   throw configInvalid('signatureHeader is no header name')
 }
 
-function readSize(option: string, size: number | string, least = 1): number {
+/** @throws {WebhookError} `config_invalid` */
+export function readSize(option: string, size: number | string, least = 1): number {
   const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(size)) ?? []
   // Where the letter of a unit stands is its power of 1024; the empty one stands at 0.
   const power = ' kmg'.indexOf(unit.toLowerCase())

@@ -50,6 +50,28 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
+    it('refuses tables that a newer pg-boss made, with both versions and the fix', async () => {
+      const inbox = open()
+      await inbox.stats()
+      const { rows } = await client.query(`select version from ${schema}.version`)
+      await client.query(`update ${schema}.version set version = 9999`)
+      try {
+        const newer = open()
+        const refused = {
+          code: 'config_invalid',
+          message: expect.stringMatching(
+            new RegExp(`${schema}.* version 9999.* at most ${rows[0].version}$`),
+          ),
+          hint: expect.stringContaining('Install the pg-boss that the other processes use'),
+        }
+        await expect(newer.stats()).rejects.toMatchObject(refused)
+        await expect(newer.put(deliveryOf(idOf(3)))).rejects.toMatchObject(refused)
+      } finally {
+        await client.query(`update ${schema}.version set version = ${rows[0].version}`)
+      }
+      expect(await open().put(deliveryOf(idOf(3)))).toBe('stored')
+    })
+
     it('the schema of duplicates is dropped: an error, and then claims again', async () => {
       const place = `${schema}_duplicates`
       const store = createPostgresDuplicates({ connectionString, schema: place })

@@ -1,6 +1,7 @@
 // @module-tag sqlite
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
 import { deliveryOf, send, useFolder } from './files.ts'
 
 const fixture = useFolder()
@@ -55,4 +56,39 @@ describe('transactions', () => {
     expect(ends.filter(({ status }) => status === 'fulfilled').length).toBe(7)
     expect((await first.list()).entries.length).toBe(7)
   })
+
+  it('what is large is spread over several, and the event loop has its turn between them', async () => {
+    const inbox = open()
+    await inbox.put(deliveryOf())
+    const large = () => deliveryOf(new Uint8Array(500_000))
+    expect(
+      await turnsDuring(() => Promise.all(Array.from({ length: 40 }, () => inbox.put(large())))),
+    ).toBeGreaterThan(8)
+    expect(await inbox.put(deliveryOf(new Uint8Array(6_000_000)))).toBe('stored')
+    const handled: string[] = []
+    let claims = 0
+    const handle = async ({ id }: { id: string }) => {
+      if (handled.push(id) === 1) setImmediate(() => (claims = handled.length))
+    }
+    inbox.work({ handle }, { concurrency: 1_000 })
+    await until(async () => (await inbox.stats()).done === 42)
+    // The first claim got no more than some megabytes.
+    expect(claims).toBeLessThan(20)
+    expect(handled.length).toBe(42)
+    expect(await inbox.purge({ state: 'done' })).toBe(42)
+  })
 })
+
+/** How often the event loop goes round meanwhile. */
+async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  await work()
+  isOver = true
+  return turns
+}

@@ -23,6 +23,7 @@ describe('the file', () => {
     ])
     expect(modes.sort()).toEqual([
       ['inbox.db', '600'],
+      ['inbox.db-reserve', '600'],
       ['inbox.db-shm', '600'],
       ['inbox.db-wal', '600'],
     ])
@@ -44,6 +45,31 @@ describe('the file', () => {
     exec.mockRestore()
     expect(db?.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
     expect(db?.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+  })
+
+  it.each([1_000, '1000b', '1kb'])(
+    'holds bodies of no more than maxPendingBytes: %s',
+    async (maxPendingBytes) => {
+      const inbox = keep(createSqliteInbox({ path: fixture.path, maxPendingBytes }))
+      const deliveries = Array.from({ length: 5 }, () => deliveryOf(new Uint8Array(250)))
+      const ends = await Promise.allSettled(deliveries.map((one) => inbox.put(one)))
+      expect(ends.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected'])
+      await expect(inbox.put(deliveryOf(new Uint8Array(30)))).rejects.toThrow(/is full.*maxPendingBytes/)
+      expect(await inbox.put(deliveries[0] as (typeof deliveries)[0])).toBe('duplicate')
+      inbox.work({ handle: async () => {} })
+      await until(async () => (await inbox.stats()).done === 4)
+      expect(await inbox.put(deliveryOf(new Uint8Array(900)))).toBe('stored')
+    },
+  )
+
+  it.each([0, -1, 1.5, 'x', '1tb'])('refuses %j as maxPendingBytes', (maxPendingBytes) => {
+    const path = fixture.path
+    expect(() => createSqliteInbox({ path, maxPendingBytes: maxPendingBytes as never })).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringContaining('maxPendingBytes'),
+      }),
+    )
   })
 
   it('becomes smaller when what was in it is removed', async () => {

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { addExamples } from '../help.ts'
+import { createInboxBackupCommand } from './inbox/backup.ts'
 import { createInboxDiscardCommand } from './inbox/discard.ts'
 import { createInboxExportCommand } from './inbox/export.ts'
 import { createInboxListCommand } from './inbox/list.ts'
@@ -27,6 +28,7 @@ export function createInboxCommand(): Command {
     createInboxDiscardCommand(),
     createInboxPurgeCommand(),
     createInboxExportCommand(),
+    createInboxBackupCommand(),
   ]
   for (const one of commands) command.addCommand(one)
   return command

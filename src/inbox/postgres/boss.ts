@@ -37,7 +37,7 @@ export function createBossConnection(
   let closed = false
 
   async function start(): Promise<PgBoss> {
-    const { PgBoss } = await loadBoss()
+    const { PgBoss, getConstructionPlans } = await loadBoss()
     // A delivery whose process says nothing any more is found as soon as its lease is over.
     const monitorSeconds = Math.min(60, Math.ceil(lease / 3_000))
     const options: ConstructorOptions & { query_timeout: number } = {
@@ -54,6 +54,7 @@ export function createBossConnection(
     boss.on('error', (error) => tell('trouble', { error }))
     try {
       await boss.start()
+      requireSupported(await boss.schemaVersion(), getConstructionPlans())
       await ensureQueue(boss)
       running = boss
       return boss
@@ -61,6 +62,17 @@ export function createBossConnection(
       await boss.stop({ graceful: false }).catch(() => {})
       throw error
     }
+  }
+
+  /** pg-boss upgrades tables of an older version, but uses those of a newer one without a word. */
+  function requireSupported(found: number | null, plans: string): void {
+    // The plans end with the version of the tables that they make.
+    const supported = Number(/version\(version\) VALUES \('(\d+)'\)/i.exec(plans)?.[1] ?? Infinity)
+    if (found === null || found <= supported) return
+    throw configInvalid(
+      `the tables of pg-boss in the schema ${schema} have version ${found}, and this pg-boss supports at most ${supported}`,
+      'Install the pg-boss that the other processes use, or give the inbox another schema.',
+    )
   }
 
   async function ensureQueue(boss: PgBoss): Promise<void> {

@@ -4,11 +4,12 @@ import { toHead } from '../stored.ts'
 import type { Claim, Claimed, Table } from '../table.ts'
 import { watchClock } from './clock.ts'
 import { type Database, isOfStore } from './driver.node.ts'
+import { createRoomMaker, giveBack, REMOVED_AT_ONCE, type Sized, upToBytes } from './room.ts'
 import { type Row, type RowWithContent, toDelivery, toEntry, toWhatIsLeft } from './rows.ts'
 import type { Store } from './store.ts'
 
-/** Pages of the file that are given back in one go, 4 KiB each. */
-const GIVEN_BACK = 2_000
+/** Transactions that make the file smaller after each purge: what stays free in it is used again. */
+const GIVE_BACK_TURNS = 4
 
 const PENDING = "state IN ('waiting', 'active')"
 
@@ -17,15 +18,24 @@ const DUE = 'delivery INDEXED BY delivery_due'
 
 const WITH_CONTENT = 'delivery LEFT JOIN content USING (seq)'
 
-export function createSqliteTable({ write, writeAlone, read, close }: Store, clock: () => number): Table {
+export function createSqliteTable(store: Store, clock: () => number, maxPendingBytes: number): Table {
+  const { write, writeAlone, read, close, reserve } = store
   const timeIn = watchClock(clock)
+  const makeRoom = createRoomMaker(store)
+
   return {
     async put(delivery, { maxPending }) {
       const { id, rawBody, receivedAt, changeTypes } = delivery
       const head = toHead(delivery)
-      return write((db) => {
+      const putting = store.add(head.length + rawBody.length, (db, requireRoom) => {
         if (db.get('SELECT 1 FROM delivery WHERE id = ?', id)) return 'duplicate'
-        if (pendingOf(db) >= maxPending) return 'full'
+        const pending = pendingOf(db)
+        if (pending.number >= maxPending) return 'full'
+        if (pending.bytes + rawBody.length > maxPendingBytes)
+          throw new Error(
+            `the inbox is full: ${pending.bytes} bytes are in it, and maxPendingBytes is ${maxPendingBytes}`,
+          )
+        requireRoom()
         db.run(
           `INSERT INTO delivery (id, state, at, attempts, received_at, size, change_types)
            VALUES (?, 'waiting', ?, 0, ?, ?, ?)`,
@@ -33,6 +43,10 @@ export function createSqliteTable({ write, writeAlone, read, close }: Store, clo
         )
         db.run('INSERT INTO content VALUES (last_insert_rowid(), ?, ?)', head, rawBody)
         return 'stored'
+      })
+      return putting.catch((error) => {
+        if (reserve.isShort()) makeRoom()
+        throw error
       })
     },
 
@@ -106,23 +120,30 @@ export function createSqliteTable({ write, writeAlone, read, close }: Store, clo
     discard: (id) =>
       write((db) => db.run("DELETE FROM delivery WHERE id = ? AND state IN ('waiting', 'dead')", id) > 0),
 
-    purge: (state, before, limit) =>
-      write((db) => {
-        const removed = db.run(
-          `DELETE FROM delivery WHERE seq IN (
-             SELECT seq FROM delivery WHERE state = ? AND state IN ('done', 'dead') AND at <= ? LIMIT ?)`,
+    async purge(state, before, limit) {
+      const removed = await write((db) => {
+        const ended = db.all<Sized>(
+          `SELECT seq, size FROM delivery
+           WHERE state = ? AND state IN ('done', 'dead') AND at <= ? LIMIT ?`,
           ...[state, before, limit],
         )
-        db.exec(`PRAGMA incremental_vacuum(${GIVEN_BACK})`)
-        return removed
-      }),
+        const some = upToBytes(ended, REMOVED_AT_ONCE)
+        for (const { seq } of some) db.run('DELETE FROM delivery WHERE seq = ?', seq)
+        return some.length
+      })
+      for (let turn = 0; turn < GIVE_BACK_TURNS && (await write((db) => giveBack(db))) > 0; turn++);
+      return removed
+    },
 
     close,
   }
 }
 
-const pendingOf = (db: Database): number =>
-  db.get<{ number: number }>(`SELECT sum(number) AS number FROM total WHERE ${PENDING}`)?.number ?? 0
+const pendingOf = (db: Database): { number: number; bytes: number } =>
+  db.get(`SELECT sum(number) AS number, sum(bytes) AS bytes FROM total WHERE ${PENDING}`) ?? {
+    number: 0,
+    bytes: 0,
+  }
 
 /** One that is damaged becomes a dead letter, and does not hold up the others. */
 function take(

@@ -73,6 +73,18 @@ function toDatabase(driver: Driver): Database {
 /** Another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => isResult(error, 5, 'SQLITE_BUSY')
 
+export const isNoDatabase = (error: unknown): boolean => isResult(error, 26, 'SQLITE_NOTADB')
+
+/** The disk is full. */
+export const isFull = (error: unknown): boolean => isResult(error, 13, 'SQLITE_FULL')
+
+/** What a full disk, or a quota, looks like in other places: files cannot be opened, made or made longer. */
+export const mayBeFull = (error: unknown): boolean =>
+  isFull(error) ||
+  isResult(error, 10, 'SQLITE_IOERR') ||
+  isResult(error, 14, 'SQLITE_CANTOPEN') ||
+  (error as { code?: unknown }).code === 'ENOSPC'
+
 /** What SQLite says of values that it cannot take. */
 const OF_VALUES = [
   [18, 'SQLITE_TOOBIG'],

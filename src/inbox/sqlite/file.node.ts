@@ -1,15 +1,22 @@
-import { closeSync, openSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { configInvalid } from '../../errors.ts'
-import type { Database, OpenDatabase } from './driver.node.ts'
+import { type Database, isNoDatabase, type OpenDatabase } from './driver.node.ts'
+import { createPrivately, noDatabase } from './making.node.ts'
+import { type Parts, rememberParts } from './parts.node.ts'
+import { pagesInLog } from './reserve.node.ts'
 import { APPLICATION_ID, STEPS } from './schema.ts'
 
 /** An open inbox file. */
 export interface Connection {
   db: Database
-  /** Throws where the file at the path is no longer the one that is open: what is written into that is lost. */
-  requireFile(): void
-  close(): void
+  /** Begins a transaction that writes; only with `FULL` it waits for the disk at its end. */
+  begin(synchronous: 'FULL' | 'NORMAL'): void
+  /** Throws if a file of the database was deleted or replaced: what is written into it is lost. */
+  requireFiles(): void
+  /** Ends a transaction that failed, and moves the write-ahead log into the database. False if that is not possible now. */
+  checkpoint(): boolean
+  /** False if this connection has to stay: only it can still read a deleted log. */
+  close(): boolean
 }
 
 /**
@@ -36,31 +43,56 @@ export function openFile(open: OpenDatabase, path: string): Connection {
   const db = open(path)
   try {
     prepare(db, path)
-    const { dev, ino } = statSync(path)
-    return {
-      db,
-      requireFile() {
-        const now = statSync(path, { throwIfNoEntry: false })
-        if (now?.ino !== ino || now.dev !== dev) throw new Error(`${path} was removed or replaced`)
-      },
-      close: () => db.close(),
-    }
+    return connect(db, rememberParts(path))
   } catch (error) {
     db.close()
-    throw error
+    throw isNoDatabase(error) ? noDatabase(path, error) : error
   }
 }
 
-/**
- * Only the owner may read what senders send; SQLite gives the files beside it the same mode. A file that is there is
- * not even opened: closing it would take away the locks that this process has on it.
- */
-function createPrivately(path: string): void {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+function connect(db: Database, parts: Parts): Connection {
+  let isLogOurs = !parts.isLogEmpty
+
+  function checkpoint(): boolean {
+    try {
+      db.exec('ROLLBACK')
+    } catch {} // SQLite has done so, or nothing had begun
+    try {
+      return isMoved(db)
+    } catch {
+      return false
+    }
   }
+
+  return {
+    db,
+    begin(synchronous) {
+      db.exec(`PRAGMA synchronous = ${synchronous}`)
+      db.run('BEGIN IMMEDIATE')
+      parts.require()
+      if (isLogOurs) return
+      // Other processes may still use a log that was deleted. They write no more, because they look at their files
+      // first. What only their log holds cannot be moved by us: until they have moved it, nothing is written here.
+      db.run('ROLLBACK')
+      if (!isMoved(db)) throw Object.assign(new Error('a deleted log is in use'), { code: 'SQLITE_BUSY' })
+      isLogOurs = true
+      db.run('BEGIN IMMEDIATE')
+    },
+    requireFiles: parts.require,
+    checkpoint,
+    close() {
+      if (parts.canBeSaved() && !checkpoint()) return false
+      db.close()
+      return true
+    },
+  }
+}
+
+/** Moves what the write-ahead log holds into the database. False if others still read it, or move it themselves. */
+function isMoved(db: Database): boolean {
+  const { busy, log, checkpointed } =
+    db.get<{ busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)') ?? {}
+  return busy === 0 && log === checkpointed
 }
 
 function prepare(db: Database, path: string): void {
@@ -73,8 +105,10 @@ function prepare(db: Database, path: string): void {
   if (mode !== 'wal') throw configInvalid(`${path} is on a file system without shared memory`)
   // FULL: what is committed survives a power failure. fullfsync is the same for macOS.
   db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216')
+  db.exec(`PRAGMA wal_autocheckpoint = ${pagesInLog(path)}`)
   db.exec('PRAGMA temp_store = MEMORY')
-  if (version < STEPS.length) upgrade(db, path)
+  // Read anew: only the first look after WAL is switched on makes the files of the log.
+  if (readVersion(db, path) < STEPS.length) upgrade(db, path)
 }
 
 /** Another process may have been faster, so the version is read again in the same transaction. */

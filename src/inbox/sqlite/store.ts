@@ -1,5 +1,7 @@
-import { type Database, isBusy, isOfStore, loadDriver } from './driver.node.ts'
+import { type Database, isBusy, isFull, isOfStore, loadDriver, mayBeFull } from './driver.node.ts'
 import { type Connection, openFile } from './file.node.ts'
+import { createReserve, type Reserve } from './reserve.node.ts'
+import { attempt, type Job, type Outcome, once, takeTurn } from './turn.ts'
 
 /** Milliseconds that one waits for a lock that another process has. */
 const PATIENCE = 2_000
@@ -7,8 +9,8 @@ const PATIENCE = 2_000
 /** Milliseconds between two tries to get it, by chance up to so many: several processes must not step in time. */
 const PAUSE = 20
 
-/** In one transaction: the event loop stands still meanwhile. */
-const AT_ONCE = 250
+/** Milliseconds between two looks at the files: while nothing is written, nobody would see that one was deleted. */
+const LOOK = 1_000
 
 /** A file, opened when it is first used, and again after it has failed. */
 export interface Store {
@@ -19,26 +21,19 @@ export interface Store {
    * of the process, but not a power failure.
    */
   writeAlone<Result>(work: (db: Database) => Result): Promise<Result>
+  /** The same as `write` for what adds so many bytes. It must call `requireRoom`, which throws if the disk is too full for that. */
+  add<Result>(bytes: number, work: (db: Database, requireRoom: () => void) => Result): Promise<Result>
   /** Runs something that only reads; it waits for no writer. */
   read<Result>(work: (db: Database) => Result): Promise<Result>
+  reserve: Reserve
   /** Ends what has begun, and takes no more. */
   close(): Promise<void>
 }
 
-interface Job {
-  work(db: Database): unknown
-  /** It shares its transaction with no other job. */
-  isAlone: boolean
-  /** Tells how it ended. */
-  end(outcome: Outcome): void
-  /** Until when it waits for a lock. */
-  until: number
-}
-
-type Outcome = { value: unknown } | { error: unknown }
-
 export function createStore(path: string): Store {
+  const reserve = createReserve(path)
   let connection: Connection | undefined
+  let looking: ReturnType<typeof setInterval> | undefined
   let queue: Job[] = []
   let flushing = Promise.resolve()
   let isFlushing = false
@@ -47,16 +42,32 @@ export function createStore(path: string): Store {
   async function connect(): Promise<Connection> {
     if (connection) return connection
     const open = await loadDriver()
-    connection ??= openFile(open, path)
+    try {
+      connection ??= openFile(open, path)
+    } catch (error) {
+      if (mayBeFull(error)) reserve.release()
+      throw error
+    }
+    looking ??= setInterval(look, LOOK).unref()
     return connection
+  }
+
+  function look(): void {
+    try {
+      connection?.requireFiles()
+    } catch {
+      disconnect()
+    }
   }
 
   /** The next one opens it again: it may have been removed, replaced or repaired. */
   function disconnect(): void {
     try {
-      connection?.close()
+      if (connection?.close() === false) return
     } catch {}
     connection = undefined
+    clearInterval(looking)
+    looking = undefined
   }
 
   function requireOpen(): void {
@@ -68,35 +79,17 @@ export function createStore(path: string): Store {
       // What comes in the same turn of the event loop shares one transaction, and one write to the disk.
       await new Promise((resolve) => setImmediate(resolve))
       try {
-        begin(await connect(), queue[0]?.isAlone ? 'NORMAL' : 'FULL')
+        const { begin } = await connect()
+        begin(queue[0]?.isAlone ? 'NORMAL' : 'FULL')
       } catch (error) {
         refuse(error)
         if (isBusy(error)) await pause()
-        else disconnect()
+        else recover(error)
         continue
       }
-      commit(queue.splice(0, queue[0]?.isAlone ? 1 : AT_ONCE))
+      commit(takeTurn(queue))
     }
     isFlushing = false
-  }
-
-  function begin({ db }: Connection, synchronous: 'FULL' | 'NORMAL'): void {
-    db.exec(`PRAGMA synchronous = ${synchronous}`)
-    db.run('BEGIN IMMEDIATE')
-  }
-
-  async function enqueue<Result>(work: (db: Database) => Result, isAlone: boolean): Promise<Result> {
-    requireOpen()
-    return new Promise<Result>((resolve, reject) => {
-      const end = (outcome: Outcome): void => {
-        if ('error' in outcome) reject(outcome.error)
-        else resolve(outcome.value as Result)
-      }
-      const job = { work, isAlone, end, until: performance.now() + PATIENCE }
-      if (isAlone) queue.unshift(job)
-      else queue.push(job)
-      if (!isFlushing) flushing = flush()
-    })
   }
 
   /** All that wait, or, where another process has the lock, those that have waited long enough. */
@@ -109,30 +102,58 @@ export function createStore(path: string): Store {
 
   function commit(jobs: readonly Job[]): void {
     let outcomes: Outcome[]
+    const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0)
+    const requireRoom = once(() => reserve.require(bytes))
     try {
-      const { db, requireFile } = connection as Connection
-      outcomes = jobs.map(({ work }) => attempt(db, work))
+      const { db, requireFiles } = connection as Connection
+      outcomes = jobs.map(({ work }) => attempt(db, work, requireRoom))
       db.run('COMMIT')
-      requireFile()
+      requireFiles()
     } catch (error) {
       outcomes = jobs.map(() => ({ error }))
-      disconnect() // which takes back what was not committed
+      recover(error)
     }
     jobs.forEach(({ end }, index) => {
       end(outcomes[index] as Outcome)
     })
   }
 
+  /** Takes back what was not committed. */
+  function recover(error: unknown): void {
+    if (mayBeFull(error)) reserve.release()
+    // The log has its space on the disk already. When it is moved, with the space of the reserve, it can be used again.
+    if (isFull(error) && connection?.checkpoint()) return
+    disconnect()
+  }
+
+  async function enqueue<Result>(what: Omit<Job, 'end' | 'until'>): Promise<Result> {
+    requireOpen()
+    return new Promise<Result>((resolve, reject) => {
+      const end = (outcome: Outcome): void => {
+        if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.value as Result)
+      }
+      const job = { ...what, end, until: performance.now() + PATIENCE }
+      if (job.isAlone) queue.unshift(job)
+      else queue.push(job)
+      if (!isFlushing) flushing = flush()
+    })
+  }
+
   return {
-    write: (work) => enqueue(work, false),
-    writeAlone: (work) => enqueue(work, true),
+    write: (work) => enqueue({ work, bytes: 0, isAlone: false }),
+    writeAlone: (work) => enqueue({ work, bytes: 0, isAlone: true }),
+    add: (bytes, work) => enqueue({ work, bytes, isAlone: false }),
 
     async read(work) {
       for (const until = performance.now() + PATIENCE; ; ) {
         requireOpen()
         try {
-          return work((await connect()).db)
+          const { db, requireFiles } = await connect()
+          requireFiles()
+          return work(db)
         } catch (error) {
+          look()
           if (!isBusy(error) && isOfStore(error)) disconnect()
           if (!isBusy(error) || performance.now() >= until) throw error
         }
@@ -140,26 +161,13 @@ export function createStore(path: string): Store {
       }
     },
 
+    reserve,
+
     async close() {
       isClosed = true
       await flushing
       disconnect()
     },
-  }
-}
-
-/** What fails by itself takes back what it did, and leaves the others of the transaction alone. */
-function attempt(db: Database, work: Job['work']): Outcome {
-  db.run('SAVEPOINT job')
-  try {
-    const value = work(db)
-    db.run('RELEASE job')
-    return { value }
-  } catch (error) {
-    if (isOfStore(error)) throw error
-    db.run('ROLLBACK TO job')
-    db.run('RELEASE job')
-    return { error }
   }
 }
 

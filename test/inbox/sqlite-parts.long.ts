@@ -1,0 +1,4 @@
+import { describeLosingParts } from './losing-parts.ts'
+
+describeLosingParts({ processes: 1, losses: 40 })
+describeLosingParts({ processes: 3, losses: 40 })
