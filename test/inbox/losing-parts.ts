@@ -33,7 +33,7 @@ const acceptedBy = ({ stdout }: Started): string[] =>
 export function describeLosingParts({ processes, losses }: { processes: number; losses: number }): void {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
   const title = `${processes} killed processes lose nothing that they accepted, whose log was deleted ${losses} times, seed ${seed}`
-  it(title, async () => {
+  it(title, { timeout: 120_000 }, async () => {
     let state = seed
     const random = (): number => {
       state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff

@@ -73,8 +73,8 @@ export function useSmallDisk(): SmallDisk {
       served.accepted.push(...accepted)
     },
     async requireRecovery() {
-      await until(async () => (await served.post(20_000)).status === 202, 20_000)
-      await until(() => handled.length === served.accepted.length, 20_000)
+      await until(async () => (await served.post(20_000)).status === 202, 50_000)
+      await until(() => handled.length === served.accepted.length, 50_000)
       expect(handled.sort()).toEqual(served.accepted.sort())
       const db = openDatabase(path)
       expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })

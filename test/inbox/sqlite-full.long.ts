@@ -6,7 +6,7 @@ import { describeWithDisks } from '../helpers/tmpfs.ts'
 import { useSmallDisk } from './small-disk.ts'
 
 await describeWithDisks(() => {
-  describe('a SQLite inbox on a disk of 8 MB', () => {
+  describe('a SQLite inbox on a disk of 8 MB', { timeout: 120_000 }, () => {
     const small = useSmallDisk()
 
     it('refuses deliveries while the disk is almost full, handles all it has, and accepts more', async () => {
