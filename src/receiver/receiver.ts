@@ -36,6 +36,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   const config = readOptions((options ?? {}) as ReceiverOptions)
   const { clock, duplicates, inbox, limit, schema, tell } = config
   const { handshake, name } = config.profile
+  const allow = handshake ? 'GET, POST' : 'POST'
   const handlers = createDispatcher()
   const openShare = createInFlight(config)
   const outcomes = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
@@ -121,12 +122,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   }
 
   const fail = (thrown: unknown, started: number, seen: Seen, unread?: ReceiverRequest): Outcome =>
-    end(
-      failed(toWebhookError(thrown), handshake ? 'GET, POST' : 'POST', 'delivery' in seen),
-      started,
-      seen,
-      unread,
-    )
+    end(failed(toWebhookError(thrown), allow, 'delivery' in seen), started, seen, unread)
 
   /** Of each end the observer is told once. */
   function end(outcome: Outcome, started: number, seen: Seen, unread?: ReceiverRequest): Outcome {

