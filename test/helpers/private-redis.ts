@@ -59,7 +59,8 @@ export async function createPrivateRedis(
       )
       server = started
       for (;;) {
-        if (started.child.exitCode !== null) throw new Error(`redis-server ended:\n${started.output}`)
+        if (started.child.exitCode !== null || started.child.signalCode !== null)
+          throw new Error(`redis-server ended:\n${started.output}`)
         const isThere = await REDIS.reach(url).then(
           () => true,
           () => false,

@@ -53,7 +53,11 @@ export function startProgram(
     output += text
     stderr += text
   })
-  const exited = once(child, 'close').then(([code]) => code as number | null)
+  let hasEnded = false
+  const exited = once(child, 'close').then(([code]) => {
+    hasEnded = true
+    return code as number | null
+  })
   return {
     child,
     get output() {
@@ -69,7 +73,7 @@ export function startProgram(
       for (;;) {
         const match = pattern.exec(output)
         if (match) return match
-        if (child.exitCode !== null) throw new Error(`it ended without printing ${pattern}:\n${output}`)
+        if (hasEnded) throw new Error(`it ended without printing ${pattern}:\n${output}`)
         await Promise.race([once(child.stdout ?? child, 'data'), once(child.stderr ?? child, 'data'), exited])
       }
     },
