@@ -15,12 +15,21 @@ const GAP = 20
 /** So many are on their way at most: else all would fail that a receiver misses which is away for long. */
 const ON_THEIR_WAY = 50
 
+/** One webhook for each: the mock switches a webhook off after 1,000 failed deliveries, and on a slow machine more fail. */
+const SERVICES = ['Buffer', 'Clip', 'Dissolve', 'Overlay']
+
 const isAcknowledged = ({ answer }: { answer?: { status: number } }): boolean =>
   answer !== undefined && answer.status >= 200 && answer.status < 300
 
 export function startLoad(hookUrl: string, signatureKey: string, random: Random): Load {
   const service = createMockService({
-    webhooks: [{ serviceName: 'Buffer', serviceType: 'GPServer', name: 'jobs', hookUrl, signatureKey }],
+    webhooks: SERVICES.map((serviceName) => ({
+      serviceName,
+      serviceType: 'GPServer',
+      name: 'jobs',
+      hookUrl,
+      signatureKey,
+    })),
     settings: {
       notificationAttempts: 5,
       notificationElapsedTimeInSeconds: 2,
@@ -34,7 +43,8 @@ export function startLoad(hookUrl: string, signatureKey: string, random: Random)
   async function send(id: string, taskName: string): Promise<Sent> {
     const event = { changeType: 'esriJobSucceeded', jobId: id, taskName } as const
     onTheirWay += 1
-    const attempts = await service.trigger({ serviceName: 'Buffer', serviceType: 'GPServer', ...event })
+    const serviceName = SERVICES[sending.length % SERVICES.length] ?? ''
+    const attempts = await service.trigger({ serviceName, serviceType: 'GPServer', ...event })
     onTheirWay -= 1
     return { id, acknowledged: attempts.some(isAcknowledged) }
   }
