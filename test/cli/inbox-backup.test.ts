@@ -1,3 +1,5 @@
+// @module-tag sqlite
+
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'

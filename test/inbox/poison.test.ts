@@ -1,3 +1,5 @@
+// @module-tag sqlite
+
 import { it } from 'vitest'
 import { toSeed } from './crash/random.ts'
 import { expectOnlyPoisonDead, times } from './poison.ts'

@@ -1,3 +1,5 @@
+// @module-tag sqlite
+
 import { createReceiver } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'

@@ -1,3 +1,5 @@
+// @module-tag sqlite
+
 import { describe, it } from 'vitest'
 import { describeWithDisks } from '../helpers/tmpfs.ts'
 import { useSmallDisk } from './small-disk.ts'

@@ -1,3 +1,5 @@
+// @module-tag sqlite
+
 import { describeLosingParts } from './losing-parts.ts'
 
 describeLosingParts({ processes: 1, losses: 40 })

@@ -1,3 +1,5 @@
+// @module-tag sqlite
+
 import { copyFileSync, rmSync } from 'node:fs'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
