@@ -87,7 +87,7 @@ async function superviseUntilDone(
     }
     const worker = startNode([APP], env)
     const { child } = worker
-    while (child.exitCode === null) {
+    while (child.exitCode === null && child.signalCode === null) {
       const { waiting, active } = await inbox.stats()
       if (waiting + active === 0) return void (await worker.stop('SIGKILL'))
       await new Promise((resolve) => setTimeout(resolve, 50))
