@@ -6,6 +6,8 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder, geohook } from '../helpers/cli.ts'
 import { fill, payloads } from '../helpers/dead-letters.ts'
+import { startNode } from '../helpers/process.ts'
+import { examples } from '../helpers/readme.ts'
 import { openDatabase } from '../helpers/sqlite.ts'
 
 const folder = createFolder()
@@ -38,6 +40,15 @@ describe('geohook inbox backup', () => {
     } finally {
       await copy.close()
     }
+  })
+
+  it('is a function as well, whose documented example runs', async () => {
+    const example = examples.find((code) => code.includes('backupSqliteInbox')) ?? ''
+    const code = example
+      .replace("'inbox.db'", JSON.stringify(path))
+      .replace('`inbox-', `\`${folder.path}/inbox-`)
+    expect(await startNode(['--input-type=module', '--eval', code]).exited).toBe(0)
+    expect(readdirSync(folder.path)).toContainEqual(expect.stringMatching(/^inbox-\d+\.db$/))
   })
 
   it('prints JSON', async () => {
