@@ -1,3 +1,9 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:http2'
+import { createReceiver } from 'geohook'
+import { closeOnSignal } from 'geohook/node'
+import { createPayload, createSigner } from 'geohook/testing'
 import { expect, it } from 'vitest'
 import { deliver, KEY, urlOf } from './helpers/example.ts'
 import { startNode } from './helpers/process.ts'
@@ -5,6 +11,41 @@ import { expectShutdown } from './helpers/shutdown.ts'
 
 it.concurrent('SIGTERM ends a server in time while eight connections keep sending, and every request is answered', () =>
   expectShutdown(['examples/node/server.js']))
+
+it.concurrent('an HTTP/2 server finishes its requests, and ends with its last session', async () => {
+  const program = `
+    import { createServer } from 'node:http2'
+    import { createReceiver } from 'geohook'
+    import { closeOnSignal, webhook } from 'geohook/node'
+    const receiver = createReceiver({ signatureKey: '${KEY}' }).on('*', async () => {
+      console.log('in progress')
+      await new Promise((resolve) => setTimeout(resolve, 300))
+    })
+    const server = createServer(webhook(receiver)).listen(0, '127.0.0.1', () => {
+      console.log('listening on http://127.0.0.1:' + server.address().port + '/')
+    })
+    closeOnSignal(server, receiver, { after: () => console.log('closed') })`
+  const app = startNode(['--input-type=module', '--eval', program])
+  const { origin } = new URL(await urlOf(app))
+  const [busy, idle] = [connect(origin), connect(origin)]
+  await once(idle, 'connect')
+  const { headers, body } = await createSigner({ signatureKey: KEY }).sign(createPayload('FeaturesCreated'))
+  const stream = busy.request({ ':method': 'POST', ':path': '/', ...headers })
+  const answered = once(stream, 'response')
+  stream.resume().end(body)
+  await app.printed(/in progress/)
+  expect(await app.stop('SIGTERM')).toBe(0)
+  expect((await answered)[0][':status']).toBe(200)
+  expect(app.output).toContain('closed')
+  for (const session of [busy, idle]) session.destroy()
+})
+
+it.each([0, 1.5, Infinity, 2 ** 31])('closeOnSignal() refuses a timeout of %d', (timeout) => {
+  const receiver = createReceiver({ signatureKey: KEY })
+  expect(() => closeOnSignal(createServer(), receiver, { timeout })).toThrow(
+    expect.objectContaining({ code: 'config_invalid' }),
+  )
+})
 
 it.concurrent('a handler that never returns does not keep the process alive: exit code 1 after the timeout', async () => {
   const program = `

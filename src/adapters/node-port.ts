@@ -114,7 +114,7 @@ function answer(
   } else {
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
-    if (outcome.kind === 'refused') requireTaken(res)
+    requireTaken(res)
   }
   return isSent(res) ? undefined : whenSent(req, res)
 }

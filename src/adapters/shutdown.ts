@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import type { ServerHttp2Session } from 'node:http2'
 import { Server as SocketServer } from 'node:net'
+import { configInvalid } from '../errors.ts'
 import type { Receiver } from '../receiver/api.ts'
 
 /** Options of {@link closeOnSignal}. */
 export interface ShutdownOptions {
   /** Called after the server and the receiver are closed, for example to close an inbox. */
   after?: (() => unknown) | undefined
-  /** Milliseconds after which the process exits with code 1. Default 5,000. */
+  /** Milliseconds after which the process exits with code 1, 1 to 2^31 - 1. Default 5,000. */
   timeout?: number | undefined
 }
 
@@ -17,8 +19,9 @@ const IDLE = 1_000
 /**
  * Shuts the process down at the first SIGTERM or SIGINT (Ctrl-C): stops listening, answers the requests in flight and
  * those that senders have sent already on open connections, ends each connection with an answer, calls `after`, and lets
- * the process end. A second signal ends it at once.
+ * the process end. A second signal ends it at once. Sessions of HTTP/2 take no new requests, and end with their last one.
  *
+ * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
  * import { createServer } from 'node:http'
@@ -34,11 +37,20 @@ export function closeOnSignal(
   receiver: Pick<Receiver, 'close'>,
   { after, timeout = 5_000 }: ShutdownOptions = {},
 ): void {
+  // A longer timer would fire at once.
+  if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1)
+    throw configInvalid('timeout must be whole milliseconds, 1 to 2^31 - 1')
+  const sessions = new Set<ServerHttp2Session>()
+  server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+  })
+
   async function close(): Promise<void> {
     process.off('SIGTERM', close).off('SIGINT', close)
     // A handler that never returns must not keep the process alive.
     setTimeout(() => process.exit(1), timeout).unref()
-    await closeServer(server, receiver, timeout * 0.8)
+    await closeServer(server, sessions, receiver, timeout * 0.8)
     await after?.()
   }
   process.on('SIGTERM', close).on('SIGINT', close)
@@ -46,6 +58,7 @@ export function closeOnSignal(
 
 async function closeServer(
   server: Server,
+  sessions: ReadonlySet<ServerHttp2Session>,
   receiver: Pick<Receiver, 'close'>,
   timeout: number,
 ): Promise<void> {
@@ -56,8 +69,10 @@ async function closeServer(
   const closed = once(server, 'close')
   // server.close() would also cut connections whose next request is on its way.
   SocketServer.prototype.close.call(server)
-  const closingIdle = setInterval(() => server.closeIdleConnections(), IDLE)
-  const closingAll = setTimeout(() => server.closeAllConnections(), timeout)
+  for (const session of sessions) session.close()
+  // Servers of HTTP/2 have neither of these functions, or only the first.
+  const closingIdle = setInterval(() => server.closeIdleConnections?.(), IDLE)
+  const closingAll = setTimeout(() => server.closeAllConnections?.(), timeout)
   await Promise.all([receiver.close(), closed])
   clearInterval(closingIdle)
   clearTimeout(closingAll)

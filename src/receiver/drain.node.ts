@@ -44,7 +44,8 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
       left -= chunk.length
       if (left >= 0) return
       req.pause()
-      setTimeout(cut, TO_READ).unref()
+      // With its last chunk, the sender may have reused the connection already.
+      setTimeout(() => (req.complete ? req.resume() : cut()), TO_READ).unref()
     })
     .once('end', stop)
     .once('close', stop)
@@ -73,7 +74,7 @@ function stayOpen(socket: Socket): () => void {
   }
 }
 
-/** Ends an HTTP/2 stream whose client opens no window for the answer to its refused request. */
+/** Ends an HTTP/2 stream whose client opens no window for its answer. */
 export function requireTaken(res: ServerResponse): void {
   const { stream } = res as OnStream
   if (!stream) return

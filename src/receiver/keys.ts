@@ -43,12 +43,11 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
     const isKnown = given !== null && given !== undefined && given.length !== 0
     const list = toKeyList(isKnown ? given : decoys)
     const flaw = flawOf(list, true)
-    // Decoys are checked like keys.
-    const valid = flaw && !flawOf(decoys, true) ? decoys : list
+    const valid = flaw ? decoys : list
     const keyring: HmacKey[] = []
     for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {
       const key = valid[index] ?? (decoys[index] as string)
-      decoys[index] = (decoys[index] ?? secret).padEnd(key.length)
+      decoys[index] = (decoys[index] ?? secret).padEnd(key.length, secret)
       keyring.push(importKey(key, true))
     }
     return { keyring, count: isKnown && !flaw ? list.length : 0, flaw, secret }

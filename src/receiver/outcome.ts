@@ -39,7 +39,7 @@ export function failed(error: WebhookError, allow: string, isDelivery: boolean):
   if (status === 401) outcome.headers['www-authenticate'] = 'HMAC-SHA256' // RFC 9110 section 15.5.2 demands one
   if (status === 405) outcome.headers.allow = allow
   if (status === 409 || status === 503) outcome.headers['retry-after'] = '5' // seconds
-  if (code === 'body_timeout') outcome.close = true
+  if (code === 'body_timeout' || code === 'body_too_large') outcome.close = true
   return outcome
 }
 

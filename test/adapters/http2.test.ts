@@ -8,7 +8,7 @@ import {
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import fastify from 'fastify'
-import { createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
+import { arcgis, createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
 import { webhook as fastifyWebhook } from 'geohook/fastify'
 import { webhook as honoWebhook } from 'geohook/hono'
 import { webhook as koaWebhook } from 'geohook/koa'
@@ -208,6 +208,31 @@ it.each([
     await vi.advanceTimersByTimeAsync(4_999)
     expect(receiver.stats().atWork).toBe(1)
     await vi.advanceTimersByTimeAsync(1)
+    await closed
+    vi.useRealTimers()
+    await receiver.close()
+  },
+)
+
+it.each(['known', 'unknown'])(
+  'a client that opens no window for the answer to its handshake is cut off after five seconds: %s tenant',
+  async (tenant) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { observer, told } = createRecorder()
+    const signatureKey = ({ url }: { url: string }) => (url.startsWith('/known') ? KEY : undefined)
+    const receiver = createReceiver({ signatureKey, profile: arcgis, observer }).on('*', () => {})
+    const session = await open(receiver)
+    session.settings({ initialWindowSize: 0 })
+    await once(session, 'localSettings')
+    const stream = session.request({ ':path': `/${tenant}?crc_token=abc` })
+    const closed = once(
+      stream.on('error', () => {}),
+      'close',
+    ).catch(() => {})
+    await once(stream, 'response')
+    await told(tenant === 'known' ? 'handshake' : 'refused key_unknown')
+    await vi.advanceTimersByTimeAsync(5_000)
     await closed
     vi.useRealTimers()
     await receiver.close()

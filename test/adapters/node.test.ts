@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { finished } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { createReceiver, type Receiver } from 'geohook'
 import { webhook as middleware } from 'geohook/express'
 import { webhook } from 'geohook/node'
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
-import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen, type Mounted } from '../helpers/mounts/mounted.ts'
@@ -312,3 +312,42 @@ it.each([
   expect(res.statusCode).toBe(200)
   expect(bodies.map((bytes) => Buffer.from(bytes).toString())).toEqual([text])
 })
+
+it.each([1_048_577, 1_100_000, 1_200_000])(
+  'a refused body of %d bytes does not cost the delivery that follows on the same agent',
+  async (length) => {
+    const receiver = createReceiver({ signatureKey: KEY, observer: createRecorder().observer }).on(
+      '*',
+      () => new Promise((resolve) => setTimeout(resolve, 1_200)),
+    )
+    const server = createServer(webhook(receiver)).listen(0, '127.0.0.1')
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => {
+      agent.destroy()
+      server.close()
+    })
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const post = async (body: Buffer | string, signature: string): Promise<number | undefined> => {
+      const req = request({
+        port,
+        host: '127.0.0.1',
+        agent,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-service': signature,
+          'content-length': Buffer.byteLength(body),
+        },
+      })
+      const response = once(req, 'response')
+      req.end(body)
+      const [res] = await response
+      await once(res.resume(), 'end')
+      return res.statusCode
+    }
+    expect(await post(Buffer.alloc(length), 'zz')).toBeGreaterThan(400)
+    const body = payloadOf('FeaturesCreated')
+    expect(await post(body, signatureOf(body))).toBe(200)
+  },
+)

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { lockRounds } from '../helpers/lock-rounds.ts'
 
 it.each([
-  [300, 3],
-  [100, 8],
+  [60, 3],
+  [20, 8],
 ])(
   'a state file has exactly one owner in each of %i rounds with %i processes',
   async (rounds, processes) => {

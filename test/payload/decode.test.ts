@@ -20,6 +20,8 @@ describe('media types', () => {
     'Application/JSON;charset="UTF-8"',
     'application/json;charset=utf8; profile=x',
     'application/vnd.service+json',
+    'application/json; profile="https://a.example/x,y"; charset="utf-8"',
+    'application/json; title="x; charset=latin1"',
     'text/json',
   ])('%s is JSON', (contentType) => {
     expect(payloadOf('{"a":1}', contentType)).toEqual({ a: 1 })

@@ -94,6 +94,22 @@ describe('a handshake without a key', () => {
   })
 })
 
+it.each<[string, unknown, string]>([
+  ['no key', undefined, 'Key unknown'],
+  ['a blank key', ' ', 'signatureKey is empty'],
+  ['holes', new Array(2), 'signatureKey must be a string or bytes'],
+  ['numbers', new Array(100).fill(1), 'signatureKey must be a string or bytes'],
+  ['101 keys', new Array(101).fill(KEY), 'signatureKey has over 100 keys'],
+])('after a long key, %s has the same answer and the right reason', async (_, keys, message) => {
+  const { receiver, recorder } = createTenants({ '/long': 'k'.repeat(64), '/bad': keys as SignatureKeys })
+  await receiver.receive(delivery('/long'))
+  expect((await receiver.receive(delivery('/bad'))).status).toBe(401)
+  expect(recorder.seen.at(-1)?.error).toMatchObject({
+    code: 'key_unknown',
+    message: expect.stringContaining(message),
+  })
+})
+
 describe('decoys in a ring', () => {
   it('leave every tenant its own keys', async () => {
     const { receiver, recorder } = createTenants({ '/two': ['new', 'old'], '/one': Buffer.from(KEY) })
