@@ -3,6 +3,7 @@ import { configInvalid } from '../../errors.ts'
 import { type Database, isNoDatabase, type OpenDatabase } from './driver.node.ts'
 import { createPrivately, noDatabase } from './making.node.ts'
 import { type Parts, rememberParts } from './parts.node.ts'
+import { realPath } from './real-path.node.ts'
 import { pagesInLog } from './reserve.node.ts'
 import { APPLICATION_ID, STEPS } from './schema.ts'
 
@@ -39,14 +40,15 @@ export function readPath(path: unknown): string {
  * @throws {WebhookError} `config_invalid` where it is something else, which is left as it was
  */
 export function openFile(open: OpenDatabase, path: string): Connection {
-  createPrivately(path)
-  const db = open(path)
+  const real = realPath(path)
+  createPrivately(real)
+  const db = open(real)
   try {
-    prepare(db, path)
-    return connect(db, rememberParts(path))
+    prepare(db, real)
+    return connect(db, rememberParts(path, real))
   } catch (error) {
     db.close()
-    throw isNoDatabase(error) ? noDatabase(path, error) : error
+    throw isNoDatabase(error) ? noDatabase(real, error) : error
   }
 }
 

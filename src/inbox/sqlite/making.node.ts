@@ -24,7 +24,7 @@ function requireUsable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
   } catch (error) {
-    // A link to a file that SQLite has still to make.
+    // If the file was deleted in between, SQLite creates it.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toConfigInvalid(path, error)
   }
 }
@@ -35,6 +35,7 @@ const FAULTS: Readonly<Record<string, (path: string) => [what: string, fix: stri
   ENOTDIR: (path) => [`is not in a folder: ${dirname(path)} is a file`, 'Give another path.'],
   EACCES: () => ['may not be read and written', 'Give this user access to the file and its folder.'],
   EPERM: () => ['may not be read and written', 'Give this user access to the file and its folder.'],
+  ELOOP: () => ['is a symbolic link that leads back to itself', 'Correct the link, or give another path.'],
   EROFS: () => ['is on a read-only file system', 'Mount it for writing, or give another path.'],
   ENAMETOOLONG: () => ['is too long for a path', 'Give a shorter path.'],
 }

@@ -13,9 +13,16 @@ export interface Parts {
   canBeSaved(): boolean
 }
 
-/** @param path of a database that is open: its files are remembered as they are now */
-export function rememberParts(path: string): Parts {
-  const [database, log, index] = [path, `${path}-wal`, `${path}-shm`].map(remember) as [Part, Part, Part]
+/**
+ * Remembers the files of an open database as they are now.
+ *
+ * @param path may be a symbolic link: if it leads to another file later, the database counts as replaced
+ * @param real path of the open file, without symbolic links
+ */
+export function rememberParts(path: string, real: string): Parts {
+  const database = remember(path, real)
+  const log = remember(`${real}-wal`)
+  const index = remember(`${real}-shm`)
 
   return {
     isLogEmpty: log.isEmpty,
@@ -37,8 +44,8 @@ interface Part {
   look(): 'same' | 'missing' | 'another'
 }
 
-function remember(name: string): Part {
-  const before = statSync(name, { throwIfNoEntry: false })
+function remember(name: string, opened = name): Part {
+  const before = statSync(opened, { throwIfNoEntry: false })
   return {
     name,
     isEmpty: before?.size === 0,
@@ -51,5 +58,6 @@ function remember(name: string): Part {
   }
 }
 
+/** A missing file is never the same: while a database is open, all of its files exist. */
 const isSame = (before: Stats | undefined, now: Stats | undefined): boolean =>
-  before?.ino === now?.ino && before?.dev === now?.dev
+  now !== undefined && before?.ino === now.ino && before.dev === now.dev
