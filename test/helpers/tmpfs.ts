@@ -14,6 +14,7 @@ const run = (program: string, ...args: string[]): void => {
   execFileSync(program, args, { stdio: 'pipe' })
 }
 
+/** @param megabytes 0 for a disk without a limit, which reports a size of 0 */
 export function createDisk(megabytes: number): Disk {
   const { path, remove } = createFolder()
   run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path)

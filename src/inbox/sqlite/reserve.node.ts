@@ -61,6 +61,8 @@ export const pagesInLog = (path: string): number => Math.min(1_000, measure(path
 /** Bytes of the reserve, and bytes that are free on the disk. */
 function measure(path: string): { size: number; free: number } {
   const { blocks, bavail, bsize } = statfsSync(dirname(path))
+  // Some file systems, like ramfs, have no limit or do not report it.
+  if (blocks === 0) return { size: LARGEST, free: Infinity }
   const size = 2 * PAGE * Math.ceil(Math.min(LARGEST, (blocks * bsize) / 16) / PAGE / 2)
   return { size, free: bavail * bsize }
 }
