@@ -18,7 +18,12 @@ export const ROOMS = {
   },
   payload: {
     mutate: ['src/payload/**/*.ts'],
-    tests: ['test/payload/*.test.ts', 'test/{properties,known-traps}.test.ts'],
+    tests: [
+      'test/payload/*.test.ts',
+      'test/receiver/dispatch.test.ts',
+      'test/mock/administration/edit-parameters.test.ts',
+      'test/{properties,known-traps}.test.ts',
+    ],
   },
   receiver: {
     mutate: ['src/receiver/*.ts'],

@@ -31,6 +31,7 @@ describe('what is refused, and no more than that', () => {
     ['64 levels', JSON_TYPE, nested(64)],
     ['a member called constructor', JSON_TYPE, '{"constructor":{"name":"Ott"}}'],
     ['a member called constructor that is null', JSON_TYPE, '{"constructor":null}'],
+    ['a member called prototype', JSON_TYPE, '{"a":{"prototype":{}}}'],
     ['1000 fields', FORM, 'a=1&'.repeat(1000)],
     ['a field whose name has a bracket inside', FORM, 'layers[0]=1&a"b=2&c{d=3'],
   ])('%s: taken', (_, contentType, body) => {
