@@ -69,13 +69,13 @@ export function createMemoryTable(clock: () => number): Table {
       return 'stored'
     },
 
-    async claim({ owner, lease, attempts: most, suspects }) {
+    async claim({ owner, inProgress, lease, attempts: most, suspects }) {
       await yieldNow()
       const now = readTime()
       let next: Row | undefined
       for (const row of pending.values()) {
-        const isActive = row.entry.state === 'active'
-        if (isActive && (!suspects || row.owner === owner)) continue
+        if (inProgress.has(row.entry.id)) continue
+        if (row.entry.state === 'active' && !suspects) continue
         if (!next || row.at < next.at) next = row
         if (next.at <= now) break
       }

@@ -11,6 +11,7 @@ const AT_ONCE = 1_000
 /** An inbox over a table of our own. */
 export function createQueueInbox(table: Table, config: InboxConfig, clock: () => number): DurableInbox {
   const working = new Set<ReturnType<typeof startWorkers>>()
+  const inProgress = new Set<string>()
   let closed = false
   const wake = () => {
     for (const workers of working) workers.wake()
@@ -28,7 +29,7 @@ export function createQueueInbox(table: Table, config: InboxConfig, clock: () =>
     work(receiver, options) {
       const concurrency = readConcurrency(receiver, options)
       if (closed) throw configInvalid('the inbox is closed')
-      const workers = startWorkers({ table, receiver, concurrency, config, clock })
+      const workers = startWorkers({ table, receiver, concurrency, config, clock, inProgress })
       const sweeping = startSweeping(table, config, clock)
       const both: Workers & { wake(): void } = {
         wake: workers.wake,

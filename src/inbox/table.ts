@@ -15,8 +15,9 @@ export interface Claimed {
 
 /** Which delivery to take, and for whom. */
 export interface Claim {
-  /** Deliveries of this owner are not taken again, even if their lease has run out: they are still in progress here. */
   owner: string
+  /** Ids of deliveries that the workers of this inbox have in progress, also while the claim waits. They are not taken. */
+  inProgress: ReadonlySet<string>
   /** Milliseconds. */
   lease: number
   /** The most attempts: the count does not go above it. */

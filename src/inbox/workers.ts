@@ -19,13 +19,16 @@ export interface WorkersOptions {
   concurrency: number
   config: InboxConfig
   clock: () => number
+  /** Ids of the deliveries that all workers of the inbox have in progress. */
+  inProgress: Set<string>
 }
 
 /** Takes deliveries from a table, runs their handlers, and writes down how it ended. */
-export function startWorkers({ table, receiver, concurrency, config, clock }: WorkersOptions): Workers & {
+export function startWorkers(options: WorkersOptions): Workers & {
   /** There may be something to do. */
   wake(): void
 } {
+  const { table, receiver, concurrency, config, clock, inProgress } = options
   const { lease, timeout, tell } = config
   const owner = crypto.randomUUID()
   const atWork = new Map<string, { stop: AbortController; ended: Promise<void> }>()
@@ -73,13 +76,14 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
       const { attempts } = config
       const { claimed, wait = POLL } = await table.claim({
         owner,
+        inProgress,
         lease,
         attempts,
         suspects: leave !== undefined,
       })
       if (!claimed) return Math.min(POLL, Math.max(1, wait))
       // PostgreSQL was away for longer than the lease: the handlers of the delivery are still in progress here.
-      if (atWork.has(claimed.delivery.id)) return 0
+      if (inProgress.has(claimed.delivery.id)) return 0
       isSuspect = claimed.isSuspect
       begin(claimed, isSuspect ? leave : undefined)
     } finally {
@@ -93,10 +97,12 @@ export function startWorkers({ table, receiver, concurrency, config, clock }: Wo
     const stop = new AbortController()
     const ended = handle(claimed, stop.signal).finally(() => {
       atWork.delete(id)
+      inProgress.delete(id)
       leave?.()
       wake()
     })
     atWork.set(id, { stop, ended })
+    inProgress.add(id)
   }
 
   async function handle(claimed: Claimed, stop: AbortSignal): Promise<void> {

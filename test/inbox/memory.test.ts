@@ -73,30 +73,6 @@ describe('the workers of an inbox of our own', () => {
     await inbox.close()
   })
 
-  it('make a dead letter of a delivery whose lease ran out during its last attempt', async () => {
-    const { inbox, time, id } = await createInbox({ lease: 1_000, attempts: 1 })
-    const { gate, release } = createGate()
-    let runs = 0
-    const hanging = createReceiver({ signatureKey: KEY }).on('*', () => {
-      runs++
-      return gate
-    })
-    inbox.work(hanging)
-    await until(() => runs === 1)
-    // Another process that takes it over.
-    inbox.work(hanging)
-    time.now += 10_000
-    await until(async () => {
-      time.now += 10_000
-      return (await inbox.get(id))?.state === 'dead'
-    })
-    expect((await inbox.get(id))?.error).toContain('its process ended during the last attempt')
-    expect(runs).toBe(1)
-    expect((await inbox.get(id))?.attempts).toBe(1)
-    release()
-    await inbox.close()
-  })
-
   it('share the deliveries where there are several', async () => {
     const { inbox } = await createInbox()
     const sender = createReceiver({ signatureKey: KEY, inbox })

@@ -54,9 +54,10 @@ export function createSqliteTable(store: Store, clock: () => number, maxPendingB
       writeAlone((db) => {
         const now = timeIn(db)
         const next = db.get<{ seq: number; at: number }>(
-          `SELECT seq, at FROM ${DUE} WHERE ${PENDING} AND (state = 'waiting' OR (? AND owner <> ?))
+          `SELECT seq, at FROM ${DUE} WHERE ${PENDING} AND (state = 'waiting' OR ?)
+             AND id NOT IN (SELECT value FROM json_each(?))
            ORDER BY at, seq LIMIT 1`,
-          ...[Number(claim.suspects), claim.owner],
+          ...[Number(claim.suspects), JSON.stringify([...claim.inProgress])],
         )
         if (!next || next.at > now) return { wait: next && next.at - now }
         return { claimed: take(db, next.seq, claim, now), wait: 0 }

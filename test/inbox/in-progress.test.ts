@@ -1,0 +1,106 @@
+// @module-tag sqlite
+import { rmSync } from 'node:fs'
+import { createMemoryInbox } from 'geohook/inbox'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { describe, expect, it } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
+import { createGate } from '../helpers/gate.ts'
+import { deliveryOf, useFolder } from './files.ts'
+
+const fixture = useFolder()
+
+describe.each(['memory', 'SQLite'])('two workers of one inbox in %s', (engine) => {
+  it('leave alone what the other has in progress, also if its lease ran out', async () => {
+    let now = Date.now()
+    const options = { clock: () => now }
+    const inbox = fixture.keep(
+      engine === 'memory'
+        ? createMemoryInbox(options)
+        : createSqliteInbox({ path: fixture.path, ...options }),
+    )
+    const gates = new Map<string, () => void>()
+    const begun: [string, number | undefined][] = []
+    const handle = async ({ id }: { id: string }, context?: { attempt: number }) => {
+      const { gate, release } = createGate()
+      begun.push([id, context?.attempt])
+      if (gates.size === 2) return
+      gates.set(id, release)
+      await gate
+    }
+    for (let i = 0; i < 2; i++) {
+      inbox.work({ handle }, { concurrency: 1 })
+      await inbox.put(deliveryOf())
+      await until(() => begun.length === i + 1)
+    }
+    const [ended = '', held = ''] = gates.keys()
+    gates.get(ended)?.()
+    await until(async () => (await inbox.stats()).done === 1)
+    now += 31_000
+    const last = deliveryOf()
+    await inbox.put(last)
+    await until(async () => (await inbox.get(last.id))?.state === 'done')
+    expect(begun).toEqual([ended, held, last.id].map((id) => [id, 1]))
+    gates.get(held)?.()
+    await until(async () => (await inbox.stats()).done === 3)
+  })
+})
+
+it('a delivery that was taken while the log was deleted is handled after its lease', async () => {
+  let now = Date.now()
+  let isDeleting = false
+  const errors: string[] = []
+  const inbox = fixture.keep(
+    createSqliteInbox({
+      path: fixture.path,
+      observer: { trouble: ({ error }) => errors.push(String(error)) },
+      clock() {
+        if (isDeleting) rmSync(`${fixture.path}-wal`)
+        isDeleting = false
+        return now
+      },
+    }),
+  )
+  const delivery = deliveryOf()
+  await inbox.put(delivery)
+  const attempts: (number | undefined)[] = []
+  inbox.work({ handle: async (_, context) => void attempts.push(context?.attempt) })
+  isDeleting = true // in the transaction of the first claim, which is the next to read the clock
+  await until(() => errors.length === 1)
+  expect(errors).toEqual([expect.stringContaining('was deleted')])
+  expect(await inbox.get(delivery.id)).toMatchObject({ state: 'active', attempts: 1 })
+  now += 31_000
+  await until(async () => (await inbox.get(delivery.id))?.state === 'done', 5_000)
+  expect(attempts).toEqual([2])
+})
+
+it('a delivery whose lease ran out during its last attempt becomes a dead letter', async () => {
+  let now = Date.now()
+  const open = () =>
+    fixture.keep(
+      createSqliteInbox({
+        path: fixture.path,
+        clock: () => now,
+        attempts: 1,
+        observer: { failed() {}, dead() {} },
+      }),
+    )
+  const [first, second] = [open(), open()]
+  const delivery = deliveryOf()
+  await first.put(delivery)
+  const { gate, release } = createGate()
+  let runs = 0
+  const handle = async () => {
+    runs++
+    await gate
+  }
+  first.work({ handle })
+  await until(() => runs === 1)
+  now += 31_000
+  second.work({ handle })
+  await until(async () => (await second.get(delivery.id))?.state === 'dead')
+  const entry = await second.get(delivery.id)
+  expect(entry?.error).toContain('its process ended during the last attempt')
+  expect(entry?.attempts).toBe(1)
+  expect(runs).toBe(1)
+  release()
+})
