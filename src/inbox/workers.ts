@@ -68,7 +68,8 @@ export function startWorkers(options: WorkersOptions): Workers & {
   /** @returns for how long there will be nothing to do */
   async function takeNext(): Promise<number> {
     // After the event loop was blocked, other processes must not take our deliveries for those of a dead process.
-    if (clock() - lastBeat > lease / 2) await beat()
+    if (clock() - lastBeat > lease / 2) beat()
+    await beating
     if (atWork.size >= concurrency) return POLL
     const leave = enterAsSuspect()
     let isSuspect = false
@@ -144,9 +145,14 @@ export function startWorkers(options: WorkersOptions): Workers & {
   }
 
   let lastBeat = -Infinity
+  let beating = Promise.resolve()
 
-  async function beat(): Promise<void> {
+  function beat(): void {
     lastBeat = clock()
+    beating = renew()
+  }
+
+  async function renew(): Promise<void> {
     if (atWork.size === 0) return
     try {
       const asked = [...atWork]

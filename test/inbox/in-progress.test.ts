@@ -5,6 +5,7 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { createGate } from '../helpers/gate.ts'
+import { openDatabase } from '../helpers/sqlite.ts'
 import { deliveryOf, useFolder } from './files.ts'
 
 const fixture = useFolder()
@@ -103,4 +104,31 @@ it('a delivery whose lease ran out during its last attempt becomes a dead letter
   expect(entry?.attempts).toBe(1)
   expect(runs).toBe(1)
   release()
+})
+
+it('after the event loop was blocked, leases are prolonged before another delivery is taken', async () => {
+  const open = () => fixture.keep(createSqliteInbox({ path: fixture.path, lease: 1_000 }))
+  const [inbox, other] = [open(), open()]
+  const [first, second] = [deliveryOf(), deliveryOf()]
+  const { gate, release } = createGate()
+  let hasBegun = false
+  let left: number | undefined
+  await inbox.put(first)
+  inbox.work({
+    async handle({ id }) {
+      hasBegun = true
+      if (id === first.id) return gate
+      const db = openDatabase(fixture.path)
+      const { at } = db.prepare('SELECT at FROM delivery WHERE id = ?').get(first.id) as { at: number }
+      db.close()
+      left = at - Date.now()
+    },
+  })
+  await until(() => hasBegun)
+  await other.put(second) // which the worker does not hear of
+  const end = performance.now() + 1_200
+  while (performance.now() < end);
+  await until(() => left !== undefined)
+  release()
+  expect(left).toBeGreaterThan(0)
 })
