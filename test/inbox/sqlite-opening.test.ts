@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { expect, it, vi } from 'vitest'
@@ -108,3 +108,14 @@ it.skipIf(process.getuid?.() !== 0)(
     expect(tryAsNobody(join(inside, 'inbox.db'))).toBe(said(join(inside, 'inbox.db')))
   },
 )
+
+it('is closed for good, also while the first read opens it', async () => {
+  const { path } = fixture
+  const inbox = createSqliteInbox({ path })
+  const reading = inbox.stats()
+  await inbox.close()
+  expect((await reading).waiting).toBe(0)
+  // The last connection that is closed removes the log.
+  expect(existsSync(`${path}-wal`)).toBe(false)
+  await expect(inbox.stats()).rejects.toThrow('the store is closed')
+})

@@ -37,6 +37,7 @@ export function createStore(path: string): Store {
   let queue: Job[] = []
   let flushing = Promise.resolve()
   let isFlushing = false
+  const reading = new Set<Promise<unknown>>()
   let isClosed = false
 
   async function connect(): Promise<Connection> {
@@ -140,32 +141,38 @@ export function createStore(path: string): Store {
     })
   }
 
+  async function readNow<Result>(work: (db: Database) => Result): Promise<Result> {
+    for (const until = performance.now() + PATIENCE; ; ) {
+      requireOpen()
+      try {
+        const { db, requireFiles } = await connect()
+        requireFiles()
+        return work(db)
+      } catch (error) {
+        look()
+        if (!isBusy(error) && isOfStore(error)) disconnect()
+        if (!isBusy(error) || performance.now() >= until) throw error
+      }
+      await pause()
+    }
+  }
+
   return {
     write: (work) => enqueue({ work, bytes: 0, isAlone: false }),
     writeAlone: (work) => enqueue({ work, bytes: 0, isAlone: true }),
     add: (bytes, work) => enqueue({ work, bytes, isAlone: false }),
 
     async read(work) {
-      for (const until = performance.now() + PATIENCE; ; ) {
-        requireOpen()
-        try {
-          const { db, requireFiles } = await connect()
-          requireFiles()
-          return work(db)
-        } catch (error) {
-          look()
-          if (!isBusy(error) && isOfStore(error)) disconnect()
-          if (!isBusy(error) || performance.now() >= until) throw error
-        }
-        await pause()
-      }
+      const ended = readNow(work)
+      reading.add(ended)
+      return ended.finally(() => reading.delete(ended))
     },
 
     reserve,
 
     async close() {
       isClosed = true
-      await flushing
+      await Promise.allSettled([flushing, ...reading])
       disconnect()
     },
   }
