@@ -51,6 +51,27 @@ await describeWith(POSTGRES, (connectionString) => {
       },
     )
 
+    it('one that lapsed while its handler is in progress is not begun again by another worker of the inbox', async () => {
+      const inbox = open()
+      const gate = createGate()
+      const begun: [string, number | undefined][] = []
+      const handle = async (delivery: { id: string }, context?: HandlerContext) => {
+        begun.push([delivery.id, context?.attempt])
+        if (delivery.id === id) await gate.opened
+      }
+      await inbox.put(deliveryOf(id))
+      inbox.work({ handle }, { concurrency: 1 })
+      await until(() => begun.length === 1)
+      await operate((boss, queue) => boss.fail(queue, id))
+      inbox.work({ handle }, { concurrency: 1 })
+      await until(async () => (await inbox.get(id))?.attempts === 2)
+      await inbox.put(deliveryOf(idOf(1)))
+      await until(async () => (await inbox.stats()).done === 1)
+      gate.open()
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect(begun).toEqual([id, idOf(1)].map((one) => [one, 1]))
+    })
+
     it('a heartbeat that is late does not take the next attempt from its process', async () => {
       const inbox = open({ lease: 10_000 })
       const other = idOf(0)

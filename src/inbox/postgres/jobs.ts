@@ -13,13 +13,12 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   const reading = readJobs(place)
   const changing = changeJobs(place)
   const take = claimJob(place)
-  /** Which attempt of which delivery is whose, so that an end counts for no other attempt. */
+  /** Which attempt of each delivery is ours, so that an end counts for no other attempt. Only one worker has it. */
   const claims = new Map<string, number>()
-  const keyOf = (owner: string, id: string) => `${owner} ${id}`
 
   /** What was claimed anew meanwhile is another attempt. */
-  function forgetClaim(owner: string, id: string, retryCount: number): void {
-    if (claims.get(keyOf(owner, id)) === retryCount) claims.delete(keyOf(owner, id))
+  function forgetClaim(id: string, retryCount: number): void {
+    if (claims.get(id) === retryCount) claims.delete(id)
   }
 
   /** Nobody waits for it. Where it fails, the job is found again when its heartbeat has lapsed. */
@@ -37,7 +36,7 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
   return {
     put: createPuts(place, reading, config),
 
-    async claim({ owner, suspects }) {
+    async claim({ suspects }) {
       const job = await take({ suspects })
       if (!job) return {}
       const { id, data, retryCount, retryLimit, isSuspect } = job
@@ -46,13 +45,13 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
         void bury({ id, retryCount })
         return { wait: 0 }
       }
-      claims.set(keyOf(owner, id), retryCount)
+      claims.set(id, retryCount)
       return { claimed: { delivery, attempt: retryCount + 1, attempts: retryLimit + 1, isSuspect } }
     },
 
-    async renew(owner, ids) {
+    async renew(_, ids) {
       const jobs = ids.flatMap((id) => {
-        const retryCount = claims.get(keyOf(owner, id))
+        const retryCount = claims.get(id)
         return retryCount === undefined ? [] : { id, retryCount }
       })
       if (jobs.length === 0) return []
@@ -60,19 +59,19 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
         async (boss) => (await boss.touch(queue, jobs)) as unknown as Changed,
       )
       const kept = new Set(settled.map(toId))
-      for (const { id, retryCount } of jobs) if (!kept.has(id)) forgetClaim(owner, id, retryCount)
+      for (const { id, retryCount } of jobs) if (!kept.has(id)) forgetClaim(id, retryCount)
       return ids.filter((id) => kept.has(id))
     },
 
-    async settle(owner, id, end) {
-      const retryCount = claims.get(keyOf(owner, id))
+    async settle(_, id, end) {
+      const retryCount = claims.get(id)
       if (retryCount === undefined) return false
       const attempt = { id, retryCount }
       const isSettled =
         end.state === 'done'
           ? await complete(attempt)
           : await changing.fail(attempt, end.error, end.state === 'dead' ? 0 : end.delay)
-      forgetClaim(owner, id, retryCount)
+      forgetClaim(id, retryCount)
       return isSettled
     },
 
