@@ -1,5 +1,10 @@
+import { DelayedError, Queue, UnrecoverableError } from 'bullmq'
 import { createRedisDuplicates } from 'geohook/redis'
 import { describe, expect, it } from 'vitest'
+import { readInboxOptions } from '../../src/inbox/options.ts'
+import { createAttempts } from '../../src/inbox/redis/attempts.ts'
+import { createLeases } from '../../src/inbox/redis/leases.ts'
+import type { OpenedQueue } from '../../src/inbox/redis/queue.ts'
 import { until } from '../contract/inbox/fixture.ts'
 import { createGate } from '../helpers/gate.ts'
 import { describeWith, REDIS } from '../helpers/services.ts'
@@ -62,6 +67,32 @@ await describeWith(REDIS, (url) => {
       await client.set(`${prefixNow()}:inbox:delivery-${entry?.id}:lock`, 'another:0', 'PX', 5_000)
       await until(() => reason !== undefined)
       expect(String(reason)).toContain('another process has taken the delivery over')
+    })
+
+    it('a job that was removed before its attempt began: it is not handled, and nothing is written for it', async () => {
+      const run = <Result>(work: (opened: OpenedQueue) => Promise<Result>) => work(opened)
+      const queue = new Queue('inbox', { connection: client, prefix: prefixNow() })
+      const opened: OpenedQueue = { queue, client, saysInfo: true }
+      const errors: unknown[] = []
+      const leases = createLeases(run, (error) => errors.push(error))
+      const inbox = open()
+      await send(inbox)
+      const [job] = await queue.getJobs('waiting')
+      if (!job) throw new Error('no job')
+      await job.remove()
+      const handled: unknown[] = []
+      const attempts = createAttempts({
+        ...leases,
+        receiver: { handle: async (delivery) => void handled.push(delivery) },
+        config: readInboxOptions({}),
+        Last: UnrecoverableError,
+        Later: DelayedError,
+      })
+      await expect(attempts.process(job)).rejects.toThrow(DelayedError)
+      await leases.clear(job)
+      expect([handled, errors]).toEqual([[], []])
+      expect(await client.exists(queue.toKey(job.id ?? ''))).toBe(0)
+      await queue.close()
     })
 
     it('a claim of a living process that has lapsed is taken again, but not from another', async () => {

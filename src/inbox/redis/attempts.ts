@@ -77,6 +77,8 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   async function run(job: DeliveryJob, attempt: number, stop: AbortSignal): Promise<AttemptEnded> {
     const started = performance.now()
     const delivery = read(job)
+    // Another process has handled it, and it was removed: BullMQ writes nothing after this error.
+    if (attempt === 0) throw new Later()
     const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
       // Its process ended during each attempt. It shall not take the others down with it for ever.

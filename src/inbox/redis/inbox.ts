@@ -3,7 +3,7 @@ import type { DurableInbox, Workers } from '../inbox.ts'
 import { type InboxConfig, readConcurrency, readListOptions, readPurgeOptions, toPage } from '../options.ts'
 import { startSweeping } from '../sweep.ts'
 import { createConnection } from './connection.ts'
-import { ATTEMPTS_FIELD, readDelivery, STALLED_FIELD, toJobId } from './jobs.ts'
+import { ATTEMPTS_FIELD, DATA_FIELD, readDelivery, STALLED_FIELD, toJobId } from './jobs.ts'
 import { listEntries, oldestWaiting, readEntry } from './listing.ts'
 import { createPuts } from './puts.ts'
 import { countJobs, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
@@ -72,7 +72,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
           if (type === 'unknown') return undefined
           const [entry, data] = await Promise.all([
             readEntry(queue, client, jobId, type),
-            client.hget(queue.toKey(jobId), 'data'),
+            client.hget(queue.toKey(jobId), DATA_FIELD),
           ])
           // It was moved meanwhile: what was read does not fit together.
           if ((await queue.getJobState(jobId)) !== type) continue

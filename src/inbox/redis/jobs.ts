@@ -45,6 +45,9 @@ export function toState(type: string): InboxState | undefined {
 /** What a job's hash holds beside BullMQ's own fields: what an entry shows, so that it can be read without the body. */
 export const ENTRY_FIELD = 'geohook'
 
+/** BullMQ's own field for the data of a job: a hash without it is not a job. */
+export const DATA_FIELD = 'data'
+
 /** A field of ours in a job's hash: how many attempts have begun. BullMQ counts how often a worker has taken it. */
 export const ATTEMPTS_FIELD = 'geohook-attempts'
 

@@ -1,10 +1,10 @@
 import type { Connection } from './connection.ts'
-import { ATTEMPTS_FIELD, type DeliveryJob, STALLED_FIELD } from './jobs.ts'
+import { ATTEMPTS_FIELD, DATA_FIELD, type DeliveryJob, STALLED_FIELD } from './jobs.ts'
 import type { OpenedQueue } from './queue.ts'
 
 /** What BullMQ does not say or do about attempts whose lease ran out. */
 export interface Leases {
-  /** Counts an attempt that is about to begin, up to `most`; resolves with its number. */
+  /** Counts an attempt that is about to begin, up to `most`. Resolves with its number, or 0 if the job no longer exists. */
   count(job: DeliveryJob, most: number): Promise<number>
   /** Notes that an attempt of a suspect ended by itself: it is no suspect any more. */
   clear(job: DeliveryJob): Promise<void>
@@ -12,15 +12,21 @@ export interface Leases {
   isTaken(jobId: string, workerId: string): Promise<boolean>
 }
 
+/** Both scripts write to an existing job only: BullMQ would take a hash of ours for a job, and never add that job again. */
+const COUNT = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return 0 end
+local attempt = redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+if attempt > tonumber(ARGV[2]) then redis.call('HINCRBY', KEYS[1], ARGV[1], -1) end
+return attempt`
+
+const CLEAR = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 1 then redis.call('HSET', KEYS[1], ARGV[1], 0) end`
+
 export function createLeases(run: Connection<OpenedQueue>['run'], onError: (error: unknown) => void): Leases {
   return {
     async count(job, most) {
       try {
         return await run(async ({ queue, client }) => {
-          const key = queue.toKey(job.id ?? '')
-          const attempt = await client.hincrby(key, ATTEMPTS_FIELD, 1)
-          if (attempt > most) await client.hincrby(key, ATTEMPTS_FIELD, -1)
-          return attempt
+          const attempt = await client.eval(COUNT, 1, queue.toKey(job.id ?? ''), ATTEMPTS_FIELD, most)
+          return Number(attempt)
         })
       } catch (error) {
         onError(error)
@@ -29,7 +35,9 @@ export function createLeases(run: Connection<OpenedQueue>['run'], onError: (erro
     },
 
     async clear(job) {
-      const cleared = run(({ queue, client }) => client.hset(queue.toKey(job.id ?? ''), STALLED_FIELD, 0))
+      const cleared = run(({ queue, client }) =>
+        client.eval(CLEAR, 1, queue.toKey(job.id ?? ''), STALLED_FIELD),
+      )
       await cleared.catch(onError)
     },
 
