@@ -83,4 +83,33 @@ describe.skipIf(isSkipped)('puts into Redis', () => {
     expect((await inbox.stats()).waiting).toBe(3)
     for (const { id } of [first, ...later]) expect((await inbox.get(id))?.delivery.rawBody.length).toBe(2)
   })
+
+  it('have their entry and their result after Redis has forgotten its scripts', async () => {
+    await inbox.put(newDelivery())
+    await server.command('SCRIPT', 'FLUSH')
+    const delivery = newDelivery()
+    expect(await inbox.put(delivery)).toBe('stored')
+    expect(await inbox.put(delivery)).toBe('duplicate')
+    const { entries } = await inbox.list()
+    expect(entries.map(({ size, changeTypes }) => [size, changeTypes.length])).toEqual(Array(2).fill([2, 1]))
+  })
+
+  it('store a delivery whose key holds a hash that is not a job, also when they come at once', async () => {
+    const delivery = newDelivery()
+    const key = `puts-${number}:inbox:delivery-${delivery.id}`
+    await server.command('HSET', key, 'geohook-attempts', '1')
+    const puts = await Promise.all([inbox.put(delivery), inbox.put(delivery), inbox.put(newDelivery())])
+    expect(puts.sort()).toEqual(['duplicate', 'stored', 'stored'])
+    expect((await inbox.stats()).waiting).toBe(2)
+    expect((await inbox.get(delivery.id))?.delivery.rawBody.length).toBe(2)
+  })
+
+  it('of a full inbox call nothing a duplicate whose key is not a job', async () => {
+    const full = open({ maxPending: 1 })
+    await full.put(newDelivery())
+    const delivery = newDelivery()
+    await server.command('HSET', `puts-${number}:inbox:delivery-${delivery.id}`, 'geohook-attempts', '1')
+    await expect(full.put(delivery)).rejects.toThrow('full')
+    await full.close()
+  })
 })

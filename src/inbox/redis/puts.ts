@@ -5,7 +5,7 @@ import type { DurableInbox } from '../inbox.ts'
 import { createRoom } from '../room.ts'
 import { toEnvelope } from '../stored.ts'
 import { type Connection, toPlain } from './connection.ts'
-import { ENTRY_FIELD, toEntryHead, toJobId, toJobOptions } from './jobs.ts'
+import { DATA_FIELD, ENTRY_FIELD, toEntryHead, toJobId, toJobOptions } from './jobs.ts'
 import { loadBullmq } from './packages.ts'
 import { countPending, type OpenedQueue } from './queue.ts'
 
@@ -15,15 +15,22 @@ const BATCHES: BatchBounds = { items: 25, inFlight: 2 }
 /** Milliseconds for which a count of what is pending is good. */
 const COUNT_GOOD = 100
 
+/** MARK's result for each key. */
+const MARKED = { duplicate: 0, stored: 1, missing: 2 }
+
 /**
- * Gives jobs their entry field, in the order of KEYS: 1 if the job had none, so it is new. BullMQ leaves a job alone that
- * is there, and does not say so. A key without a job stays without one: a hash would pass for a job.
+ * Gives jobs their entry field, in the order of KEYS. A job without the field is new: BullMQ leaves an existing job
+ * alone, and does not report it. A hash that is not a job is deleted, because BullMQ would take it for one.
  */
 const MARK = `local marked = {}
 for index, key in ipairs(KEYS) do
-  local set = 1
-  if redis.call('EXISTS', key) == 1 then set = redis.pcall('HSETNX', key, ARGV[1], ARGV[index + 1]) end
-  marked[index] = set == 1 and 1 or 0
+  local is_job = redis.pcall('HEXISTS', key, '${DATA_FIELD}')
+  if is_job == 1 then
+    marked[index] = redis.call('HSETNX', key, ARGV[1], ARGV[index + 1])
+  else
+    marked[index] = ${MARKED.missing}
+    if is_job == 0 then redis.call('DEL', key) end
+  end
 end
 return marked`
 
@@ -35,13 +42,15 @@ interface Wrapping {
 export function createPuts(run: Connection<OpenedQueue>['run'], maxPending: number): DurableInbox['put'] {
   const room = createRoom(() => run(({ queue }) => countPending(queue)), COUNT_GOOD)
   const add = createBatches(BATCHES, (deliveries: readonly Delivery[]) =>
-    run((opened) => addJobs(opened, deliveries)),
+    run((opened) => addAll(opened, deliveries)),
   )
 
   return async (delivery) => {
     if (!(await room.take(maxPending))) {
-      const exists = await run(({ queue, client }) => client.exists(queue.toKey(toJobId(delivery.id))))
-      if (exists > 0) return 'duplicate'
+      const isJob = await run(({ queue, client }) =>
+        client.hexists(queue.toKey(toJobId(delivery.id)), DATA_FIELD),
+      )
+      if (isJob > 0) return 'duplicate'
       throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
     }
     let kept: 'stored' | 'duplicate' | undefined
@@ -54,10 +63,27 @@ export function createPuts(run: Connection<OpenedQueue>['run'], maxPending: numb
   }
 }
 
-async function addJobs(
-  { queue, client }: OpenedQueue,
+type Added = 'stored' | 'duplicate' | 'missing' | Error
+
+/** Adds jobs, and those once more that are missing then. */
+async function addAll(
+  opened: OpenedQueue,
   deliveries: readonly Delivery[],
 ): Promise<Outcomes<'stored' | 'duplicate'>> {
+  const first = await addJobs(opened, deliveries)
+  const missing = deliveries.filter((_, index) => first[index] === 'missing')
+  const again = missing.length > 0 ? await addJobs(opened, missing) : []
+  return first.map((added) => {
+    const last = added === 'missing' ? again.shift() : added
+    return last === undefined || last === 'missing' ? new Error('Redis has not stored the delivery') : last
+  })
+}
+
+/**
+ * A job is missing if its key held a hash that was not a job, or if Redis had forgotten BullMQ's script: ioredis then
+ * sends the script a second time, behind ours.
+ */
+async function addJobs({ queue, client }: OpenedQueue, deliveries: readonly Delivery[]): Promise<Added[]> {
   const { Job } = await loadBullmq()
   // BullMQ's scripts need the client as BullMQ has wrapped it; BullMQ 5 has no backend.
   const wrapping = 'getBackend' in queue ? queue.getBackend() : (queue as Wrapping)
@@ -75,6 +101,7 @@ async function addJobs(
   const [added, marked] = await Promise.all([Promise.allSettled(adding), marking])
   return added.map((one, index) => {
     if (one.status === 'rejected') return toPlain(one.reason)
-    return marked[index] === 1 ? 'stored' : 'duplicate'
+    if (marked[index] === MARKED.missing) return 'missing'
+    return marked[index] === MARKED.stored ? 'stored' : 'duplicate'
   })
 }
