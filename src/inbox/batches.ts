@@ -7,6 +7,8 @@ export interface BatchBounds {
   items: number
   /** Most batches in flight. */
   inFlight: number
+  /** Milliseconds that an item waits to be sent, at most: after that its sender has given up. */
+  patience: number
 }
 
 /** What becomes of each item of a batch, in the order of the items. */
@@ -15,13 +17,15 @@ export type Outcomes<Result> = readonly (Result | Error)[]
 interface Waiting<Item, Result> {
   item: Item
   bytes: number
+  timer: ReturnType<typeof setTimeout>
   resolve(result: Result): void
   reject(error: unknown): void
 }
 
 /**
  * Sends items in batches. A batch takes the items of one event loop tick, and those that arrived while no more batches
- * could be in flight. An item that is larger than a batch is sent by itself.
+ * could be in flight. An item that is larger than a batch is sent by itself. An item that waits too long is rejected and
+ * not sent.
  *
  * @param send if it rejects, so does every item of the batch; an `Error` in its outcomes rejects one item only
  */
@@ -48,7 +52,9 @@ export function createBatches<Item, Result>(
       bytes += waiting[count]?.bytes ?? 0
       if (count > 0 && bytes > MOST_BYTES) break
     }
-    return waiting.splice(0, count)
+    const batch = waiting.splice(0, count)
+    for (const { timer } of batch) clearTimeout(timer)
+    return batch
   }
 
   async function sendSome(batch: Waiting<Item, Result>[]): Promise<void> {
@@ -70,7 +76,12 @@ export function createBatches<Item, Result>(
 
   return (item, bytes) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, bytes, resolve, reject })
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(one), 1)
+        reject(new Error(`overloaded: the delivery waited ${bounds.patience} ms and was not sent`))
+      }, bounds.patience)
+      const one = { item, bytes, timer, resolve, reject }
+      waiting.push(one)
       schedule()
     })
 }

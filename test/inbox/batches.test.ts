@@ -4,10 +4,10 @@ import { createBatches } from '../../src/inbox/batches.ts'
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
 /** Keeps each batch until it is let go. */
-function useBatches(bounds: { items: number; inFlight: number }) {
+function useBatches(bounds: { items: number; inFlight: number; patience?: number }) {
   const sent: (readonly number[])[] = []
   const ends: (() => void)[] = []
-  const add = createBatches<number, number>(bounds, async (items) => {
+  const add = createBatches<number, number>({ patience: 60_000, ...bounds }, async (items) => {
     sent.push(items)
     await new Promise<void>((resolve) => ends.push(resolve))
     return items.map((item) => (item < 0 ? new Error(`bad ${item}`) : item))
@@ -58,7 +58,7 @@ it('rejects the items that failed, and no others of their batch', async () => {
 
 it('rejects all items of a batch that could not be sent, and goes on', async () => {
   let isDown = true
-  const add = createBatches<number, number>({ items: 2, inFlight: 1 }, async (items) => {
+  const add = createBatches<number, number>({ items: 2, inFlight: 1, patience: 60_000 }, async (items) => {
     if (isDown) throw new Error('down')
     return items
   })
@@ -66,4 +66,18 @@ it('rejects all items of a batch that could not be sent, and goes on', async () 
   expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   isDown = false
   expect(await add(3, 1)).toBe(3)
+})
+
+it('rejects an item that waits too long, does not send it, and goes on', async () => {
+  const { sent, add, tick, endAll } = useBatches({ items: 1, inFlight: 1, patience: 50 })
+  const first = add(1, 1)
+  await expect(Promise.all([add(2, 1), add(3, 1)])).rejects.toThrow('overloaded')
+  await tick()
+  const last = add(4, 1)
+  endAll()
+  await tick()
+  endAll()
+  // The first one took longer than 50 ms too, but it was sent.
+  expect(await Promise.all([first, last])).toEqual([1, 4])
+  expect(sent).toEqual([[1], [4]])
 })

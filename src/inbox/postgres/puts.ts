@@ -5,12 +5,12 @@ import { createRoom } from '../room.ts'
 import { type Envelope, toEnvelope } from '../stored.ts'
 import type { Table } from '../table.ts'
 import type { JobsPlace } from './boss.ts'
-import { bounded } from './bounded.ts'
+import { ANSWER_WITHIN, bounded } from './bounded.ts'
 import { toId } from './decoding.ts'
 import type { JobReading } from './reading.ts'
 
-/** Two statements: the server inserts the jobs of one while the next one is made. */
-const BATCHES: BatchBounds = { items: 500, inFlight: 2 }
+/** Two statements: the server inserts the jobs of one while the next one is made. A job that is sent has half its time left. */
+const BATCHES: BatchBounds = { items: 500, inFlight: 2, patience: ANSWER_WITHIN / 2 }
 
 /** Milliseconds for which a count of what waits is good: PostgreSQL has to look at each of them. */
 const COUNT_GOOD = 1_000
@@ -85,7 +85,7 @@ export function createPuts(place: JobsPlace, reading: JobReading, config: InboxC
       return (await reading.missing([delivery.id])).length === 0 ? 'duplicate' : 'full'
     let kept: Kept | undefined
     try {
-      // The batch before it may take as long as a batch may.
+      // It may wait, and then be sent in several statements, each with a time limit of its own.
       kept = await bounded(add(toJob({ ...envelope, changeTypes }, config), envelope.body.length))
       return kept
     } finally {

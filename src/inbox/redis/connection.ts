@@ -3,7 +3,7 @@ import { toDatabase } from './options.ts'
 import { loadIoredis } from './packages.ts'
 
 /** Milliseconds until Redis counts as unreachable: a sender waits for the answer. */
-const PATIENCE = 3_000
+export const PATIENCE = 3_000
 
 /** Milliseconds until a connection to the same server is tried again, at most. */
 const RECONNECT = 500

@@ -4,13 +4,13 @@ import { type BatchBounds, createBatches, type Outcomes } from '../batches.ts'
 import type { DurableInbox } from '../inbox.ts'
 import { createRoom } from '../room.ts'
 import { toEnvelope } from '../stored.ts'
-import { type Connection, toPlain } from './connection.ts'
+import { type Connection, PATIENCE, toPlain } from './connection.ts'
 import { DATA_FIELD, ENTRY_FIELD, toEntryHead, toJobId, toJobOptions } from './jobs.ts'
 import { loadBullmq } from './packages.ts'
 import { countPending, type OpenedQueue } from './queue.ts'
 
 /** Two small batches: Redis adds the jobs of one while the next one is made. */
-const BATCHES: BatchBounds = { items: 25, inFlight: 2 }
+const BATCHES: BatchBounds = { items: 25, inFlight: 2, patience: PATIENCE }
 
 /** Milliseconds for which a count of what is pending is good. */
 const COUNT_GOOD = 100
