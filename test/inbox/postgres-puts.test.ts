@@ -18,7 +18,7 @@ async function timeOf(count: number, call: () => Promise<unknown>): Promise<numb
 
 await describeWith(POSTGRES, (connectionString) => {
   describe('puts into PostgreSQL', () => {
-    const { open, operate } = useSchema(connectionString, 'puts')
+    const { schema, client, queueNow, open, operate } = useSchema(connectionString, 'puts')
 
     it('share statements: they take less time than one job after the other', async () => {
       const inbox = open()
@@ -50,6 +50,44 @@ await describeWith(POSTGRES, (connectionString) => {
       const results = await Promise.allSettled(Array.from({ length: 300 }, () => inbox.put(newDelivery())))
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
       expect((await inbox.stats()).waiting).toBe(10)
+    })
+
+    /** Has PostgreSQL run a statement before each insert into the queue of the test, until the work is done. */
+    async function withTrigger(statement: string, work: () => Promise<void>): Promise<void> {
+      await client.query(`create function ${schema}.before() returns trigger language plpgsql as
+        $$ begin if new.name = '${queueNow()}' then ${statement} end if; return new; end $$`)
+      await client.query(`create trigger before before insert on ${schema}.job
+        for each row execute function ${schema}.before()`)
+      try {
+        await work()
+      } finally {
+        await client.query(`drop function ${schema}.before() cascade`)
+      }
+    }
+
+    it('by two processes that get the same deliveries in another order do not deadlock', async () => {
+      const [first, second] = [open(), open()]
+      await Promise.all([first.put(deliveryOf(idOf(1))), second.put(deliveryOf(idOf(1)))])
+      // Each statement has inserted one of the two before it gets to the other one.
+      await withTrigger('perform pg_sleep(0.1);', async () => {
+        const puts = await Promise.all([
+          ...[2, 3].map((digit) => first.put(deliveryOf(idOf(digit)))),
+          ...[3, 2].map((digit) => second.put(deliveryOf(idOf(digit)))),
+        ])
+        expect(puts.sort()).toEqual(['duplicate', 'duplicate', 'stored', 'stored'])
+      })
+    })
+
+    it('are sent once more if PostgreSQL has cancelled their statement because of a deadlock', async () => {
+      const inbox = open()
+      await inbox.put(deliveryOf(idOf(1)))
+      await client.query(`create sequence ${schema}.inserts`)
+      // The number of a sequence is not rolled back.
+      const cancel = `if nextval('${schema}.inserts') = 1 then raise exception using errcode = '40P01'; end if;`
+      await withTrigger(cancel, async () => {
+        const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryOf(idOf(digit)))))
+        expect(puts).toEqual(['stored', 'duplicate', 'stored'])
+      })
     })
 
     it('that come at once are stored whatever their size', async () => {

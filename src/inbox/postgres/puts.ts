@@ -18,6 +18,9 @@ const COUNT_GOOD = 1_000
 /** pg-boss counts the time that something is kept in seconds of 32 bits: sixty-eight years. What is kept how long is ours. */
 const FOR_EVER = 2 ** 31 - 1
 
+/** SQLSTATE of a statement that was cancelled because it waited for another one that waited for it. */
+const DEADLOCK = '40P01'
+
 const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
 
 type Kept = 'stored' | 'duplicate'
@@ -48,8 +51,10 @@ export function createPuts(place: JobsPlace, reading: JobReading, config: InboxC
   async function insert(jobs: readonly JobInsert[]): Promise<Outcomes<Kept>> {
     // pg-boss takes an id once in a statement.
     const byId = new Map(jobs.map((job) => [String(job.id), job]))
+    // In the same order everywhere: statements that insert the same ids in another order deadlock.
+    const sorted = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])
     const [boss, ids] = await connection.use(
-      async (boss) => [boss, await boss.insert(queue, [...byId.values()], { returnId: true })] as const,
+      async (boss) => [boss, await boss.insert(queue, sorted, { returnId: true })] as const,
     )
     const stored = new Set(ids?.map(toId))
     const missing = [...byId.keys()].filter((id) => !stored.has(id))
@@ -63,10 +68,20 @@ export function createPuts(place: JobsPlace, reading: JobReading, config: InboxC
     })
   }
 
+  /** A statement of another program can still deadlock with ours. PostgreSQL cancels one of the two. */
+  async function insertAgain(jobs: readonly JobInsert[]): Promise<Outcomes<Kept>> {
+    try {
+      return await insert(jobs)
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== DEADLOCK) throw error
+      return insert(jobs)
+    }
+  }
+
   /** PostgreSQL refuses a statement for one bad job: then each half is inserted by itself. */
   async function insertApart(jobs: readonly JobInsert[]): Promise<Outcomes<Kept>> {
     try {
-      return await insert(jobs)
+      return await insertAgain(jobs)
     } catch (error) {
       if (jobs.length === 1 || !isOfData(error)) throw error
       const half = Math.ceil(jobs.length / 2)
