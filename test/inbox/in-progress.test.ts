@@ -119,7 +119,7 @@ it('after the event loop was blocked, leases are prolonged before another delive
       hasBegun = true
       if (id === first.id) return gate
       const db = openDatabase(fixture.path)
-      const { at } = db.prepare('SELECT at FROM delivery WHERE id = ?').get(first.id) as { at: number }
+      const { at } = db.prepare(`SELECT at FROM delivery WHERE id = '${first.id}'`).get() as { at: number }
       db.close()
       left = at - Date.now()
     },
