@@ -29,6 +29,7 @@ export function createRedisStore(url: string, attempts: number): PoisonStore {
     factory: 'createRedisInbox',
     options,
     inbox: createRedisInbox(options),
+    uncounted: 1,
     remove: () => removePrefix(url, options.prefix),
   }
 }

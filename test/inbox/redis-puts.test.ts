@@ -97,7 +97,7 @@ describe.skipIf(isSkipped)('puts into Redis', () => {
   it('store a delivery whose key holds a hash that is not a job, also when they come at once', async () => {
     const delivery = newDelivery()
     const key = `puts-${number}:inbox:delivery-${delivery.id}`
-    await server.command('HSET', key, 'geohook-attempts', '1')
+    await server.command('HSET', key, 'stc', '1')
     const puts = await Promise.all([inbox.put(delivery), inbox.put(delivery), inbox.put(newDelivery())])
     expect(puts.sort()).toEqual(['duplicate', 'stored', 'stored'])
     expect((await inbox.stats()).waiting).toBe(2)
@@ -108,7 +108,7 @@ describe.skipIf(isSkipped)('puts into Redis', () => {
     const full = open({ maxPending: 1 })
     await full.put(newDelivery())
     const delivery = newDelivery()
-    await server.command('HSET', `puts-${number}:inbox:delivery-${delivery.id}`, 'geohook-attempts', '1')
+    await server.command('HSET', `puts-${number}:inbox:delivery-${delivery.id}`, 'stc', '1')
     await expect(full.put(delivery)).rejects.toThrow('full')
     await full.close()
   })

@@ -18,6 +18,8 @@ const AGAIN = 500
 /** A run of the handlers in this process. */
 interface Run {
   stop: AbortController
+  /** It was counted before it began. */
+  isCounted: boolean
   /** Rejects with what BullMQ is to write down. */
   ended: Promise<AttemptEnded>
 }
@@ -52,29 +54,8 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   // A delivery that was removed and came again is another job with the same id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
-  /** Resolves when the attempt before has been counted and has begun. */
-  let begun: Promise<unknown> = Promise.resolve()
-
-  /**
-   * Counts an attempt and begins it, one at a time: if handlers end the process as they begin, no other delivery was
-   * counted that never began.
-   */
-  async function runInTurn(job: DeliveryJob, stop: AbortSignal): Promise<AttemptEnded> {
-    const before = begun
-    let pass = () => {}
-    begun = new Promise<void>((resolve) => {
-      pass = resolve
-    })
-    await before
-    try {
-      const attempt = await count(job, attempts)
-      return run(job, attempt, stop)
-    } finally {
-      setImmediate(pass)
-    }
-  }
-
-  async function run(job: DeliveryJob, attempt: number, stop: AbortSignal): Promise<AttemptEnded> {
+  async function run(job: DeliveryJob, isCounted: boolean, stop: AbortSignal): Promise<AttemptEnded> {
+    const attempt = isCounted ? await count(job, attempts) : job.attemptsMade + 1
     const started = performance.now()
     const delivery = read(job)
     // Another process has handled it, and it was removed: BullMQ writes nothing after this error.
@@ -102,11 +83,13 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     }
   }
 
-  function begin(job: DeliveryJob): Run {
+  function begin(job: DeliveryJob, isSuspect: boolean): Run {
     const stop = new AbortController()
     const key = keyOf(job)
-    const ended = runInTurn(job, stop.signal)
-    const one: Run = { stop, ended }
+    // BullMQ counts an attempt when it ends. That of a suspect may end the process, so it is counted before.
+    const isCounted = isSuspect || job.attemptsMade >= attempts
+    const ended = run(job, isCounted, stop.signal)
+    const one: Run = { stop, isCounted, ended }
     runs.set(key, one)
     atWork.add(ended)
     ended
@@ -136,12 +119,17 @@ export function createAttempts(options: AttemptsOptions): Attempts {
         await job.moveToDelayed(Date.now() + Math.ceil(AGAIN * (1 + Math.random())), token)
         throw new Later()
       }
+      const { ended, isCounted } = earlier ?? begin(job, isSuspect)
+      const endByItself = async (): Promise<void> => {
+        if (isSuspect || isCounted) await clear(job, isCounted)
+      }
       try {
-        seen.set(job, await (earlier ?? begin(job)).ended)
+        seen.set(job, await ended)
+        await endByItself()
       } catch (error) {
         const { ended } = error as { ended?: AttemptEnded }
         if (ended) seen.set(job, ended)
-        if (ended && isSuspect) await clear(job)
+        if (ended || error instanceof Last) await endByItself()
         throw error
       } finally {
         leave?.()

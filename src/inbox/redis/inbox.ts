@@ -3,7 +3,7 @@ import type { DurableInbox, Workers } from '../inbox.ts'
 import { type InboxConfig, readConcurrency, readListOptions, readPurgeOptions, toPage } from '../options.ts'
 import { startSweeping } from '../sweep.ts'
 import { createConnection } from './connection.ts'
-import { ATTEMPTS_FIELD, DATA_FIELD, readDelivery, STALLED_FIELD, toJobId } from './jobs.ts'
+import { DATA_FIELD, readDelivery, STALLED_FIELD, toJobId } from './jobs.ts'
 import { listEntries, oldestWaiting, readEntry } from './listing.ts'
 import { createPuts } from './puts.ts'
 import { countJobs, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
@@ -84,7 +84,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
       run(async ({ queue, client }) => {
         const found = await findJob(queue, id)
         if (found?.state === 'dead') {
-          await client.hdel(queue.toKey(toJobId(id)), ATTEMPTS_FIELD, STALLED_FIELD)
+          await client.hdel(queue.toKey(toJobId(id)), STALLED_FIELD)
           return isChanged(found.job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }))
         }
         if (found?.type === 'delayed') return isChanged(found.job.promote())

@@ -48,8 +48,8 @@ export const ENTRY_FIELD = 'geohook'
 /** BullMQ's own field for the data of a job: a hash without it is not a job. */
 export const DATA_FIELD = 'data'
 
-/** A field of ours in a job's hash: how many attempts have begun. BullMQ counts how often a worker has taken it. */
-export const ATTEMPTS_FIELD = 'geohook-attempts'
+/** Where BullMQ counts in a job's hash the attempts that have ended. */
+export const ATTEMPTS_FIELD = 'atm'
 
 /** Where BullMQ counts in a job's hash how often its lease has run out. */
 export const STALLED_FIELD = 'stc'
@@ -59,6 +59,7 @@ export const ENTRY_FIELDS: readonly string[] = [
   ENTRY_FIELD,
   'timestamp',
   ATTEMPTS_FIELD,
+  STALLED_FIELD,
   'finishedOn',
   'failedReason',
 ]
@@ -84,7 +85,7 @@ export function toEntryHead({ id, changeTypes, rawBody }: Delivery): string {
  */
 export function toEntry(
   jobId: string,
-  [head, timestamp, attempts, finishedOn, error]: (string | null)[],
+  [head, timestamp, attempts, stalled, finishedOn, error]: (string | null)[],
   state: InboxState,
   dueAt: number = Number(timestamp),
 ): InboxEntry | undefined {
@@ -92,7 +93,8 @@ export function toEntry(
   return {
     ...readEntryHead(head ?? '', jobId),
     state,
-    attempts: Number(attempts ?? 0),
+    // The attempt of a suspect was counted before it began.
+    attempts: Number(attempts ?? 0) + Number(state === 'active' && !Number(stalled)),
     receivedAt: new Date(Number(timestamp)),
     ...(state === 'waiting' && { dueAt: new Date(dueAt) }),
     ...((state === 'done' || state === 'dead') && finishedOn && { endedAt: new Date(Number(finishedOn)) }),

@@ -6,26 +6,28 @@ import type { OpenedQueue } from './queue.ts'
 export interface Leases {
   /** Counts an attempt that is about to begin, up to `most`. Resolves with its number, or 0 if the job no longer exists. */
   count(job: DeliveryJob, most: number): Promise<number>
-  /** Notes that an attempt of a suspect ended by itself: it is no suspect any more. */
-  clear(job: DeliveryJob): Promise<void>
+  /** Notes that an attempt ended by itself: it is no suspect any more. What was counted before, BullMQ counts now. */
+  clear(job: DeliveryJob, isCounted: boolean): Promise<void>
   /** Whether another worker has, or had, a job whose lease has run out. */
   isTaken(jobId: string, workerId: string): Promise<boolean>
 }
 
 /** Both scripts write to an existing job only: BullMQ would take a hash of ours for a job, and never add that job again. */
 const COUNT = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return 0 end
-local attempt = redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
-if attempt > tonumber(ARGV[2]) then redis.call('HINCRBY', KEYS[1], ARGV[1], -1) end
+local attempt = redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', 1)
+if attempt > tonumber(ARGV[1]) then redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', -1) end
 return attempt`
 
-const CLEAR = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 1 then redis.call('HSET', KEYS[1], ARGV[1], 0) end`
+const CLEAR = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return end
+redis.call('HSET', KEYS[1], '${STALLED_FIELD}', 0)
+redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', ARGV[1])`
 
 export function createLeases(run: Connection<OpenedQueue>['run'], onError: (error: unknown) => void): Leases {
   return {
     async count(job, most) {
       try {
         return await run(async ({ queue, client }) => {
-          const attempt = await client.eval(COUNT, 1, queue.toKey(job.id ?? ''), ATTEMPTS_FIELD, most)
+          const attempt = await client.eval(COUNT, 1, queue.toKey(job.id ?? ''), most)
           return Number(attempt)
         })
       } catch (error) {
@@ -34,9 +36,9 @@ export function createLeases(run: Connection<OpenedQueue>['run'], onError: (erro
       }
     },
 
-    async clear(job) {
+    async clear(job, isCounted) {
       const cleared = run(({ queue, client }) =>
-        client.eval(CLEAR, 1, queue.toKey(job.id ?? ''), STALLED_FIELD),
+        client.eval(CLEAR, 1, queue.toKey(job.id ?? ''), isCounted ? -1 : 0),
       )
       await cleared.catch(onError)
     },

@@ -33,7 +33,7 @@ export function createSqliteTable(store: Store, clock: () => number, maxPendingB
         if (pending.number >= maxPending) return 'full'
         if (pending.bytes + rawBody.length > maxPendingBytes)
           throw new Error(
-            `the inbox is full: ${pending.bytes} bytes are in it, and maxPendingBytes is ${maxPendingBytes}`,
+            `the inbox is full: the delivery has ${rawBody.length} bytes, and ${pending.bytes} of ${maxPendingBytes} (maxPendingBytes) are in it`,
           )
         requireRoom()
         db.run(
