@@ -58,9 +58,10 @@ function createSave(path: string): StateFile['save'] {
 
 /** Written beside the file, and put in its place when it is whole. */
 async function write(path: string, json: string): Promise<void> {
-  const beside = `${path}.tmp`
+  // No name that a user would give a file: what has it is removed.
+  const beside = `${path}-geohook-part`
   try {
-    // One may have been left by a process that died, or been put there to be followed.
+    // A process that died may have left one, and somebody may have put a symbolic link there.
     await rm(beside, { force: true })
     const file = await open(beside, 'wx', 0o600)
     try {

@@ -109,7 +109,7 @@ it('kill -9 loses nothing that was acknowledged, and never leaves half a state f
 
 it('a file that a death left beside the state file is not taken for it', async () => {
   const state = join(folder.path, 'other.json')
-  writeFileSync(`${state}.tmp`, '{"webhooks":[{"half')
+  writeFileSync(`${state}-geohook-part`, '{"webhooks":[{"half')
   const seed = folder.file(
     'empty.json',
     '{"services":[{"serviceName":"Parcels","serviceType":"FeatureServer"}]}',

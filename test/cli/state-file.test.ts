@@ -82,12 +82,22 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ number: 1, text })
   })
 
+  it('leaves a file of yours beside it alone', async () => {
+    const path = join(folder.path, 'mine', 'state.json')
+    mkdirSync(join(folder.path, 'mine'))
+    writeFileSync(`${path}.tmp`, 'mine')
+    const file = await open(path)
+    await file.save({ whole: true })
+    await file.release()
+    expect(readFileSync(`${path}.tmp`, 'utf8')).toBe('mine')
+  })
+
   it('is for its owner only, and leaves nothing beside it', async () => {
     const path = join(folder.path, 'private', 'state.json')
     mkdirSync(join(folder.path, 'private'))
     // One that a process left when it died.
-    writeFileSync(`${path}.tmp`, '{"half":')
-    chmodSync(`${path}.tmp`, 0o644)
+    writeFileSync(`${path}-geohook-part`, '{"half":')
+    chmodSync(`${path}-geohook-part`, 0o644)
     const file = await open(path)
     await file.save({ whole: true })
     await file.release()
@@ -155,7 +165,7 @@ describe('a state file', () => {
     const victim = folder.file('victim.txt', 'mine')
     const link = join(folder.path, 'link.json')
     symlinkSync(real, link)
-    symlinkSync(victim, `${real}.tmp`)
+    symlinkSync(victim, `${real}-geohook-part`)
     await (await open(link)).save({ a: 1 })
     expect([read(real), readFileSync(victim, 'utf8')]).toEqual([{ a: 1 }, 'mine'])
     expect(lstatSync(link).isSymbolicLink()).toBe(true)
