@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { geohook, withMock } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { KEY, signatureOf } from '../helpers/deliver.ts'
 import { startTarget, unusedUrl } from '../helpers/target.ts'
+
+const { geohook, withMock } = useGeohook()
 
 const PARCELS = 'Parcels.FeatureServer'
 

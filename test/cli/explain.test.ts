@@ -5,7 +5,10 @@ import { gzipSync } from 'node:zlib'
 import type { Cause } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { FIXES } from '../../src/signature/explain/causes.ts'
-import { createFolder, geohook } from '../helpers/cli.ts'
+import { createFolder } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
+
+const { geohook } = useGeohook()
 
 const KEY = 'Parcels2026Kataster'
 const NEWER = 'Parcels2027Kataster'
@@ -120,8 +123,7 @@ describe.concurrent('geohook explain', () => {
     expect(more).toEqual([''])
     // A signature by an older key is right, though something is to be done.
     expect(code).toBe(cause === 'key_previous' ? 0 : 1)
-    // On a busy machine it says that it is still at work.
-    expect(stderr).toMatch(/^(explaining 1 of 1 \(\d+ s\)\n)*$/)
+    expect(stderr).toBe('')
     expect(stdout).not.toContain(KEY)
     expect(stdout).not.toContain(hex(mistake.body ?? JSON_BODY))
   })
@@ -182,7 +184,7 @@ describe.concurrent('geohook explain', () => {
     const body = `{"a":"${'x'.repeat(7_500_000)}"}`
     const file = writeCapture(join(folder.path, 'large.json'), received(body, hex(body)))
     const { code, stderr } = await geohook(['explain', file, '--key', KEY])
-    expect([code, stderr.replace(/^explaining .*\n/gm, '')]).toEqual([0, ''])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
   it('escapes what a stranger wrote', async () => {

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { CHANGE_TYPES, FAULT_NAMES, JOB_ENDS } from '../../src/cli/names.ts'
 import { FAULTS } from '../../src/mock/delivery/faults.ts'
 import { FEATURE_CHANGE_TYPES } from '../../src/payload/change-types.ts'
-import { geohook, type Mock, withMock } from '../helpers/cli.ts'
+import type { Mock } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { KEY, signatureOf } from '../helpers/deliver.ts'
 import { startTarget, type Target } from '../helpers/target.ts'
+
+const { geohook, withMock } = useGeohook()
 
 const PARCELS = 'Parcels.FeatureServer'
 const HAPPENS = ['trigger', PARCELS, 'FeaturesCreated']

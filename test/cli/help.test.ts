@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { geohook } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
+
+const { geohook } = useGeohook()
 
 const docs = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

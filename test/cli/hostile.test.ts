@@ -5,10 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, geohook, startGeohook, withListener } from '../helpers/cli.ts'
+import { createFolder, startGeohook, withListener } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { KEY, signatureOf } from '../helpers/deliver.ts'
 import { raw, send } from '../helpers/http.ts'
 import { startTarget } from '../helpers/target.ts'
+
+const { geohook } = useGeohook()
 
 const folder = createFolder()
 const env = { SIGNATURE_KEY: KEY }

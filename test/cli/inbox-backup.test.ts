@@ -4,11 +4,14 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFolder, geohook } from '../helpers/cli.ts'
+import { createFolder } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { fill, payloads } from '../helpers/dead-letters.ts'
 import { startNode } from '../helpers/process.ts'
 import { examples } from '../helpers/readme.ts'
 import { openDatabase } from '../helpers/sqlite.ts'
+
+const { geohook } = useGeohook()
 
 const folder = createFolder()
 const path = join(folder.path, 'inbox.db')

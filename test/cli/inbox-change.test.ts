@@ -51,9 +51,7 @@ describe.concurrent.each([
 
 it('geohook inbox retry --dead takes 2,000 dead letters at once, which are handled then', async () => {
   await withInbox({ dead: 2_000 }, async ({ run, inbox }) => {
-    const begun = performance.now()
     expect(json(await run('retry', '--dead', '--json'))).toEqual({ retried: 2_000, refused: [] })
-    expect(performance.now() - begun).toBeLessThan(20_000)
     await workOff(inbox)
     expect(await inbox.stats()).toMatchObject({ done: 2_000, dead: 0, waiting: 0 })
   })

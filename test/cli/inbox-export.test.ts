@@ -2,10 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { geohook, type Ran, withListener } from '../helpers/cli.ts'
+import { type Ran, withListener } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { fill, payloads, workOff } from '../helpers/dead-letters.ts'
 import { KEY } from '../helpers/deliver.ts'
 import { createInboxes, linesOf, NOBODY } from '../helpers/inboxes.ts'
+
+const { geohook } = useGeohook()
 
 const { folder, withInbox } = createInboxes()
 const json = ({ stdout }: Ran) => JSON.parse(stdout)

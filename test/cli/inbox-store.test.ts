@@ -3,9 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFolder, geohook } from '../helpers/cli.ts'
+import { createFolder } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { fill, payloads } from '../helpers/dead-letters.ts'
 import { openDatabase } from '../helpers/sqlite.ts'
+
+const { geohook } = useGeohook()
 
 /** Nothing else looks like it. */
 const PASSWORD = 'Geheimnis/0123456789'

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createFolder, geohook } from '../helpers/cli.ts'
+import { createFolder } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
+
+const { geohook } = useGeohook()
 
 /** Nothing else looks like it. */
 const KEY = 'Geheimnis0123456789Kataster'

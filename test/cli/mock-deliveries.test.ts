@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createFolder, withMock } from '../helpers/cli.ts'
+import { createFolder } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { base64Of, KEY, signatureOf } from '../helpers/deliver.ts'
 import { startTarget, type TargetRequest } from '../helpers/target.ts'
+
+const { withMock } = useGeohook()
 
 const folder = createFolder()
 const FORM = 'application/x-www-form-urlencoded'

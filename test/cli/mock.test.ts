@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, geohook, type Mock, type RunOptions, withListener, withMock } from '../helpers/cli.ts'
+import { createFolder, type Mock, type RunOptions, withListener } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { KEY } from '../helpers/deliver.ts'
 import { startTarget, type Target, unusedUrl } from '../helpers/target.ts'
+
+const { geohook, withMock } = useGeohook()
 
 const folder = createFolder()
 const PARCELS = 'Parcels.FeatureServer'

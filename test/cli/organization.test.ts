@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, geohook, withListener } from '../helpers/cli.ts'
+import { createFolder, withListener } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { KEY, payloadOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
+
+const { geohook } = useGeohook()
 
 const folder = createFolder()
 const body = payloadOf('FeaturesCreated')

@@ -1,10 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createFolder, geohook, withListener } from '../helpers/cli.ts'
+import { createFolder, withListener } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { base64Of, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { startTarget, type Target, unusedUrl } from '../helpers/target.ts'
+
+const { geohook } = useGeohook()
 
 const folder = createFolder()
 const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createFolder, startGeohook } from '../helpers/cli.ts'
+import { createFolder } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
 import { payloadOf } from '../helpers/deliver.ts'
 import { startTarget, type Target } from '../helpers/target.ts'
 
@@ -90,6 +91,7 @@ export function describeCommands(
   more: readonly string[],
   isPicked: (command: string, way: string) => boolean = () => true,
 ): void {
+  const { geohook } = useGeohook()
   const target = useTarget()
   const folder = createFolder()
   const ways = waysIn(folder)
@@ -99,10 +101,9 @@ export function describeCommands(
       it.each(ways.filter(([way]) => isPicked(command, way)))(
         'never shows the key: %s',
         async (_, given, env) => {
-          const started = startGeohook([...args(target.url), ...given, ...more], { env })
-          await started.exited
-          expect(started.output).not.toBe('')
-          expect(started.output).not.toContain(KEY)
+          const { stdout, stderr } = await geohook([...args(target.url), ...given, ...more], { env })
+          expect(stdout + stderr).not.toBe('')
+          expect(stdout + stderr).not.toContain(KEY)
         },
       )
     },

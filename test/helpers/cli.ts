@@ -8,7 +8,7 @@ import { type Started, startNode } from './process.ts'
 export const CLI = new URL('../../dist/cli.js', import.meta.url).pathname
 
 /** What a developer's own environment must not change. */
-const CLEAN = {
+export const CLEAN = {
   SIGNATURE_KEY: undefined,
   GEOHOOK_URL: undefined,
   GEOHOOK_TOKEN: undefined,
@@ -33,11 +33,16 @@ export interface Ran {
 export const startGeohook = (args: readonly string[], { env, stdin, cwd }: RunOptions = {}): Started =>
   startNode([CLI, ...args], { ...CLEAN, ...env }, { stdin, cwd })
 
-/** Runs `geohook` to its end. */
-export async function geohook(args: readonly string[], options?: RunOptions): Promise<Ran> {
+export type Run = (args: readonly string[], options?: RunOptions) => Promise<Ran>
+
+/** On a busy machine every command may take longer than a second, and reports its progress then. */
+export const withoutProgress = (stderr: string): string => stderr.replace(/^.* \(\d+ s\)\n/gm, '')
+
+/** Runs `geohook` to its end, in a process of its own. */
+export const geohook: Run = async (args, options) => {
   const started = startGeohook(args, options)
   const code = await started.exited
-  return { code, stdout: started.stdout, stderr: started.stderr }
+  return { code, stdout: started.stdout, stderr: withoutProgress(started.stderr) }
 }
 
 /** A folder for the files of one test file, which is removed at its end. */
@@ -76,16 +81,17 @@ export interface Mock {
   geohook(...args: string[]): Promise<Ran>
 }
 
-/** Starts `geohook mock` on a free port, runs a test with it, and stops it. */
+/** Starts `geohook mock` on a free port, runs a test with it, and stops it. `run` runs the other commands. */
 export async function withMock(
   args: readonly string[],
   use: (mock: Mock) => Promise<void>,
+  run: Run = geohook,
 ): Promise<Started> {
   const mock = startGeohook(['mock', '--port', '0', ...args])
   try {
     const [, url = ''] = await mock.printed(/(http:\/\/[\d.:]+)/)
     const env = { GEOHOOK_URL: url }
-    await use({ url, mock, geohook: (...more: string[]) => geohook(more, { env }) })
+    await use({ url, mock, geohook: (...more: string[]) => run(more, { env }) })
   } finally {
     await mock.stop()
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
-import { createFolder, geohook, type Ran } from './cli.ts'
+import { createFolder, type Ran } from './cli.ts'
+import { useGeohook } from './cli-host.ts'
 import { fill, ONE_ATTEMPT, payloads, workOff } from './dead-letters.ts'
 
 /** An id that no delivery has. */
@@ -25,6 +26,7 @@ type WithInbox = (
 /** For one test file: its folder, and what gives each test an inbox with so many deliveries in each state. */
 export function createInboxes(): { folder: string; withInbox: WithInbox } {
   const { path: folder } = createFolder()
+  const { geohook } = useGeohook()
   let number = 0
   return {
     folder,

@@ -1,0 +1,66 @@
+import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll } from 'vitest'
+import { CLEAN, geohook, type Mock, type Ran, type Run, withMock, withoutProgress } from './cli.ts'
+import type { Started } from './process.ts'
+
+const HOST = new URL('cli-host.mjs', import.meta.url)
+
+interface CommandLine {
+  geohook: Run
+  withMock(args: readonly string[], use: (mock: Mock) => Promise<void>): Promise<Started>
+}
+
+interface Answer extends Ran {
+  id: number
+}
+
+/**
+ * Runs `geohook` for one test file, every time in the same process: starting one takes longer than most cases. Runs with
+ * a standard input or a working directory get a process of their own.
+ */
+export function useGeohook(): CommandLine {
+  let starting: Promise<ChildProcess> | undefined
+  let count = 0
+  const waiting = new Map<number, { resolve(ran: Ran): void; reject(reason: Error): void }>()
+
+  async function start(): Promise<ChildProcess> {
+    const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc']
+    const host = fork(HOST, { env: { ...process.env, ...CLEAN }, execArgv: [], stdio })
+    let errors = ''
+    host.stderr?.on('data', (data) => {
+      errors += data
+    })
+    host.on('message', ({ id, ...ran }: Answer) => {
+      waiting.get(id)?.resolve({ ...ran, stderr: withoutProgress(ran.stderr) })
+      waiting.delete(id)
+    })
+    host.on('close', () => {
+      for (const { reject } of waiting.values()) reject(new Error(`the command line ended:\n${errors}`))
+      waiting.clear()
+    })
+    await Promise.race([once(host, 'message'), once(host, 'close')])
+    return host
+  }
+
+  afterAll(async () => {
+    const host = await starting
+    if (!host?.connected) return
+    host.disconnect()
+    await once(host, 'exit')
+  })
+
+  const run: Run = async (args, options = {}) => {
+    if (options.stdin !== undefined || options.cwd !== undefined) return geohook(args, options)
+    starting ??= start()
+    const host = await starting
+    const id = count++
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject })
+      host.send({ id, args, env: options.env }, (error) => {
+        if (error) reject(error)
+      })
+    })
+  }
+  return { geohook: run, withMock: (args, use) => withMock(args, use, run) }
+}
