@@ -1,4 +1,3 @@
-import type { HandlerContext } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
@@ -84,21 +83,6 @@ export function describeLasting(kind: InboxEngineKind): void {
         'done',
         'waiting',
       ])
-    })
-
-    it('keeps a delivery whose handler takes longer than the lease', { timeout: 90_000 }, async () => {
-      const lease = kind.leastLease
-      const inbox = open({ lease, timeout: 20 * lease })
-      const { id } = await send(inbox)
-      const attempts: number[] = []
-      const handler = async (_: unknown, __: unknown, { attempt }: HandlerContext) => {
-        attempts.push(attempt)
-        await new Promise((resolve) => setTimeout(resolve, 2.5 * lease))
-      }
-      work(inbox, handler)
-      if (kind.isShared) work(open({ lease, timeout: 20 * lease }), handler)
-      await until(async () => (await inbox.get(id))?.state === 'done', 80_000)
-      expect(attempts).toEqual([1])
     })
   })
 }

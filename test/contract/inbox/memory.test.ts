@@ -1,13 +1,17 @@
 import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { describeDuplicates } from './duplicates.ts'
+import type { InboxEngineKind } from './engine.ts'
 import { describeInbox } from './inboxes.ts'
+import { describeLease } from './lease.ts'
 
-describeInbox({
+const kind: InboxEngineKind = {
   name: 'memory',
   create: async () => ({ open: (options) => createMemoryInbox(options), remove: async () => {} }),
   leastLease: 1_000,
   isShared: false,
-})
+}
+describeInbox(kind)
+describeLease(kind)
 
 describeDuplicates({
   name: 'memory',

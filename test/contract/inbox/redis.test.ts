@@ -3,10 +3,12 @@ import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
 import { removePrefix } from '../../helpers/redis-keys.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
 import { describeDuplicates } from './duplicates.ts'
+import type { InboxEngineKind } from './engine.ts'
 import { describeInbox } from './inboxes.ts'
+import { describeLease } from './lease.ts'
 
 await describeWith(REDIS, (url) => {
-  describeInbox({
+  const kind: InboxEngineKind = {
     name: 'Redis',
     async create() {
       const prefix = `geohook-test-${randomUUID()}`
@@ -17,7 +19,9 @@ await describeWith(REDIS, (url) => {
     },
     leastLease: 1_000,
     isShared: true,
-  })
+  }
+  describeInbox(kind)
+  describeLease(kind)
 
   describeDuplicates({
     name: 'Redis',

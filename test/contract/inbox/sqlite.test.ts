@@ -2,9 +2,11 @@
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { createFolder } from '../../helpers/folder.ts'
 import { describeDuplicates } from './duplicates.ts'
+import type { InboxEngineKind } from './engine.ts'
 import { describeInbox } from './inboxes.ts'
+import { describeLease } from './lease.ts'
 
-describeInbox({
+const kind: InboxEngineKind = {
   name: 'SQLite',
   async create() {
     const { fileIn, remove } = createFolder()
@@ -13,7 +15,9 @@ describeInbox({
   },
   leastLease: 1_000,
   isShared: true,
-})
+}
+describeInbox(kind)
+describeLease(kind)
 
 describeDuplicates({
   name: 'SQLite',

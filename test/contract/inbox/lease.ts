@@ -1,0 +1,26 @@
+import type { HandlerContext } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import type { InboxEngineKind } from './engine.ts'
+import { until, useEngine } from './fixture.ts'
+
+/** What takes longer than a lease. Where no lease is short, that is a long test. */
+export function describeLease(kind: InboxEngineKind): void {
+  describe(`an inbox in ${kind.name}`, () => {
+    const { open, send, work } = useEngine(kind)
+
+    it('keeps a delivery whose handler takes longer than the lease', { timeout: 90_000 }, async () => {
+      const lease = kind.leastLease
+      const inbox = open({ lease, timeout: 20 * lease })
+      const { id } = await send(inbox)
+      const attempts: number[] = []
+      const handler = async (_: unknown, __: unknown, { attempt }: HandlerContext) => {
+        attempts.push(attempt)
+        await new Promise((resolve) => setTimeout(resolve, 2.5 * lease))
+      }
+      work(inbox, handler)
+      if (kind.isShared) work(open({ lease, timeout: 20 * lease }), handler)
+      await until(async () => (await inbox.get(id))?.state === 'done', 80_000)
+      expect(attempts).toEqual([1])
+    })
+  })
+}

@@ -1,0 +1,4 @@
+import { describeLease } from './lease.ts'
+import { describePostgres } from './postgres.ts'
+
+await describePostgres(describeLease)

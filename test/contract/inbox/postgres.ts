@@ -1,0 +1,40 @@
+import { createPostgresInbox } from 'geohook/postgres'
+import pg from 'pg'
+import { afterAll, beforeAll } from 'vitest'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import type { InboxEngineKind } from './engine.ts'
+
+interface PostgresKind extends InboxEngineKind {
+  connectionString: string
+  schema: string
+  client: pg.Client
+}
+
+/** Tests over inboxes in one schema, which is dropped at the end. */
+export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<void> =>
+  describeWith(POSTGRES, (connectionString) => {
+    const schema = `geohook_test_${process.pid}_${Date.now()}`
+    const client = new pg.Client({ connectionString })
+    let number = 0
+    beforeAll(() => client.connect())
+    afterAll(async () => {
+      await client.query(`drop schema if exists ${schema} cascade`)
+      await client.end()
+    })
+    suite({
+      name: 'PostgreSQL',
+      // A schema takes pg-boss a second to make, so each test has a queue of its own in the same one.
+      async create() {
+        const queue = `inbox-${number++}`
+        return {
+          open: (options) => createPostgresInbox({ connectionString, schema, queue, ...options }),
+          remove: async () => {},
+        }
+      },
+      leastLease: 10_000,
+      isShared: true,
+      connectionString,
+      schema,
+      client,
+    })
+  })
