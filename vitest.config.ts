@@ -47,11 +47,6 @@ export default defineConfig({
           name: 'node',
           ...each,
           include: ['test/**/*.test.ts'],
-          typecheck: {
-            enabled: true,
-            include: ['test/types/*.test-d.ts'],
-            tsconfig: 'test/types/tsconfig.json',
-          },
         },
       },
       {

@@ -1,0 +1,3 @@
+import { describeProperties } from './explain-properties.ts'
+
+describeProperties(400)

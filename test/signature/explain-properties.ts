@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { explain, verify } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { character } from '../helpers/character.ts'
+import { expectNoSecrets, hmac, KEY } from './explain-table.ts'
+
+/** Printed in the title, so that a failure can be run again: `SEED=… npx vitest run test/signature/explain`. */
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+
+/** Milliseconds: each run tries some hundred HMACs, and WebCrypto is slow at them. */
+const TIMEOUT = 120_000
+
+const bodies = fc.oneof(
+  fc.uint8Array({ maxLength: 200 }),
+  fc.string({ unit: character, maxLength: 100 }),
+  fc.json(),
+  fc.webQueryParameters(),
+  fc.constantFrom(
+    '',
+    '\n',
+    '\ufeff',
+    '=',
+    '&',
+    '{}',
+    '%',
+    '"\\ud800"',
+    '{"toString":1,"__proto__":{"a":null}}',
+  ),
+)
+const keys = fc.oneof(
+  fc.string({ unit: character, minLength: 8 }).filter((key) => key.trim().length > 8),
+  fc.uint8Array({ minLength: 9, maxLength: 200 }),
+)
+
+/** What may be made of 32 bytes, or be there in their place. */
+const writers = fc.constantFrom<(digest: Buffer) => string>(
+  (digest) => digest.toString('hex'),
+  (digest) => digest.toString('hex').toUpperCase(),
+  (digest) => digest.toString('base64'),
+  (digest) => digest.toString('base64url'),
+  (digest) => encodeURIComponent(`sha256=${digest.toString('base64')}`),
+  (digest) => encodeURIComponent(encodeURIComponent(digest.toString('base64'))),
+  (digest) => `${digest.toString('hex')}, ${digest.toString('base64')}`,
+  (digest) => digest.toString('hex').slice(0, 40),
+  (digest) => ` ${digest.toString('base64')}\n`,
+)
+
+/** Each run tries some hundred HMACs, so a long test has most of the runs. */
+export function describeProperties(numRuns: number): void {
+  describe(`explain, properties, seed ${seed}`, () => {
+    const check = <T>(property: fc.IAsyncPropertyWithHooks<T>) => fc.assert(property, { seed, numRuns })
+    const mayBe = (body: string | Uint8Array) =>
+      body.length === 0 ? ['body_empty', 'unexplained'] : ['unexplained']
+
+    it(
+      'finds nothing where there is nothing to find, and never throws',
+      async () => {
+        const signatures = fc.oneof(
+          fc
+            .tuple(fc.uint8Array({ minLength: 32, maxLength: 32 }), writers)
+            .map(([bytes, write]) => write(Buffer.from(bytes))),
+          fc.string({ unit: character, minLength: 1, maxLength: 100 }),
+        )
+        await check(
+          fc.asyncProperty(
+            bodies,
+            fc.array(keys, { minLength: 1, maxLength: 3 }),
+            signatures,
+            async (body, signatureKey, value) => {
+              const options = { body, signatureKey, headers: { 'x-service': value } }
+              const diagnosis = await explain(options)
+              expect(mayBe(body)).toContain(diagnosis.cause)
+              expectNoSecrets(diagnosis, options)
+            },
+          ),
+        )
+      },
+      TIMEOUT,
+    )
+
+    it(
+      'does not name a cause for another key or a body that lost something',
+      async () => {
+        await check(
+          fc.asyncProperty(bodies, keys, writers, fc.boolean(), async (body, key, write, isOtherKey) => {
+            const unknown = createHash('sha256').update(key).digest('hex')
+            const digest = isOtherKey
+              ? hmac(unknown, body)
+              : hmac(key, Buffer.concat([Buffer.from(body as string), Buffer.from(unknown)]))
+            const options = { body, signatureKey: key, headers: { 'x-service': write(digest) } }
+            const diagnosis = await explain(options)
+            expect(mayBe(body)).toContain(diagnosis.cause)
+            expectNoSecrets(diagnosis, options, [unknown], [digest])
+          }),
+        )
+      },
+      TIMEOUT,
+    )
+
+    it(
+      'calls right what verify accepts, and nothing else',
+      async () => {
+        await check(
+          fc.asyncProperty(bodies, keys, keys, writers, fc.nat(2), async (body, key, other, write, which) => {
+            const signature = write(hmac([key, other, 'neither of them'][which] as string, body))
+            const signatureKey = [key, other]
+            const verdict = await verify({ body, signature, signatureKey })
+            const options = { body, signatureKey, headers: { 'x-service': signature } }
+            const diagnosis = await explain(options)
+            expect(diagnosis.ok).toBe(verdict.ok)
+            if (verdict.ok) expect(diagnosis.cause).toBe(verdict.keyIndex === 0 ? 'ok' : 'key_previous')
+            expectNoSecrets(diagnosis, options)
+          }),
+        )
+      },
+      TIMEOUT,
+    )
+
+    it(
+      'never throws on headers',
+      async () => {
+        const values = fc.oneof(fc.string({ unit: character }), fc.constant(undefined), fc.array(fc.string()))
+        await check(
+          fc.asyncProperty(
+            bodies,
+            fc.dictionary(fc.string(), values),
+            fc.string(),
+            async (body, headers, signatureHeader) => {
+              const { ok, cause } = await explain({ body, headers, signatureKey: KEY, signatureHeader })
+              expect(ok).toBe(false)
+              expect(['signature_header_missing', ...mayBe(body)]).toContain(cause)
+            },
+          ),
+        )
+      },
+      TIMEOUT,
+    )
+  })
+}
