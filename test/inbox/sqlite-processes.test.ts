@@ -10,6 +10,9 @@ import { createGate } from '../helpers/gate.ts'
 import { type Started, startNode } from '../helpers/process.ts'
 import { root } from '../package/entries.ts'
 
+/** Milliseconds. On a busy machine a process may be unable to prolong a shorter lease in time. */
+const LEASE = 3_000
+
 let folder: ReturnType<typeof createFolder>
 let path = ''
 let inbox: DurableInbox
@@ -17,7 +20,7 @@ let children: Started[] = []
 beforeEach(() => {
   folder = createFolder()
   path = folder.fileIn('inbox.db')
-  inbox = createSqliteInbox({ path, lease: 1_000 })
+  inbox = createSqliteInbox({ path, lease: LEASE })
   children = []
 })
 afterEach(async () => {
@@ -41,7 +44,7 @@ async function start(program: string): Promise<Started> {
 }
 
 const working = (handle: string): string => `
-  const inbox = createSqliteInbox({ path, lease: 1000 })
+  const inbox = createSqliteInbox({ path, lease: ${LEASE} })
   const handle = async ({ id }, { attempt }) => { console.log('handles ' + id + ' ' + attempt); ${handle} }
   inbox.work({ handle }, { concurrency: 5 })`
 
@@ -84,7 +87,7 @@ it('a process that stood still leaves an attempt alone that another has begun si
   // One handler ends as soon as it goes on, the other never: neither may end the new attempt, or prolong its lease.
   const child = await start(`
     import { existsSync } from 'node:fs'
-    const inbox = createSqliteInbox({ path, lease: 1000, observer: { failed() {} } })
+    const inbox = createSqliteInbox({ path, lease: ${LEASE}, observer: { failed() {} } })
     const handle = async ({ id }, { attempt, signal }) => {
       console.log('handles ' + id + ' ' + attempt)
       signal.addEventListener('abort', () => console.log('stopped ' + id))
@@ -116,7 +119,7 @@ it('a process that stood still leaves an attempt alone that another has begun si
   await child.printed(/ended/)
   await child.printed(/stopped/)
   // Longer than a lease: the attempts are still those of the others.
-  const isLater = Date.now() + 1_500
+  const isLater = Date.now() + 1.5 * LEASE
   await until(async () => {
     for (const id of ids) expect(await inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })
     return Date.now() > isLater
