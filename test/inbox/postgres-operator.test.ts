@@ -125,14 +125,15 @@ await describeWith(POSTGRES, (connectionString) => {
       ['a time that is none', '{"head":"{}","body":"","changeTypes":"[5]","receivedAt":"soon"}'],
     ])('a job with %s as its data becomes a dead letter, its neighbours are handled', async (_, data) => {
       const troubles: unknown[] = []
-      const inbox = open({ attempts: 2, observer: { trouble: ({ error }) => troubles.push(error) } })
+      // No lease ends within the time of a test.
+      const observer = { trouble: ({ error }: { error: unknown }) => troubles.push(error) }
+      const inbox = open({ attempts: 2, lease: 600_000, observer })
       for (const digit of [1, 2, 3]) await inbox.put(deliveryOf(idOf(digit)))
       await client.query(`update ${schema}.job set data = $3 where name = $1 and id = $2`, [
         queueNow(),
         idOf(2),
         data,
       ])
-      const began = performance.now()
       expect((await inbox.stats()).waiting).toBe(3)
       expect((await inbox.list()).entries.map(({ id }) => id)).toEqual([1, 2, 3].map(idOf))
       const handled: string[] = []
@@ -140,7 +141,6 @@ await describeWith(POSTGRES, (connectionString) => {
       await until(async () => (await inbox.stats()).dead === 1)
       await until(async () => (await inbox.stats()).done === 2)
       expect(handled.sort()).toEqual([idOf(1), idOf(3)])
-      expect(performance.now() - began).toBeLessThan(20_000) // not after the leases
       const [letter] = (await inbox.list({ state: 'dead' })).entries
       expect(letter).toMatchObject({ id: idOf(2), attempts: 1, endedAt: expect.any(Date) })
       expect(letter?.error).toContain('cannot be read')

@@ -43,10 +43,8 @@ describe('a SQLite inbox answers 503, loses nothing, and goes on, when its file'
   it('is locked for long by another process, and meanwhile the server does other things', async () => {
     expect((await served.post()).status).toBe(202)
     const locker = await lock(path)
-    const start = performance.now()
     const refused = Promise.all([served.post(), served.post(), served.post()])
-    expect(await served.slowestUntil(refused)).toBeLessThan(500)
-    expect(performance.now() - start).toBeLessThan(10_000)
+    expect(await served.answeredUntil(refused)).toBeGreaterThan(20)
     for (const answer of await refused) expect(answer).toMatchObject(REFUSED)
     expect(await served.inbox.stats()).toMatchObject({ waiting: 1 })
     await locker.stop('SIGKILL')
@@ -61,7 +59,7 @@ describe('a SQLite inbox answers 503, loses nothing, and goes on, when its file'
     const answer = served.post().finally(() => {
       isAnswered = true
     })
-    await served.slowestUntil(new Promise((resolve) => setTimeout(resolve, 100)))
+    await served.answeredUntil(new Promise((resolve) => setTimeout(resolve, 100)))
     expect(isAnswered).toBe(false)
     await locker.stop('SIGKILL')
     expect((await answer).status).toBe(202)
@@ -124,7 +122,7 @@ await describeWithDisks(() => {
         while (!answers.some(({ status }) => status !== 202))
           answers.push(...(await Promise.all(Array.from({ length: 8 }, () => served.post(20_000)))))
       })()
-      expect(await served.slowestUntil(flood)).toBeLessThan(1_000)
+      await served.answeredUntil(flood)
       const refused = answers.filter(({ status }) => status !== 202)
       for (const answer of refused) expect(answer).toMatchObject(REFUSED)
       expect(served.accepted.length).toBeGreaterThan(0)
