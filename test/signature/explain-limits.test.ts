@@ -1,0 +1,177 @@
+import { gzipSync } from 'node:zlib'
+import { explain } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { describeRows, hmac, JSON_BODY, KEY, type Row } from './explain-table.ts'
+
+const hex = (digest: Uint8Array): string => Buffer.from(digest).toString('hex')
+const base64 = (digest: Buffer): string => digest.toString('base64')
+const FORM = 'application/x-www-form-urlencoded'
+const inForm = (type = FORM) => ({ 'content-type': type })
+const signedForm = (digest: Buffer): string => `payload=${JSON_BODY}&x-service=${hex(digest)}`
+
+/** What a parser makes of hex that does not check its characters. */
+const looseHex = (text: string): Buffer => Buffer.from((text.match(/../g) ?? []).map((x) => parseInt(x, 16)))
+const HEX_KEY = '7b0cafe9d1e24f3a9b5c6d7e8f901a2b'
+
+const written = (cause: Row['cause'], rows: Record<string, (digest: Buffer) => string>): Row[] =>
+  Object.entries(rows).map(([name, write]) => ({
+    cause,
+    name,
+    headers: (digest) => ({ 'x-service': write(digest) }),
+  }))
+
+describeRows('explain, how a signature may be written', [
+  ...written('ok', { 'base64 without padding': (digest) => base64(digest).replace('=', '') }),
+  ...written('signature_encoding', {
+    'a comma behind it': (digest) => `${hex(digest)},`,
+    'hex with spaces': (digest) => hex(digest).replace(/..(?!$)/g, '$& '),
+    'base64 behind a name': (digest) => `v1=${base64(digest).replace('=', '')}`,
+  }),
+  ...written('signature_truncated', {
+    '16 hex digits': (digest) => hex(digest).slice(5, 21),
+    '11 base64 characters': (digest) => base64(digest).slice(0, 11),
+    'a cut through a percent sign': (digest) => `${base64(digest).slice(0, 20)}%`,
+    '16 bytes in base64 without padding': (digest) =>
+      digest.subarray(0, 16).toString('base64').replaceAll('=', ''),
+    '16 bytes in base64 with padding': (digest) => digest.subarray(0, 16).toString('base64'),
+    '31 bytes in base64': (digest) => digest.subarray(0, 31).toString('base64'),
+  }),
+  ...written('unexplained', {
+    '15 hex digits': (digest) => hex(digest).slice(0, 15),
+    '10 base64 characters': (digest) => base64(digest).slice(0, 10),
+    'a percent sign before a part': (digest) => `%x${base64(digest).slice(0, 20)}`,
+    'a prefix in the middle': (digest) => `${hex(digest).slice(0, 10)}sha256=${hex(digest).slice(10)}`,
+    'a prefix in the middle of a part': (digest) =>
+      `${base64(digest).slice(0, 10)}sha256=${base64(digest).slice(10, 20)}`,
+  }),
+])
+
+describeRows('explain, where a signature may stand', [
+  {
+    cause: 'ok',
+    name: 'in the header, while the form has a field of its own',
+    sent: { body: `payload=${JSON_BODY}&x-service=none` },
+    headers: (digest) => ({ ...inForm(), 'x-service': hex(digest) }),
+  },
+  ...[`  ${FORM}`, `${FORM} ; charset=utf-8`, FORM.toUpperCase()].map<Row>((type) => ({
+    cause: 'ok',
+    name: `in a form of the type ${JSON.stringify(type)}`,
+    headers: () => inForm(type),
+    got: { body: signedForm },
+  })),
+  ...[`x${FORM}`, `${FORM}x`, `text/plain; ${FORM}`, `${FORM} x;`].map<Row>((type) => ({
+    cause: 'signature_in_form_field',
+    name: `in a form of the type ${JSON.stringify(type)}, which is none`,
+    headers: () => inForm(type),
+    got: { body: signedForm },
+  })),
+  {
+    cause: 'signature_in_form_field',
+    name: 'in a field with a name of 100 characters',
+    headers: () => ({}),
+    got: { body: (digest) => `payload=${JSON_BODY}&${'a'.repeat(100)}=${hex(digest)}` },
+  },
+  ...['a'.repeat(101), 'a b', 'a\nb', ''].map<Row>((name) => ({
+    cause: 'signature_header_missing',
+    name: `in a field whose name is ${JSON.stringify(name)}`,
+    headers: () => ({}),
+    got: { body: (digest) => `payload=${JSON_BODY}&${name}=${hex(digest)}` },
+  })),
+  {
+    cause: 'signature_in_form_field',
+    name: 'behind a field that is empty',
+    sent: { body: '' },
+    headers: () => ({}),
+    got: { body: (digest) => `payload=&x-service=${hex(digest)}` },
+  },
+  {
+    cause: 'signature_header_missing',
+    name: 'in a form of one field, over nothing',
+    sent: { body: '' },
+    headers: () => ({}),
+    got: { body: (digest) => `x-service=${hex(digest)}` },
+  },
+  {
+    cause: 'signature_header_missing',
+    name: 'in none of seven headers, of which five are named',
+    headers: () => Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((x) => [x, '0'.repeat(64)])),
+    evidence: /do not match: a, b, c, d, e\.$/,
+  },
+  {
+    cause: 'unexplained',
+    name: 'in a form, over something else',
+    headers: () => inForm(),
+    got: { body: `payload=${JSON_BODY}&x-service=${'0'.repeat(64)}` },
+    evidence: new RegExp(`^Payload field: ${Buffer.byteLength(JSON_BODY)} bytes`),
+  },
+])
+
+const keyRows = (cause: Row['cause'], rows: Record<string, [Buffer | string, Buffer | string, RegExp?]>) =>
+  Object.entries(rows).map<Row>(([name, [key, got, evidence]]) => ({
+    cause,
+    name,
+    sent: { key },
+    got: { key: got },
+    ...(evidence ? { evidence } : {}),
+  }))
+
+describeRows('explain, keys', [
+  ...keyRows('key_whitespace', {
+    'CR behind it': [`${KEY}\r`, KEY, /the key with "\\r" around it/],
+    'a space and a line feed behind it': [`${KEY} \n`, KEY],
+    'a byte order mark before it': [`\ufeff${KEY}`, KEY, /the key with "\\ufeff" around it/],
+    'white space here': [KEY, `${KEY}\n`, /the key without white space around it/],
+  }),
+  ...keyRows('key_encoding', {
+    'percent-encoded with its byte order mark': [encodeURIComponent(`\ufeff${KEY}`), `\ufeff${KEY}`],
+    'bytes behind a byte order mark put through a string': [
+      `\ufeff${'\ufffd'.repeat(2)}${KEY}`,
+      Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0xfe]), Buffer.from(KEY)]),
+    ],
+  }),
+  ...keyRows('key_empty', { 'the only one, here': [KEY, '', /^The key on this side is empty/] }),
+  ...keyRows('unexplained', {
+    'hex with something before it': [looseHex(`gg${HEX_KEY}`), `gg${HEX_KEY}`],
+    'hex with something behind it': [looseHex(`${HEX_KEY}gg`), `${HEX_KEY}gg`],
+    'hex of odd length': [looseHex(`${HEX_KEY}a`), `${HEX_KEY}a`],
+    ...Object.fromEntries(
+      ['\ufec1', '\uff3f'].map((mark) => {
+        const key = Buffer.from(mark + KEY)
+        return [`${hex(key.subarray(0, 3))}, which is no byte order mark`, [key.subarray(3), key] as const]
+      }),
+    ),
+    'bytes that end like a byte order mark': [KEY, Buffer.from(`A\xbb\xbf${KEY}`, 'latin1')],
+  }),
+])
+
+describe('explain, sizes', () => {
+  const MAX_UNPACKED = 16 * 1024 * 1024
+
+  it.each([
+    [MAX_UNPACKED, 'body_decompressed'],
+    [MAX_UNPACKED + 1, 'unexplained'],
+  ])('a body that unpacks to %i bytes: %s', async (size, expected) => {
+    const unpacked = Buffer.alloc(size, 'x')
+    const headers = { 'x-service': hex(hmac(KEY, unpacked)) }
+    const { cause } = await explain({ body: gzipSync(unpacked), headers, signatureKey: KEY })
+    expect(cause).toBe(expected)
+  })
+
+  const nest = (length: number): string => `${'['.repeat(129)}"${'x'.repeat(length)}",1${']'.repeat(129)}`
+  const indented = (json: string): string => JSON.stringify(JSON.parse(json), null, 4)
+  /** How much indentation leaves of its limit: four times the body and 64 KiB. */
+  const room = (json: string): number => 4 * json.length + 0x10000 - indented(json).length
+
+  it('JSON that is indented may become four times as long and 64 KiB longer', async () => {
+    const length = -room(nest(0)) / 3
+    expect(room(nest(length))).toBe(0)
+    for (const [body, expected] of [
+      [nest(length), 'body_reserialized'],
+      [nest(length - 1), 'unexplained'],
+      [JSON.stringify(new Array(30_000).fill(1)), 'body_reserialized'],
+    ] as const) {
+      const headers = { 'x-service': hex(hmac(KEY, indented(body))) }
+      expect((await explain({ body, headers, signatureKey: KEY })).cause).toBe(expected)
+    }
+  })
+})
