@@ -6,9 +6,9 @@ export const ROOMS = {
   signature: {
     mutate: ['src/signature/*.ts'],
     tests: [
-      'test/signature/{explain-input,hmac,sizes,vectors,verify}.test.ts',
+      'test/signature/{explain-input,explain-rewritten,flaws,hmac,sizes,vectors,verify}.test.ts',
       'test/payload/decode.test.ts',
-      'test/receiver/{options,outcomes}.test.ts',
+      'test/receiver/{form-field,options,outcomes}.test.ts',
       'test/{known-traps,properties,testing}.test.ts',
     ],
   },

@@ -6,7 +6,7 @@ import { ROOMS } from './rooms.mjs'
 export default defineConfig({
   resolve: { alias: alias('node') },
   test: {
-    include: ROOMS[process.env.MUTATION_ROOM as keyof typeof ROOMS].tests,
+    include: [...ROOMS[process.env.MUTATION_ROOM as keyof typeof ROOMS].tests, 'mutation/loads.test.ts'],
     testTimeout: 30_000,
     isolate: false,
   },
