@@ -15,6 +15,22 @@ describe.each(KEYS)('a key of %d bytes', (length) => {
   })
 })
 
+/** A text of up to 341 characters is encoded into a buffer of 1024 bytes, a longer one into its own. */
+it.each([63, 64, 65, 341, 342, 1024, 1025, 4000])(
+  'a key of %d characters, of one to three bytes',
+  async (length) => {
+    for (const character of ['a', '\u00e4', '\u6771']) {
+      const signatureKey = character.repeat(length)
+      const expected = createHmac('sha256', signatureKey).update('{}').digest('hex')
+      expect(await sign({ body: '{}', signatureKey })).toBe(expected)
+      expect(await verify({ body: '{}', signature: expected, signatureKey })).toEqual({
+        ok: true,
+        keyIndex: 0,
+      })
+    }
+  },
+)
+
 it('keys that are given as texts, in turn and at once, are not taken for one another', async () => {
   const keys = ['parcels2026', 'parcels2027', 'pärcels2026']
   const signs = Array.from({ length: 30 }, (_, index) => keys[index % 3] as string).map(

@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto'
+import { sign, verify, type WebhookError } from 'geohook'
+import { describe, expect, it } from 'vitest'
+
+const body = '{"events":[]}'
+const signatureKey = 'parcels2026'
+
+const errorOf = async (run: () => Promise<unknown>): Promise<WebhookError> =>
+  run().then(
+    () => expect.unreachable('nothing is thrown'),
+    (error: unknown) => error as WebhookError,
+  )
+
+describe('the error says what is wrong with the key', () => {
+  it.each<[string, unknown]>([
+    ['signatureKey is missing', undefined],
+    ['signatureKey is missing', []],
+    ['signatureKey is missing', { 0: 'a', length: 1 }],
+    ['signatureKey has over 100 keys', new Array(101).fill('a')],
+    ['signatureKey must be a string or bytes', [7]],
+    ['signatureKey must be a string or bytes', [[signatureKey]]],
+    ['signatureKey must be a string or bytes', [new ArrayBuffer(8)]],
+    ['signatureKey is empty', ''],
+    ['signatureKey is empty', [signatureKey, ' ']],
+  ])('%s', async (message, key) => {
+    const error = await errorOf(() => verify({ body, signature: 'x', signatureKey: key as string }))
+    expect([error.code, error.message]).toEqual(['config_invalid', message])
+  })
+})
+
+it.each<[string, unknown]>([
+  ['body is a object, not bytes', { events: [] }],
+  ['body is a undefined, not bytes', undefined],
+])('the error says that the %s', async (message, parsed) => {
+  const error = await errorOf(() => sign({ body: parsed as string, signatureKey }))
+  expect([error.code, error.message]).toEqual(['body_already_parsed', message])
+})
+
+it.each([7, null, ['sha256=']])('sign rejects the prefix %j', async (prefix) => {
+  const error = await errorOf(() => sign({ body, signatureKey, prefix: prefix as unknown as string }))
+  expect([error.code, error.message]).toEqual(['config_invalid', 'prefix must be a string'])
+})
+
+it.each([' abc', 'abc\n', '\ufeffabc'])('sign and verify take the key %j as it is', async (key) => {
+  const signature = createHmac('sha256', key).update(body).digest('hex')
+  expect(await sign({ body, signatureKey: key })).toBe(signature)
+  expect(await verify({ body, signature, signatureKey: key })).toEqual({ ok: true, keyIndex: 0 })
+})
