@@ -10,7 +10,7 @@ export type BodyFormat = 'json' | 'form'
  */
 export function bodyFormat(contentType: string | undefined): BodyFormat | undefined {
   if (contentType === 'application/json') return 'json' // from nearly every service
-  const text = (contentType ?? '').toLowerCase().replace(/"[^"]*"/g, (quoted) => quoted.replace(/[,;]/g, ''))
+  const text = (contentType ?? '').toLowerCase().replace(/"[^"]*"/g, (quoted) => quoted.replace(/[,;]/g, '_'))
   if (/,|;\s*charset=(?!"?utf-?8([";\s]|$))/.test(text)) return undefined
   const essence = text.split(';')[0]?.trim() as string
   if (/^(application|text)\/([\w.-]+\+)?json$/.test(essence)) return 'json'

@@ -27,6 +27,8 @@ describe('media types', () => {
     ['text/json,', false],
     ['application/json; charset="utf-16"', false],
     ['application/json; charset=', false],
+    ['application/json; charset="utf,-8"', false],
+    ['application/json; charset="utf;-8"', false],
   ])('%j is JSON: %j', (contentType, isJson) => {
     const parsed = parsePayload({ body: '{}', contentType })
     expect(parsed.ok ? true : parsed.code).toBe(isJson ? true : 'content_type_unsupported')
@@ -66,6 +68,11 @@ describe('names of change types', () => {
     expect(read({ changeTypes }).changeTypes).toEqual(expected)
   })
 
+  it('an empty name in a list is no event', () => {
+    expect(read({ changeTypes: 'A,, ,B,' }).events.map(({ changeType }) => changeType)).toEqual(['A', 'B'])
+    expect(read({ changeTypes: [] }).events.map(({ changeType }) => changeType)).toEqual([''])
+  })
+
   it.each<[unknown, string]>([
     [' A ', 'A'],
     [{ eventType: ' A\n' }, 'A'],
@@ -85,6 +92,7 @@ describe('whole numbers', () => {
     ['1.5', undefined],
     ['1 ', undefined],
     ['--1', undefined],
+    [[5], undefined],
     ['', undefined],
     [true, undefined],
     ['9007199254740993', undefined],
@@ -116,6 +124,12 @@ describe('dialects', () => {
 
   it('an array inside an array is no item of the hosted dialect', () => {
     expect(read([['A']]).events).toEqual([{ changeType: '', webhook: {}, service: NO_SERVICE, raw: ['A'] }])
+  })
+
+  it('null is an event of no service, wherever it stands', () => {
+    const event = { changeType: '', webhook: {}, service: NO_SERVICE, raw: null }
+    expect(read([null]).events).toEqual([event])
+    expect(read({ events: [null] }).events).toEqual([event])
   })
 
   it('an empty array is one event of no service', () => {

@@ -66,6 +66,7 @@ describe('what counts as a member of an event', () => {
     ['2024-10-31T14:41:44Z', Date.parse('2024-10-31T14:41:44Z')],
     ['x2024-10-31T14:41:44Z', undefined],
     ['room 2024-10-31T14:41', undefined],
+    ['+002024-10-31T14:41:44Z', undefined],
     ['', undefined],
     ['12 parcels', undefined],
     [1.5, undefined],
