@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: [...ROOMS[process.env.MUTATION_ROOM as keyof typeof ROOMS].tests, 'mutation/loads.test.ts'],
     testTimeout: 30_000,
+    setupFiles: ['mutation/setup.ts'],
     isolate: false,
   },
 })
