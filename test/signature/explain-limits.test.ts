@@ -9,10 +9,6 @@ const FORM = 'application/x-www-form-urlencoded'
 const inForm = (type = FORM) => ({ 'content-type': type })
 const signedForm = (digest: Buffer): string => `payload=${JSON_BODY}&x-service=${hex(digest)}`
 
-/** What a parser makes of hex that does not check its characters. */
-const looseHex = (text: string): Buffer => Buffer.from((text.match(/../g) ?? []).map((x) => parseInt(x, 16)))
-const HEX_KEY = '7b0cafe9d1e24f3a9b5c6d7e8f901a2b'
-
 const written = (cause: Row['cause'], rows: Record<string, (digest: Buffer) => string>): Row[] =>
   Object.entries(rows).map(([name, write]) => ({
     cause,
@@ -47,6 +43,11 @@ describeRows('explain, how a signature may be written', [
 ])
 
 describeRows('explain, where a signature may stand', [
+  {
+    cause: 'signature_doubled',
+    name: 'behind another, with a space between them',
+    headers: (digest) => ({ 'x-service': ['0'.repeat(64), hex(digest)] }),
+  },
   {
     cause: 'ok',
     name: 'in the header, while the form has a field of its own',
@@ -84,13 +85,13 @@ describeRows('explain, where a signature may stand', [
     headers: () => ({}),
     got: { body: (digest) => `payload=&x-service=${hex(digest)}` },
   },
-  {
+  ...['', '&', 'a&'].map<Row>((before) => ({
     cause: 'signature_header_missing',
-    name: 'in a form of one field, over nothing',
+    name: `behind ${JSON.stringify(before)}, which is no field, over nothing`,
     sent: { body: '' },
     headers: () => ({}),
-    got: { body: (digest) => `x-service=${hex(digest)}` },
-  },
+    got: { body: (digest) => `${before}x-service=${hex(digest)}` },
+  })),
   {
     cause: 'signature_header_missing',
     name: 'in none of seven headers, of which five are named',
@@ -102,46 +103,10 @@ describeRows('explain, where a signature may stand', [
     name: 'in a form, over something else',
     headers: () => inForm(),
     got: { body: `payload=${JSON_BODY}&x-service=${'0'.repeat(64)}` },
-    evidence: new RegExp(`^Payload field: ${Buffer.byteLength(JSON_BODY)} bytes`),
-  },
-])
-
-const keyRows = (cause: Row['cause'], rows: Record<string, [Buffer | string, Buffer | string, RegExp?]>) =>
-  Object.entries(rows).map<Row>(([name, [key, got, evidence]]) => ({
-    cause,
-    name,
-    sent: { key },
-    got: { key: got },
-    ...(evidence ? { evidence } : {}),
-  }))
-
-describeRows('explain, keys', [
-  ...keyRows('key_whitespace', {
-    'CR behind it': [`${KEY}\r`, KEY, /the key with "\\r" around it/],
-    'a space and a line feed behind it': [`${KEY} \n`, KEY],
-    'a byte order mark before it': [`\ufeff${KEY}`, KEY, /the key with "\\ufeff" around it/],
-    'white space here': [KEY, `${KEY}\n`, /the key without white space around it/],
-  }),
-  ...keyRows('key_encoding', {
-    'percent-encoded with its byte order mark': [encodeURIComponent(`\ufeff${KEY}`), `\ufeff${KEY}`],
-    'bytes behind a byte order mark put through a string': [
-      `\ufeff${'\ufffd'.repeat(2)}${KEY}`,
-      Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0xfe]), Buffer.from(KEY)]),
-    ],
-  }),
-  ...keyRows('key_empty', { 'the only one, here': [KEY, '', /^The key on this side is empty/] }),
-  ...keyRows('unexplained', {
-    'hex with something before it': [looseHex(`gg${HEX_KEY}`), `gg${HEX_KEY}`],
-    'hex with something behind it': [looseHex(`${HEX_KEY}gg`), `${HEX_KEY}gg`],
-    'hex of odd length': [looseHex(`${HEX_KEY}a`), `${HEX_KEY}a`],
-    ...Object.fromEntries(
-      ['\ufec1', '\uff3f'].map((mark) => {
-        const key = Buffer.from(mark + KEY)
-        return [`${hex(key.subarray(0, 3))}, which is no byte order mark`, [key.subarray(3), key] as const]
-      }),
+    evidence: new RegExp(
+      `^Payload field: ${Buffer.byteLength(JSON_BODY)} bytes, .* begins with [0-9a-f]{4}\\.$`,
     ),
-    'bytes that end like a byte order mark': [KEY, Buffer.from(`A\xbb\xbf${KEY}`, 'latin1')],
-  }),
+  },
 ])
 
 describe('explain, sizes', () => {
