@@ -1,0 +1,185 @@
+import { createReceiver, type ReceiverOptions, type ReceiverRequest, service } from 'geohook'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { base64Of, deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
+
+const observer = { refused() {} }
+const create = (options: object) => createReceiver({ signatureKey: KEY, observer, ...options })
+const invalid = expect.objectContaining({ code: 'config_invalid' })
+const store = { claim() {}, done() {}, release() {} }
+
+describe('createReceiver accepts', () => {
+  it.each<[object]>([
+    [{ limit: 1 }],
+    [{ limit: '1b' }],
+    [{ limit: Number.MAX_SAFE_INTEGER }],
+    [{ bodyTimeout: 1 }],
+    [{ bodyTimeout: 2 ** 31 - 1 }],
+    [{ maxAge: 1 }],
+    [{ maxAge: 2 ** 31 - 1 }],
+    [{ signatureHeader: "!#$%&'*+-.^_`|~09azAZ" }],
+    [{ duplicates: store }],
+  ])('%j', (options) => {
+    expect(() => create(options)).not.toThrow()
+  })
+})
+
+describe('createReceiver rejects', () => {
+  it.each<[object]>([
+    [{ limit: 1.5 }],
+    [{ limit: 2 ** 53 }],
+    [{ limit: '9007199254740992b' }],
+    [{ limit: '100' }],
+    [{ limit: '1.5mb' }],
+    [{ limit: 'x1mb' }],
+    [{ limit: '1  mb' }],
+    [{ limit: '1tb' }],
+    [{ limit: '-1b' }],
+    [{ bodyTimeout: 1.5 }],
+    [{ maxAge: 0 }],
+    [{ maxAge: 1.5 }],
+    [{ maxAge: 2 ** 31 }],
+    [{ signatureHeader: 7 }],
+    [{ signatureHeader: 'x:service' }],
+    [{ signatureHeader: 'x-service,' }],
+    [{ signatureHeader: '"x-service' }],
+    [{ signatureKey: '', unsigned: 'accept' }],
+    [{ unsigned: 'maybe' }],
+    [{ untimed: true }],
+    [{ duplicates: { ...store, claim: 'x' } }],
+    [{ duplicates: { ...store, done: 'x' } }],
+    [{ inbox: { put: 'x' } }],
+    [{ schema: { '~standard': {} } }],
+  ])('%j', (options) => {
+    expect(() => create(options)).toThrow(invalid)
+  })
+})
+
+it.each<[string, number]>([
+  ['7b', 7],
+  ['1kb', 1024],
+  ['3 mb', 3 * 1024 ** 2],
+  ['2GB', 2 * 1024 ** 3],
+])('a size of %s is %i bytes', (size, bytes) => {
+  expect(() => create({ limit: bytes, maxInFlightBytes: size })).not.toThrow()
+  expect(() => create({ limit: bytes + 1, maxInFlightBytes: size })).toThrow(invalid)
+})
+
+it('names the option and its smallest value in the error', () => {
+  expect(() => create({ limit: 0 })).toThrow('limit must be bytes')
+  expect(() => create({ bodyTimeout: 0 })).toThrow('bodyTimeout must be')
+  expect(() => create({ maxAge: 0 })).toThrow('maxAge must be')
+  expect(() => create({ unsigned: 7 })).toThrow('unsigned must be')
+  expect(() => create({ untimed: 7 })).toThrow('untimed must be')
+  expect(() => create({ clock: 7 })).toThrow('clock lacks')
+  expect(() => create({ duplicates: {} })).toThrow('duplicates lacks')
+  expect(() => create({ inbox: {} })).toThrow('inbox lacks')
+  expect(() => create({ schema: {} })).toThrow('schema lacks')
+  expect(() => create({ signatureHeader: '' })).toThrow('signatureHeader')
+})
+
+describe('the profile', () => {
+  const body = payloadOf('A')
+  const hex = { 'x-service': signatureOf(body) }
+  const base64 = { 'x-service': base64Of(body) }
+  const statusOf = async (options: Partial<ReceiverOptions>, headers: Record<string, string>) =>
+    (await deliver(create(options), body, headers)).status
+
+  it('sets the encoding, unless the option does', async () => {
+    const profile = { ...service, encoding: 'hex' } as const
+    expect([await statusOf({ profile }, hex), await statusOf({ profile }, base64)]).toEqual([200, 401])
+    const options = { profile, encoding: 'base64' } as const
+    expect([await statusOf(options, hex), await statusOf(options, base64)]).toEqual([401, 200])
+    expect([await statusOf({}, hex), await statusOf({}, base64)]).toEqual([200, 200])
+  })
+
+  it('sets the header, unless the option does', async () => {
+    const profile = { ...service, signatureHeader: 'X-Other' }
+    const other = { 'x-service': '', 'x-other': signatureOf(body) }
+    expect([await statusOf({ profile }, other), await statusOf({ profile }, hex)]).toEqual([200, 401])
+    const options = { profile, signatureHeader: 'X-Service' }
+    expect([await statusOf(options, other), await statusOf(options, hex)]).toEqual([401, 200])
+  })
+})
+
+/** A request as an adapter hands it over, with its body in one piece. */
+function requestOf(headers: ReceiverRequest['headers'], body = Buffer.from('{}')) {
+  const read = vi.fn(({ onChunk }: Parameters<ReceiverRequest['read']>[0]) => {
+    onChunk(body)
+    return body
+  })
+  const signed = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
+  return { method: 'POST', url: '/', headers: { ...signed, ...headers }, read }
+}
+
+it.each([
+  ['99', 200],
+  ['100', 200],
+  ['101', 413],
+  ['1e9', 413],
+  ['many', 200],
+])('an announced length of %s, with a limit of 100, is answered with %i', async (length, status) => {
+  const request = requestOf({ 'content-length': length })
+  expect((await create({ limit: 100 }).receive(request)).status).toBe(status)
+  expect(request.read.mock.calls.length).toBe(status === 200 ? 1 : 0)
+})
+
+it.each([
+  ['', 200],
+  ['identity', 200],
+  [' Identity ', 200],
+  ['gzip', 415],
+  ['identity, gzip', 415],
+])('the content-encoding %j is answered with %i', async (encoding, status) => {
+  const request = requestOf({ 'content-encoding': encoding })
+  expect((await create({}).receive(request)).status).toBe(status)
+  expect(request.read.mock.calls.length).toBe(status === 200 ? 1 : 0)
+})
+
+it('bodies in flight may have 64 MiB together by default', async () => {
+  const receiver = create({ unsigned: 'accept' })
+  const { gate, release } = createGate()
+  const piece = new Uint8Array(2 ** 20)
+  const waiting = Array.from({ length: 64 }, () => {
+    const arrived = createGate()
+    const outcome = receiver.receive({
+      method: 'POST',
+      url: '/',
+      headers: { 'content-type': JSON_TYPE },
+      async read({ onChunk }) {
+        onChunk(piece)
+        arrived.release()
+        await gate
+        return Buffer.from('{}')
+      },
+    })
+    return { outcome, arrived: arrived.gate }
+  })
+  await Promise.all(waiting.map(({ arrived }) => arrived))
+  const refused = await receiver.receive(requestOf({}))
+  expect([refused.status, refused.error?.code]).toEqual([503, 'receiver_busy'])
+  release()
+  const outcomes = await Promise.all(waiting.map(({ outcome }) => outcome))
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200]))
+  expect((await receiver.receive(requestOf({}))).status).toBe(200)
+})
+
+it('keeps no timer once the body is there', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { read, ...request } = requestOf({})
+  const receiver = create({})
+  for (const reading of [async (options: never) => read(options), () => Promise.reject(new Error('gone'))])
+    await receiver.receive({ ...request, read: reading as ReceiverRequest['read'] })
+  expect(receiver.stats().outcomes).toMatchObject({ handled: 1, refused: 1 })
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it.each([undefined, null, 'gone', new Error('gone'), { name: 'Error' }])(
+  'an adapter that fails with %j while it reads is a failure of the program',
+  async (thrown) => {
+    const outcome = await create({}).receive({ ...requestOf({}), read: () => Promise.reject(thrown) })
+    expect([outcome.kind, outcome.status, outcome.error?.code]).toEqual(['refused', 500, 'handler_failed'])
+    expect(outcome.error?.cause).toBe(thrown)
+  },
+)
