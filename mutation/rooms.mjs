@@ -26,11 +26,12 @@ export const ROOMS = {
     ],
   },
   receiver: {
-    mutate: ['src/receiver/*.ts'],
-    tests: ['test/receiver/*.test.ts', 'test/known-traps.test.ts', 'test/adapters/node.test.ts'],
+    mutate: ['src/receiver/*.ts', '!src/receiver/{drain,turn}.node.ts'],
+    tests: ['test/receiver/*.test.ts', 'test/known-traps.test.ts'],
   },
   adapters: {
-    mutate: ['src/adapters/*.ts'],
+    // Only tests with sockets see how a refused request is drained.
+    mutate: ['src/adapters/*.ts', 'src/receiver/{drain,turn}.node.ts'],
     tests: ['test/adapters/!(close).test.ts', 'test/contract/adapters.test.ts'],
   },
 }
