@@ -1,8 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { connect } from 'node:http2'
-import { createReceiver } from 'geohook'
-import { closeOnSignal } from 'geohook/node'
 import { createPayload, createSigner } from 'geohook/testing'
 import { expect, it } from 'vitest'
 import { deliver, KEY, urlOf } from './helpers/example.ts'
@@ -38,13 +35,6 @@ it.concurrent('an HTTP/2 server finishes its requests, and ends with its last se
   expect((await answered)[0][':status']).toBe(200)
   expect(app.output).toContain('closed')
   for (const session of [busy, idle]) session.destroy()
-})
-
-it.each([0, 1.5, Infinity, 2 ** 31])('closeOnSignal() refuses a timeout of %d', (timeout) => {
-  const receiver = createReceiver({ signatureKey: KEY })
-  expect(() => closeOnSignal(createServer(), receiver, { timeout })).toThrow(
-    expect.objectContaining({ code: 'config_invalid' }),
-  )
 })
 
 it.concurrent('a handler that never returns does not keep the process alive: exit code 1 after the timeout', async () => {

@@ -1,0 +1,154 @@
+import { once } from 'node:events'
+import { Agent, createServer, type IncomingMessage, request, type Server } from 'node:http'
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
+import { type AddressInfo, connect } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
+import { createReceiver } from 'geohook'
+import { closeOnSignal, type ShutdownOptions, webhook } from 'geohook/node'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const exit = vi.fn()
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  vi.spyOn(process, 'exit').mockImplementation(exit as never)
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  exit.mockReset()
+})
+
+const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}'), 'content-length': 2 }
+const listeners = () => [process.listenerCount('SIGTERM'), process.listenerCount('SIGINT')]
+
+/** A server whose handler waits for `release`; its other routes answer at once. */
+async function start(options?: ShutdownOptions, create: typeof createServer = createServer) {
+  const { gate, release } = createGate()
+  const { observer, told } = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => gate)
+  const hook = webhook(receiver)
+  const server: Server = create((req, res) => void (req.url === '/hook' ? hook(req, res) : res.end('other')))
+  onTestFinished(release)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closeOnSignal(server, receiver, options)
+  const { port } = server.address() as AddressInfo
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(() => agent.destroy())
+  async function post(path: string): Promise<IncomingMessage> {
+    const req = request({ host: '127.0.0.1', port, path, agent, method: 'POST', headers })
+    req.end('{}')
+    const [res] = await once(req, 'response')
+    await once(res.resume(), 'end')
+    return res
+  }
+  return { server, receiver, port, post, release, told }
+}
+
+/** Lets time pass until something is so. */
+async function until(check: () => boolean): Promise<void> {
+  while (!check()) await Promise.all([vi.advanceTimersByTimeAsync(0), setImmediate()])
+}
+
+it.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s: answers the requests in flight, then calls after, and leaves no listener and no timer but its last one',
+  async (signal) => {
+    const before = listeners()
+    const order: string[] = []
+    const { server, receiver, port, post, release, told } = await start({ after: () => order.push('after') })
+    expect(listeners()).toEqual(before.map((count) => count + 1))
+    const idle = connect(port, '127.0.0.1')
+    await once(idle, 'connect')
+    const answered = post('/hook').then(({ statusCode, headers: { connection } }) => {
+      order.push(`${statusCode} ${connection}`)
+    })
+    await told('accepted')
+    process.emit(signal)
+    expect(listeners()).toEqual(before)
+    expect([server.listening, receiver.stats().closed]).toEqual([false, true])
+    const closed = once(idle.resume(), 'close')
+    idle.write('POST /other HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+    await closed // other routes end their connections as well
+    release()
+    await answered
+    await until(() => order.length === 2)
+    expect(order).toEqual(['200 close', 'after'])
+    expect([vi.getTimerCount(), exit.mock.calls]).toEqual([1, []])
+  },
+)
+
+it('a connection that sends no other request is closed after a second', async () => {
+  const after = vi.fn()
+  const { server, post } = await start({ after })
+  await post('/other')
+  const closed = once(server, 'close')
+  process.emit('SIGTERM')
+  await vi.advanceTimersByTimeAsync(999)
+  expect(after).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  await closed
+  await until(() => after.mock.calls.length > 0)
+})
+
+it.each<[number, ShutdownOptions?]>([[5_000], [5_000, {}], [200, { timeout: 200 }]])(
+  'after %i ms the process exits with 1, and its connections end a little before',
+  async (timeout, options) => {
+    const { post, told, release } = await start(options)
+    let isCut = false
+    const failed = post('/hook').catch(() => {
+      isCut = true
+    })
+    await told('accepted')
+    process.emit('SIGTERM')
+    await vi.advanceTimersByTimeAsync(timeout * 0.8 - 1)
+    for (let turn = 0; turn < 10; turn++) await setImmediate()
+    expect(isCut).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    await failed
+    await vi.advanceTimersByTimeAsync(timeout * 0.2 - 1)
+    expect(exit.mock.calls).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(exit.mock.calls).toEqual([[1]])
+    release()
+    await until(() => vi.getTimerCount() === 0)
+  },
+)
+
+it('sessions of HTTP/2 end with their last request, at once where they have none', async () => {
+  const after = vi.fn()
+  const { port, told, release } = await start({ after }, createHttp2Server as never)
+  const [busy, idle, gone] = Array.from({ length: 3 }, () => connectHttp2(`http://127.0.0.1:${port}`))
+  await Promise.all([busy, idle, gone].map((session) => once(session as never, 'remoteSettings')))
+  gone?.destroy()
+  const stream = busy?.request({ ':method': 'POST', ':path': '/hook', ...headers }).end('{}')
+  await told('accepted')
+  const ended = once(idle as never, 'close')
+  process.emit('SIGTERM')
+  await ended
+  await vi.advanceTimersByTimeAsync(3_999) // what only servers of HTTP/1 can do is left out
+  expect([busy?.destroyed, after.mock.calls.length]).toEqual([false, 0])
+  release()
+  const [answer] = await once(stream as never, 'response')
+  expect(answer[':status']).toBe(200)
+  stream?.resume()
+  await once(busy as never, 'close')
+  await until(() => after.mock.calls.length > 0)
+})
+
+it.each([0, -1, 1.5, Infinity, Number.NaN, 2 ** 31])('refuses a timeout of %d', (timeout) => {
+  const before = listeners()
+  expect(() => closeOnSignal(createServer(), createReceiver({ signatureKey: KEY }), { timeout })).toThrow(
+    expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('timeout must be') }),
+  )
+  expect(listeners()).toEqual(before)
+})
+
+it.each([1, 2 ** 31 - 1])('takes a timeout of %d', (timeout) => {
+  const added = vi.spyOn(process, 'on').mockReturnThis()
+  closeOnSignal(createServer(), createReceiver({ signatureKey: KEY }), { timeout })
+  expect(added.mock.calls.map(([name]) => name)).toEqual(['SIGTERM', 'SIGINT'])
+})
