@@ -27,11 +27,11 @@ export const ROOMS = {
   },
   receiver: {
     mutate: ['src/receiver/*.ts', '!src/receiver/{drain,turn}.node.ts'],
-    tests: ['test/receiver/*.test.ts', 'test/known-traps.test.ts'],
+    tests: ['test/receiver/*.test.ts', 'test/{known-traps,refusal}.test.ts', 'test/adapters/drained.test.ts'],
   },
   adapters: {
     // Only tests with sockets see how a refused request is drained.
     mutate: ['src/adapters/*.ts', 'src/receiver/{drain,turn}.node.ts'],
-    tests: ['test/adapters/!(close).test.ts', 'test/contract/adapters.test.ts'],
+    tests: ['test/adapters/!(close).test.ts', 'test/contract/refused.test.ts'],
   },
 }

@@ -96,6 +96,8 @@ describe('a handshake without a key', () => {
 
 it.each<[string, unknown, string]>([
   ['no key', undefined, 'Key unknown'],
+  ['an empty key', '', 'Key unknown'],
+  ['an empty list', [], 'Key unknown'],
   ['a blank key', ' ', 'signatureKey is empty'],
   ['holes', new Array(2), 'signatureKey must be a string or bytes'],
   ['numbers', new Array(100).fill(1), 'signatureKey must be a string or bytes'],

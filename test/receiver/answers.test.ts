@@ -1,0 +1,163 @@
+import { arcgis, createReceiver, type Outcome, type ReceiverOptions, type ReceiverRequest } from 'geohook'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
+import { CASES } from '../helpers/outcomes.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+import { warningsOf } from '../helpers/warnings.ts'
+
+const body = payloadOf('FeaturesCreated')
+const signature = signatureOf(body)
+
+const create = (options: Partial<ReceiverOptions> = {}) =>
+  createReceiver({ signatureKey: KEY, observer: createRecorder().observer, ...options })
+
+const requestOf = (rest: Partial<ReceiverRequest> = {}): ReceiverRequest => ({
+  method: 'POST',
+  url: '/hook',
+  headers: { 'content-type': JSON_TYPE, 'x-service': signature },
+  read({ onChunk }) {
+    onChunk(Buffer.from(body))
+    return Buffer.from(body)
+  },
+  ...rest,
+})
+
+/** What an answer must have beside its content type, by its status. */
+const EXTRA: Record<number, Record<string, string>> = {
+  401: { 'www-authenticate': 'HMAC-SHA256' },
+  405: { allow: 'POST' },
+  408: { connection: 'close' },
+  409: { 'retry-after': '5' },
+  413: { connection: 'close' },
+  503: { 'retry-after': '5' },
+}
+
+describe('an answer has the headers of its status and no others', () => {
+  it.each(CASES)('%s', async (name, { status, play }) => {
+    const { response } = await play(createRecorder().observer)
+    const isError = status >= 400
+    expect(Object.fromEntries(response.headers)).toEqual({
+      'content-type': isError ? 'application/problem+json' : 'application/json',
+      ...EXTRA[status],
+      ...(name === 'receiver_closed' && { connection: 'close' }),
+    })
+  })
+
+  it('405 names GET where a profile has a handshake', async () => {
+    const outcome = await create({ profile: arcgis }).receive(requestOf({ method: 'PUT' }))
+    expect([outcome.status, outcome.headers.allow]).toEqual([405, 'GET, POST'])
+  })
+
+  it('the observer sees the same', async () => {
+    const { observer, seen } = createRecorder()
+    const outcome = await create({ observer }).receive(requestOf({ method: 'PUT' }))
+    expect(seen[0]?.outcome).toEqual(outcome)
+  })
+})
+
+describe('what comes next', () => {
+  it.each<[number | undefined, Outcome['kind']]>([
+    [undefined, 'handled'],
+    [200, 'handled'],
+    [399, 'handled'],
+    [400, 'failed'],
+    [503, 'failed'],
+  ])('that answers %s makes the outcome %s', async (status, kind) => {
+    const outcome = await create().receive(requestOf({ next: async () => status }))
+    expect(outcome.kind).toBe(kind)
+    if (kind === 'failed') expect(String(outcome.error?.cause)).toContain(String(status))
+  })
+
+  it('is not run by a receiver with handlers', async () => {
+    const handler = vi.fn()
+    const next = vi.fn()
+    await create().on('*', handler).receive(requestOf({ next }))
+    expect([handler.mock.calls.length, next.mock.calls.length]).toEqual([1, 0])
+  })
+})
+
+describe('close()', () => {
+  it('resolves when the last of several requests has ended, and each of them ends its connection', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const receiver = create()
+    expect((await receiver.receive(requestOf())).close).toBeUndefined()
+    const gates = [createGate(), createGate()]
+    const begun = gates.map(() => createGate())
+    const ends = gates.map(({ gate }, index) => {
+      async function next(): Promise<number> {
+        begun[index]?.release()
+        await gate
+        return 200
+      }
+      return receiver.receive(requestOf({ next }))
+    })
+    await Promise.all(begun.map(({ gate }) => gate))
+    const isClosed = vi.fn()
+    const closed = receiver.close().then(isClosed)
+    for (const [index, { release }] of gates.entries()) {
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(isClosed).not.toHaveBeenCalled()
+      release()
+      expect(await ends[index]).toMatchObject({ status: 200, close: true })
+    }
+    await vi.advanceTimersByTimeAsync(1_000)
+    await closed
+  })
+})
+
+describe('a header that a platform hands over as a list', () => {
+  const statusOf = async (...list: string[]) =>
+    (await create().receive(requestOf({ headers: { 'content-type': JSON_TYPE, 'x-service': list } }))).status
+
+  it('is good with one value', async () => expect(await statusOf(signature)).toBe(200))
+  it('is refused with two', async () => expect(await statusOf(signature, signature)).toBe(401))
+  it('is never put together from its parts', async () =>
+    expect(await statusOf(signature.slice(0, 32), signature.slice(32))).toBe(401))
+})
+
+it('a delivery has an id of 32 hex digits, and the name of its profile', async () => {
+  const ids: string[] = []
+  const handler = (_: unknown, { id, profile }: { id: string; profile: string }) => ids.push(id, profile)
+  await create().on('*', handler).receive(requestOf())
+  const headers = { 'content-type': JSON_TYPE, 'x-esrihook-signature': signature }
+  await create({ profile: arcgis }).on('*', handler).receive(requestOf({ headers }))
+  expect(ids).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), 'service', ids[0], 'arcgis'])
+})
+
+it.each([[['A', '']], [['A', 7]], [[]]])('on(%j) is refused', (changeTypes) => {
+  expect(() => create().on(changeTypes as string[], () => {})).toThrow(
+    expect.objectContaining({ code: 'config_invalid' }),
+  )
+})
+
+it('an error has its cause: that of a stream, and what a store of duplicates has answered instead', async () => {
+  const gone = new Error('gone')
+  const { observer, seen } = createRecorder()
+  const stream = new ReadableStream({ start: (controller) => controller.error(gone) })
+  const init = { method: 'POST', headers: { 'x-service': signature }, body: stream, duplex: 'half' }
+  await create({ observer }).fetch(new Request('http://a.example', init as RequestInit))
+  const duplicates = { claim: async () => 'perhaps' as 'busy', done: async () => {}, release: async () => {} }
+  await create({ observer, duplicates }).receive(requestOf())
+  expect(seen.map(({ error }) => error?.cause)).toEqual([gone, undefined, 'perhaps'])
+})
+
+it('a form with a signature that is none is refused for that', async () => {
+  const recorder = createRecorder()
+  const receiver = create({ observer: recorder.observer })
+  for (const field of ['', 'oops', '0'.repeat(64)]) {
+    const sent = `payload=${body}&x-service=${field}`
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-service': '' }
+    expect((await deliver(receiver, sent, headers)).status).toBe(401)
+  }
+  expect(recorder.lines).toEqual([
+    'refused signature_missing',
+    'refused signature_malformed',
+    'refused signature_mismatch',
+  ])
+})
+
+it('a receiver that accepts nothing unsigned says nothing at its start', async () => {
+  expect(await warningsOf(() => createReceiver({ signatureKey: KEY, unsigned: 'reject' }))).toEqual([])
+})

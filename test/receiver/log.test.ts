@@ -1,0 +1,54 @@
+import { createReceiver } from 'geohook'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { warningsOf } from '../helpers/warnings.ts'
+
+/** What the log says of a delivery for which each handler throws one of these. */
+const linesOf = (...thrown: unknown[]) =>
+  warningsOf(() => {
+    const receiver = createReceiver({ signatureKey: KEY })
+    for (const one of thrown) receiver.on('*', () => Promise.reject(one))
+    return deliver(receiver, payloadOf('A'))
+  })
+
+it.each<[string, unknown[], string]>([
+  ['its dots', [new Error('a.b is gone.')], 'Error: a.b is gone.'],
+  ['one dot at its end', [new Error('gone')], 'Error: gone.'],
+  ['the first three errors', ['a', 'b', 'c', 'd'], 'a: b: c.'],
+  ['a question mark for what cannot be printed', [Object.create(null)], '?.'],
+  ['undefined for a rejection without a reason', [undefined], 'undefined.'],
+])('a line has %s', async (_, thrown, text) => {
+  expect(await linesOf(...thrown)).toEqual([`handler_failed: Handler failed: ${text}`])
+})
+
+it('a line quotes 500 characters of an error', async () => {
+  const [line] = await linesOf('x'.repeat(10_000))
+  expect(line).toBe(`handler_failed: ${'Handler failed: '.padEnd(500, 'x')}.`)
+})
+
+it('a line is a warning of this package', async () => {
+  const names: string[] = []
+  const listen = ({ name }: Error) => names.push(name)
+  process.on('warning', listen)
+  await linesOf('x')
+  process.off('warning', listen)
+  expect(names).toEqual(['GeohookWarning'])
+})
+
+it.each([
+  ['cannot warn', {}],
+  ['does not exist', undefined],
+])('on the console, where the process %s', async (_, host) => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const request = new Request('http://a.example', { method: 'POST', body: '{}' })
+  const { fetch } = createReceiver({ signatureKey: KEY })
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+    vi.unstubAllGlobals()
+  })
+  vi.stubGlobal('process', host)
+  expect((await fetch(request)).status).toBe(401)
+  expect(warn.mock.calls).toEqual([
+    ['GeohookWarning [signature_missing]: Signature missing. Check signatureKey and signatureHeader.'],
+  ])
+})
