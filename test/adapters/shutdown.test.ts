@@ -129,7 +129,7 @@ it('sessions of HTTP/2 end with their last request, at once where they have none
   const ended = once(idle as never, 'close')
   process.emit('SIGTERM')
   await ended
-  await vi.advanceTimersByTimeAsync(3_999) // what only servers of HTTP/1 can do is left out
+  await vi.advanceTimersByTimeAsync(4_500) // what only servers of HTTP/1 can do is left out
   expect([busy?.destroyed, after.mock.calls.length]).toEqual([false, 0])
   release()
   const [answer] = await once(stream as never, 'response')
