@@ -35,10 +35,7 @@ it('a line is a warning of this package', async () => {
   expect(names).toEqual(['GeohookWarning'])
 })
 
-it.each([
-  ['cannot warn', {}],
-  ['does not exist', undefined],
-])('on the console, where the process %s', async (_, host) => {
+it('is on the console where the process cannot warn', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const request = new Request('http://a.example', { method: 'POST', body: '{}' })
   const { fetch } = createReceiver({ signatureKey: KEY })
@@ -46,7 +43,10 @@ it.each([
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
   })
-  vi.stubGlobal('process', host)
+  // Whatever else runs meanwhile may need the rest of the process.
+  const get = (host: NodeJS.Process, name: string) =>
+    name === 'emitWarning' ? undefined : Reflect.get(host, name)
+  vi.stubGlobal('process', new Proxy(process, { get: get as never }))
   expect((await fetch(request)).status).toBe(401)
   expect(warn.mock.calls).toEqual([
     ['GeohookWarning [signature_missing]: Signature missing. Check signatureKey and signatureHeader.'],
