@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { KEY } from '../helpers/deliver.ts'
+import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
@@ -36,4 +39,28 @@ it.each<[string, HandOver, boolean]>([
   onTestFinished(() => server.close())
   expect((await send(server.url, { chunks: ['{', '}'] })).status).toBe(401)
   expect(cancel.mock.calls.length).toBe(isDrained ? 0 : 1)
+})
+
+it.each<[limit: number | string, length: number]>([
+  [1000, 2 ** 20],
+  ['2mb', 2 ** 21],
+])('where the limit is %s, %i bytes behind a refusal hold no other request back', async (limit, length) => {
+  const receiver = createReceiver({ signatureKey: KEY, limit, observer: { refused() {} } }).on('*', () => {})
+  const { url, close } = await listen(webhook(receiver))
+  onTestFinished(close)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  let text = ''
+  socket.setEncoding('utf8').on('data', (part) => (text += part))
+  const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
+  const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n`
+  socket.write(`${head}x-service: oops\r\ntransfer-encoding: chunked\r\n\r\n`)
+  while (answers().length < 1) await setImmediate()
+  socket.write(`${length.toString(16)}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`)
+  socket.write(`${head}x-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`)
+  while (answers().length < 2) await setImmediate()
+  expect(answers()).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
 })
