@@ -1,0 +1,81 @@
+import { createReceiver } from 'geohook'
+import { webhook as middleware } from 'geohook/express'
+import { webhook } from 'geohook/node'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { send } from '../helpers/http.ts'
+import { listen } from '../helpers/mounts/mounted.ts'
+import { createRecorder } from '../helpers/recorder.ts'
+
+const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }
+const signed = { headers, body: '{}' }
+
+it.each([
+  ['no length', undefined],
+  ['a length of 0', 0],
+])('an empty body with %s is empty, and not one that was read before', async (_, length) => {
+  const recorder = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
+  const server = await listen(webhook(receiver))
+  onTestFinished(() => server.close())
+  const empty = { ...headers, 'x-service': signatureOf('') }
+  const sent =
+    length === undefined ? { headers: empty, chunks: [] } : { headers: { ...empty, 'content-length': 0 } }
+  expect((await send(server.url, sent)).status).toBe(400)
+  expect(recorder.lines).toEqual(['refused payload_malformed'])
+})
+
+it('a next function that throws is answered with 500', async () => {
+  const recorder = createRecorder()
+  const hook = middleware({ signatureKey: KEY, observer: recorder.observer })
+  const next = () => {
+    throw new Error('no route')
+  }
+  const server = await listen((req, res) => void hook(req, res, next))
+  onTestFinished(() => server.close())
+  const { status, text } = await send(server.url, signed)
+  expect([status, JSON.parse(text).code, recorder.lines]).toEqual([
+    500,
+    'handler_failed',
+    ['accepted', 'failed handler_failed'],
+  ])
+})
+
+it.each([
+  ['as a failure', true, 'failed handler_failed'],
+  ['as a success', false, 'handled'],
+])(
+  'an answer that a handler has ended goes out whole, whatever becomes of it: %s',
+  async (_, fails, line) => {
+    const recorder = createRecorder()
+    const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
+    const server = await listen((req, res) => {
+      receiver.on('*', () => {
+        res.writeHead(200).end('x'.repeat(20_000_000))
+        if (fails) throw new Error('too late')
+      })
+      void webhook(receiver)(req, res)
+    })
+    onTestFinished(() => server.close())
+    const { status, text } = await send(server.url, signed)
+    expect([status, text.length]).toEqual([200, 20_000_000])
+    await recorder.told(line)
+  },
+)
+
+it('close() waits until an answer is sent, however large', async () => {
+  const receiver = createReceiver({ signatureKey: KEY })
+  const order: string[] = []
+  const hook = middleware(receiver)
+  const server = await listen((req, res) => {
+    res.once('finish', () => order.push('sent'))
+    void hook(req, res, () => {
+      void receiver.close().then(() => order.push('closed'))
+      res.end('x'.repeat(20_000_000))
+    })
+  })
+  onTestFinished(() => server.close())
+  await send(server.url, signed)
+  await vi.waitFor(() => expect(order.length).toBe(2))
+  expect(order).toEqual(['sent', 'closed'])
+})
