@@ -36,7 +36,7 @@ export function createGatherer(announced: number): Gatherer {
       return length === announced
     },
     whole() {
-      if (room && written === length && length === room.length) return room
+      if (length === room?.length) return room
       return join(room ? [room.subarray(0, written), ...chunks] : chunks, length)
     },
   }

@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { createReceiver } from 'geohook'
 import { webhook as middleware } from 'geohook/express'
 import { webhook } from 'geohook/node'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
-import { send } from '../helpers/http.ts'
+import { createGate } from '../helpers/gate.ts'
+import { begin, send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
@@ -78,4 +81,59 @@ it('close() waits until an answer is sent, however large', async () => {
   await send(server.url, signed)
   await vi.waitFor(() => expect(order.length).toBe(2))
   expect(order).toEqual(['sent', 'closed'])
+})
+
+it('an answer that was sent before it all is the answer', async () => {
+  const recorder = createRecorder()
+  const hook = middleware({ signatureKey: KEY, observer: recorder.observer })
+  const server = await listen(async (req, res) => {
+    await once(res.end('early'), 'finish')
+    await hook(Object.assign(req, { rawBody: Buffer.from(signed.body) }), res, () => {})
+  })
+  onTestFinished(() => server.close())
+  expect(await send(server.url, signed)).toMatchObject({ status: 200, text: 'early' })
+  await recorder.told('handled')
+})
+
+it('an answer has its length', async () => {
+  const server = await listen(webhook(createReceiver({ signatureKey: KEY }).on('*', () => {})))
+  onTestFinished(() => server.close())
+  const { headers, text } = await send(server.url, signed)
+  expect([headers['content-length'], headers['transfer-encoding']]).toEqual([String(text.length), undefined])
+})
+
+it('a body of which something has read a part is refused as one that was read', async () => {
+  const { observer, seen } = createRecorder()
+  const hook = webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
+  const started = createGate()
+  const server = await listen(async (req, res) => {
+    await once(req, 'readable')
+    expect(String(req.read())).toBe('{')
+    started.release()
+    void hook(req, res)
+  })
+  onTestFinished(() => server.close())
+  const req = begin(server.url, { ...headers, 'content-length': 2 }, '{')
+  const answered = once(req, 'response')
+  await started.gate
+  req.end('}')
+  const [res] = (await answered) as [IncomingMessage]
+  expect([res.statusCode, seen[0]?.code]).toEqual([500, 'body_already_parsed'])
+  res.resume()
+})
+
+it('a body that is cut off is aborted, and the error has the cause', async () => {
+  const { observer, seen, told } = createRecorder()
+  const asked = createGate()
+  const signatureKey = () => {
+    asked.release()
+    return KEY
+  }
+  const server = await listen(webhook(createReceiver({ signatureKey, observer }).on('*', () => {})))
+  onTestFinished(() => server.close())
+  const req = begin(server.url, { ...headers, 'content-length': 2 }, '{').on('error', () => {})
+  await asked.gate
+  req.destroy()
+  await told('refused body_aborted')
+  expect(seen[0]?.error?.cause).toMatchObject({ code: 'ECONNRESET' })
 })
