@@ -31,5 +31,6 @@ describe.each<[string, (given: never) => unknown]>([
 ])('webhook() of geohook/%s, behind which nothing comes,', (_, webhook) => {
   it.each([...NOTHINGS, { signatureKey: 'parcels2026' }])('refuses %j', (given) => {
     expect(() => webhook(given as never)).toThrow(invalid)
+    expect(() => webhook(given as never)).toThrow('createReceiver()')
   })
 })

@@ -112,7 +112,19 @@ describe("Hono: an answer through Node's own response", () => {
     )
     await app.request('/', signed, { outgoing })
     expect(recorder.lines).toEqual(['accepted', line])
+    const cause = String(recorder.seen.at(-1)?.error?.cause)
+    if (!outgoing) expect(cause).toContain('there is nothing to answer with')
+    else if (!('writableEnded' in outgoing && outgoing.writableEnded))
+      expect(cause).toContain('was closed before')
   })
+})
+
+it('Hono: a next handler that does not answer is named', async () => {
+  const { observer, seen } = createRecorder()
+  const app = new Hono().onError((_, c) => c.text('', 500))
+  app.post('/', honoWebhook({ signatureKey: KEY, observer }), async () => undefined as never)
+  await app.request('/', signed)
+  expect(String(seen.at(-1)?.error?.cause)).toContain('did not answer')
 })
 
 it('Hono: a body that fails while something else keeps it is body_aborted, with its cause', async () => {
@@ -144,6 +156,7 @@ it('h3: a receiver without handlers, behind which nothing comes, answers 500', a
   const req = new Request('http://a.example', signed)
   const answer = await h3Webhook({ signatureKey: KEY, observer })({ req, res: {}, context: {} })
   expect([(answer as Response).status, seen.at(-1)?.code]).toEqual([500, 'handler_failed'])
+  expect(String(seen.at(-1)?.error?.cause)).toContain('nothing comes next in h3')
 })
 
 it('Fastify: an app may have a delivery of its own on its requests', async () => {
