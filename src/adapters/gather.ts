@@ -1,6 +1,11 @@
+import { WebhookError } from '../errors.ts'
+
 /** A body in the making. */
 export interface Gatherer {
-  /** @returns whether as much is there as was announced */
+  /**
+   * @returns whether as much is there as was announced
+   * @throws {WebhookError} `body_too_large`
+   */
   add(chunk: Uint8Array): boolean
   whole(): Uint8Array
 }
@@ -10,11 +15,12 @@ const ENOUGH = 64 * 1024
 
 /**
  * Gathers the chunks of a body. A large one is put together while it arrives, where its length is known: then nothing
- * is left to be copied at its end, and it is not in memory twice. The receiver bounds both lengths.
+ * is left to be copied at its end, and it is not in memory twice.
  *
+ * @param limit bytes, at most
  * @param announced its `content-length`, or NaN; it need not be true
  */
-export function createGatherer(announced: number): Gatherer {
+export function createGatherer(limit: number, announced: number): Gatherer {
   /** What is not in the room. */
   const chunks: Uint8Array[] = []
   let room: Buffer | undefined
@@ -24,9 +30,11 @@ export function createGatherer(announced: number): Gatherer {
   return {
     add(chunk) {
       length += chunk.length
+      if (length > limit) throw new WebhookError('body_too_large')
       chunks.push(chunk)
       // Not filled with zeros: it is handed out only where all of it was written.
-      if (length >= ENOUGH && announced >= length) room ??= Buffer.allocUnsafeSlow(announced)
+      if (length >= ENOUGH && announced >= length && announced <= limit)
+        room ??= Buffer.allocUnsafeSlow(announced)
       if (room && length <= room.length) {
         for (const one of chunks.splice(0)) {
           room.set(one, written)

@@ -53,9 +53,10 @@ const asText = (): WebhookError =>
   })
 
 /** The body of most requests comes with their head: it is taken as it is, without any listener. */
-function takeArrived(req: IncomingMessage, { onChunk }: ReadOptions): Uint8Array | undefined {
+function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
-  if (length === 0 || length !== Number(req.headers['content-length']) || req.destroyed) return undefined
+  if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || req.destroyed)
+    return undefined
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw asText()
   onChunk(body)
@@ -76,8 +77,8 @@ export async function whenEnded(req: IncomingMessage): Promise<void> {
   await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
 }
 
-function readStream(req: IncomingMessage, { onChunk }: ReadOptions): Promise<Uint8Array> {
-  const gatherer = createGatherer(Number(req.headers['content-length']))
+function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
+  const gatherer = createGatherer(limit, Number(req.headers['content-length']))
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       req.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
