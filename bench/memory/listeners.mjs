@@ -15,7 +15,9 @@ import { KEY } from '../lib/payloads.mjs'
 /** With the options that a large body needs. */
 export function geohook({ verdict, handle }, { limit, bodyTimeout }) {
   const observer = { refused: verdict } // of a body that is signed, for its content type: that comes next
-  return webhook(createReceiver({ signatureKey: KEY, limit, bodyTimeout, observer }).on('*', handle))
+  const maxInFlightBytes = '1gb' // the default is less than all uploads together
+  const options = { signatureKey: KEY, limit, bodyTimeout, maxInFlightBytes, observer }
+  return webhook(createReceiver(options).on('*', handle))
 }
 
 /** Kept in pieces, put together, hashed, parsed. */
