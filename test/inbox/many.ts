@@ -14,6 +14,8 @@ export interface SharedStore {
   name(): string
   /** The URL of its server. */
   url: string
+  /** The number of the attempt after the first one ended with its process. */
+  attemptAfterKill: number
 }
 
 const APP = fileURLToPath(new URL('./apps/receiver.mjs', import.meta.url))
@@ -21,7 +23,7 @@ const PROCESSES = 4
 const DELIVERIES = 100
 
 /** Processes that share one store: each delivery is handled once, whoever has it. */
-export function describeMany({ name, url }: SharedStore): void {
+export function describeMany({ name, url, attemptAfterKill }: SharedStore): void {
   let folder = ''
   let processes: Started[] = []
   beforeEach(() => {
@@ -105,7 +107,7 @@ export function describeMany({ name, url }: SharedStore): void {
     await started.find(({ child }) => child.pid === first?.pid)?.stop('SIGKILL')
     await until(() => read().length === 2, 40_000)
     const second = read()[1]
-    expect(second).toMatchObject({ id: first?.id, attempt: 2 })
+    expect(second).toMatchObject({ id: first?.id, attempt: attemptAfterKill })
     expect(second?.pid).not.toBe(first?.pid)
   })
 }

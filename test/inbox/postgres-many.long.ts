@@ -15,6 +15,7 @@ await describeWith(POSTGRES, (url) => {
   describe('many processes on PostgreSQL', () => {
     describeMany({
       url,
+      attemptAfterKill: 2,
       name() {
         schemas.push(`geohook_many_${process.pid}_${Date.now()}_${schemas.length}`)
         return `postgres:${schemas.at(-1)}`

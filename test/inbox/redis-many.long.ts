@@ -13,6 +13,7 @@ await describeWith(REDIS, (url) => {
   describe('many processes on Redis', () => {
     describeMany({
       url,
+      attemptAfterKill: 1,
       name() {
         const prefix = `geohook-test-${randomUUID()}`
         prefixes.push(prefix)
