@@ -72,6 +72,30 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(begun).toEqual([id, idOf(1)].map((one) => [one, 1]))
     })
 
+    it('a delivery whose claim the server lost in a crash is done when its handler succeeds', async () => {
+      const inbox = open()
+      const gate = createGate()
+      let begun = 0
+      await inbox.put(deliveryOf(id))
+      inbox.work({
+        async handle() {
+          begun++
+          await gate.opened
+        },
+      })
+      await until(() => begun === 1)
+      // As the job was before the claim, but not due, so that the worker does not claim it again.
+      const { rowCount } = await client.query(
+        `update ${schema}.job set state = 'created', started_on = null, heartbeat_on = null,
+          start_after = now() + interval '1 hour' where name = $1 and id = $2`,
+        [queueNow(), id],
+      )
+      expect(rowCount).toBe(1)
+      gate.open()
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect(begun).toBe(1)
+    })
+
     it('a heartbeat that is late does not take the next attempt from its process', async () => {
       const inbox = open({ lease: 10_000 })
       const other = idOf(0)

@@ -21,6 +21,11 @@ export interface JobAttempt {
 export interface Changing {
   /** Ends an attempt that failed; where there is another, it is due in so many milliseconds. */
   fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>
+  /**
+   * Ends an attempt that succeeded although its job waits again: a crash of the server undoes the last claims, and a
+   * lease may have run out.
+   */
+  completeWaiting(attempt: JobAttempt): Promise<boolean>
   /** Ends an attempt of what cannot be tried: there is no other. */
   bury(attempt: JobAttempt, error: string): Promise<void>
   retry(id: string): Promise<boolean>
@@ -60,6 +65,13 @@ export function changeJobs({ connection, schema, queue }: JobsPlace): Changing {
         await boss.update(queue, undefined, { id: attempt.id, startAfter, db })
         return true
       }),
+
+    completeWaiting: async ({ id, retryCount }) =>
+      (await change(
+        `update ${schema}.job set state = 'completed', completed_on = now()
+        where name = $1 and id = $2 and state < 'active' and retry_count = $3 returning 1`,
+        ...[id, retryCount],
+      )) > 0,
 
     async bury({ id, retryCount }, error) {
       await change(

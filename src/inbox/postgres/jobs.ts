@@ -30,7 +30,7 @@ export function createJobTable(place: JobsPlace, config: InboxConfig): Table {
 
   async function complete(attempt: JobAttempt): Promise<boolean> {
     const ended = await connection.use((boss) => boss.complete(queue, attempt))
-    return (ended as unknown as Changed).affected > 0
+    return (ended as unknown as Changed).affected > 0 || changing.completeWaiting(attempt)
   }
 
   return {
