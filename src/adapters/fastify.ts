@@ -2,7 +2,7 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { RequestHead } from '../receiver/request.ts'
-import { serve } from './node-port.ts'
+import { serve } from './serve-node.ts'
 import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'fastify' {

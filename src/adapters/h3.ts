@@ -2,7 +2,7 @@ import type {} from 'h3' // or the module below would not be found
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
-import { type NodeResponse, statusBeside } from './beside.ts'
+import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
 import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'h3' {
@@ -86,7 +86,7 @@ function statusOf(result: unknown, { res, runtime }: EventLike): number | undefi
   if (result instanceof Error) throw result
   if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 has answered')
   // `fromNodeHandler` says so, also of a handler that will answer later.
-  if (result === Symbol.for('h3.handled')) return statusBeside(runtime?.node?.res)
+  if (result === Symbol.for('h3.handled')) return statusOfNodeResponse(runtime?.node?.res)
   const isAnswer =
     result instanceof Response || (result as Record<symbol, unknown> | null | undefined)?.[ANSWER] === true
   const status = isAnswer ? (result as { status?: number }).status : undefined

@@ -5,7 +5,7 @@ import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { ReadOptions } from '../receiver/request.ts'
 import { toReceiverRequest, toResponse } from '../receiver/web.ts'
-import { type NodeResponse, statusBeside } from './beside.ts'
+import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
 import { toReceiver } from './to-receiver.ts'
 
 /** What Hono's context carries behind `webhook()`. */
@@ -99,5 +99,5 @@ function keep({ req }: Context, { rawBody }: Delivery): void {
 /** The status of the answer: that of `c.res`, unless the handler has written to the response of @hono/node-server. */
 function statusOf({ res, env }: Context): number | Promise<number> {
   if (!res.headers.has('x-hono-already-sent')) return res.status
-  return statusBeside((env as { outgoing?: NodeResponse } | undefined)?.outgoing)
+  return statusOfNodeResponse((env as { outgoing?: NodeResponse } | undefined)?.outgoing)
 }

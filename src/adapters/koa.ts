@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
-import { serve, writeTo } from './node-port.ts'
+import { serve, writeTo } from './serve-node.ts'
 import { type Receiving, toReceiver } from './to-receiver.ts'
 
 /** What geohook uses of Koa's context. */

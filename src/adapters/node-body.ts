@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http'
 import { endOfTurn } from '#turn'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
-import type { Awaitable } from '../signature/when.ts'
+import type { Awaitable } from '../signature/awaitable.ts'
 import { createGatherer } from './gather.ts'
 
 /** What parsers and hosts leave of a body: bytes are as good as the stream, a parsed value is not. */

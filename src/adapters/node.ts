@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { serve } from './node-port.ts'
+import { serve } from './serve-node.ts'
 import { type Receiving, requireReceiver } from './to-receiver.ts'
 
 export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'

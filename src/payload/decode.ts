@@ -1,9 +1,9 @@
 import { WebhookError } from '../errors.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { parseForm } from './form.ts'
+import { requireSafe } from './limits.ts'
 import { bodyFormat } from './media-type.ts'
-import { requireSafe } from './safe.ts'
-import { malformed, toText, tryJson } from './text.ts'
+import { malformed, toText, tryJson } from './utf8.ts'
 
 /** A `payload` field whose JSON was sent without percent-encoding. */
 const RAW_JSON_FIELD = /^payload=\s*[{[]/

@@ -1,4 +1,4 @@
-import { malformed } from './text.ts'
+import { malformed } from './utf8.ts'
 
 /** Fields in one form, at most. */
 const MAX_FIELDS = 1000

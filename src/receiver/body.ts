@@ -1,6 +1,6 @@
 import { refusal } from '#refusal'
 import { WebhookError } from '../errors.ts'
-import type { Awaitable } from '../signature/when.ts'
+import type { Awaitable } from '../signature/awaitable.ts'
 import { readHeader } from './headers.ts'
 import type { Share } from './in-flight.ts'
 import type { Config } from './options.ts'

@@ -1,9 +1,9 @@
 import { importKey } from '#hmac'
 import type { WebhookErrorOptions } from '../errors.ts'
+import type { Awaitable } from '../signature/awaitable.ts'
 import type { HmacKey } from '../signature/hmac.ts'
 import { flawOf, type Keyring, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
-import type { Awaitable } from '../signature/when.ts'
-import { attempt } from './attempt.ts'
+import { guard } from './guard.ts'
 import type { RequestHead } from './request.ts'
 
 /** Finds the keys for one request; nothing, or an empty list, where the request is for nobody. */
@@ -36,7 +36,7 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   let secret = ''
   const decoys: string[] = []
   return async (request) => {
-    const given = await attempt('key_unavailable', () => keys(request))
+    const given = await guard('key_unavailable', () => keys(request))
     // Not before: workers have random numbers only while they handle a request.
     secret ||= crypto.randomUUID()
     decoys[0] ??= secret

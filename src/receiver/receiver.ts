@@ -1,13 +1,13 @@
 import { refusal } from '#refusal'
 import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
-import { malformed } from '../payload/text.ts'
-import { when } from '../signature/when.ts'
+import { malformed } from '../payload/utf8.ts'
+import { when } from '../signature/awaitable.ts'
 import type { Receiver } from './api.ts'
-import { attempt } from './attempt.ts'
 import { readBody, requireReadable } from './body.ts'
 import type { Delivery, StoredDelivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
+import { guard } from './guard.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
 import { createInFlight } from './in-flight.ts'
@@ -186,7 +186,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 }
 
 async function store(inbox: Inbox, delivery: Delivery): Promise<Outcome> {
-  const kept = await attempt('inbox_unavailable', () => inbox.put(delivery))
+  const kept = await guard('inbox_unavailable', () => inbox.put(delivery))
   return done(kept === 'duplicate' ? kept : 'stored')
 }
 

@@ -1,6 +1,6 @@
 import { WebhookError } from '../errors.ts'
-import { attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
+import { guard } from './guard.ts'
 import { done, type Outcome } from './outcome.ts'
 
 /**
@@ -41,7 +41,7 @@ export async function once(
   id: string,
   work: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const claim = await attempt('inbox_unavailable', () => store.claim(id))
+  const claim = await guard('inbox_unavailable', () => store.claim(id))
   if (claim === 'busy') throw new WebhookError('delivery_in_progress')
   if (claim === 'done') return done('duplicate')
   if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
@@ -50,10 +50,10 @@ export async function once(
     outcome = await work()
   } catch (error) {
     // The claim of a store that is gone lapses by itself; what the sender must hear is the error of the work.
-    await attempt('inbox_unavailable', () => store.release(id)).catch(() => {})
+    await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
     throw error
   }
   // The work is done, whether or not that can be written down: an error here would have the sender repeat it.
-  await attempt('inbox_unavailable', () => store.done(id)).catch(() => {})
+  await guard('inbox_unavailable', () => store.done(id)).catch(() => {})
   return outcome
 }

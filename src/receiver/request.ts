@@ -1,4 +1,4 @@
-import type { Awaitable } from '../signature/when.ts'
+import type { Awaitable } from '../signature/awaitable.ts'
 import type { Delivery } from './delivery.ts'
 import type { HeaderBag } from './headers.ts'
 

@@ -1,5 +1,5 @@
 import { WebhookError } from '../errors.ts'
-import { attempt } from './attempt.ts'
+import { guard } from './guard.ts'
 
 /** Any schema that follows Standard Schema (standardschema.dev), version 1: zod, valibot, arktype and others. */
 export interface StandardSchema<Output = unknown> {
@@ -23,7 +23,7 @@ type SchemaResult<Output> =
  */
 export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
   const check = () => schema['~standard'].validate(payload)
-  const result = await attempt('handler_failed', check, 'the schema failed')
+  const result = await guard('handler_failed', check, 'the schema failed')
   if (!result.issues) return result.value
   throw new WebhookError('payload_invalid', { message: result.issues[0]?.message, cause: result.issues })
 }

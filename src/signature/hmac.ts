@@ -1,4 +1,4 @@
-import type { Awaitable } from './when.ts'
+import type { Awaitable } from './awaitable.ts'
 
 /** The port behind `#hmac`: HMAC-SHA256 (RFC 2104, FIPS 180-4) on one platform. */
 export interface HmacKey {

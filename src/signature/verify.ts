@@ -1,7 +1,7 @@
+import { type Awaitable, all, when } from './awaitable.ts'
 import { type Body, toBytes } from './bytes.ts'
 import { decodeSignature, requireEncoding, type SignatureEncoding } from './encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from './keyring.ts'
-import { type Awaitable, all, when } from './when.ts'
 
 /** Why a signature was refused. */
 export type SignatureCode = 'signature_missing' | 'signature_malformed' | 'signature_mismatch'

@@ -1,8 +1,8 @@
+import { requireDetails } from './payloads/check-details.ts'
 import type { Dialect, PayloadDetails, PayloadEvents } from './payloads/details.ts'
 import { toEvents } from './payloads/events.ts'
 import { writeHosted } from './payloads/hosted.ts'
 import { writeOrganization } from './payloads/organization.ts'
-import { requireDetails } from './payloads/require-details.ts'
 import { writeService } from './payloads/service.ts'
 
 export type { PayloadDetails } from './payloads/details.ts'

@@ -1,9 +1,9 @@
 import { configInvalid, WebhookError } from '../errors.ts'
+import { type Awaitable, when } from '../signature/awaitable.ts'
 import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
 import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
-import { type Awaitable, when } from '../signature/when.ts'
-import { requireOneOf } from './check.ts'
+import { requireOneOf } from './checks.ts'
 import { percentEncode } from './percent.ts'
 
 /** What {@link createSigner} takes. */

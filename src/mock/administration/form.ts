@@ -1,6 +1,6 @@
 import { parseForm } from '../../payload/form.ts'
 import { bodyFormat } from '../../payload/media-type.ts'
-import { toText } from '../../payload/text.ts'
+import { toText } from '../../payload/utf8.ts'
 import { AdminError } from '../http/errors.ts'
 
 /** The fields of a form: strict UTF-8, bounded, in a Map. */

@@ -1,5 +1,5 @@
-import { requireSafe } from '../safe.ts'
-import { tryJson } from '../text.ts'
+import { requireSafe } from '../limits.ts'
+import { tryJson } from '../utf8.ts'
 
 /** Readers that take a value as senders write it, and answer undefined for what it is not. */
 

@@ -1,6 +1,6 @@
 import { configInvalid } from '../../errors.ts'
 import { WILDCARD } from '../../payload/change-types.ts'
-import { requireText, requireTime } from '../check.ts'
+import { requireText, requireTime } from '../checks.ts'
 import type { PayloadEvents } from './details.ts'
 
 /** An event that is ready to be written in any dialect. */

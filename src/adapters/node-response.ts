@@ -12,7 +12,7 @@ export interface NodeResponse {
  * The status of an answer that a handler writes to Node's own response, beside its framework. Resolves when the
  * handler has ended it, which may be after it has returned; rejects where that does not happen.
  */
-export async function statusBeside(res: NodeResponse | undefined): Promise<number> {
+export async function statusOfNodeResponse(res: NodeResponse | undefined): Promise<number> {
   if (!res) throw new Error('the next handler says that it has answered, and there is nothing to answer with')
   // Ended is enough: of its own responses such a framework does not tell either whether they were sent.
   if (!res.writableEnded && !res.destroyed && !res.stream?.destroyed)

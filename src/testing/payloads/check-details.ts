@@ -1,5 +1,5 @@
 import { configInvalid } from '../../errors.ts'
-import { requireAddress, requireCounts, requireOneOf, requireText, requireTime } from '../check.ts'
+import { requireAddress, requireCounts, requireOneOf, requireText, requireTime } from '../checks.ts'
 import type { PayloadDetails } from './details.ts'
 
 const DIALECTS = ['service', 'hosted', 'organization'] as const

@@ -6,7 +6,7 @@ import { type ErrorCode, WebhookError } from '../errors.ts'
  *
  * @throws {WebhookError} `code`, with what was thrown as its cause
  */
-export async function attempt<Result>(
+export async function guard<Result>(
   code: ErrorCode,
   run: () => Result | Promise<Result>,
   message?: string,

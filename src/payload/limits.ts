@@ -1,4 +1,4 @@
-import { malformed } from './text.ts'
+import { malformed } from './utf8.ts'
 
 /** Objects and arrays inside one another, at most. */
 const MAX_DEPTH = 64
