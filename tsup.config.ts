@@ -27,14 +27,10 @@ export default defineConfig([
       // Their two sides: which one is taken is decided where geohook is used, by "imports" in package.json.
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
-      'decoder.node': 'src/payload/decoder.node.ts',
-      'decoder.web': 'src/payload/decoder.web.ts',
-      'refusal.node': 'src/receiver/refusal.node.ts',
-      'refusal.web': 'src/receiver/refusal.web.ts',
-      'turn.node': 'src/receiver/turn.node.ts',
-      'turn.web': 'src/receiver/turn.web.ts',
+      'platform.node': 'src/receiver/platform.node.ts',
+      'platform.web': 'src/receiver/platform.web.ts',
     },
-    external: ['#hmac', '#decoder', '#refusal', '#turn', '#diagnose', /^node:/],
+    external: ['#hmac', '#platform', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
     // Shared chunks, so that a WebhookError is the same class in every entry of a format.
     splitting: true,

@@ -9,9 +9,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 /** Tests import the package by its names, and get its source. */
 export const alias = (platform: 'node' | 'web') => [
   { find: '#hmac', replacement: source(`src/signature/hmac.${platform}.ts`) },
-  { find: '#decoder', replacement: source(`src/payload/decoder.${platform}.ts`) },
-  { find: '#refusal', replacement: source(`src/receiver/refusal.${platform}.ts`) },
-  { find: '#turn', replacement: source(`src/receiver/turn.${platform}.ts`) },
+  { find: '#platform', replacement: source(`src/receiver/platform.${platform}.ts`) },
   { find: '#diagnose', replacement: source('src/signature/explain/diagnose.ts') },
   ...Object.entries(entries).map(([name, path]) => ({
     find: name === 'index' ? /^geohook$/ : `geohook/${name}`,

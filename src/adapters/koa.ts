@@ -61,7 +61,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
   const { receive } = toReceiver(receiver)
 
   return function webhook(ctx, next) {
-    const { req, res, originalUrl: url, request: left } = ctx
+    const { req, res, originalUrl: url, request: parsed } = ctx
     const params = ctx.params as RequestHead['params']
     // Koa sends the answer when all middleware is done, so this one must not wait until it is sent.
     return new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
         res,
         url,
         params,
-        left,
+        parsed,
         parsers,
         async next(delivery) {
           Object.assign(ctx.state, { delivery })

@@ -1,30 +1,28 @@
-import { IncomingMessage } from 'node:http'
-import { endOfTurn } from '#turn'
+import type { IncomingMessage } from 'node:http'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
 import type { Awaitable } from '../signature/awaitable.ts'
-import { createGatherer } from './gather.ts'
 
-/** What parsers and hosts leave of a body: bytes are as good as the stream, a parsed value is not. */
-export interface Leftovers {
+/** Where body parsers and hosts leave what they have read. Bytes are as good as the stream, a parsed value is not. */
+export interface ParsedBody {
   rawBody?: unknown
   body?: unknown
   _body?: unknown
 }
 
-/** What reads bodies in a framework, by what it leaves there, and what to do about it. */
-export interface Parsers {
-  /** Leave a text. */
+/** The body parsers of a framework, for the error message when one of them ran first. */
+export interface ParserNames {
+  /** Those that leave a string. */
   text: string
-  /** Leave a value. */
+  /** Those that leave a parsed value. */
   value: string
   hint: string
 }
 
-/** The bytes that something has left in `rawBody`, or as a Buffer in `body`. */
-export function bytesOf({ rawBody, body }: Leftovers): Uint8Array | undefined {
-  const ready = rawBody instanceof Uint8Array ? rawBody : body
-  return ready instanceof Uint8Array ? ready : undefined
+/** The bytes in `rawBody`, or in `body` if that is a Buffer. */
+export function bytesOf({ rawBody, body }: ParsedBody): Uint8Array | undefined {
+  const bytes = rawBody instanceof Uint8Array ? rawBody : body
+  return bytes instanceof Uint8Array ? bytes : undefined
 }
 
 /**
@@ -35,82 +33,89 @@ export function bytesOf({ rawBody, body }: Leftovers): Uint8Array | undefined {
 export function readNodeBody(
   req: IncomingMessage,
   options: ReadOptions,
-  left: Leftovers,
-  parsers: Parsers,
+  parsed: ParsedBody,
+  parsers: ParserNames,
 ): Awaitable<Uint8Array> {
   const arrived = takeArrived(req, options)
   if (arrived) return arrived
   if (req.destroyed && !req.readableDidRead) throw new WebhookError('body_aborted')
-  if (req.readableDidRead || req.readableEnded) throw alreadyParsed(left, parsers)
-  if (req.readableEncoding) throw asText()
+  if (req.readableDidRead || req.readableEnded) throw alreadyParsed(parsed, parsers)
+  if (req.readableEncoding) throw encodingSet()
   return readStream(req, options)
 }
 
-const asText = (): WebhookError =>
-  new WebhookError('body_already_parsed', {
-    message: 'something called setEncoding() on the request, so its bytes have become text',
-    hint: 'Remove the call, or mount geohook before it.',
-  })
-
-/** The body of most requests comes with their head: it is taken as it is, without any listener. */
+/** Takes the body at once if it arrived with the headers, as small bodies do. */
 function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
   if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || req.destroyed)
     return undefined
   const body: unknown = req.read()
-  if (!(body instanceof Uint8Array)) throw asText()
+  if (!(body instanceof Uint8Array)) throw encodingSet()
   onChunk(body)
-  void readOn(req)
+  req.resume() // without it, 'end' and 'close' would never be emitted
   return body
 }
 
-/** Its end and its closing are told only to who reads past the last byte, and others may wait for them, also later. */
-async function readOn(req: IncomingMessage): Promise<void> {
-  await endOfTurn()
-  if (req.complete) req.read()
-  else req.resume()
+const EVENTS = ['aborted', 'close', 'data', 'end', 'error'] as const
+
+/** Loaded when it is first needed: it would double the import time of the adapters. */
+let getRawBody: typeof import('raw-body') | undefined
+
+/** Reads the stream with raw-body, while `onChunk` gets each chunk in the tick in which it arrives. */
+async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
+  getRawBody ??= (await import('raw-body')).default
+  const read = getRawBody
+  return new Promise((resolve, reject) => {
+    const listenersOf = (event: string) => req.listeners(event) as (() => void)[]
+    const others = new Set(EVENTS.flatMap(listenersOf))
+    function settle(done: () => void): void {
+      // raw-body cannot be cancelled. Without its listeners, its chunks can be collected while the request is drained.
+      for (const [event, listener] of added) req.off(event, listener)
+      done()
+    }
+    const fail = (error: unknown): void => settle(() => reject(error))
+    req.on('data', (chunk: Uint8Array) => {
+      try {
+        onChunk(chunk)
+      } catch (error) {
+        fail(error)
+      }
+    })
+    read(req, { limit, length: req.headers['content-length'] ?? null }, (error, body) => {
+      if (error) fail(toWebhookError(error))
+      else settle(() => resolve(body))
+    })
+    // raw-body does not end if the request closes without 'aborted', 'error' or 'end'.
+    req.on('close', () => fail(new WebhookError('body_aborted')))
+    const added = EVENTS.flatMap((event) =>
+      listenersOf(event)
+        .filter((listener) => !others.has(listener))
+        .map((listener) => [event, listener] as const),
+    )
+    req.resume() // raw-body does not resume a stream that was paused
+  })
 }
 
-/** Resolves when the request, of which all bytes are taken, has ended: whoever reads it next sees that nothing is left. */
+function toWebhookError(error: { type?: string }): WebhookError {
+  return new WebhookError(error.type === 'entity.too.large' ? 'body_too_large' : 'body_aborted', {
+    cause: error,
+  })
+}
+
+/** Resolves when a request whose bytes have all been read has emitted its end: later readers see that nothing is left. */
 export async function whenEnded(req: IncomingMessage): Promise<void> {
   if (req.readableEnded || req.destroyed) return
   await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
 }
 
-function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
-  const gatherer = createGatherer(limit, Number(req.headers['content-length']))
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      req.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
-    }
-    function onData(chunk: Uint8Array): void {
-      try {
-        const isWhole = gatherer.add(chunk)
-        onChunk(chunk)
-        // Node tells of its end later. Of HTTP/2 it is not sure that there comes no more, nor that the end does.
-        if (isWhole && req instanceof IncomingMessage) onEnd()
-      } catch (error) {
-        stop()
-        // After a timeout, the answer has been given and somebody else reads the rest.
-        if (req.listenerCount('data') === 0) req.pause()
-        reject(error)
-      }
-    }
-    function onEnd(): void {
-      stop()
-      resolve(gatherer.whole())
-    }
-    function onBroken(cause?: unknown): void {
-      stop()
-      reject(new WebhookError('body_aborted', { cause }))
-    }
-    req.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
-    req.resume() // somebody may have paused it, to wait for something else
+const encodingSet = (): WebhookError =>
+  new WebhookError('body_already_parsed', {
+    message: 'setEncoding() was called on the request, so its bytes have become text',
+    hint: 'Remove the call, or mount geohook before it.',
   })
-}
 
-/** Names the culprit by what it has left behind. */
-function alreadyParsed({ body, _body }: Leftovers, { text, value, hint }: Parsers): WebhookError {
+/** Names the body parser by what it has left behind. */
+function alreadyParsed({ body, _body }: ParsedBody, { text, value, hint }: ParserNames): WebhookError {
   const culprit =
     typeof body === 'string'
       ? `a text parser, such as ${text},`

@@ -1,126 +1,108 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { endOfTurn } from '#turn'
 import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
-import { drain, requireTaken } from '../receiver/drain.node.ts'
+import { cutUnreadResponse, drain } from '../receiver/drain.node.ts'
 import type { Outcome } from '../receiver/outcome.ts'
-import type { RequestHead } from '../receiver/request.ts'
-import { when } from '../signature/awaitable.ts'
-import { bytesOf, type Leftovers, type Parsers, readNodeBody, whenEnded } from './node-body.ts'
+import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
+import { bytesOf, type ParsedBody, type ParserNames, readNodeBody, whenEnded } from './node-body.ts'
 import { isSent, whenSent } from './node-connection.ts'
 import { headersOf } from './node-headers.ts'
 
-/** One request of a framework on Node streams, and what is that framework's own. */
+/** One request of a framework on Node streams, with what differs between these frameworks. */
 export interface NodeExchange {
   req: IncomingMessage
   res: ServerResponse
-  /** The whole path and query, where a router cuts `req.url`. Default: `req.url`. */
+  /** The whole path and query, if a router cuts `req.url`. Default: `req.url`. */
   url?: string | undefined
   params?: RequestHead['params']
-  /** Where parsers leave what they have read. Default: the request itself. */
-  left?: Leftovers
-  parsers: Parsers
+  /** Where body parsers leave what they have read. Default: the request itself. */
+  parsed?: ParsedBody
+  parsers: ParserNames
   /**
-   * Lets the framework run what comes next, which answers then. Where it knows when that is done and what the answer is,
-   * it resolves with the status; else that is seen by the answer.
+   * Runs the next handler of the framework, which responds then. Resolves with the status of the response, or returns
+   * undefined if the framework does not report it: then it is read from `res`.
    */
   next?: ((delivery: Delivery) => Promise<number> | undefined) | undefined
-  /** Answers the framework's way. Default: through `res`. */
+  /** Writes the response with the framework's own functions. Default: through `res`. */
   write?(outcome: Outcome): void
 }
 
-/** Receives the request. Resolves when it is answered, by the receiver or by what it was passed on to. */
-export async function serve(
-  receive: Receiver['receive'],
-  {
-    req,
-    res,
-    url,
-    params,
-    left = req as Leftovers,
-    parsers,
-    next,
-    write = (outcome) => writeTo(res, outcome),
-  }: NodeExchange,
-): Promise<void> {
+/** Processes one request. Resolves when the receiver or the next handler has responded. */
+export async function serve(receive: Receiver['receive'], exchange: NodeExchange): Promise<void> {
+  const { req, res, url, params, parsed = req as ParsedBody, parsers, next } = exchange
+  const { write = (outcome) => writeTo(res, outcome) } = exchange
   let isPassedOn = false
-  let isRead = false
-  /** Whether its body was there at once: then its end comes in this turn. */
-  let isWhole = false
-  function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
-    const answered = whenSent(req, res)
-    left.rawBody = delivery.rawBody // for parsers that come behind, and for another webhook()
+  let isStreamRead = false
+
+  async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
+    if (isStreamRead) await whenEnded(req)
+    const sent = whenSent(req, res)
+    parsed.rawBody = delivery.rawBody // for body parsers and further webhook() handlers that run later
     isPassedOn = true
+    let handled: Promise<number> | undefined
     try {
-      const done = run(delivery)
-      if (!done) return answered.then(requireStatus)
-      // A sender that has gone does not undo what was done.
-      return done.then((status) => answered.then(() => status))
+      handled = run(delivery)
     } catch (error) {
-      isPassedOn = false // nobody else would answer: hosts that do catch what is thrown
+      isPassedOn = false // hosts that do not catch this would never respond
       throw error
     }
+    if (!handled) return requireStatus(await sent)
+    // Even if the sender has disconnected, the delivery is handled.
+    const status = await handled
+    await sent
+    return status
   }
-  await receive(
-    {
-      method: req.method ?? '',
-      url: url ?? req.url ?? '',
-      headers: headersOf(req),
-      params,
-      read(options) {
-        const ready = bytesOf(left)
-        if (ready) {
-          options.onChunk(ready)
-          return ready
-        }
-        const reading = readNodeBody(req, options, left, parsers)
-        isWhole = !(reading instanceof Promise)
-        return when(reading, (body) => {
-          isRead = true // bytes that somebody has left would say nothing about the stream
-          return body
-        })
-      },
-      cancel: (limit) => drain(req, res, limit),
-      next:
-        next &&
-        ((delivery) => (isRead ? whenEnded(req) : Promise.resolve()).then(() => passOn(next, delivery))),
+
+  const request: ReceiverRequest = {
+    method: req.method ?? '',
+    url: url ?? req.url ?? '',
+    headers: headersOf(req),
+    params,
+    read(options) {
+      const bytes = bytesOf(parsed)
+      if (bytes) {
+        options.onChunk(bytes)
+        return bytes
+      }
+      isStreamRead = true
+      return readNodeBody(req, options, parsed, parsers)
     },
-    // Once it is passed on, the response belongs to the next handler, even where its client has gone.
-    async (outcome) => {
-      if (isPassedOn) return
-      if (isWhole) await endOfTurn()
-      await answer(req, res, outcome, write)
-    },
-  )
+    cancel: (limit) => drain(req, res, limit),
+    next: next && ((delivery) => passOn(next, delivery)),
+  }
+  await receive(request, async (outcome) => {
+    // After passing on, the response belongs to the next handler, even if the client has disconnected.
+    if (!isPassedOn) await respond(req, res, outcome, write)
+  })
 }
 
 function requireStatus(status: number | undefined): number {
-  if (status === undefined) throw new Error('the connection was closed')
+  if (status === undefined) throw new Error('the connection was closed before the next handler responded')
   return status
 }
 
-/** Answers, if anybody is there to read it. Resolves when the answer is sent, or cannot be any more. */
-function answer(
+/** Writes the response. Resolves when it is sent, or when the connection is closed. */
+async function respond(
   req: IncomingMessage,
   res: ServerResponse,
   outcome: Outcome,
   write: (outcome: Outcome) => void,
-): unknown {
-  if (res.destroyed) return undefined
+): Promise<void> {
+  if (res.destroyed) return
   if (res.headersSent) {
-    // Somebody has begun an answer before, and nobody else will end it: as a success it must not look like one if it is none.
+    // Other code has begun a response. On failure, destroy it, so that a truncated 200 is not taken for success.
     if (outcome.error && !res.writableEnded) res.destroy()
     else res.end()
   } else {
     if (outcome.close) res.shouldKeepAlive = false
     write(outcome)
-    requireTaken(res)
+    cutUnreadResponse(res)
   }
-  return isSent(res) ? undefined : whenSent(req, res)
+  if (!isSent(res)) await whenSent(req, res)
 }
 
 /** Writes an outcome to Node's own response. */
 export function writeTo(res: ServerResponse, { status, headers, body }: Outcome): void {
-  res.writeHead(status, Object.assign({ 'content-length': body.length }, headers))
+  res.writeHead(status, { 'content-length': body.length, ...headers })
   res.end(body)
 }

@@ -1,4 +1,4 @@
-import type { DuplicateStore } from '../receiver/replay.ts'
+import type { DuplicateStore } from '../receiver/duplicates.ts'
 import { readNumber } from './options.ts'
 
 /** What every store of duplicates takes. */

@@ -1,11 +1,12 @@
-import { decoder } from '#decoder'
 import { WebhookError } from '../errors.ts'
 
-/** The error for a verified body that is not what its content type says. */
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The error for a verified body that does not match its content type. */
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
 
 /**
- * Strict UTF-8: a byte that is none is refused, never replaced. One byte order mark is dropped (RFC 8259 section 8.1).
+ * Decodes strict UTF-8: invalid bytes are an error, never replaced. One byte order mark is dropped (RFC 8259 section 8.1).
  *
  * @throws {WebhookError} `payload_malformed`
  */
@@ -13,16 +14,16 @@ export function toText(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    throw malformed('the body is not UTF-8')
+    throw malformed('the body is not valid UTF-8')
   }
 }
 
-/** What a text says in JSON; undefined where it is none. */
+/** Parses JSON; `undefined` if the text is not JSON. */
 export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The platform's message quotes the body, so it is not passed on.
+    // The engine's message quotes the body, so it is not passed on.
     return undefined
   }
 }

@@ -1,14 +1,14 @@
-import { refusal } from '#refusal'
 import { WebhookError } from '../errors.ts'
 import type { Awaitable } from '../signature/awaitable.ts'
 import { readHeader } from './headers.ts'
-import type { Share } from './in-flight.ts'
+import type { ByteCounter } from './in-flight.ts'
 import type { Config } from './options.ts'
+import { refusal } from './refusal.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
 
 /**
- * Refuses what need not be read: a body that says it is too large, and one that is compressed, because its bytes
- * are not the ones that handlers would see, and whether they were signed before or after differs among senders.
+ * Refuses, without reading, a body that is announced as too large or compressed. Compressed bytes are not the bytes that
+ * handlers see, and senders differ in which of the two they sign.
  *
  * @throws {WebhookError} `content_encoding_unsupported`, `body_too_large`
  */
@@ -19,28 +19,31 @@ export function requireReadable({ headers }: RequestHead, { limit }: Config): vo
 }
 
 /**
- * Reads the body within `bodyTimeout` milliseconds, from the first byte to the last, and within the bounds of `share`.
+ * Reads the body within `limit` bytes, the byte budget of all requests in flight, and `bodyTimeout` milliseconds from the
+ * first byte to the last.
  *
+ * @param onChunk called with each chunk as it arrives, in order
  * @throws {WebhookError} `body_too_large`, `receiver_busy`, `body_timeout`, `body_aborted`, `body_already_parsed`
  */
 export function readBody(
   request: ReceiverRequest,
   { limit, bodyTimeout }: Config,
-  share: Share,
+  counter: ByteCounter,
   onChunk: (chunk: Uint8Array) => void,
 ): Awaitable<Uint8Array> {
   const reading = request.read({
     limit,
+    reserve: counter.reserve,
     onChunk(chunk) {
-      share.add(chunk.length)
+      counter.add(chunk.length)
       onChunk(chunk)
     },
   })
-  // Most bodies are complete at once and need no timer.
-  return 'then' in reading ? inTime(reading, bodyTimeout) : reading
+  // Most bodies have arrived completely and need no timer.
+  return 'then' in reading ? withTimeout(reading, bodyTimeout) : reading
 }
 
-function inTime(reading: Promise<Uint8Array>, milliseconds: number): Promise<Uint8Array> {
+function withTimeout(reading: Promise<Uint8Array>, milliseconds: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new WebhookError('body_timeout')), milliseconds)
     reading.then(resolve, reject).finally(() => clearTimeout(timer))

@@ -1,10 +1,9 @@
 import { type ErrorCode, WebhookError } from '../errors.ts'
 
 /**
- * Runs what belongs to others: a key function, a store, a schema, a handler. Whatever they throw, also what looks like
- * an error of ours, becomes this one.
+ * Runs code that is not ours (a key function, a store, a schema, a handler) and wraps whatever it throws.
  *
- * @throws {WebhookError} `code`, with what was thrown as its cause
+ * @throws {WebhookError} `code`, with the thrown value as its cause, even if that looks like one of our errors
  */
 export async function guard<Result>(
   code: ErrorCode,

@@ -1,10 +1,10 @@
 import { importKey } from '#hmac'
-import { refusal } from '#refusal'
 import { WebhookError } from '../errors.ts'
 import { toBinary, utf8 } from '../signature/bytes.ts'
 import { encodeSignature } from '../signature/encoding.ts'
 import type { Config } from './options.ts'
-import { handshakeAnswer, type Outcome } from './outcome.ts'
+import { handshakeOutcome, type Outcome } from './outcome.ts'
+import { refusal } from './refusal.ts'
 import type { RequestHead } from './request.ts'
 
 /**
@@ -39,7 +39,7 @@ export async function answerHandshake(
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
   hmac.update(utf8(token))
   const signature = encodeSignature(await hmac.digest(), 'base64', 'sha256=')
-  return handshakeAnswer({ [member]: signature }, count > 0 ? undefined : error)
+  return handshakeOutcome({ [member]: signature }, count > 0 ? undefined : error)
 }
 
 /**

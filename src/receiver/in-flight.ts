@@ -1,29 +1,56 @@
-import { refusal } from '#refusal'
 import type { Config } from './options.ts'
+import { refusal } from './refusal.ts'
 
-/** The body bytes of one request, counted among those of all requests in flight. */
-export interface Share {
-  /** @throws {WebhookError} `body_too_large`, `receiver_busy` */
+/** Counts the body bytes of one request. */
+export interface ByteCounter {
+  /**
+   * Counts bytes before they arrive, so that the platform can read them in one piece.
+   *
+   * @returns false if only bytes that have arrived can be counted now
+   */
+  reserve(bytes: number): boolean
+  /**
+   * Counts bytes that have arrived.
+   *
+   * @throws {WebhookError} `body_too_large`, `receiver_busy`
+   */
   add(bytes: number): void
-  /** Gives the bytes back. Chunks that arrive later are refused. */
+  /** Ends the count. Chunks that arrive later are refused. */
   release(): void
 }
 
-/** Bounds the body bytes of one request and of all requests in flight together. Only bytes that have arrived count. */
-export function createInFlight({ limit, maxInFlightBytes }: Config): () => Share {
+/** Limits the body bytes of each request, and of all requests in flight together. */
+export function createByteBudget({ limit, maxInFlightBytes }: Config): () => ByteCounter {
   let total = 0
+  let totalReserved = 0
   return () => {
-    let own = 0
+    let counted = 0
+    let reserved = 0
+    function cancelReservation(): void {
+      total -= reserved
+      totalReserved -= reserved
+      reserved = 0
+    }
     return {
+      reserve(bytes) {
+        // Announcing a body costs a sender nothing, so announcements get half of the budget at most.
+        if (totalReserved + bytes > maxInFlightBytes / 2 || total + bytes > maxInFlightBytes) return false
+        reserved += bytes
+        totalReserved += bytes
+        total += bytes
+        return true
+      },
       add(bytes) {
-        if (own + bytes > limit) throw refusal('body_too_large')
-        own += bytes
+        if (counted + bytes > limit) throw refusal('body_too_large')
+        cancelReservation()
+        counted += bytes
         total += bytes
         if (total > maxInFlightBytes) throw refusal('receiver_busy')
       },
       release() {
-        total -= own
-        own = Infinity
+        cancelReservation()
+        total -= counted
+        counted = Number.POSITIVE_INFINITY
       },
     }
   }

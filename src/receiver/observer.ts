@@ -3,36 +3,36 @@ import type { Delivery } from './delivery.ts'
 import type { Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
 
-/** What is told at the end of every request, whatever became of it. */
+/** What every observer function at the end of a request receives. */
 export interface Ended {
   request: RequestHead
   /** Its `kind`, `status` and `error` say what happened. */
   outcome: Outcome
-  /** From the beginning of the request, by the receiver's clock. */
+  /** Duration of the request, measured with the receiver's clock. */
   milliseconds: number
 }
 
 /**
- * Functions that are told what happens. They see the request with its headers and its bytes, so they can keep what
- * `explain` needs; they never see a key. What they return or throw changes nothing.
+ * Functions that are called as requests are processed. They receive the headers and the bytes of the request, which is
+ * all that `explain` needs, but never a key. Their return values and exceptions are ignored.
  *
- * Each request ends with one call of `handled`, `duplicate`, `handshake`, `refused` or `failed`, before the receiver
- * answers.
+ * Each request ends with exactly one call of `handled`, `duplicate`, `handshake`, `refused` or `failed`, before the
+ * receiver responds.
  */
 export interface Observer<Payload = unknown> {
   /**
-   * A request begins. Whoever calls `run` at once has the whole of its work (key functions, handlers, stores) run inside
-   * that call, for example within an active span; it resolves with the outcome and does not reject. Called later, or
-   * again, `run` gives the same promise; where it is not called, the work begins without it.
+   * A request begins. If it calls `run` synchronously, everything that the request causes (key functions, handlers,
+   * stores) runs inside that call, for example within an active span. `run` resolves with the outcome and never rejects.
+   * Calling it later or twice returns the same promise, and without a call the request runs anyway.
    */
   around?(seen: { request: RequestHead; run: () => Promise<Outcome> }): unknown
   /** A delivery was verified and decoded; its handlers have not run yet. */
   accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
-  /** A request did not become a delivery, or was a handshake without a key. `body` is there if it was read. */
+  /** A request did not become a delivery, or it was a handshake without a key. `body` is set if the body was read. */
   refused?(seen: Ended & { error: WebhookError; body?: Uint8Array | undefined }): unknown
-  /** A delivery that was done already (status 200), or is at work now (409). */
+  /** A delivery that is done already (status 200) or in progress (409). */
   duplicate?(seen: Ended & { delivery: Delivery<Payload> }): unknown
-  /** The handlers are done, or the inbox has the delivery: then `outcome.kind` is `'stored'`. */
+  /** The handlers have succeeded, or the inbox has stored the delivery: then `outcome.kind` is `'stored'`. */
   handled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
   /** A handler or the inbox failed; `error.cause` has the errors. */
   failed?(seen: Ended & { delivery: Delivery<Payload>; error: WebhookError }): unknown
@@ -40,36 +40,50 @@ export interface Observer<Payload = unknown> {
   handshake?(seen: Ended): unknown
 }
 
-/** What there is to see, whatever it is. */
-type Seen = Partial<Ended> & {
-  run?: () => Promise<Outcome>
-  delivery?: Delivery | undefined
+/** What is known of a request; it grows while the request is processed. */
+export interface Seen extends Partial<Ended> {
+  request: RequestHead
+  body?: Uint8Array
+  delivery?: Delivery
   error?: WebhookError | undefined
-  body?: Uint8Array | undefined
+  run?: () => Promise<Outcome>
 }
 
-/** Tells one thing to whoever listens. What there is to see is put together only where somebody does. */
-export type Tell = (name: keyof Observer, see: () => Seen) => void
+/** Calls the observer, or the log for whatever the observer does not handle. */
+export interface Notifier {
+  notify(name: keyof Observer, seen: Seen): void
+  /** Runs a request inside the observer's `around`, exactly once whatever `around` does. */
+  around(request: RequestHead, run: () => Promise<Outcome>): Promise<Outcome>
+}
 
-/**
- * The user's observer, with the log for what it has no function for. A body that was parsed first is always logged:
- * it is a mistake in the receiver's own program. An observer that fails must not cost a delivery.
- */
-export function createTell(observer: Observer | undefined, log: Observer): Tell {
-  return (name, look) => {
-    let seen: Seen | undefined
-    const see = () => (seen ??= look())
-    const isHeard = observer ? call(observer, name, see) : false
-    if (!isHeard || (name === 'refused' && see().error?.code === 'body_already_parsed')) call(log, name, see)
+/** `body_already_parsed` is always logged, even with an observer: it is a mistake in the program itself. */
+export function createNotifier(observer: Observer | undefined, log: Observer): Notifier {
+  function notify(name: keyof Observer, seen: Seen): void {
+    const isObserved = observer ? call(observer, name, seen) : false
+    if (!isObserved || (name === 'refused' && seen.error?.code === 'body_already_parsed'))
+      call(log, name, seen)
+  }
+  return {
+    notify,
+    around(request, run) {
+      let running: Promise<Outcome> | undefined
+      const start = () => (running ??= run())
+      notify('around', { request, run: start })
+      return start()
+    },
   }
 }
 
-/** @returns whether there is such a function; one that fails has heard it all the same */
-function call(observer: Observer, name: keyof Observer, see: () => Seen): boolean {
+/**
+ * Calls one function of an observer; an observer that fails must not cost a delivery.
+ *
+ * @returns whether the observer has that function
+ */
+function call(observer: Observer, name: keyof Observer, seen: Seen): boolean {
   try {
-    const told: unknown = observer[name]
-    if (typeof told !== 'function') return false
-    Promise.resolve(told.call(observer, see())).catch(() => {})
+    const listener: unknown = observer[name]
+    if (typeof listener !== 'function') return false
+    Promise.resolve(listener.call(observer, seen)).catch(() => {})
   } catch {}
   return true
 }

@@ -2,11 +2,11 @@ import { configInvalid } from '../errors.ts'
 import { requireEncoding, type SignatureEncoding } from '../signature/encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
 import type { Delivery } from './delivery.ts'
+import type { DuplicateStore } from './duplicates.ts'
 import { createKeyFinder, type FindKeys, type KeyFunction } from './keys.ts'
 import { createLog, warn } from './log.ts'
-import { createTell, type Observer, type Tell } from './observer.ts'
+import { createNotifier, type Notifier, type Observer } from './observer.ts'
 import { type Profile, service } from './profiles.ts'
-import type { DuplicateStore } from './replay.ts'
 import type { StandardSchema } from './schema.ts'
 
 /** A durable store that takes a delivery over from the request. */
@@ -70,7 +70,7 @@ export interface Config {
   duplicates: DuplicateStore | undefined
   inbox: Inbox | undefined
   schema: StandardSchema | undefined
-  tell: Tell
+  notifier: Notifier
   clock: () => number
 }
 
@@ -103,7 +103,7 @@ export function readOptions(options: ReceiverOptions): Config {
     duplicates,
     inbox,
     schema,
-    tell: createTell(options.observer, createLog(clock)),
+    notifier: createNotifier(options.observer, createLog(clock)),
     clock,
   }
   if (config.acceptUnsigned) {

@@ -2,42 +2,43 @@ import type { Awaitable } from '../signature/awaitable.ts'
 import type { Delivery } from './delivery.ts'
 import type { HeaderBag } from './headers.ts'
 
-/** What is known of a request before its body is read. */
+/** A request without its body. */
 export interface RequestHead {
   readonly method: string
-  /** Path and query as received, or the whole URL where the platform gives it. */
+  /** Path and query as received, or the whole URL if the platform provides it. */
   readonly url: string
   readonly headers: HeaderBag
-  /** Route parameters, where the framework has them. */
+  /** Route parameters, if the framework has them. */
   readonly params?: Readonly<Record<string, string | string[] | undefined>> | undefined
 }
 
-/** How {@link ReceiverRequest.read} is to read. */
+/** What the receiver passes to {@link ReceiverRequest.read}. */
 export interface ReadOptions {
-  /** Bytes; one more, and the reading ends with `body_too_large`. */
+  /** Maximum body size in bytes; one more byte is `body_too_large`. */
   limit: number
-  /** Called with each piece as it arrives, in order. */
+  /** Called with each chunk as it arrives, in order. */
   onChunk(chunk: Uint8Array): void
+  /** Asks whether a body of so many bytes may be read in one piece. Without a yes, the adapter passes on chunk by chunk. */
+  reserve?(bytes: number): boolean
 }
 
-/** The port between the receiver and a framework. An adapter fills it and writes the {@link Outcome}; it decides nothing. */
+/** The port between the receiver and a framework. An adapter implements it and writes the {@link Outcome}; it decides nothing. */
 export interface ReceiverRequest extends RequestHead {
   /**
-   * Reads the exact bytes of the body; at once where all of them are there.
+   * Reads the exact bytes of the body; synchronously if all of them have arrived.
    *
    * @throws {WebhookError} `body_too_large`, `body_aborted`, `body_already_parsed`
    */
   read(options: ReadOptions): Awaitable<Uint8Array>
   /**
-   * Called once for a request that is answered without its whole body, before the answer is written.
+   * Called once, before the response is written, if the body was not read completely.
    *
-   * @param limit bytes that the sender may still send, so that it gets to read the answer
+   * @param limit bytes that may still be read and discarded, so that the sender can read the response
    */
   cancel?(limit: number): void
   /**
-   * Passes a verified delivery on to whatever the framework runs next, and resolves with the status of that answer;
-   * with none where nothing but the framework's own for a success was said.
-   * It is used by a receiver that has neither handlers nor an inbox of its own.
+   * Passes a verified delivery to the next handler of the framework and resolves with the status of its response, or
+   * `undefined` if the framework will use its default success status. Called by receivers without handlers and inbox.
    */
   next?: ((delivery: Delivery) => Promise<number | undefined>) | undefined
 }

@@ -1,74 +1,77 @@
 import { sha256 } from '#hmac'
-import { refusal } from '#refusal'
 import { bodyFormat } from '../payload/media-type.ts'
-import { type Awaitable, when } from '../signature/awaitable.ts'
 import { decodeSignature } from '../signature/encoding.ts'
 import { splitSignedForm } from '../signature/form-field.ts'
 import { type SignatureCheck, startCheck } from '../signature/verify.ts'
 import { readHeader } from './headers.ts'
 import type { FoundKeys } from './keys.ts'
 import type { Config } from './options.ts'
+import { refusal } from './refusal.ts'
 import type { RequestHead } from './request.ts'
 
-/** What a verified request has proved. */
+/** What the signature of a request proves. */
 export interface Proof {
   /** The id of the delivery. */
   id: string
-  /** The key that matched; absent where an unsigned request was accepted. */
+  /** The key that matched; absent if an unsigned request was accepted. */
   keyIndex?: number
 }
 
-/** The verification of one request, fed with the body as it arrives. */
+/** The verification of one request: `update()` per chunk of the body, then `end()` once. */
 export interface Verification {
   update(chunk: Uint8Array): void
   /** @throws {WebhookError} `signature_missing`, `signature_malformed`, `signature_mismatch`, `key_unknown` */
-  end(body: Uint8Array): Awaitable<Proof>
+  end(body: Uint8Array): Promise<Proof>
 }
 
 /**
- * Reads the signature from the header and finds the keys before the body is read, so that the body can be hashed
- * while it arrives. Only a form without the header may carry its signature at its end; nobody can choose to be let
- * through without one.
+ * Reads the signature and finds the keys before the body is read, so that the body can be hashed while it arrives. Only
+ * a form without the signature header may carry its signature in a field at its end (docs/senders.md, "Signature").
  *
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
-export function startVerification(request: RequestHead, config: Config): Awaitable<Verification> {
-  const { encoding, signatureHeader } = config
-  const decoded = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
-  if (decoded === 'signature_malformed') throw refusal(decoded)
-  const isMissing = decoded === 'signature_missing'
-  if (isMissing && bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return unsigned(config)
-  return when(config.findKeys(request), (keys) => {
+export async function startVerification(request: RequestHead, config: Config): Promise<Verification> {
+  const { encoding, findKeys, signatureHeader } = config
+  const signature = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
+  if (signature === 'signature_malformed') throw refusal(signature)
+  if (signature !== 'signature_missing') {
+    const keys = await findKeys(request)
     const check = startCheck(keys.keyring)
-    if (!isMissing) return { update: check.update, end: () => prove(check, decoded, keys) }
-    return {
-      update() {},
-      end(body) {
-        const form = splitSignedForm(body, signatureHeader)
-        if (!form) return unsigned(config).end(body)
-        const signature = decodeSignature(form.signature, encoding)
-        if (typeof signature === 'string') throw refusal(signature)
-        check.update(form.signed)
-        return prove(check, signature, keys)
-      },
-    }
-  })
+    return { update: check.update, end: () => prove(check, signature, keys) }
+  }
+  if (bodyFormat(readHeader(request.headers, 'content-type')) !== 'form') return startUnsigned(config)
+  const keys = await findKeys(request)
+  return {
+    update() {},
+    async end(body) {
+      const form = splitSignedForm(body, signatureHeader)
+      if (!form) return startUnsigned(config).end(body)
+      const formSignature = decodeSignature(form.signature, encoding)
+      if (typeof formSignature === 'string') throw refusal(formSignature)
+      const check = startCheck(keys.keyring)
+      check.update(form.signed)
+      return prove(check, formSignature, keys)
+    },
+  }
 }
 
-function unsigned({ acceptUnsigned }: Config): Verification {
+/** @throws {WebhookError} `signature_missing` unless unsigned requests are accepted */
+function startUnsigned({ acceptUnsigned }: Config): Verification {
   if (!acceptUnsigned) throw refusal('signature_missing')
-  return { update() {}, end: (body) => when(toId(body), (id) => ({ id })) }
+  return { update() {}, end: async (body) => ({ id: await toId(body) }) }
 }
 
-function prove(check: SignatureCheck, signature: Uint8Array, { count, flaw }: FoundKeys): Awaitable<Proof> {
-  return when(check.end(signature), (keyIndex) => {
-    // From `count` on, the keys are decoys.
-    if (keyIndex < 0 || keyIndex >= count)
-      throw refusal(count > 0 ? 'signature_mismatch' : 'key_unknown', flaw)
-    // Whichever keys come and go, the same bytes signed with the same key keep the same id.
-    return when(toId(signature), (id) => ({ id, keyIndex }))
-  })
+async function prove(
+  check: SignatureCheck,
+  signature: Uint8Array,
+  { count, flaw }: FoundKeys,
+): Promise<Proof> {
+  const keyIndex = await check.end(signature)
+  const isKey = keyIndex >= 0 && keyIndex < count // the keys from `count` on are decoys
+  if (!isKey) throw refusal(count > 0 ? 'signature_mismatch' : 'key_unknown', flaw)
+  // Derived from the signature, so that the id does not change when other keys are added or removed.
+  return { id: await toId(signature), keyIndex }
 }
 
-/** One-way, because the signature itself would let whoever reads an id send the body. 32 hex digits. */
-const toId = (bytes: Uint8Array): Awaitable<string> => when(sha256(bytes), (hex) => hex.slice(0, 32))
+/** Hashes, because anyone who knows the signature itself can send the body again. Returns 32 hex digits. */
+const toId = async (bytes: Uint8Array): Promise<string> => (await sha256(bytes)).slice(0, 32)

@@ -1,11 +1,11 @@
-import { drainBeside, endOfTurn } from '#turn'
+import { drainWebRequest } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
 import type { Outcome } from './outcome.ts'
-import type { ReceiverRequest, RequestHead } from './request.ts'
+import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
 
-/** What a web `Request` and its relatives have in common. */
+/** The part of a web `Request` that geohook uses; the request classes of h3 and Azure Functions have it too. */
 export interface RequestLike {
   readonly method: string
   readonly url: string
@@ -16,20 +16,17 @@ export interface RequestLike {
 }
 
 /**
- * A web `Request` as the receiver's port.
+ * Wraps a web `Request` in the receiver's port.
  *
- * @param context what frameworks hand over beside the request: the one of Next.js has `params`, a promise in its newer
- *   versions, and that of @hono/node-server has Node's own request; others hand over things of their own, which are left alone
- * @param hint what to do where something has read the body before
+ * @param context what the framework passes along with the request: Next.js passes `params` (a promise in newer versions),
+ *   `@hono/node-server` Node's own request; unknown values are ignored
+ * @param hint what to do if the body was read before
  */
 export async function toReceiverRequest(
   request: RequestLike,
   context: unknown,
   hint?: string,
 ): Promise<ReceiverRequest> {
-  const given = (context as { params?: unknown } | null)?.params
-  // Not every `params` is a framework's: one that fails, or is no object, is none.
-  const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
   const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 
@@ -37,53 +34,71 @@ export async function toReceiverRequest(
     method: request.method,
     url: request.url,
     headers,
-    params: typeof params === 'object' && params ? (params as RequestHead['params']) : undefined,
-    async read({ onChunk }) {
-      await endOfTurn()
-      const chunks: Uint8Array[] = []
-      function take(chunk: Uint8Array): void {
-        chunks.push(chunk)
-        onChunk(chunk)
-      }
+    params: await readParams(context),
+    async read(options) {
       try {
         if (!request.bodyUsed) {
-          if (isShort(headers)) take(new Uint8Array(await request.arrayBuffer()))
-          else reader = request.body?.getReader()
-          while (reader) {
-            const { done, value } = await reader.read()
-            if (done) break
-            take(value)
-          }
-          return concat(chunks)
+          if (isReservable(headers, options)) return await readAtOnce(request, options)
+          reader = request.body?.getReader()
+          return await readChunks(reader, options)
         }
       } catch (cause) {
         if (cause instanceof WebhookError) throw cause
-        // Of a stream that somebody else has locked, nothing is read.
+        // If someone else has locked the stream, bodyUsed is still false.
         if (request.bodyUsed) throw new WebhookError('body_aborted', { cause })
       }
       throw new WebhookError('body_already_parsed', {
-        message: 'Request was read: clone()',
+        message: 'the body of the request was read before geohook; pass request.clone() to whatever reads it',
         hint,
       })
     },
-    // The receiver does not wait for it: a sender that does not stop must not hold the answer back.
+    // Not awaited by the receiver: a sender that does not stop must not delay the response.
     async cancel(limit) {
-      if (drainBeside(request, context, limit)) return
+      if (drainWebRequest(request, context, limit)) return
       try {
         await (reader ?? request.body)?.cancel()
-      } catch {} // it belongs to another reader
+      } catch {} // another reader has locked it
     },
   }
 }
 
-/**
- * Whether the body need not be read piece by piece: with fewer than 100,000 bytes it is small, and platforms cut it off
- * there. Servers that make a stream only where one is asked for give the whole in a tenth of the time.
- */
-const isShort = (headers: HeaderBag): boolean =>
-  Number(headers['content-length']) < 100_000 && !headers['transfer-encoding']
+/** Returns undefined if `params` is not an object or its promise rejects: then it is not the framework's. */
+async function readParams(context: unknown): Promise<RequestHead['params']> {
+  const given = (context as { params?: unknown } | null)?.params
+  const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
+  return typeof params === 'object' && params ? (params as RequestHead['params']) : undefined
+}
 
-/** The receiver's outcome as a web `Response`. */
+/**
+ * Whether the body may be read in one piece, which takes Node's web servers half as long as reading chunks. The platform
+ * enforces the announced length, unless there is a transfer-encoding.
+ */
+function isReservable(headers: HeaderBag, { limit, reserve }: ReadOptions): boolean {
+  const length = Number(headers['content-length'])
+  return length <= limit && !headers['transfer-encoding'] && reserve?.(length) === true
+}
+
+async function readAtOnce(request: RequestLike, { onChunk }: ReadOptions): Promise<Uint8Array> {
+  const body = new Uint8Array(await request.arrayBuffer())
+  onChunk(body)
+  return body
+}
+
+async function readChunks(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  { onChunk }: ReadOptions,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  while (reader) {
+    const { done, value } = await reader.read()
+    if (done) break
+    chunks.push(value)
+    onChunk(value)
+  }
+  return concat(chunks)
+}
+
+/** Converts the receiver's outcome to a web `Response`. */
 export function toResponse(outcome: Outcome): Response {
   if (outcome.close) outcome.headers.connection = 'close'
   return new Response(outcome.body, outcome)

@@ -1,0 +1,41 @@
+import { WebhookError } from '../errors.ts'
+import { guard } from './guard.ts'
+import { type Outcome, succeeded } from './outcome.ts'
+
+/**
+ * Remembers which deliveries are in progress and which are done. A delivery is done only after its handlers have
+ * succeeded, so that a retry after a failure is handled.
+ */
+export interface DuplicateStore {
+  /** Claims the delivery for this attempt. `'busy'`: another attempt is in progress; `'done'`: nothing to do. Must be atomic. */
+  claim(id: string): Promise<'claimed' | 'busy' | 'done'>
+  done(id: string): Promise<void>
+  release(id: string): Promise<void>
+}
+
+/**
+ * Handles a delivery unless that is done already.
+ *
+ * @throws {WebhookError} `delivery_in_progress`; `inbox_unavailable` if the store fails before `handle` is called
+ */
+export async function handleOnce(
+  store: DuplicateStore,
+  id: string,
+  handle: () => Promise<Outcome>,
+): Promise<Outcome> {
+  const claim = await guard('inbox_unavailable', () => store.claim(id))
+  if (claim === 'busy') throw new WebhookError('delivery_in_progress')
+  if (claim === 'done') return succeeded('duplicate')
+  if (claim !== 'claimed') throw new WebhookError('inbox_unavailable', { cause: claim })
+  let outcome: Outcome
+  try {
+    outcome = await handle()
+  } catch (error) {
+    // If the store is gone too, its claim expires. The sender needs the error of the handler.
+    await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
+    throw error
+  }
+  // If this fails, the delivery has been handled all the same: an error would make the sender repeat it.
+  await guard('inbox_unavailable', () => store.done(id)).catch(() => {})
+  return outcome
+}

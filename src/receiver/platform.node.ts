@@ -1,0 +1,25 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { drain } from './drain.node.ts'
+
+/**
+ * Drains the Node request behind a web request.
+ *
+ * @param request srvx, the server of h3, has Node's request in `runtime.node`
+ * @param context `@hono/node-server` passes Node's request as `incoming`
+ * @param limit maximum number of bytes to discard
+ * @returns false if there is no Node request
+ */
+export function drainWebRequest(request: object, context: unknown, limit: number): boolean {
+  const { node } = (request as { runtime?: { node?: Partial<NodeExchange> } }).runtime ?? {}
+  const { incoming, outgoing } = (context ?? {}) as { incoming?: IncomingMessage; outgoing?: ServerResponse }
+  const { req = incoming, res = outgoing } = node ?? {}
+  // Contexts of other frameworks can have unrelated members with these names.
+  if (!res || typeof req?.resume !== 'function') return false
+  drain(req, res, limit)
+  return true
+}
+
+interface NodeExchange {
+  req: IncomingMessage
+  res: ServerResponse
+}
