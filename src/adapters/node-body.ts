@@ -83,7 +83,7 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
     })
     read(req, { limit, length: req.headers['content-length'] ?? null }, (error, body) => {
       if (error) fail(toWebhookError(error))
-      else settle(() => resolve(body))
+      else settle(() => resolve(unpool(body)))
     })
     // raw-body does not end if the request closes without 'aborted', 'error' or 'end'.
     req.on('close', () => fail(new WebhookError('body_aborted')))
@@ -95,6 +95,10 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
     req.resume() // raw-body does not resume a stream that was paused
   })
 }
+
+/** Copies a small body out of the memory pool that it shares with unrelated Buffers of the process. */
+const unpool = (body: Buffer): Uint8Array =>
+  body.buffer.byteLength === body.length ? body : new Uint8Array(body)
 
 function toWebhookError(error: { type?: string }): WebhookError {
   return new WebhookError(error.type === 'entity.too.large' ? 'body_too_large' : 'body_aborted', {

@@ -67,7 +67,8 @@ export function createNotifier(observer: Observer | undefined, log: Observer): N
     notify,
     around(request, run) {
       let running: Promise<Outcome> | undefined
-      const start = () => (running ??= run())
+      // Begins in a later microtask, so that a call of `run` from within the request itself returns this promise.
+      const start = () => (running ??= Promise.resolve().then(run))
       notify('around', { request, run: start })
       return start()
     },

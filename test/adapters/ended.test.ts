@@ -135,5 +135,5 @@ it('a body that is cut off is aborted, and the error has the cause', async () =>
   await asked.gate
   req.destroy()
   await told('refused body_aborted')
-  expect(seen[0]?.error?.cause).toMatchObject({ code: 'ECONNRESET' })
+  expect(seen[0]?.error?.cause).toMatchObject({ type: 'request.aborted' })
 })

@@ -98,7 +98,7 @@ it('a stream that gives text is named', async () => {
   for (const sent of [signed, { ...signed, body: undefined, chunks: ['{', '}'] }])
     expect((await send(server.url, sent as typeof signed)).status).toBe(500)
   for (const { error } of seen) {
-    expect(error?.message).toContain('setEncoding() on the request')
+    expect(error?.message).toContain('setEncoding() was called on the request')
     expect(error?.hint).toContain('Remove the call')
   }
   expect(seen.length).toBe(2)

@@ -10,23 +10,22 @@ import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
 
-it.each<[string, announced: number | undefined, pieces: number[]]>([
-  ['as announced', 120_000, [40_000, 40_000, 40_000]],
-  ['as announced, with a last byte of its own', 120_001, [40_000, 40_000, 40_000, 1]],
-  ['fewer than announced', 200_000, [40_000, 40_000, 40_000]],
-  ['fewer than announced, with a small rest', 120_001, [100_000, 20_000]],
-  ['more than announced', 100_000, [40_000, 40_000, 40_000]],
-  ['more than announced, from a piece on', 80_000, [40_000, 40_000, 40_000, 7]],
-  ['more than announced, in the first piece', 70_000, [80_000, 40_000]],
-  ['few, and more than announced', 10, [8, 8, 8]],
-  ['not announced', undefined, [40_000, 40_000, 40_000]],
-])(
-  'the bytes are exact, whatever length a request without a socket announces: %s',
-  async (_, announced, pieces) => {
+const cases: [string, announced: number | undefined, pieces: number[], isAccepted: boolean][] = [
+  ['as announced', 120_000, [40_000, 40_000, 40_000], true],
+  ['as announced, the last byte in a chunk of its own', 120_001, [40_000, 40_000, 40_000, 1], true],
+  ['not announced', undefined, [40_000, 40_000, 40_000], true],
+  ['fewer than announced', 200_000, [40_000, 40_000, 40_000], false],
+  ['more than announced', 100_000, [40_000, 40_000, 40_000], false],
+  ['more than announced, in the first chunk', 70_000, [80_000, 40_000], false],
+  ['few, and more than announced', 10, [8, 8, 8], false],
+]
+// Node's HTTP parser never emits the last four; requests of inject() can.
+it.each(cases)(
+  'accepts exactly the announced number of bytes: %s',
+  async (_, announced, pieces, isAccepted) => {
     const bodies: Buffer[] = []
-    const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
-      bodies.push(Buffer.from(rawBody)),
-    )
+    const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} } })
+    receiver.on('*', (_event, { rawBody }) => bodies.push(Buffer.from(rawBody)))
     const length = pieces.reduce((sum, size) => sum + size, 0)
     // No two pieces are alike.
     const text = Array.from({ length }, (_, index) => index).join('')
@@ -43,9 +42,13 @@ it.each<[string, announced: number | undefined, pieces: number[]]>([
       headers: { ...headers, ...(announced === undefined ? {} : { 'content-length': String(announced) }) },
       payload,
     })
-    expect([answer.statusCode, bodies.length]).toEqual([200, 1])
-    expect(bodies[0]?.equals(body)).toBe(true)
     await app.close()
+    if (isAccepted) {
+      expect([answer.statusCode, bodies.length]).toEqual([200, 1])
+      expect(bodies[0]?.equals(body)).toBe(true)
+    } else {
+      expect([answer.json().code, bodies.length]).toEqual(['body_aborted', 0])
+    }
   },
 )
 
