@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { endOfTick } from '#platform'
 import type { Receiver } from '../receiver/api.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import { cutUnreadResponse, drain } from '../receiver/drain.node.ts'
@@ -72,7 +73,9 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   }
   await receive(request, async (outcome) => {
     // After passing on, the response belongs to the next handler, even if the client has disconnected.
-    if (!isPassedOn) await respond(req, res, outcome, write)
+    if (isPassedOn) return
+    await endOfTick()
+    await respond(req, res, outcome, write)
   })
 }
 

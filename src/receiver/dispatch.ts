@@ -84,8 +84,7 @@ export function createDispatcher(): Dispatcher {
           // Nobody waits for the rest any more, and another attempt may be at work.
           context?.signal.throwIfAborted()
           try {
-            const answer = handler(event, delivery, given)
-            if (answer !== undefined) await answer
+            await handler(event, delivery, given)
           } catch (error) {
             errors.push(error)
           }

@@ -26,11 +26,11 @@ type OnStream = { stream?: ServerHttp2Stream }
  * @param limit maximum number of bytes to discard; at least 1 MiB is allowed
  */
 export function drain(req: IncomingMessage, res: ServerResponse, limit: number): void {
-  if (req.complete || req.destroyed) return
+  if (req.complete || req.readableEnded || req.destroyed) return
   const { socket } = req
   const { stream } = res as OnStream
   const afterDrain = stream ? endAfterResponse(stream) : delayClose(socket)
-  const cut = (): unknown => (stream ? stream.close(CANCEL) : socket.destroy())
+  const cut = (): unknown => (stream ? stream.close(CANCEL) : req.destroy())
   const timer = setTimeout(cut, MAX_DURATION).unref()
   const stop = (): void => {
     clearTimeout(timer)

@@ -48,7 +48,7 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
     for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {
       const key = valid[index] ?? (decoys[index] as string)
       decoys[index] = (decoys[index] ?? secret).padEnd(key.length, secret)
-      keyring.push(importKey(key, true))
+      keyring.push(importKey(key))
     }
     return { keyring, count: isKnown && !flaw ? list.length : 0, flaw, secret }
   }

@@ -1,5 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import timers from 'node:timers'
 import { drain } from './drain.node.ts'
+
+// Taken at import, because fake timers of a test would never fire it.
+const { setImmediate } = timers
+
+let tick: Promise<void> | undefined
+
+/**
+ * Resolves at the end of this event loop tick. By then Node has parsed everything that arrived in it, so that bodies have
+ * ended, and the responses of all requests of the tick are written together (docs/architecture.md, "Speed").
+ */
+export function endOfTick(): Promise<void> {
+  tick ??= new Promise((resolve) => {
+    setImmediate(() => {
+      tick = undefined
+      resolve()
+    })
+  })
+  return tick
+}
 
 /**
  * Drains the Node request behind a web request.

@@ -63,10 +63,10 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     const { kind, error, headers } = outcome
     outcomes[kind]++
     notifier.notify(kind === 'stored' ? 'handled' : kind, {
-      ...seen,
-      outcome: { ...outcome, headers: { ...headers } }, // a copy: observers must not change the response
+      outcome: Object.assign({}, outcome, { headers: { ...headers } }), // a copy: observers must not change the response
       error,
       milliseconds: clock() - startedAt,
+      ...seen,
     })
     return outcome
   }
@@ -84,12 +84,12 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     const proof = await verification.end(rawBody)
     if (looksLikeToken(rawBody)) throw malformed('the body could be a handshake token')
     const delivery = await toDelivery({
-      ...proof,
       rawBody,
       contentType: readHeader(head.headers, 'content-type') ?? '',
       headers: head.headers,
       receivedAt: new Date(clock()),
       profile: config.profile.name,
+      ...proof,
     })
     requireFresh(delivery, config)
     seen.delivery = delivery
@@ -99,7 +99,8 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   }
 
   async function toDelivery(stored: StoredDelivery): Promise<Delivery> {
-    const delivery = { ...stored, ...parse(stored.rawBody, stored.contentType, config.signatureHeader) }
+    const parsed = parse(stored.rawBody, stored.contentType, config.signatureHeader)
+    const delivery: Delivery = Object.assign(parsed, stored)
     if (schema) delivery.payload = await validate(schema, delivery.payload)
     return delivery
   }

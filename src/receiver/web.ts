@@ -1,4 +1,4 @@
-import { drainWebRequest } from '#platform'
+import { drainWebRequest, endOfTick } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
@@ -36,6 +36,7 @@ export async function toReceiverRequest(
     headers,
     params: await readParams(context),
     async read(options) {
+      await endOfTick()
       try {
         if (!request.bodyUsed) {
           if (isReservable(headers, options)) return await readAtOnce(request, options)

@@ -1,27 +1,27 @@
 import type { Awaitable } from './awaitable.ts'
 
-/** The port behind `#hmac`: HMAC-SHA256 (RFC 2104, FIPS 180-4) on one platform. */
+/** An imported key. Part of the port behind `#hmac`: HMAC-SHA256 (RFC 2104, FIPS 180-4) on one platform. */
 export interface HmacKey {
-  /** Begins one HMAC. */
+  /** Starts one HMAC. */
   start(): Hmac
 }
 
-/** One HMAC in the making: fed with the body as it arrives, and ended once. What is made is a promise where the platform has only asynchronous cryptography. */
+/**
+ * Incremental HMAC: `update()` per chunk, then `digest()` or `matches()` once. They return promises on platforms whose
+ * cryptography is asynchronous.
+ */
 export interface Hmac {
   update(chunk: Uint8Array): void
-  /** Ends it: the 32 bytes in lower-case hex. */
+  /** Returns the 32 bytes in lower-case hex. */
   digest(): Awaitable<string>
-  /** Ends it: whether these 32 bytes are the same, in a time that does not depend on what they hold. */
+  /** Compares with 32 bytes in constant time. */
   matches(signature: Uint8Array): Awaitable<boolean>
 }
 
-/** What a platform module exports. */
+/** The exports of a platform module. */
 export interface HmacPlatform {
-  /**
-   * @param key its bytes, or a text, which means its UTF-8 bytes
-   * @param isFresh never take it from a cache, whose hits would show by their timing which keys are in use
-   */
-  importKey(key: Uint8Array | string, isFresh?: boolean): HmacKey
-  /** SHA-256 (FIPS 180-4), in lower-case hex too. */
+  /** Imports a key: its bytes, or a string that means its UTF-8 bytes. */
+  importKey(key: Uint8Array | string): HmacKey
+  /** SHA-256 (FIPS 180-4) in lower-case hex. */
   sha256(bytes: Uint8Array): Awaitable<string>
 }

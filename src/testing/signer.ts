@@ -1,5 +1,5 @@
 import { configInvalid, WebhookError } from '../errors.ts'
-import { type Awaitable, when } from '../signature/awaitable.ts'
+import type { Awaitable } from '../signature/awaitable.ts'
 import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
 import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
@@ -97,9 +97,9 @@ export function createSeal(options: SignerOptions): Seal {
 
   return (body) => {
     const hmac = key!.start()
-    // Of the value as it is sent, encoded or not (field facts, "Signature").
     hmac.update(isInField ? payloadField(body) : body)
-    return when(hmac.digest(), (digest) => write(body, digest))
+    const digest = hmac.digest()
+    return digest instanceof Promise ? digest.then((hex) => write(body, hex)) : write(body, digest)
   }
 }
 

@@ -9,7 +9,7 @@ const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(le
 
 describe('the message says what is wrong with the payload', () => {
   it.each<[string, string, string | Uint8Array, string]>([
-    ['the body is not UTF-8', JSON_TYPE, new Uint8Array([0x22, 0xff, 0x22]), 'payload_malformed'],
+    ['the body is not valid UTF-8', JSON_TYPE, new Uint8Array([0x22, 0xff, 0x22]), 'payload_malformed'],
     ['no object or array', JSON_TYPE, '1', 'payload_malformed'],
     ['no object or array', JSON_TYPE, 'null', 'payload_malformed'],
     ['no object or array', JSON_TYPE, '{', 'payload_malformed'],
