@@ -21,7 +21,7 @@ export const ROOMS = {
     tests: [
       'test/payload/*.test.ts',
       'test/receiver/dispatch.test.ts',
-      'test/mock/administration/edit-parameters.test.ts',
+      'test/mock/admin/edit-parameters.test.ts',
       'test/{properties,known-traps}.test.ts',
     ],
   },

@@ -1,16 +1,21 @@
 import { z } from 'zod'
 import { arcgis } from '../receiver/profiles.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
-import type { Auth } from './administration/auth.ts'
+import type { Auth } from './admin/auth.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { defined } from './defined.ts'
 import type { SignatureOptions } from './delivery/signature-options.ts'
+import {
+  DEFAULT_SETTINGS,
+  type DeliverySettings,
+  HOSTED_SETTINGS,
+  settingsSchema,
+} from './delivery-settings.ts'
 import { check } from './schemas.ts'
-import type { ServiceSeed } from './services.ts'
-import { DEFAULT_SETTINGS, type DeliverySettings, HOSTED_SETTINGS, settingsSchema } from './settings.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { ServiceSeed } from './state/services.ts'
+import type { Snapshot } from './state/snapshot.ts'
+import type { WebhookSeed } from './state/webhook.ts'
 import { type ServiceVersion, VERSIONS } from './versions.ts'
-import type { WebhookSeed } from './webhook.ts'
+import { defined } from './without-undefined.ts'
 
 /** What {@link createMockService} takes. */
 export interface MockServiceOptions {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { configInvalid } from '../errors.ts'
-import { settingsSchema } from './settings.ts'
-import { FREQUENCIES } from './webhook.ts'
+import { settingsSchema } from './delivery-settings.ts'
+import { FREQUENCIES } from './state/webhook.ts'
 
 // What comes as JSON: seeds, snapshots, state files and the bodies of the control API. Each schema is also what the
 // OpenAPI document says.

@@ -1,4 +1,4 @@
-import type { Attempt } from '../delivery/attempts.ts'
+import type { Attempt } from '../delivery/attempt-log.ts'
 
 /** An attempt as JSON: the bytes of its body as base64. */
 export type AttemptJson = Omit<Attempt, 'request'> & {

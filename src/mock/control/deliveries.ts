@@ -1,6 +1,6 @@
-import type { Core } from '../core.ts'
-import type { Attempt } from '../delivery/attempts.ts'
+import type { Attempt } from '../delivery/attempt-log.ts'
 import { AdminError } from '../http/errors.ts'
+import type { Core } from '../service.ts'
 import { toAttemptJson } from './attempt-json.ts'
 import type { ControlOperation, ControlRequest } from './operation.ts'
 

@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 import type { z } from 'zod'
-import type { Core } from '../core.ts'
+import type { Core } from '../service.ts'
 
 /** One operation of the control API: what serves it, and what its description says. */
 export interface ControlOperation {

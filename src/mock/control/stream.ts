@@ -1,5 +1,5 @@
 import type { Response } from 'express'
-import type { Notices } from '../notices.ts'
+import type { Notices } from '../listeners.ts'
 import { toAttemptJson } from './attempt-json.ts'
 
 /** A comment now and then keeps proxies from hanging up. */

@@ -2,10 +2,10 @@ import type { Dispatcher } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Answer } from './answer.ts'
-import type { Attempt } from './attempts.ts'
-import { isBroken, lengthOf, sendBroken } from './broken.ts'
+import type { Attempt } from './attempt-log.ts'
+import { isBroken, lengthOf, sendBroken } from './connection-faults.ts'
 import type { Fault } from './faults.ts'
-import { type Outcome, send } from './send.ts'
+import { type Outcome, send } from './http-client.ts'
 import type { Target } from './target.ts'
 
 /** One delivery: a request that is sent until it succeeds, or its attempts are spent. */

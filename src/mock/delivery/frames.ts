@@ -1,8 +1,8 @@
 import { FEATURE_CHANGE_TYPES } from '../../payload/change-types.ts'
 import { toBinary } from '../../signature/bytes.ts'
-import type { Happening } from '../events.ts'
-import { perObject } from '../per-object.ts'
-import type { Webhook } from '../webhook.ts'
+import { perObject } from '../memoize.ts'
+import type { Happening } from '../state/events.ts'
+import type { Webhook } from '../state/webhook.ts'
 
 /** Writes the body that carries an event to a webhook, in memory of its own. */
 export type EventWriter = (webhook: Readonly<Webhook>, event: Happening) => Uint8Array<ArrayBuffer>

@@ -1,4 +1,4 @@
-import { isLoopback } from '../loopback.ts'
+import { isLoopback } from '../http/hosts.ts'
 
 /** A payload URL, taken apart once for all that is sent there. */
 export interface Target {

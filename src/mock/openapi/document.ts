@@ -1,7 +1,7 @@
 import type { ControlOperation } from '../control/operation.ts'
 import type { Options } from '../options.ts'
-import { administrationPaths } from './administration.ts'
-import { controlPaths } from './control.ts'
+import { administrationPaths } from './admin-paths.ts'
+import { controlPaths } from './control-paths.ts'
 import { SCHEMAS } from './schemas.ts'
 
 const SECURITY = {

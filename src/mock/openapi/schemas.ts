@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { faultSchema } from '../delivery/faults.ts'
+import { settingsSchema } from '../delivery-settings.ts'
 import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
-import { settingsSchema } from '../settings.ts'
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>

@@ -1,0 +1,65 @@
+import { type DeliverySettings, settingsSchema } from '../delivery-settings.ts'
+import { AdminError } from '../http/errors.ts'
+import { changed, type ParameterDescription, READ, type SiteOperation, unchanged } from './operation.ts'
+import { readEach, wholeNumber } from './parameter-values.ts'
+import { listedWebhook, SUCCESS } from './webhook-json.ts'
+
+const listSite: SiteOperation = {
+  name: 'listSite',
+  scope: 'site',
+  segment: '',
+  summary: 'List all webhooks of all services.',
+  methods: READ,
+  since: '11.2',
+  changes: false,
+  parameters: [],
+  response: 'Webhooks',
+  run: ({ context }) => unchanged({ webhooks: context.state.webhooks.list().map(listedWebhook) }),
+}
+
+const DESCRIPTIONS: Record<keyof DeliverySettings, string> = {
+  notificationAttempts: 'Attempts for one delivery.',
+  notificationTimeOutInSeconds: 'Seconds that an attempt may take.',
+  notificationElapsedTimeInSeconds: 'Seconds between two attempts.',
+  numberOfFailures: 'A webhook is switched off after so many failed deliveries …',
+  daysInPast: '… within so many days.',
+}
+const NAMES = Object.keys(DESCRIPTIONS) as (keyof DeliverySettings)[]
+
+const boundsOf = (name: keyof DeliverySettings): { minimum: number; maximum: number } => {
+  const { minValue, maxValue } = settingsSchema.shape[name]
+  return { minimum: minValue as number, maximum: maxValue as number }
+}
+
+const settings: SiteOperation = {
+  name: 'settings',
+  scope: 'site',
+  segment: 'settings',
+  summary: 'Read how deliveries are tried; with parameters, change it.',
+  methods: READ,
+  since: '11.2',
+  changes: true,
+  parameters: NAMES.map(
+    (name): ParameterDescription => ({
+      name,
+      required: false,
+      description: DESCRIPTIONS[name],
+      schema: { type: 'integer', ...boundsOf(name) },
+    }),
+  ),
+  response: 'Settings',
+  run({ context: { state }, method, parameters }) {
+    const changes: Partial<DeliverySettings> = readEach(
+      NAMES.map((name) => {
+        const { minimum, maximum } = boundsOf(name)
+        return [name, () => wholeNumber(minimum, maximum)(parameters, name)]
+      }),
+    )
+    if (Object.keys(changes).length === 0) return unchanged(state.settings)
+    if (method !== 'POST') throw new AdminError(400, 'use POST to change settings')
+    state.settings = { ...state.settings, ...changes }
+    return changed({ ...state.settings, ...SUCCESS })
+  },
+}
+
+export const SITE_OPERATIONS: readonly SiteOperation[] = [listSite, settings]

@@ -1,0 +1,82 @@
+import type { Webhook } from '../state/webhook.ts'
+import { requireFreeName } from './names.ts'
+import { CHANGE, changed, READ, unchanged, type WebhookOperation } from './operation.ts'
+import { SUCCESS, webhookAnswer } from './webhook-json.ts'
+import { readChanges, webhookParameters } from './webhook-parameters.ts'
+
+const readWebhook: WebhookOperation = {
+  name: 'read',
+  scope: 'webhook',
+  segment: '',
+  summary: 'Read a webhook.',
+  methods: READ,
+  since: '11.1',
+  changes: false,
+  parameters: [],
+  response: 'Webhook',
+  run: ({ webhook }) => unchanged(webhookAnswer(webhook)),
+}
+
+const editWebhook: WebhookOperation = {
+  name: 'edit',
+  scope: 'webhook',
+  segment: 'edit',
+  summary: 'Edit a webhook. It applies to the very next delivery.',
+  methods: CHANGE,
+  since: '11.1',
+  changes: true,
+  parameters: webhookParameters('edit'),
+  response: 'Webhook',
+  run({ context, user, parameters, webhook }) {
+    const { webhooks, failures } = context.state
+    const { version, omitted } = context.options
+    const { id, serviceType } = webhook
+    const changes = readChanges(parameters, { operation: 'edit', serviceType, version })
+    requireFreeName(context, webhook, changes.name, id)
+    const edited = webhooks.edit(id, changes, user.username, omitted) as Webhook
+    if (edited.active && !webhook.active) failures.clear(id)
+    return changed({ ...webhookAnswer(edited), ...SUCCESS })
+  },
+}
+
+const deleteWebhook: WebhookOperation = {
+  name: 'delete',
+  scope: 'webhook',
+  segment: 'delete',
+  summary: 'Delete a webhook for ever.',
+  methods: CHANGE,
+  since: '11.1',
+  changes: true,
+  parameters: [],
+  response: 'Status',
+  run({ context: { state }, webhook: { id } }) {
+    state.webhooks.delete(id)
+    state.failures.clear(id)
+    return changed(SUCCESS)
+  },
+}
+
+const notificationStatus: WebhookOperation = {
+  name: 'notificationStatus',
+  scope: 'webhook',
+  segment: 'notificationStatus',
+  summary: 'List the deliveries of a webhook that failed.',
+  methods: READ,
+  since: '11.2',
+  changes: false,
+  parameters: [],
+  response: 'NotificationStatus',
+  run: ({ context, webhook }) =>
+    unchanged({
+      webhookNotificationStatus: context.state.failures
+        .of(webhook.id)
+        .map((invokedTimestamp) => ({ invoked: false, invokedTimestamp })),
+    }),
+}
+
+export const WEBHOOK_OPERATIONS: readonly WebhookOperation[] = [
+  readWebhook,
+  editWebhook,
+  deleteWebhook,
+  notificationStatus,
+]

@@ -1,0 +1,114 @@
+import { MAX_KEY, MAX_NAME, MAX_URL } from '../schemas.ts'
+import type { Webhook, WebhookChanges } from '../state/webhook.ts'
+import type { ServiceVersion } from '../versions.ts'
+import { readChangeTypes } from './change-types.ts'
+import type { Parameters } from './form-fields.ts'
+import type { ParameterDescription } from './operation.ts'
+import { oneOf, readEach, readUrl, required, text } from './parameter-values.ts'
+import { readSchedule } from './schedule-info.ts'
+
+/** What the parameters of a webhook depend on. */
+export interface Subject {
+  operation: 'create' | 'edit'
+  serviceType: Webhook['serviceType']
+  version: ServiceVersion
+}
+
+/**
+ * The parameters of create and edit (specification, "Edit a webhook"). An optional one that is absent or empty is left
+ * out.
+ *
+ * @throws {AdminError} 400 with a message for each parameter that is wrong
+ */
+export const readChanges = (parameters: Parameters, subject: Subject): WebhookChanges =>
+  readEach(
+    WEBHOOK_PARAMETERS.map(({ name, read, isRequired }) => [
+      name,
+      () => {
+        const value = read(parameters, name, subject)
+        return isRequired(subject) ? required(name, value) : value
+      },
+    ]),
+  )
+
+interface Parameter extends Pick<ParameterDescription, 'description' | 'schema'> {
+  name: keyof WebhookChanges
+  /** The value, or undefined where it is not given. */
+  read(parameters: Parameters, name: string, subject: Subject): unknown
+  isRequired(subject: Subject): boolean
+}
+
+const always = (): boolean => true
+const never = (): boolean => false
+const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded']
+const PAYLOAD_FORMATS = ['json', 'pjson']
+
+const WEBHOOK_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'name',
+    description: 'The name of the webhook, unique within its service.',
+    schema: { type: 'string', minLength: 1, maxLength: MAX_NAME },
+    read: text(MAX_NAME),
+    isRequired: always,
+  },
+  {
+    name: 'changeTypes',
+    description:
+      'The event triggers: comma-separated, a JSON array, or the parameter repeated. An edit of a feature service webhook requires it.',
+    schema: { type: 'string', examples: ['FeaturesCreated,FeaturesUpdated', '["*"]'] },
+    read: readChangeTypes,
+    isRequired: ({ operation, serviceType }) => operation === 'edit' && serviceType === 'FeatureServer',
+  },
+  {
+    name: 'signatureKey',
+    description: 'The shared secret for the signature.',
+    schema: { type: 'string', maxLength: MAX_KEY },
+    read: text(MAX_KEY),
+    isRequired: never,
+  },
+  {
+    name: 'hookUrl',
+    description: 'The payload URL.',
+    schema: { type: 'string', format: 'uri', pattern: '^[Hh][Tt]{2}[Pp][Ss]?://', maxLength: MAX_URL },
+    read: readUrl,
+    isRequired: always,
+  },
+  {
+    name: 'active',
+    description: 'Whether events are delivered.',
+    schema: { type: 'string', enum: ['true', 'false'] },
+    read: oneOf(['true', 'false'], (value) => value === 'true'),
+    isRequired: never,
+  },
+  {
+    name: 'contentType',
+    description: 'The media type of the payload.',
+    schema: { type: 'string', enum: CONTENT_TYPES },
+    read: oneOf(CONTENT_TYPES),
+    isRequired: never,
+  },
+  {
+    name: 'scheduleInfo',
+    description:
+      'When a feature service gathers events: a JSON object with all or some of name, state, startAt, recurrenceInfo.',
+    schema: { type: 'string', contentMediaType: 'application/json' },
+    read: (parameters, name, { serviceType }) => readSchedule(parameters, name, serviceType),
+    isRequired: never,
+  },
+  {
+    name: 'payloadFormat',
+    description: 'Whether the payload is indented.',
+    schema: { type: 'string', enum: PAYLOAD_FORMATS },
+    read: oneOf(PAYLOAD_FORMATS),
+    isRequired: never,
+  },
+]
+
+/** For a document: what is required of some webhooks only stands there as optional. */
+export const webhookParameters = (operation: Subject['operation']): ParameterDescription[] =>
+  WEBHOOK_PARAMETERS.map(({ name, description, schema, isRequired }) => ({
+    name,
+    required: isRequired({ operation, serviceType: 'GPServer', version: '11.3' }),
+    description,
+    schema,
+  }))

@@ -1,0 +1,96 @@
+import type { Operation, ParameterDescription } from '../admin/operation.ts'
+import { COMMON_PARAMETERS, operationsOf } from '../admin/operations.ts'
+import { pathTemplates } from '../admin/paths.ts'
+import type { Options } from '../options.ts'
+
+/** What each path does, by method. */
+export type Paths = Record<string, Record<string, unknown>>
+
+/** The paths of the administration, from the table that its router is made from. */
+export function administrationPaths({
+  version,
+  auth,
+  httpStatus,
+}: Pick<Options, 'version' | 'auth' | 'httpStatus'>): Paths {
+  const paths: Paths = {}
+  for (const operation of operationsOf(version, auth?.generateToken !== undefined)) {
+    for (const path of pathTemplates(operation)) {
+      paths[path] = Object.fromEntries(
+        operation.methods.map((method) => [
+          method.toLowerCase(),
+          describe(operation, path, method, httpStatus),
+        ]),
+      )
+    }
+  }
+  return paths
+}
+
+function describe(
+  operation: Operation,
+  path: string,
+  method: 'GET' | 'POST',
+  httpStatus: Options['httpStatus'],
+): object {
+  const { name, summary, since, response, changes } = operation
+  // What can change something does so by POST only.
+  const own = method === 'GET' && changes ? [] : operation.parameters
+  const parameters = [...own, ...COMMON_PARAMETERS]
+  const success = { $ref: `#/components/schemas/${response}` }
+  const schema =
+    httpStatus === 'rest' ? success : { anyOf: [success, { $ref: '#/components/schemas/Error' }] }
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
+    name: parameter,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+  return {
+    operationId: operationId(name, path, method),
+    summary,
+    description: `Since version ${since}.`,
+    tags: ['administration'],
+    parameters: [...inPath, ...(method === 'GET' ? parameters.map(inQuery) : [])],
+    ...(method === 'POST' ? { requestBody: form(parameters) } : {}),
+    responses: {
+      200: {
+        description: summary,
+        content: {
+          'application/json': { schema },
+          'text/html': { schema: { type: 'string' } },
+        },
+      },
+      default: { $ref: '#/components/responses/Error' },
+    },
+  }
+}
+
+/** Unique: the same operation has several paths, and reads have two methods. */
+function operationId(name: string, path: string, method: string): string {
+  const folder = path.includes('{folderName}') ? 'InFolder' : ''
+  const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''
+  return `${name}${method === 'GET' ? 'ByGet' : ''}${folder}${short}`
+}
+
+const inQuery = ({ name, description, required, schema }: ParameterDescription): object => ({
+  name,
+  in: 'query',
+  required,
+  description,
+  schema,
+})
+
+const form = (parameters: readonly ParameterDescription[]): object => ({
+  required: parameters.some(({ required }) => required),
+  content: {
+    'application/x-www-form-urlencoded': {
+      schema: {
+        type: 'object',
+        properties: Object.fromEntries(
+          parameters.map(({ name, description, schema }) => [name, { ...schema, description }]),
+        ),
+        required: parameters.filter(({ required }) => required).map(({ name }) => name),
+      },
+    },
+  },
+})

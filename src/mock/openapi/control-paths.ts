@@ -1,0 +1,46 @@
+import type { AnswerName, ControlOperation } from '../control/operation.ts'
+import type { Paths } from './admin-paths.ts'
+import { toJsonSchema } from './schemas.ts'
+
+/** The paths of the control API, from the table that its router is made from. */
+export function controlPaths(operations: readonly ControlOperation[]): Paths {
+  const paths: Paths = {}
+  for (const operation of operations) {
+    const path = `/_mock${operation.path.replace(':id', '{id}')}`
+    paths[path] = { ...paths[path], [operation.method]: describe(operation, path) }
+  }
+  return paths
+}
+
+function describe({ method, summary, query = {}, body, answers }: ControlOperation, path: string): object {
+  const inPath = path.includes('{id}')
+    ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]
+    : []
+  const inQuery = Object.entries(query).map(([name, parameter]) => ({
+    name,
+    in: 'query',
+    required: false,
+    ...parameter,
+  }))
+  const responses = Object.entries(answers).map(([status, name]) => [
+    status,
+    { description: summary, content: contentOf(name) },
+  ])
+  return {
+    operationId: `${method}${path.replace(/\W\w/g, (pair) => pair.toUpperCase()).replace(/\W/g, '')}`,
+    summary,
+    tags: ['control'],
+    parameters: [...inPath, ...inQuery],
+    ...(body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: toJsonSchema(body) } } } }
+      : {}),
+    responses: { ...Object.fromEntries(responses), default: { $ref: '#/components/responses/Error' } },
+  }
+}
+
+function contentOf(name: AnswerName): object {
+  if (name === 'Bytes') return { 'application/octet-stream': {} }
+  if (name === 'Stream') return { 'text/event-stream': { schema: { type: 'string' } } }
+  const schema = name === 'OpenApi' ? { type: 'object' } : { $ref: `#/components/schemas/${name}` }
+  return { 'application/json': { schema } }
+}

@@ -1,0 +1,72 @@
+import express from 'express'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Context } from '../../../src/mock/admin/context.ts'
+import { administration } from '../../../src/mock/admin/routes.ts'
+import { toOptions } from '../../../src/mock/options.ts'
+import { createFailureLog } from '../../../src/mock/state/failures.ts'
+import { createServiceRegistry } from '../../../src/mock/state/services.ts'
+import { restoreSnapshot, type State } from '../../../src/mock/state/snapshot.ts'
+import { createWebhookStore } from '../../../src/mock/state/webhooks.ts'
+import { listen } from '../../helpers/mounts/mounted.ts'
+import { FEATURE, JOB, pathOf, same, seed } from '../support.ts'
+import { get, postForm } from './support.ts'
+
+// Failures come from deliveries; here they are there from the start, so that only the administration is tested.
+
+const TIMES = [1695756823000, 1695756824000]
+
+const closers: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  await Promise.all(closers.splice(0).map((close) => close()))
+})
+
+async function startWithFailures(active: boolean): Promise<{ state: State; url: string }> {
+  const options = toOptions({})
+  const state: State = {
+    services: createServiceRegistry(),
+    webhooks: createWebhookStore({ now: Date.now, onChange: () => {} }),
+    failures: createFailureLog(),
+    settings: options.settings,
+  }
+  const failures = [FEATURE.id, 'other', JOB.id].map((webhookId) => ({ webhookId, times: TIMES }))
+  const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
+  restoreSnapshot(state, { webhooks, failures }, options.settings)
+  const context: Context = { state, options, save: async () => {} }
+  // Below a path of its own, as an application may mount it.
+  const mounted = await listen(express().use('/hook', administration(context)))
+  closers.push(mounted.close)
+  return { state, url: mounted.url }
+}
+
+describe('failures of a webhook', () => {
+  it('are listed, oldest first', async () => {
+    const { url } = await startWithFailures(true)
+    const { text } = await get(`${url}${pathOf(FEATURE)}/notificationStatus`)
+    expect(text).toBe(
+      '{"webhookNotificationStatus":[{"invoked":false,"invokedTimestamp":1695756823000},{"invoked":false,"invokedTimestamp":1695756824000}]}',
+    )
+    const page = await get(`${url}${pathOf(FEATURE)}/notificationStatus?f=html`)
+    expect(page.text).toContain('<li>2023-09-26T19:33:43.000Z</li>')
+  })
+
+  it.each<[what: string, path: string, parameters: Record<string, string>, forgotten: string[]]>([
+    ['switching it on', `${pathOf(FEATURE)}/edit`, { ...same(FEATURE), active: 'true' }, [FEATURE.id]],
+    ['an edit that leaves it off', `${pathOf(FEATURE)}/edit`, same(FEATURE), []],
+    [
+      'an edit of one that is on',
+      `${pathOf({ ...FEATURE, id: 'other' })}/edit`,
+      { ...same(FEATURE), name: 'other', active: 'true' },
+      [],
+    ],
+    ['deleting it', `${pathOf(FEATURE)}/delete`, {}, [FEATURE.id]],
+    ['deleteAll', '/services/Parcels.FeatureServer/webhooks/deleteAll', {}, [FEATURE.id, 'other']],
+    ['activateAll', '/services/Parcels.FeatureServer/webhooks/activateAll', {}, [FEATURE.id, 'other']],
+    ['deactivateAll', '/services/Parcels.FeatureServer/webhooks/deactivateAll', {}, []],
+  ])('%s', async (_, path, parameters, forgotten) => {
+    const { state, url } = await startWithFailures(false)
+    expect((await postForm(url + path, parameters)).status).toBe(200)
+    const left = [FEATURE.id, 'other', JOB.id].filter((id) => state.failures.of(id).length > 0)
+    expect(left).toEqual([FEATURE.id, 'other', JOB.id].filter((id) => !forgotten.includes(id)))
+  })
+})

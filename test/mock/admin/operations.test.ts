@@ -1,0 +1,76 @@
+import type { ServiceVersion } from 'geohook/mock'
+import { describe, expect, it } from 'vitest'
+import { COMMON_PARAMETERS, operationsOf } from '../../../src/mock/admin/operations.ts'
+import { pathTemplates } from '../../../src/mock/admin/paths.ts'
+import { send } from '../../helpers/http.ts'
+import { FEATURE, post, same, seed, start } from '../support.ts'
+import { auth, tokenOf } from './support.ts'
+
+// What the documentation is made from, held against what the service does.
+
+const operations = operationsOf('11.3', true)
+const seeds = ['', 'City'].map((folderName) => seed(FEATURE, { folderName, id: `w${folderName}` }))
+
+/** The path of a template, for one of the seeds. */
+const fill = (template: string): string =>
+  template
+    .replace('{folderName}', 'City')
+    .replace('{service}', 'Parcels.FeatureServer')
+    .replace('{webhookId}', template.includes('{folderName}') ? 'wCity' : 'w')
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
+  it.each(pathTemplates(operation))('%s is there, for its methods only', async (template) => {
+    for (const method of ['GET', 'POST', 'PUT'] as const) {
+      const service = await start(seeds, { auth: auth() })
+      const token = await tokenOf(service, 'both')
+      const { text, status } = await send(service.url + fill(template), {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        ...(method === 'POST'
+          ? { body: new URLSearchParams({ ...same(FEATURE), name: 'new' }).toString() }
+          : {}),
+      })
+      const isTaken = (operation.methods as readonly string[]).includes(method)
+      // Who asks for a token has given no password.
+      const taken = operation.name === 'generateToken' ? 400 : 200
+      expect([text, status]).toEqual([expect.any(String), isTaken ? taken : 405])
+    }
+  })
+
+  /** Accepted and ignored, or made to be repeated. */
+  const REPEATABLE = ['changeTypes', 'referer', 'ip']
+
+  it('reads every parameter that it describes', async () => {
+    const service = await start(seeds)
+    const withTokens = await start(seeds, { auth: auth() })
+    const path = fill(pathTemplates(operation)[0] as string)
+    for (const { name } of [...operation.parameters, ...COMMON_PARAMETERS]) {
+      if (REPEATABLE.includes(name) || (operation.scope === 'root' && name === 'token')) continue
+      const { status, body } = await post(operation.scope === 'root' ? withTokens : service, path, [
+        [name, 'json'],
+        [name, 'json'],
+      ])
+      expect(status).toBe(400)
+      expect(body.messages).toContain(`${name} is given more than once`)
+    }
+  })
+})
+
+it('the names of the operations are unique, and so are their paths', () => {
+  const names = operations.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  const templates = operations.flatMap(pathTemplates)
+  expect(new Set(templates).size).toBe(templates.length)
+})
+
+it.each<[ServiceVersion, hasTokens: boolean, count: number]>([
+  ['11.1', false, 8],
+  ['11.1', true, 9],
+  ['11.2', false, 11],
+  ['11.3', true, 12],
+])('%s, with tokens: %s: %i operations', (version, hasTokens, count) => {
+  expect(operationsOf(version, hasTokens)).toHaveLength(count)
+})
