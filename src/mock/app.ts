@@ -1,82 +1,81 @@
 import type { RequestListener } from 'node:http'
 import express from 'express'
 import { configInvalid } from '../errors.ts'
-import { administration } from './admin/routes.ts'
-import { control } from './control/routes.ts'
+import { adminHandler } from './admin/routes.ts'
+import { controlRouter } from './control/routes.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import type { Faults } from './delivery/faults.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
 import { createListener } from './http/server.ts'
-import type { Notice } from './listeners.ts'
+import { type Notice, warn } from './listeners.ts'
 import type { MockServiceOptions } from './options.ts'
-import { createCore } from './service.ts'
+import { createMock } from './service.ts'
 import type { MockEvent } from './state/events.ts'
 import { type Snapshot, type SnapshotSeed, toSnapshot } from './state/snapshot.ts'
-import { warn } from './warn.ts'
 
-/** A service for tests: it keeps webhooks, answers the administration, and really sends deliveries. */
+/** A service for tests: it stores webhooks, serves their administration, and sends signed deliveries over HTTP. */
 export interface MockService {
-  /** Everything that it answers over HTTP, to be mounted elsewhere. */
+  /** Handles all HTTP requests of the service; mount it in a server of your own. */
   readonly app: RequestListener
-  /** The base address while it listens; empty before and after. */
+  /** Base URL while the service listens; otherwise empty. */
   readonly url: string
-  /** Every attempt so far (the last thousand), oldest first: a list of its own each time that it is asked for. */
+  /** The last thousand attempts, oldest first: a new array each time. */
   readonly deliveries: readonly Attempt[]
-  /** What is to go wrong with deliveries to come. */
+  /** Faults to inject into the next deliveries. */
   readonly faults: Faults
-  /** How deliveries are tried now. */
+  /** The current delivery settings. */
   readonly settings: Readonly<DeliverySettings>
   /**
-   * Listens on 127.0.0.1, once.
+   * Listens on 127.0.0.1. Can be called once.
    *
    * @param port 0 to 65535; default 0, any free port
-   * @returns the base address
-   * @throws {WebhookError} `config_invalid` where it was called before; Node's error where the port is taken
+   * @returns the base URL
+   * @throws {WebhookError} `config_invalid` if it was called before; Node's error if the port is in use
    */
   listen(port?: number): Promise<string>
   /**
-   * Lets something happen: every active webhook that selects it gets a delivery, at once or when its window closes.
-   * Events that are given together come in one delivery.
+   * Triggers an event: every active webhook that is subscribed to it gets a delivery, at once or when its window
+   * closes. Events in one array come in one delivery.
    *
-   * @returns all attempts of these deliveries, when no more are to come; whatever a receiver does, it is recorded in them
-   * @throws {WebhookError} `config_invalid` where there is no such service, or the event cannot happen on it
+   * @returns all attempts of these deliveries, after the last one; failures of receivers are recorded in them
+   * @throws {WebhookError} `config_invalid` for an unknown service, or an event that is impossible on it
    */
   trigger(events: MockEvent | readonly MockEvent[]): Promise<Attempt[]>
   /**
    * Sends a recorded attempt once more, byte for byte.
    *
-   * @throws {WebhookError} `config_invalid` where there is no such attempt
+   * @throws {WebhookError} `config_invalid` for an unknown attempt
    */
   redeliver(attemptId: string): Promise<Attempt>
   /**
-   * Calls the listener for every attempt that has ended, and every change of a webhook.
+   * Calls the listener after every attempt and every change of a webhook.
    *
-   * @returns the function that ends it
+   * @returns a function that removes the listener
    */
   on(listener: (notice: Notice) => void): () => void
-  /** Copies of all services and webhooks, with their keys, the settings, and the failures that count. */
+  /** Copies of all services, webhooks with their keys, settings, and counted failures. */
   snapshot(): Snapshot
   /**
-   * Puts a snapshot, or a part of one, in place of all services, webhooks, settings and failures. Records, faults and
-   * gathered events stay; events of webhooks that are gone are not sent.
+   * Replaces all services, webhooks, settings and failures with a snapshot or a part of one. The attempt log, faults
+   * and gathered events stay; events of webhooks that no longer exist are not sent.
    *
-   * @throws {WebhookError} `config_invalid`; then nothing has changed
+   * @throws {WebhookError} `config_invalid`, and changes nothing
    */
   restore(snapshot: SnapshotSeed): void
-  /** Back to the beginning: the seeds, no record, no faults, no gathered events. */
+  /** Returns to the seeds, and drops the attempt log, faults and gathered events. */
   reset(): void
   /**
-   * Stops listening at once, sends what was gathered, and waits for what is on the wire; nothing is tried again, and
-   * later deliveries fail.
+   * Stops listening at once, sends gathered events, and waits for attempts in flight. Nothing is retried, and later
+   * deliveries fail.
    */
   close(): Promise<void>
 }
 
 /**
- * Makes a mock of the specification's service.
+ * Creates a mock of the service in the specification.
  *
- * @throws {WebhookError} `config_invalid` for an option that cannot be right, two webhooks with one id, or with one
- *   name in one service, or a key with white space around it
+ * @throws {WebhookError} `config_invalid` for an invalid option, two webhooks with the same id, or with the same name
+ *   in one service, or a key with white space around it
  * @example
  * ```ts
  * import { createMockService } from 'geohook/mock'
@@ -94,11 +93,11 @@ export interface MockService {
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const core = createCore(options)
-  const { engine, notices, state } = core
+  const mock = createMock(options)
+  const { engine, listeners, state } = mock
   const app = express().disable('x-powered-by').enable('case sensitive routing')
-  if (core.options.control) app.use('/_mock', control(core))
-  app.use(administration(core))
+  if (mock.options.control) app.use('/_mock', controlRouter(mock))
+  app.use(adminHandler(mock))
   const listener = createListener(app)
 
   return {
@@ -114,32 +113,25 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       return state.settings
     },
     listen: listener.listen,
-    trigger(events) {
-      try {
-        return core.notify(core.select(events))
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    },
+    trigger: async (events) => mock.deliver(mock.findRecipients(events)),
     async redeliver(attemptId) {
       const attempt = engine.log.get(attemptId)
       if (!attempt) throw configInvalid(`there is no attempt ${attemptId}`)
       return engine.redeliver(attempt)
     },
-    on: notices.on,
+    on: listeners.on,
     snapshot: () => toSnapshot(state),
     restore(snapshot) {
-      core.restore(snapshot)
-      core.save().catch(warn)
+      mock.restore(snapshot)
+      mock.save().catch(warn)
     },
     reset() {
-      core.reset()
-      core.save().catch(warn)
+      mock.reset()
+      mock.save().catch(warn)
     },
     async close() {
       await listener.close(engine.close)
-      // What was changed last.
-      await core.save().catch(warn)
+      await mock.save().catch(warn)
     },
   }
 }

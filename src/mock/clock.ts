@@ -1,27 +1,26 @@
 import { configInvalid } from '../errors.ts'
 
-/** The time of a mock service: schedule windows, gaps between attempts, tokens and time stamps follow it. */
+/** The time of a mock service: schedule windows, retry gaps, tokens and timestamps follow it. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Resolves after so many milliseconds; rejects with the signal's reason where it is aborted first. */
+  /** Resolves after the given time; rejects with the signal's reason if it is aborted first. */
   wait(milliseconds: number, signal?: AbortSignal): Promise<void>
-  /** Told of every attempt that is on the wire, so that a clock that is set by hand can stand still meanwhile. */
+  /** Called with every attempt that begins, so that a manual clock can pause while it is in flight. */
   during?(work: Promise<unknown>): void
 }
 
-/** Of a Date (ECMA-262, section 21.4.1.1). */
+/** The last valid Date (ECMA-262, section 21.4.1.1). */
 const LAST_TIME = 8.64e15
 /** Longer waits overflow Node's timers. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-/** The machine's clock. */
 export const systemClock: Clock = {
   now: Date.now,
   async wait(milliseconds, signal) {
     const due = Date.now() + milliseconds
-    for (let left = milliseconds; left > 0; left = due - Date.now()) {
-      await sleep(Math.min(left, LONGEST_TIMER), signal)
+    for (let remaining = milliseconds; remaining > 0; remaining = due - Date.now()) {
+      await sleep(Math.min(remaining, LONGEST_TIMER), signal)
     }
     signal?.throwIfAborted()
   },
@@ -42,23 +41,23 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock whose time changes only when a test advances it. */
 export interface ManualClock extends Clock {
   /**
-   * Moves on by so many milliseconds, from one waiting task to the next, and stands still while an attempt is on the
-   * wire. So an hour of windows and retries passes as fast as the receiver answers. Calls at the same time add up.
+   * Advances the time from one waiting task to the next, and pauses while an attempt is in flight. An hour of windows
+   * and retries takes as long as the receiver needs to respond. Concurrent calls add up.
    *
-   * @param milliseconds a whole number from 0
-   * @throws {WebhookError} `config_invalid`
+   * @param milliseconds a whole number, 0 or more
+   * @throws {WebhookError} `config_invalid` for any other value
    */
   advance(milliseconds: number): Promise<void>
 }
 
 /**
- * Makes a clock for tests.
+ * Creates a clock for tests.
  *
  * @param start milliseconds since 1970; default: now
- * @throws {WebhookError} `config_invalid` for a time that is none
+ * @throws {WebhookError} `config_invalid` for an invalid time
  * @example
  * ```ts
  * import { createManualClock, createMockService } from 'geohook/mock'
@@ -74,19 +73,18 @@ export function createManualClock(start: number = Date.now()): ManualClock {
     throw configInvalid('start must be a time in whole milliseconds since 1970')
   let now = start
   const waiting = new Set<{ due: number; resolve: () => void }>()
-  const busy = new Set<Promise<unknown>>()
-  /** The end of the last move. */
-  let moved: Promise<void> = Promise.resolve()
+  const inFlight = new Set<Promise<unknown>>()
+  let lastAdvance: Promise<void> = Promise.resolve()
 
-  /** Until nothing is on the wire, and what was set off by that has run. */
+  /** Waits until nothing is in flight and callbacks of ended attempts have run. */
   async function settle(): Promise<void> {
     do {
-      await Promise.all(busy)
+      await Promise.all(inFlight)
       await new Promise((resolve) => setImmediate(resolve))
-    } while (busy.size > 0)
+    } while (inFlight.size > 0)
   }
 
-  async function move(target: number): Promise<void> {
+  async function advanceTo(target: number): Promise<void> {
     for (;;) {
       await settle()
       const [next] = [...waiting].sort((a, b) => a.due - b.due)
@@ -121,16 +119,16 @@ export function createManualClock(start: number = Date.now()): ManualClock {
     },
     during(work) {
       const settled: Promise<unknown> = work.then(
-        () => busy.delete(settled),
-        () => busy.delete(settled),
+        () => inFlight.delete(settled),
+        () => inFlight.delete(settled),
       )
-      busy.add(settled)
+      inFlight.add(settled)
     },
     async advance(milliseconds) {
       if (!Number.isInteger(milliseconds) || milliseconds < 0)
-        throw configInvalid('milliseconds must be a whole number from 0')
-      moved = moved.then(() => move(now + milliseconds))
-      await moved
+        throw configInvalid('milliseconds must be a whole number, 0 or more')
+      lastAdvance = lastAdvance.then(() => advanceTo(now + milliseconds))
+      await lastAdvance
     },
   }
 }

@@ -1,20 +1,19 @@
 import { z } from 'zod'
 
-/** How deliveries are tried, and when a webhook is switched off (field facts, "Delivery"). */
+/** How deliveries are retried, and when a webhook is switched off (docs/senders.md, "Delivery"). */
 export interface DeliverySettings {
   /** Attempts for one delivery, 1 to 5. Default 3. */
   notificationAttempts: number
-  /** Seconds that an attempt may take, 1 to 60. Default 10. */
+  /** Timeout of an attempt in seconds, 1 to 60. Default 10. */
   notificationTimeOutInSeconds: number
   /** Seconds between two attempts, 0 to 3600. Default 5. */
   notificationElapsedTimeInSeconds: number
-  /** A webhook is switched off after so many failed deliveries, 1 to 1000, … Default 5. */
+  /** A webhook is switched off after this number of failed deliveries within `daysInPast`, 1 to 1000. Default 5. */
   numberOfFailures: number
-  /** … within so many days, 1 to 365. Default 5. */
+  /** Days in which failed deliveries are counted, 1 to 365. Default 5. */
   daysInPast: number
 }
 
-/** Holds whole numbers within the bounds above, and nothing else. */
 export const settingsSchema: z.ZodObject<Record<keyof DeliverySettings, z.ZodInt>> = z.strictObject({
   notificationAttempts: z.int().min(1).max(5),
   notificationTimeOutInSeconds: z.int().min(1).max(60),
@@ -31,7 +30,10 @@ export const DEFAULT_SETTINGS: DeliverySettings = {
   daysInPast: 5,
 }
 
-/** Of hosted services: five failures in a row, since a success resets the count and time does not (field facts, "Delivery"). */
+/**
+ * Defaults of hosted services. They count failures in a row, so `daysInPast` is the longest possible
+ * (docs/senders.md, "Delivery").
+ */
 export const HOSTED_SETTINGS: DeliverySettings = {
   ...DEFAULT_SETTINGS,
   notificationAttempts: 1,

@@ -1,6 +1,6 @@
+import { printable } from '../receiver/log.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import type { WebhookChange } from './state/webhooks.ts'
-import { warn } from './warn.ts'
 
 /** Something that has happened in a mock service. */
 export type Notice =
@@ -15,14 +15,14 @@ export type Notice =
     }
   | { type: 'restored' }
 
-/** Those who want to know what happens. */
-export interface Notices {
-  /** @returns the function that ends it */
+/** Functions that are called with each notice. */
+export interface Listeners {
+  /** @returns a function that removes the listener */
   on(listener: (notice: Notice) => void): () => void
   emit(notice: Notice): void
 }
 
-export function createNotices(): Notices {
+export function createListeners(): Listeners {
   const listeners = new Set<(notice: Notice) => void>()
   return {
     on(listener) {
@@ -31,10 +31,21 @@ export function createNotices(): Notices {
     },
     emit(notice) {
       for (const listener of listeners) {
-        // A listener's fault must not change what the service does, whether it throws or rejects.
+        // A listener that throws or rejects must not affect the service.
         const listen = async (): Promise<void> => listener(notice)
         listen().catch(warn)
       }
     },
+  }
+}
+
+/** Emits an error that no caller receives as a process warning. */
+export function warn(error: unknown): void {
+  try {
+    const text = printable(String(error))
+    // The message may quote a request: the error itself, with its stack trace, is printed only if that is safe.
+    process.emitWarning(error instanceof Error && text === String(error) ? error : text)
+  } catch {
+    process.emitWarning('something was thrown that cannot be converted to a string')
   }
 }

@@ -1,72 +1,80 @@
 import { z } from 'zod'
 import { arcgis } from '../receiver/profiles.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
+import type { SignerOptions } from '../testing/signer.ts'
 import type { Auth } from './admin/auth.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { SignatureOptions } from './delivery/signature-options.ts'
 import {
   DEFAULT_SETTINGS,
   type DeliverySettings,
   HOSTED_SETTINGS,
   settingsSchema,
 } from './delivery-settings.ts'
+import { toHostname } from './http/hosts.ts'
 import { check } from './schemas.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
 import type { WebhookSeed } from './state/webhook.ts'
 import { type ServiceVersion, VERSIONS } from './versions.ts'
-import { defined } from './without-undefined.ts'
+import { withoutUndefined } from './without-undefined.ts'
 
-/** What {@link createMockService} takes. */
+/** Options of {@link createMockService}. */
 export interface MockServiceOptions {
-  /** Services without webhooks yet; those that `webhooks` name are there anyway. */
+  /** Services without webhooks; services that `webhooks` name are added. */
   services?: readonly ServiceSeed[] | undefined
   webhooks?: readonly WebhookSeed[] | undefined
-  /** What the service can do (specification, "Versioning"). Default `'11.3'`. */
+  /** Version of the service (docs/specification.md, "Versions"). Default `'11.3'`. */
   version?: ServiceVersion | undefined
-  /** Who may administer webhooks. Default: anyone. */
+  /** Users who may administer webhooks. Default: anyone. */
   auth?: Auth | undefined
-  /** Whether errors of the administration have their code as HTTP status, or 200 as in the family. Default `'rest'`. */
+  /** HTTP status of errors of the administration: their code, or always 200 as on some services. Default `'rest'`. */
   httpStatus?: 'rest' | 'always200' | undefined
-  /** What an edit does with optional parameters that it is not given. Default `'keep'`. */
+  /** Whether an edit keeps or resets optional parameters it omits. Default `'keep'`. */
   omitted?: 'keep' | 'reset' | undefined
-  /** Which feature service webhooks gather events over their schedule's window. Default: those that were given a schedule. */
+  /** Which feature service webhooks gather events over a window. Default: those with a schedule. */
   gather?: 'never' | 'scheduled' | 'always' | undefined
-  /** Attempts, time-out, gap and switching off; members that are not given have their defaults. */
+  /** Attempts, timeout, retry gap and switching off; members left out have their defaults. */
   settings?: Partial<DeliverySettings> | undefined
   /**
-   * The form of payloads (docs: field facts). `hosted` and `organization` also bring their ways to prove the sender:
-   * a base64 signature with a prefix in `x-esriHook-Signature`, and the key itself in the header `secret`.
-   * Default `'service'`, the specification's.
+   * Format of payloads and proof of the sender (docs/senders.md, "Three dialects"): `hosted` signs in base64 with a
+   * prefix in `x-esriHook-Signature`, and `organization` sends the key itself in the header `secret`. Default
+   * `'service'`, as in the specification.
    */
   dialect?: Dialect | undefined
-  /** How `changesUrl` is percent-encoded. Default: as the dialect does. */
+  /** Percent-encoding of `changesUrl`. Default: as the dialect does. */
   changesUrl?: ChangesUrlEncoding | undefined
   /** Whether an event on several layers is one delivery, or one for each layer. Default `'webhook'`, one. */
   fanOut?: 'webhook' | 'layer' | undefined
-  /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; hosted as said above. */
+  /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; for `hosted`, see `dialect`. */
   signature?: SignatureOptions | undefined
-  /** Attempts on the wire at once, 1 to 1000. Default 50. */
+  /** Maximum number of attempts in flight, 1 to 1000. Default 50. */
   concurrency?: number | undefined
-  /** Hosts (names or addresses, without a port) that deliveries may go to beside this machine. Default: none. */
+  /** Hosts (names or addresses, without a port) that deliveries may go to, in addition to this machine. Default: none. */
   allowHosts?: readonly string[] | undefined
-  /** Default: the machine's clock. */
+  /** Default: the system clock. */
   clock?: Clock | undefined
-  /** Whether the control API is there, under `/_mock/`; it needs no token, and shows keys. Default true. */
+  /** Enables the control API under `/_mock/`, which asks for no token and shows keys. Default true. */
   control?: boolean | undefined
-  /** Called after every change; the answers of the administration wait for it. */
+  /** Called after every change; responses of the administration wait for it. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined
 }
 
+/** How the service signs (docs/specification.md, "Signature"). */
+export type SignatureOptions = Pick<
+  SignerOptions,
+  'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn' | 'percentEncoded' | 'formPayload'
+>
+
 /** The options with their defaults. */
 export type Options = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | Optional>]-?: NonNullable<MockServiceOptions[name]>
-} & Pick<MockServiceOptions, Optional> & { settings: DeliverySettings }
+  [name in keyof Omit<MockServiceOptions, 'settings' | WithoutDefault>]-?: NonNullable<
+    MockServiceOptions[name]
+  >
+} & Pick<MockServiceOptions, WithoutDefault> & { settings: DeliverySettings }
 
-/** What has no default. */
-type Optional = 'auth' | 'save' | 'changesUrl'
+type WithoutDefault = 'auth' | 'save' | 'changesUrl'
 
-/** As such senders write it, in a header or at the end of a form (field facts, "Signature"). */
+/** In a header, or at the end of a form (docs/senders.md, "Signature"). */
 const HOSTED_SIGNATURE: SignatureOptions = {
   signatureHeader: arcgis.signatureHeader,
   encoding: 'base64',
@@ -75,12 +83,12 @@ const HOSTED_SIGNATURE: SignatureOptions = {
   formPayload: 'plain',
 }
 
-/** A signature in one of these would break the request. */
-const TAKEN =
+/** Headers that a signature would break. */
+const RESERVED_HEADER =
   /^(host|connection|content-(length|type|encoding)|transfer-encoding|expect|upgrade|keep-alive)$/i
 
 const signatureSchema = z.strictObject({
-  signatureHeader: z.string().refine((name) => !TAKEN.test(name), 'is a header of the request'),
+  signatureHeader: z.string().refine((name) => !RESERVED_HEADER.test(name), 'is a header of the request'),
   encoding: z.enum(['hex', 'base64']),
   prefix: z.string(),
   signatureIn: z.enum(['header', 'field']),
@@ -88,25 +96,21 @@ const signatureSchema = z.strictObject({
   formPayload: z.enum(['encoded', 'plain']),
 })
 
-/** An object of the caller's own, passed on as it is. */
-const withFunctions = <T>(...names: string[]): z.ZodType<T> =>
+/** An object with these methods, which is not copied. */
+const withMethods = <T>(...names: string[]): z.ZodType<T> =>
   z.custom<T>(
     (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
     `must have ${names.join(' and ')}`,
   )
 
-/** A host as URLs write it, without a port. */
-const host = z.string().refine((name) => {
-  const url = `http://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}`
-  return /^[^/?#@\\\s]+$/.test(name) && URL.canParse(url) && new URL(url).port === ''
-}, 'must be a host, without a port')
+const host = z.string().refine((name) => toHostname(name) !== undefined, 'must be a host, without a port')
 
 const optionsSchema = z.strictObject({
   // Checked item by item, as a snapshot.
   services: z.array(z.unknown()).default([]),
   webhooks: z.array(z.unknown()).default([]),
   version: z.enum(VERSIONS).default('11.3'),
-  auth: withFunctions<Auth>('authenticate').optional(),
+  auth: withMethods<Auth>('authenticate').optional(),
   httpStatus: z.enum(['rest', 'always200']).default('rest'),
   omitted: z.enum(['keep', 'reset']).default('keep'),
   gather: z.enum(['never', 'scheduled', 'always']).default('scheduled'),
@@ -117,7 +121,7 @@ const optionsSchema = z.strictObject({
   signature: signatureSchema.partial().default({}),
   concurrency: z.int().min(1).max(1000).default(50),
   allowHosts: z.array(host).default([]),
-  clock: withFunctions<Clock>('now', 'wait').default(systemClock),
+  clock: withMethods<Clock>('now', 'wait').default(systemClock),
   control: z.boolean().default(true),
   save: z
     .custom<MockServiceOptions['save']>((value) => typeof value === 'function', 'must be a function')
@@ -130,7 +134,7 @@ export function toOptions(given: MockServiceOptions): Options {
   const isHosted = options.dialect === 'hosted'
   return {
     ...options,
-    settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...defined(options.settings) },
-    signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...defined(options.signature) },
+    settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...withoutUndefined(options.settings) },
+    signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...withoutUndefined(options.signature) },
   }
 }

@@ -1,10 +1,11 @@
 /**
- * Saves one state after another, never two at once. Those that wait for the save under way share the one after it,
- * which has the newest state.
+ * Runs one save at a time. Calls during a save share the next one, which saves the newest state. The command line
+ * imports this file too, so it must stay without imports and state.
  *
- * @returns a function whose promise resolves when everything that had changed before its call is saved
+ * @param save saves the current state
+ * @returns a function whose promise resolves when every change made before the call is saved
  */
-export function createSaver(save: () => Promise<void> | undefined): () => Promise<void> {
+export function createSaveQueue(save: () => Promise<void> | undefined): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   let waiting: Promise<void> | undefined
   return () => {

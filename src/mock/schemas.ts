@@ -3,10 +3,9 @@ import { configInvalid } from '../errors.ts'
 import { settingsSchema } from './delivery-settings.ts'
 import { FREQUENCIES } from './state/webhook.ts'
 
-// What comes as JSON: seeds, snapshots, state files and the bodies of the control API. Each schema is also what the
-// OpenAPI document says.
+// Schemas of seeds, snapshots, state files and request bodies of the control API. The OpenAPI document shows them too.
 
-/** A part of a path: no slash, no control characters, no half of a surrogate pair, and none of `.` and `..`. */
+/** A path segment: no slashes, control characters or lone surrogates, and neither `.` nor `..`. */
 const pathPart = z
   .string()
   .max(256)
@@ -16,7 +15,7 @@ const serviceType = z.enum(['FeatureServer', 'GPServer'])
 const time = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
 const user = z.string().max(256)
 
-/** A payload URL is what is written: the URL parser would drop line breaks, trim white space, and find a host in a path. */
+/** Stricter than the URL parser, which drops line breaks, trims white space, and finds a host in a path. */
 const HOOK_URL = /^https?:\/\/[^\s\p{Cc}/?#\\][^\s\p{Cc}]*$/iu
 export const MAX_NAME = 256
 export const MAX_KEY = 1024
@@ -24,7 +23,7 @@ export const MAX_URL = 2048
 
 export const HOOK_URL_RULE: string = `must be an http or https URL of at most ${MAX_URL} characters, without a user name`
 
-/** User names in a URL are refused: a service has a signature to prove itself, and clients differ in what they make of them. */
+/** User names in URLs are refused because HTTP clients treat them differently. */
 export function isHookUrl(text: string): boolean {
   if (text.length > MAX_URL || !HOOK_URL.test(text) || !URL.canParse(text)) return false
   const { username, password } = new URL(text)
@@ -38,7 +37,7 @@ const scheduleMembers = {
   recurrenceInfo: z.strictObject({ interval: z.int().min(1).max(1_000_000), frequency: z.enum(FREQUENCIES) }),
 }
 
-/** All members of a schedule, or some. */
+/** A schedule; all members are optional. */
 export const scheduleSchema: z.ZodObject = z.strictObject(scheduleMembers).partial()
 
 export const serviceSchema: z.ZodObject = z.strictObject({
@@ -47,8 +46,8 @@ export const serviceSchema: z.ZodObject = z.strictObject({
   serviceType,
 })
 
-/** What a path has in the place of an id. */
-const WORDS = ['create', 'deleteAll', 'activateAll', 'deactivateAll', 'webhooks']
+/** Path segments that would hide a webhook with the same id. */
+const RESERVED_IDS = ['create', 'deleteAll', 'activateAll', 'deactivateAll', 'webhooks']
 
 const PLAIN = 'must have no white space around it, and no control characters'
 const isPlain = (text: string): boolean => text === text.trim() && !/\p{Cc}/u.test(text)
@@ -57,7 +56,7 @@ export const webhookSchema: z.ZodObject = z.strictObject({
   id: z
     .string()
     .regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _')
-    .refine((id) => !WORDS.includes(id), 'is the name of an operation')
+    .refine((id) => !RESERVED_IDS.includes(id), 'is the name of an operation')
     .optional(),
   folderName: pathPart.optional(),
   serviceName,
@@ -78,7 +77,7 @@ export const webhookSchema: z.ZodObject = z.strictObject({
 
 const failureSchema = z.strictObject({ webhookId: z.string().max(64), times: z.array(time).max(1000) })
 
-/** What a snapshot, a seed file and a state file hold. */
+/** A snapshot, seed file or state file. */
 export const snapshotSchema: z.ZodObject = z.strictObject({
   services: z.array(serviceSchema).optional(),
   webhooks: z.array(webhookSchema).optional(),
@@ -95,27 +94,24 @@ const anyLists = z.strictObject({
 })
 
 /**
- * Checks a snapshot item by item, so that one that is large and wrong is refused at the first.
+ * Checks a snapshot item by item, so that a large one is refused at its first error.
  *
  * @throws {WebhookError} `config_invalid`
  */
-export function checkSnapshot(value: unknown, what: string): void {
-  const lists = check<Record<keyof typeof LISTS, unknown[] | undefined>>(anyLists, value, what)
-  for (const [name, schema] of Object.entries(LISTS)) {
-    const items = lists[name as keyof typeof LISTS] ?? []
-    for (const [index, item] of items.entries()) check(schema, item, `${what}.${name}.${index}`)
+export function checkSnapshot(value: unknown, name: string): void {
+  const lists = check<Record<keyof typeof LISTS, unknown[] | undefined>>(anyLists, value, name)
+  for (const [list, schema] of Object.entries(LISTS)) {
+    const items = lists[list as keyof typeof LISTS] ?? []
+    for (const [index, item] of items.entries()) check(schema, item, `${name}.${list}.${index}`)
   }
 }
 
-/** Characters. */
-export const MAX_CHANGE_TYPE = 256
-
-/** Something that happens on a service. */
+/** An event to trigger; any other folder or name than those of a service is unknown. */
 export const eventSchema: z.ZodObject = z.strictObject({
-  folderName: pathPart.optional(),
-  serviceName,
+  folderName: z.string().max(256).optional(),
+  serviceName: z.string().min(1).max(256),
   serviceType: serviceType.optional(),
-  changeType: z.string().min(1).max(MAX_CHANGE_TYPE),
+  changeType: z.string().min(1).max(256),
   when: time.optional(),
   jobId: z.string().min(1).max(256).optional(),
   taskName: z.string().min(1).max(256).optional(),
@@ -125,17 +121,17 @@ export const eventSchema: z.ZodObject = z.strictObject({
 const MAX_MEMBERS = 100
 
 /**
- * Checks a value that came from outside TypeScript.
+ * Checks a value that TypeScript has not checked.
  *
- * @throws {WebhookError} `config_invalid`, naming the member, never its value: it may be a key
+ * @throws {WebhookError} `config_invalid`, with the name of the member, never its value, which may be a key
  */
-export function check<T>(schema: z.ZodType, value: unknown, what: string): T {
-  // Of each member that is not known an issue would be made.
+export function check<T>(schema: z.ZodType, value: unknown, name: string): T {
+  // zod would report every unknown member.
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    if (Object.keys(value).length > MAX_MEMBERS) throw configInvalid(`${what} has too many members`)
+    if (Object.keys(value).length > MAX_MEMBERS) throw configInvalid(`${name} has too many members`)
   }
   const result = schema.safeParse(value)
   if (result.success) return result.data as T
   const { path, message } = result.error.issues[0] as z.core.$ZodIssue
-  throw configInvalid(`${[what, ...path].map(String).join('.')}: ${message}`)
+  throw configInvalid(`${[name, ...path].map(String).join('.')}: ${message}`)
 }

@@ -1,66 +1,64 @@
 import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
-import { createEngine, type Engine } from './delivery/engine.ts'
-import { createNotices, type Notices } from './listeners.ts'
+import { collect, createEngine, type Engine } from './delivery/engine.ts'
+import { createListeners, type Listeners, warn } from './listeners.ts'
 import { type MockServiceOptions, type Options, toOptions } from './options.ts'
-import { createSaver } from './save-queue.ts'
+import { createSaveQueue } from './save-queue.ts'
 import {
-  type Happening,
   MAX_CHANGES,
   type MockEvent,
   requireEvent,
   requirePossible,
+  type ServiceEvent,
   selects,
-  toHappening,
+  toServiceEvent,
 } from './state/events.ts'
 import { createFailureLog } from './state/failures.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
 import { createWebhookStore } from './state/webhooks.ts'
-import { together } from './together.ts'
-import { warn } from './warn.ts'
 
-/** A mock service without its HTTP side: what the administration, the control API and TypeScript all work on. */
-export interface Core {
+/** A mock service without HTTP: the administration, the control API and {@link createMockService} share it. */
+export interface Mock {
   readonly options: Options
   readonly state: State
   readonly engine: Engine
-  readonly notices: Notices
+  readonly listeners: Listeners
   /**
-   * The webhooks that are subscribed to events, each with those that it is to hear of.
+   * Finds the webhooks that are subscribed to at least one of the events.
    *
-   * @throws {WebhookError} `config_invalid` for an event that cannot happen
+   * @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service
    */
-  select(events: MockEvent | readonly MockEvent[]): Selection
-  /** Sends what was selected. */
-  notify(selection: Selection): Promise<Attempt[]>
+  findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
+  /** @returns all attempts, after the last one */
+  deliver(recipients: Recipients): Promise<Attempt[]>
   /**
-   * Records, faults and gathered events stay.
+   * Replaces the state; the attempt log, faults and gathered events stay.
    *
-   * @throws {WebhookError} `config_invalid`; then nothing has changed
+   * @throws {WebhookError} `config_invalid`, and changes nothing
    */
   restore(seed: SnapshotSeed): void
-  /** Back to the seeds; records, faults and gathered events are gone. */
+  /** Returns to the seeds, and drops the attempt log, faults and gathered events. */
   reset(): void
-  /** Resolves when what has changed is saved. */
+  /** Resolves when every change so far is saved. */
   save(): Promise<void>
 }
 
-/** Webhooks by their ids, each once, with what they are to hear of. */
-export type Selection = readonly (readonly [webhookId: string, happenings: readonly Happening[]])[]
+/** By webhook id: the events that the webhook is subscribed to. */
+export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
 
 /** @throws {WebhookError} `config_invalid` */
-export function createCore(given: MockServiceOptions): Core {
+export function createMock(given: MockServiceOptions): Mock {
   const options = toOptions(given)
   const { clock, version } = options
-  const notices = createNotices()
-  /** Of each service, how often it has changed, counted from the time of the first event. */
+  const listeners = createListeners()
+  /** By service path: the current generation, which starts at the time of the first event. */
   const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
     now: clock.now,
     onChange(change, webhook) {
       engine.changed(webhook.id)
-      notices.emit({
+      listeners.emit({
         type: 'webhook',
         change,
         webhookId: webhook.id,
@@ -76,18 +74,17 @@ export function createCore(given: MockServiceOptions): Core {
     settings: options.settings,
   }
   const engine: Engine = createEngine(state, options, {
-    finished: (attempt) => notices.emit({ type: 'attempt', attempt }),
-    // Nobody waits for this one: it comes with the end of a delivery.
+    finished: (attempt) => listeners.emit({ type: 'attempt', attempt }),
     counted: () => void save().catch(warn),
   })
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
-  // What a reset goes back to, with the ids and times that were made now.
+  // Keeps the ids and times that were generated for the seeds, for `reset`.
   const seed = toSnapshot(state)
 
-  const save = createSaver(() => options.save?.(toSnapshot(state)))
+  const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
 
   /** @returns the generation before the changes */
-  function advance(service: Service, changes: number): number {
+  function nextGeneration(service: Service, changes: number): number {
     const path = servicePath(service)
     const before = generations.get(path) ?? clock.now()
     generations.set(path, before + changes)
@@ -95,50 +92,44 @@ export function createCore(given: MockServiceOptions): Core {
   }
 
   /** @throws {WebhookError} `config_invalid` */
-  function happen(event: MockEvent): { service: Service; happening: Happening } {
+  function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
     requireEvent(event)
     const service = state.services.resolve(event)
     requirePossible(event, service, version)
-    return { service, happening: toHappening(event, service, clock.now()) }
+    return { service, serviceEvent: toServiceEvent(event, service, clock.now()) }
   }
 
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
     engine.changed()
-    notices.emit({ type: 'restored' })
+    listeners.emit({ type: 'restored' })
   }
 
   return {
     options,
     state,
     engine,
-    notices,
-    select(given) {
-      // Spread: map() alone skips the holes of a sparse list.
+    listeners,
+    findRecipients(given) {
+      // `map` alone skips the holes of a sparse array.
       const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]
-      const happened = events.map(happen)
-      const changes = happened.reduce((sum, { happening }) => sum + happening.layerIds.length, 0)
+      const resolved = events.map(resolveEvent)
+      const changes = resolved.reduce((sum, { serviceEvent }) => sum + serviceEvent.layerIds.length, 0)
       if (changes > MAX_CHANGES)
         throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
-      const selected: [webhookId: string, happenings: Happening[]][] = []
-      // One event finds each webhook once.
-      const byId = happened.length > 1 ? new Map<string, Happening[]>() : undefined
-      for (const { service, happening } of happened) {
-        happening.generation = advance(service, happening.layerIds.length)
+      const recipients = new Map<string, ServiceEvent[]>()
+      for (const { service, serviceEvent } of resolved) {
+        serviceEvent.generation = nextGeneration(service, serviceEvent.layerIds.length)
         for (const webhook of webhooks.of(service)) {
-          if (!selects(webhook, happening)) continue
-          const known = byId?.get(webhook.id)
-          if (known) known.push(happening)
-          else {
-            const happenings = [happening]
-            byId?.set(webhook.id, happenings)
-            selected.push([webhook.id, happenings])
-          }
+          if (!selects(webhook, serviceEvent)) continue
+          const selected = recipients.get(webhook.id)
+          if (selected) selected.push(serviceEvent)
+          else recipients.set(webhook.id, [serviceEvent])
         }
       }
-      return selected
+      return recipients
     },
-    notify: (selection) => together(selection.map(([id, happenings]) => engine.notify(id, happenings))),
+    deliver: (recipients) => collect([...recipients].map(([id, events]) => engine.notify(id, events))),
     restore,
     reset() {
       engine.clear()

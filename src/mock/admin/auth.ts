@@ -1,28 +1,32 @@
-/** What a user may administer: the Geoprocessing privilege, the Feature layer privilege (specification, "Endpoints"). */
+/** Type of services that a user may administer (docs/specification.md, "Endpoints"). */
 export type Privilege = 'geoprocessing' | 'features'
 
-/** Somebody who administers webhooks. */
+/** A user who administers webhooks. */
 export interface User {
   username: string
   privileges: readonly Privilege[]
 }
 
-/** The longest life of a token: two weeks. */
+/** Longest lifetime of a token: two weeks. */
 export const MAX_MINUTES = 20_160
 
-/** What `generateToken` is given. */
+/** Parameters of `generateToken`. */
 export interface Credentials {
   username: string
   password: string
-  /** How long the token is to be good for, 1 to 20160; absent where the request does not say. */
+  /** Lifetime of the token in minutes, 1 to 20160; absent if the request does not specify one. */
   minutes?: number | undefined
 }
 
-/** Who may administer webhooks. */
+/** Authenticates users who administer webhooks. */
 export interface Auth {
-  /** @returns whose token it is; undefined for one that is invalid or has expired */
+  /** @returns the user of a token; undefined if the token is invalid or has expired */
   authenticate(token: string, now: number): User | undefined | Promise<User | undefined>
-  /** @returns undefined for wrong credentials. Absent, there is no operation `generateToken`. */
+  /**
+   * If absent, the service has no operation `generateToken`.
+   *
+   * @returns the token and when it expires, in milliseconds since 1970; undefined for wrong credentials
+   */
   generateToken?(
     credentials: Credentials,
     now: number,

@@ -3,13 +3,13 @@ import { bodyFormat } from '../../payload/media-type.ts'
 import { toText } from '../../payload/utf8.ts'
 import { AdminError } from '../http/errors.ts'
 
-/** The fields of a form: strict UTF-8, bounded, in a Map. */
+/** The values of each form field. */
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
 /**
- * Parameters come as a form (specification, "Endpoints"); an operation without any may come without a body.
+ * Parses a form (docs/specification.md, "Endpoints"). An empty body has no parameters.
  *
- * @throws {AdminError} 415 for another media type, 400 for a body that is not a form
+ * @throws {AdminError} 415 for another media type, 400 for an invalid form, 500 if something else has read the body
  */
 export function readParameters(body: unknown, contentType: string | undefined): Parameters {
   if (body !== undefined && !(body instanceof Uint8Array))
@@ -21,7 +21,7 @@ export function readParameters(body: unknown, contentType: string | undefined): 
   return parse(() => toText(body))
 }
 
-/** @throws {AdminError} 400 for a query that is not a form */
+/** @throws {AdminError} 400 for an invalid query */
 export const readQuery = (query: string): Parameters => (query === '' ? new Map() : parse(() => query))
 
 function parse(read: () => string): Parameters {
@@ -32,7 +32,11 @@ function parse(read: () => string): Parameters {
   }
 }
 
-/** @throws {AdminError} 400 where a parameter comes more than once */
+/**
+ * Returns the value of a parameter; undefined if it is absent or empty.
+ *
+ * @throws {AdminError} 400 for a repeated parameter
+ */
 export function single(parameters: Parameters, name: string): string | undefined {
   const values = parameters.get(name) ?? []
   if (values.length > 1) throw new AdminError(400, `${name} is given more than once`)

@@ -1,11 +1,12 @@
+import type { Options } from '../options.ts'
 import type { Service } from '../state/services.ts'
+import type { State } from '../state/snapshot.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { ServiceVersion } from '../versions.ts'
 import type { User } from './auth.ts'
-import type { Context } from './context.ts'
 import type { Parameters } from './form-fields.ts'
 
-/** A parameter, as an OpenAPI document describes it. */
+/** A parameter as the OpenAPI document describes it. */
 export interface ParameterDescription {
   name: string
   required: boolean
@@ -14,10 +15,18 @@ export interface ParameterDescription {
   schema: Readonly<Record<string, unknown>>
 }
 
-/** The name of an answer's schema. */
+/** Name of a response; the OpenAPI document has a schema for each. */
 export type ResponseName = 'Webhook' | 'Webhooks' | 'Status' | 'NotificationStatus' | 'Settings' | 'Token'
 
-/** What an operation is given. */
+/** The parts of a mock service that the administration uses. */
+export interface Context {
+  readonly state: State
+  readonly options: Pick<Options, 'version' | 'auth' | 'httpStatus' | 'omitted' | 'clock'>
+  /** Resolves when every change so far is saved. */
+  save(): Promise<void>
+}
+
+/** Arguments of an operation. */
 export interface Call {
   context: Context
   user: User
@@ -25,58 +34,59 @@ export interface Call {
   parameters: Parameters
 }
 
-/** Its answer, and whether there is something to save. */
-export interface Outcome {
+/** Result of an operation. */
+export interface OperationResult {
   body: object
+  /** True if the state must be saved. */
   changed: boolean
 }
 
 interface Description {
   /** Unique. */
   name: string
-  /** The last part of its path; empty for lists and for reading. */
+  /** Last segment of its path; empty for lists and for reading. */
   segment: string
   summary: string
-  /** GET stands for HEAD too. */
+  /** GET includes HEAD. */
   methods: readonly ('GET' | 'POST')[]
   since: ServiceVersion
-  /** Whether it can change what the service keeps. */
+  /** True if it can change the state. */
   changes: boolean
-  /** Its own, beside those that all have: `COMMON_PARAMETERS`. */
+  /** Without the `COMMON_PARAMETERS` of all operations. */
   parameters: readonly ParameterDescription[]
   response: ResponseName
 }
 
-/** `generateToken`: nobody has to say who they are first. */
+/** `generateToken`, which needs no token. */
 export interface RootOperation extends Description {
   scope: 'root'
-  run(call: Omit<Call, 'user'>): Promise<Outcome>
+  run(call: Omit<Call, 'user'>): Promise<OperationResult>
 }
 
-/** On all webhooks of all services, or on what holds for all of them. */
+/** An operation on all services. */
 export interface SiteOperation extends Description {
   scope: 'site'
-  run(call: Call): Outcome
+  run(call: Call): OperationResult
 }
 
-/** On the webhooks of a service. */
+/** An operation on the webhooks of a service. */
 export interface ServiceOperation extends Description {
   scope: 'service'
-  run(call: Call & { service: Service }): Outcome
+  run(call: Call & { service: Service }): OperationResult
 }
 
-/** On one webhook. */
+/** An operation on one webhook. */
 export interface WebhookOperation extends Description {
   scope: 'webhook'
-  run(call: Call & { webhook: Readonly<Webhook> }): Outcome
+  run(call: Call & { webhook: Readonly<Webhook> }): OperationResult
 }
 
 /** An operation of the administration. */
 export type Operation = RootOperation | SiteOperation | ServiceOperation | WebhookOperation
 
-/** The methods of what only reads; the family posts everything, so that a token need not stand in a URL. */
-export const READ: readonly ('GET' | 'POST')[] = ['GET', 'POST']
-export const CHANGE: readonly ('GET' | 'POST')[] = ['POST']
+/** Methods of operations that only read. Clients may use POST, so that no URL contains a token. */
+export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
+export const CHANGE_METHODS: readonly ('GET' | 'POST')[] = ['POST']
 
-export const unchanged = (body: object): Outcome => ({ body, changed: false })
-export const changed = (body: object): Outcome => ({ body, changed: true })
+export const unchanged = (body: object): OperationResult => ({ body, changed: false })
+export const changed = (body: object): OperationResult => ({ body, changed: true })

@@ -1,12 +1,12 @@
-import { reaches, type ServiceVersion } from '../versions.ts'
+import { isAtLeast, type ServiceVersion } from '../versions.ts'
 import type { Operation, ParameterDescription } from './operation.ts'
 import type { Address } from './paths.ts'
 import { SERVICE_OPERATIONS } from './service-operations.ts'
 import { SITE_OPERATIONS } from './site-operations.ts'
-import { GENERATE_TOKEN } from './token-operation.ts'
+import { GENERATE_TOKEN } from './tokens.ts'
 import { WEBHOOK_OPERATIONS } from './webhook-operations.ts'
 
-/** Every operation: the router and the documentation are both made from this table. */
+/** All operations: the router and the OpenAPI document are generated from this table. */
 const OPERATIONS: readonly Operation[] = [
   ...WEBHOOK_OPERATIONS,
   ...SERVICE_OPERATIONS,
@@ -14,36 +14,36 @@ const OPERATIONS: readonly Operation[] = [
   GENERATE_TOKEN,
 ]
 
-/** What every operation takes beside its own parameters. */
+/** Parameters of every operation. */
 export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
   {
     name: 'f',
     required: false,
-    description: 'The format of the answer. Default: html for browsers, else json.',
+    description: 'Format of the response. Default: html for browsers, otherwise json.',
     schema: { type: 'string', enum: ['json', 'pjson', 'html'] },
   },
   {
     name: 'token',
     required: false,
-    description: 'Who asks, where the service has tokens. A header can carry it too.',
+    description: 'The token of the user, if the service uses tokens. A header can carry it too.',
     schema: { type: 'string' },
   },
 ]
 
-/** The operations that a service has. */
+/** The operations of a service with this version. */
 export const operationsOf = (version: ServiceVersion, hasTokens: boolean): Operation[] =>
   OPERATIONS.filter(
-    (operation) => reaches(version, operation.since) && (operation !== GENERATE_TOKEN || hasTokens),
+    (operation) => isAtLeast(version, operation.since) && (operation !== GENERATE_TOKEN || hasTokens),
   )
 
-/** An operation, and the webhook that a path names. */
+/** The operation and the webhook that a path names. */
 export interface Match {
   operation: Operation
-  /** Where the operation is on one webhook. */
+  /** Id of the webhook, for an operation on one webhook. */
   id?: string
 }
 
-/** Finds the operation that a path names. */
+/** Returns a function that finds the operation a path names. */
 export function createMatcher(operations: readonly Operation[]): (address: Address) => Match | undefined {
   const table = new Map(operations.map((operation) => [`${operation.scope} ${operation.segment}`, operation]))
   return (address) => {

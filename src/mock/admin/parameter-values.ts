@@ -1,23 +1,26 @@
-import { AdminError } from '../http/errors.ts'
-import { HOOK_URL_RULE, isHookUrl } from '../schemas.ts'
+import { WILDCARD } from '../../payload/change-types.ts'
+import { AdminError, quote } from '../http/errors.ts'
+import { HOOK_URL_RULE, isHookUrl, scheduleSchema } from '../schemas.ts'
+import type { ScheduleInfo, Webhook } from '../state/webhook.ts'
+import { featureChangeTypesOf, type ServiceVersion } from '../versions.ts'
 import { type Parameters, single } from './form-fields.ts'
 
-/** Reads one parameter; undefined where it is not given. */
+/** Reads one parameter; returns undefined if it is absent. Throws an AdminError 400 for an invalid value. */
 export type Read<T> = (parameters: Parameters, name: string) => T | undefined
 
-/** A text of at most so many characters, without white space around it. */
-export function text(maximum: number): Read<string> {
+/** Reads a text without white space around it. */
+export function text(maxLength: number): Read<string> {
   return (parameters, name) => {
     const value = single(parameters, name)
     if (value === undefined) return undefined
     if (value !== value.trim()) throw new AdminError(400, `${name} has white space around it`)
     if (/\p{Cc}/u.test(value)) throw new AdminError(400, `${name} holds control characters`)
-    if (value.length > maximum) throw new AdminError(400, `${name} is longer than ${maximum} characters`)
+    if (value.length > maxLength) throw new AdminError(400, `${name} is longer than ${maxLength} characters`)
     return value
   }
 }
 
-/** One of a few words, as it is or converted. */
+/** Reads one of a few words, and converts it. */
 export function oneOf(allowed: readonly string[]): Read<string>
 export function oneOf<T>(allowed: readonly string[], convert: (value: string) => T): Read<T>
 export function oneOf(allowed: readonly string[], convert = (value: string): unknown => value) {
@@ -29,7 +32,6 @@ export function oneOf(allowed: readonly string[], convert = (value: string): unk
   }
 }
 
-/** A whole number within bounds. */
 export function wholeNumber(minimum: number, maximum: number): Read<number> {
   return (parameters, name) => {
     const value = single(parameters, name)
@@ -40,7 +42,6 @@ export function wholeNumber(minimum: number, maximum: number): Read<number> {
   }
 }
 
-/** An http or https URL, exactly as it is written. */
 export function readUrl(parameters: Parameters, name: string): string | undefined {
   const value = single(parameters, name)
   if (value === undefined || isHookUrl(value)) return value
@@ -48,9 +49,90 @@ export function readUrl(parameters: Parameters, name: string): string | undefine
 }
 
 /**
- * Reads several parameters, and leaves out those that are not given.
+ * Reads change types: comma-separated, as a JSON array, or as a repeated parameter.
  *
- * @throws {AdminError} 400 with a message for each that is wrong
+ * @returns each name once, in the order of the request
+ * @throws {AdminError} 400, also for a change type that the service or its version does not have
+ */
+export function readChangeTypes(
+  parameters: Parameters,
+  name: string,
+  { serviceType, version }: { serviceType: Webhook['serviceType']; version: ServiceVersion },
+): string[] | undefined {
+  const names = [...new Set((parameters.get(name) ?? []).flatMap(splitNames))]
+  if (names.length === 0) return undefined
+  const allowed = [WILDCARD, ...(serviceType === 'GPServer' ? [] : featureChangeTypesOf(version))]
+  const unknown = names.find((changeType) => !allowed.includes(changeType))
+  if (unknown === undefined) return names
+  throw new AdminError(400, `${name} holds ${quote(unknown)}; a ${serviceType} has ${allowed.join(', ')}`)
+}
+
+function splitNames(value: string): string[] {
+  if (!value.trimStart().startsWith('[')) {
+    return value
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+  }
+  const names = parseJson(value)
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
+  throw new AdminError(400, 'changeTypes must be comma-separated or a JSON array of texts')
+}
+
+/**
+ * Reads `scheduleInfo`: a JSON object with all or some members (docs/senders.md, "Administration"). A geoprocessing
+ * webhook has no schedule; only the empty object of its own response is accepted for it.
+ *
+ * @throws {AdminError} 400
+ */
+export function readSchedule(
+  parameters: Parameters,
+  name: string,
+  serviceType: Webhook['serviceType'],
+): Partial<ScheduleInfo> | undefined {
+  const value = single(parameters, name)
+  if (value === undefined) return undefined
+  const schedule = parseJson(value)
+  if (!isObject(schedule)) throw new AdminError(400, `${name} must be a JSON object`)
+  const members = Object.entries(schedule)
+  if (serviceType === 'GPServer' && members.length > 0) {
+    throw new AdminError(400, `${name} is for feature service webhooks only`)
+  }
+  for (const [member, memberValue] of members) {
+    const schema = SCHEDULE_MEMBERS.get(member)
+    if (!schema) throw new AdminError(400, `${name} has no member ${quote(member)}`)
+    if (!schema.safeParse(memberValue).success)
+      throw new AdminError(400, `${name}.${member} has a wrong value`)
+  }
+  return withOrderedRecurrence(schedule)
+}
+
+/** The same bounds as in a snapshot, so that every edited webhook can be restored. */
+const SCHEDULE_MEMBERS = new Map(Object.entries(scheduleSchema.shape))
+
+/** Puts the members of `recurrenceInfo` in the specification's order; the store orders the other members. */
+function withOrderedRecurrence({ recurrenceInfo, ...others }: Partial<ScheduleInfo>): Partial<ScheduleInfo> {
+  if (!recurrenceInfo) return others
+  const { interval, frequency } = recurrenceInfo
+  return { ...others, recurrenceInfo: { interval, frequency } }
+}
+
+/** @returns undefined for invalid JSON */
+function parseJson(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Reads several parameters, and leaves out those that are absent.
+ *
+ * @throws {AdminError} 400 with a message for each invalid one
  */
 export function readEach(
   reads: Iterable<readonly [name: string, read: () => unknown]>,
@@ -70,7 +152,7 @@ export function readEach(
   return values
 }
 
-/** @throws {AdminError} 400 where it is not given */
+/** @throws {AdminError} 400 if the value is absent */
 export function required<T>(name: string, value: T | undefined): T {
   if (value === undefined) throw new AdminError(400, `${name} is required`)
   return value

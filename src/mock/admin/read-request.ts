@@ -2,12 +2,12 @@ import { type Request, type Response, raw } from 'express'
 import { AdminError } from '../http/errors.ts'
 import { type Parameters, readParameters, readQuery } from './form-fields.ts'
 import type { Operation } from './operation.ts'
-import type { Reply } from './response.ts'
+import type { AdminResponse } from './response.ts'
 import { readFormat } from './response-format.ts'
 
 const MAX_BODY = '1mb'
 
-/** Path and query as they were sent; also of a URL that names the host (RFC 9112, section 3.2.2). */
+/** Splits a URL without decoding it; it may include scheme and host (RFC 9112, section 3.2.2). */
 export function splitUrl(url: string): { path: string; query: string } {
   const [, path = '', query = ''] = /^(?:https?:\/\/[^/?]*)?([^?]*)\??(.*)$/is.exec(url) ?? []
   return { path, query }
@@ -23,31 +23,31 @@ export function readMethod(req: Request, res: Response, { methods }: Operation):
 }
 
 /**
- * The parameters: of the query for GET, of the form for POST. Of the query of a POST only `f` is taken, for clients
- * that send no form with it; never a token, because URLs are logged.
+ * Reads the parameters from the query of a GET request, or the form of a POST request. The query of a POST request may
+ * contain `f`, but never a token, because URLs are logged.
  */
 export async function readRequest(
   req: Request,
   res: Response,
-  reply: Reply,
+  response: AdminResponse,
   method: 'GET' | 'POST',
   query: string,
 ): Promise<Parameters> {
   const inQuery = readQuery(query)
-  follow(reply, inQuery)
+  updateFormat(response, inQuery)
   if (method === 'GET') return inQuery
   await readBody(req, res)
   const parameters = readParameters(req.body, req.headers['content-type'])
-  follow(reply, parameters)
+  updateFormat(response, parameters)
   return parameters
 }
 
-/** Whoever asks for a format that is none gets JSON. */
-function follow(reply: Reply, parameters: Parameters): void {
+/** An unknown format is reported as JSON. */
+function updateFormat(response: AdminResponse, parameters: Parameters): void {
   try {
-    reply.format = readFormat(parameters) ?? reply.format
+    response.format = readFormat(parameters) ?? response.format
   } catch (error) {
-    reply.format = 'json'
+    response.format = 'json'
     throw error
   }
 }

@@ -2,12 +2,12 @@ import type { Request } from 'express'
 import { AdminError } from '../http/errors.ts'
 import { type Parameters, readQuery, single } from './form-fields.ts'
 
-/** JSON, JSON with indents, or a page for people. */
+/** JSON, indented JSON, or an HTML page. */
 export type Format = 'json' | 'pjson' | 'html'
 
 const FORMATS: readonly string[] = ['json', 'pjson', 'html'] satisfies Format[]
 
-/** @throws {AdminError} 400 for a format that is none */
+/** @throws {AdminError} 400 for an unknown format */
 export function readFormat(parameters: Parameters): Format | undefined {
   const f = single(parameters, 'f')
   if (f === undefined) return undefined
@@ -16,15 +16,15 @@ export function readFormat(parameters: Parameters): Format | undefined {
 }
 
 /**
- * How to answer before the parameters are read: as the query asks for, else a page for browsers. Whoever takes anything
- * gets JSON.
+ * The format of errors that occur before the parameters are read: that of the query, otherwise HTML for clients that
+ * prefer it to JSON.
  */
-export function formatBefore(req: Request, query: string): Format {
+export function initialFormat(req: Request, query: string): Format {
   try {
     const format = readFormat(readQuery(query))
     if (format) return format
   } catch {
-    // Whatever is wrong there is said when its turn comes.
+    // The query is read again later, and its errors are reported then.
   }
   return req.accepts(['application/json', 'text/html']) === 'text/html' ? 'html' : 'json'
 }

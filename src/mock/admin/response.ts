@@ -1,42 +1,41 @@
 import type { Request, Response } from 'express'
 import { type AdminError, toAdminError } from '../http/errors.ts'
-import type { Context } from './context.ts'
-import { CONTENT_SECURITY_POLICY } from './html/layout.ts'
-import { answerPage, errorPage } from './html/pages.ts'
-import { rootOf, type Site, type View } from './html/view.ts'
-import { type Format, formatBefore } from './response-format.ts'
+import { CONTENT_SECURITY_POLICY, rootOf, type Site, type View } from './html/layout.ts'
+import { errorPage, responsePage } from './html/pages.ts'
+import type { Context } from './operation.ts'
+import { type Format, initialFormat } from './response-format.ts'
 
-/** What every answer bears: it can hold keys, and pages hold forms that change things. */
+/** Headers of every response: it may contain keys, and pages contain forms. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers would send these forms with the origin `null`.
+  // With `no-referrer`, browsers would submit these forms with the origin `null`.
   'referrer-policy': 'same-origin',
   vary: 'accept',
   'x-content-type-options': 'nosniff',
 }
 
-/** The answer to one request. */
-export interface Reply {
-  /** How it is to look, once it is known. */
+/** The response to one request. */
+export interface AdminResponse {
+  /** Updated when the parameters have been read. */
   format: Format
   send(view: Omit<View, 'root' | 'site'>): void
   fail(error: unknown): void
 }
 
-/** What {@link createReply} takes beside the request and the response. */
-interface ReplyOptions {
+/** Options of {@link createAdminResponse}. */
+interface AdminResponseOptions {
   path: string
   query: string
   site: Site
   httpStatus: Context['options']['httpStatus']
 }
 
-export function createReply(
+export function createAdminResponse(
   req: Request,
   res: Response,
-  { path, query, site, httpStatus }: ReplyOptions,
-): Reply {
+  { path, query, site, httpStatus }: AdminResponseOptions,
+): AdminResponse {
   const root = rootOf(path)
 
   function write(code: number, format: Format, body: object, toPage: () => string): void {
@@ -47,14 +46,14 @@ export function createReply(
       .set(HEADERS)
       .set('content-type', `${isPage ? 'text/html' : 'application/json'}; charset=utf-8`)
       .set('content-length', String(Buffer.byteLength(text)))
-      // Not `send`: it would make a digest of the answer, for caches that may not keep it.
+      // `send` would compute an ETag, which `no-store` makes useless.
       .end(text)
   }
 
   return {
-    format: formatBefore(req, query),
+    format: initialFormat(req, query),
     send(view) {
-      write(200, this.format, view.body, () => answerPage({ ...view, root, site }))
+      write(200, this.format, view.body, () => responsePage({ ...view, root, site }))
     },
     fail(thrown) {
       const error: AdminError = toAdminError(thrown)

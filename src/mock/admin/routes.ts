@@ -1,52 +1,50 @@
 import { Router } from 'express'
-import { refuseOtherSites } from '../http/browser-guard.ts'
-import { AdminError } from '../http/errors.ts'
-import { saved } from '../http/saved.ts'
+import { refuseOtherOrigins } from '../http/browser-guard.ts'
+import { AdminError, waitForSave } from '../http/errors.ts'
 import { servicePath } from '../state/services.ts'
 import { has } from '../versions.ts'
 import { identify, requirePrivileges } from './authorize.ts'
-import type { Context } from './context.ts'
-import type { Call, Outcome } from './operation.ts'
+import type { Call, Context, OperationResult } from './operation.ts'
 import { createMatcher, type Match, operationsOf } from './operations.ts'
 import { type Address, parsePath } from './paths.ts'
 import { readMethod, readRequest, splitUrl } from './read-request.ts'
-import { createReply } from './response.ts'
+import { createAdminResponse } from './response.ts'
 
-/** The administration of webhooks: every operation of the table, and 404 for all else (specification, "Endpoints"). */
-export function administration(context: Context): Router {
+/** Handles the administration of webhooks (docs/specification.md, "Endpoints"), and responds with 404 to unknown paths. */
+export function adminHandler(context: Context): Router {
   const { version, auth, omitted, httpStatus } = context.options
   const match = createMatcher(operationsOf(version, auth?.generateToken !== undefined))
-  const site = { version, omitted, hasTokens: auth !== undefined, hasList: has(version, 'failures') }
+  const site = { version, omitted, hasTokens: auth !== undefined, hasSiteList: has(version, 'failures') }
 
   return Router().use(async (req, res) => {
     const { path, query } = splitUrl(req.url)
-    const reply = createReply(req, res, { path, query, site, httpStatus })
+    const response = createAdminResponse(req, res, { path, query, site, httpStatus })
     try {
-      refuseOtherSites(req.headers)
+      refuseOtherOrigins(req.headers)
       const address = parsePath(path)
       const found = address && match(address)
       if (!found) throw new AdminError(404, 'there is nothing here')
       const method = readMethod(req, res, found.operation)
-      const parameters = await readRequest(req, res, reply, method, query)
+      const parameters = await readRequest(req, res, response, method, query)
       const call = { context, method, parameters }
       const { body, changed } = await run(found, address, call, () =>
         identify(context, parameters, req.headers),
       )
-      if (changed) await saved(context.save)
-      reply.send({ address, id: found.id, response: found.operation.response, body })
+      if (changed) await waitForSave(context.save)
+      response.send({ address, id: found.id, response: found.operation.response, body })
     } catch (error) {
-      reply.fail(error)
+      response.fail(error)
     }
   })
 }
 
-/** Who may act is asked before what there is to act on: a stranger learns nothing of what exists. */
+/** Checks the user before the service and the webhook, so that strangers do not learn what exists. */
 async function run(
   { operation, id = '' }: Match,
   address: Address,
   anonymous: Omit<Call, 'user'>,
   identifyUser: () => Promise<Call['user']>,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   if (operation.scope === 'root') return operation.run(anonymous)
   const user = await identifyUser()
   requirePrivileges(user, address)

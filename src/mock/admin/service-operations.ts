@@ -1,23 +1,28 @@
 import type { Service } from '../state/services.ts'
 import type { WebhookSeed } from '../state/webhook.ts'
-import type { Context } from './context.ts'
-import { requireFreeName } from './names.ts'
-import { CHANGE, changed, READ, type ServiceOperation, unchanged } from './operation.ts'
-import { listedWebhook, SUCCESS, webhookAnswer } from './webhook-json.ts'
-import { readChanges, webhookParameters } from './webhook-parameters.ts'
+import {
+  CHANGE_METHODS,
+  type Context,
+  changed,
+  READ_METHODS,
+  type ServiceOperation,
+  unchanged,
+} from './operation.ts'
+import { SUCCESS, toListedWebhookJson, toWebhookJson } from './webhook-json.ts'
+import { readChanges, requireFreeName, webhookParameters } from './webhook-parameters.ts'
 
 const listWebhooks: ServiceOperation = {
   name: 'list',
   scope: 'service',
   segment: '',
   summary: 'List the webhooks of a service.',
-  methods: READ,
+  methods: READ_METHODS,
   since: '11.1',
   changes: false,
   parameters: [],
   response: 'Webhooks',
   run: ({ context, service }) =>
-    unchanged({ webhooks: context.state.webhooks.list(service).map(listedWebhook) }),
+    unchanged({ webhooks: context.state.webhooks.list(service).map(toListedWebhookJson) }),
 }
 
 const createWebhook: ServiceOperation = {
@@ -25,7 +30,7 @@ const createWebhook: ServiceOperation = {
   scope: 'service',
   segment: 'create',
   summary: 'Create a webhook.',
-  methods: CHANGE,
+  methods: CHANGE_METHODS,
   since: '11.1',
   changes: true,
   parameters: webhookParameters('create'),
@@ -37,7 +42,7 @@ const createWebhook: ServiceOperation = {
     requireFreeName(context, service, changes.name)
     const { folderName, serviceName } = service
     const seed = { ...changes, folderName, serviceName, serviceType, ownerId: user.username } as WebhookSeed
-    return changed({ ...webhookAnswer(context.state.webhooks.create(seed)), ...SUCCESS })
+    return changed({ ...toWebhookJson(context.state.webhooks.create(seed)), ...SUCCESS })
   },
 }
 
@@ -45,8 +50,8 @@ const deleteAll: ServiceOperation = {
   name: 'deleteAll',
   scope: 'service',
   segment: 'deleteAll',
-  summary: 'Delete all webhooks of a service for ever.',
-  methods: CHANGE,
+  summary: 'Delete all webhooks of a service permanently.',
+  methods: CHANGE_METHODS,
   since: '11.1',
   changes: true,
   parameters: [],
@@ -60,7 +65,7 @@ const deleteAll: ServiceOperation = {
   },
 }
 
-/** Only what it changes is modified. */
+/** Does not modify webhooks that are (in)active already. */
 function switchAll({ state }: Context, service: Service, active: boolean, username: string): void {
   for (const webhook of state.webhooks.list(service)) {
     if (webhook.active !== active) state.webhooks.edit(webhook.id, { active }, username)
@@ -72,8 +77,8 @@ const activateAll: ServiceOperation = {
   name: 'activateAll',
   scope: 'service',
   segment: 'activateAll',
-  summary: 'Switch all webhooks of a service on; their failures are forgotten.',
-  methods: CHANGE,
+  summary: 'Switch all webhooks of a service on, and forget their failures.',
+  methods: CHANGE_METHODS,
   since: '11.1',
   changes: true,
   parameters: [],

@@ -1,28 +1,34 @@
 import { type DeliverySettings, settingsSchema } from '../delivery-settings.ts'
 import { AdminError } from '../http/errors.ts'
-import { changed, type ParameterDescription, READ, type SiteOperation, unchanged } from './operation.ts'
+import {
+  changed,
+  type ParameterDescription,
+  READ_METHODS,
+  type SiteOperation,
+  unchanged,
+} from './operation.ts'
 import { readEach, wholeNumber } from './parameter-values.ts'
-import { listedWebhook, SUCCESS } from './webhook-json.ts'
+import { SUCCESS, toListedWebhookJson } from './webhook-json.ts'
 
 const listSite: SiteOperation = {
   name: 'listSite',
   scope: 'site',
   segment: '',
   summary: 'List all webhooks of all services.',
-  methods: READ,
+  methods: READ_METHODS,
   since: '11.2',
   changes: false,
   parameters: [],
   response: 'Webhooks',
-  run: ({ context }) => unchanged({ webhooks: context.state.webhooks.list().map(listedWebhook) }),
+  run: ({ context }) => unchanged({ webhooks: context.state.webhooks.list().map(toListedWebhookJson) }),
 }
 
 const DESCRIPTIONS: Record<keyof DeliverySettings, string> = {
   notificationAttempts: 'Attempts for one delivery.',
-  notificationTimeOutInSeconds: 'Seconds that an attempt may take.',
+  notificationTimeOutInSeconds: 'Timeout of an attempt in seconds.',
   notificationElapsedTimeInSeconds: 'Seconds between two attempts.',
-  numberOfFailures: 'A webhook is switched off after so many failed deliveries …',
-  daysInPast: '… within so many days.',
+  numberOfFailures: 'A webhook is switched off after this number of failed deliveries …',
+  daysInPast: '… within this number of days.',
 }
 const NAMES = Object.keys(DESCRIPTIONS) as (keyof DeliverySettings)[]
 
@@ -35,8 +41,8 @@ const settings: SiteOperation = {
   name: 'settings',
   scope: 'site',
   segment: 'settings',
-  summary: 'Read how deliveries are tried; with parameters, change it.',
-  methods: READ,
+  summary: 'Read the delivery settings; with parameters, change them.',
+  methods: READ_METHODS,
   since: '11.2',
   changes: true,
   parameters: NAMES.map(

@@ -1,18 +1,22 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { configInvalid } from '../../errors.ts'
+import { AdminError } from '../http/errors.ts'
 import { check } from '../schemas.ts'
 import { type Auth, MAX_MINUTES, type User } from './auth.ts'
+import { single } from './form-fields.ts'
+import { CHANGE_METHODS, type RootOperation, unchanged } from './operation.ts'
+import { oneOf, readEach, required, wholeNumber } from './parameter-values.ts'
 
-/** Somebody who can get a token. */
+/** A user who can get a token. */
 export interface TokenUser extends User {
   password: string
 }
 
-/** What {@link tokens} takes. */
+/** Options of {@link tokens}. */
 export interface TokensOptions {
   users: readonly TokenUser[]
-  /** For how many minutes a token is good where the request does not say, 1 to 20160. Default 60. */
+  /** Default lifetime of a token in minutes, 1 to 20160. Default 60. */
   expiration?: number | undefined
 }
 
@@ -22,7 +26,7 @@ interface Token {
   expires: number
 }
 
-/** Tokens at one time; over it, the oldest is forgotten. */
+/** Maximum number of valid tokens; a new one replaces the oldest. */
 const MAX_TOKENS = 10_000
 const MINUTE = 60_000
 
@@ -38,11 +42,11 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Lets only users with a token administer webhooks; they get one from `generateToken`. Tokens are kept in memory, as
- * digests, and follow the clock of the mock service.
+ * Requires a token from `generateToken` for the administration of webhooks. Digests of the tokens are stored in memory;
+ * their expiration follows the clock of the mock service.
  *
- * @throws {WebhookError} `config_invalid` for two users of one name, an empty name or password, an unknown privilege,
- *   or an expiration out of bounds
+ * @throws {WebhookError} `config_invalid` for a duplicate user name, an empty name or password, an unknown privilege, or
+ *   an expiration out of bounds
  * @example
  * ```ts
  * import { createMockService, tokens } from 'geohook/mock'
@@ -62,8 +66,8 @@ export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
     }),
   )
   if (known.size !== users.length) throw configInvalid('two users of tokens have one name')
-  // Compared with for names that nobody has, so that they take as long as others.
-  const nobody = { user: undefined, password: randomBytes(32) }
+  // Compared for unknown names too, so that both cases take the same time.
+  const unknownUser = { user: undefined, password: randomBytes(32) }
   const issued = new Map<string, Token>()
 
   return {
@@ -72,10 +76,10 @@ export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
       return found && found.expires > now ? found.user : undefined
     },
     async generateToken({ username, password, minutes = expiration }, now) {
-      const candidate = known.get(username) ?? nobody
+      const candidate = known.get(username) ?? unknownUser
       const isRight = timingSafeEqual(candidate.password, digest(password))
       if (!isRight || !candidate.user) return undefined
-      makeRoom(issued, now)
+      makeCapacity(issued, now)
       const token = randomBytes(32).toString('base64url')
       const expires = now + minutes * MINUTE
       issued.set(digest(token).toString('base64'), { user: candidate.user, expires })
@@ -86,9 +90,59 @@ export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-function makeRoom(issued: Map<string, Token>, now: number): void {
+function makeCapacity(issued: Map<string, Token>, now: number): void {
   if (issued.size < MAX_TOKENS) return
   for (const [key, { expires }] of issued) if (expires <= now) issued.delete(key)
   const [oldest] = issued.keys()
   if (issued.size >= MAX_TOKENS && oldest !== undefined) issued.delete(oldest)
+}
+
+const CLIENTS = ['referer', 'ip', 'requestip']
+
+/** The operation that issues tokens; a service has it if its `auth` has `generateToken`. */
+export const GENERATE_TOKEN: RootOperation = {
+  name: 'generateToken',
+  scope: 'root',
+  segment: 'generateToken',
+  summary: 'Get a token for the other operations.',
+  methods: CHANGE_METHODS,
+  since: '11.1',
+  changes: false,
+  parameters: [
+    { name: 'username', required: true, description: 'The name of the user.', schema: { type: 'string' } },
+    {
+      name: 'password',
+      required: true,
+      description: 'The password of the user.',
+      schema: { type: 'string', format: 'password' },
+    },
+    {
+      name: 'client',
+      required: false,
+      description: 'Accepted and ignored: a token is valid for every client.',
+      schema: { type: 'string', enum: CLIENTS },
+    },
+    { name: 'referer', required: false, description: 'Accepted and ignored.', schema: { type: 'string' } },
+    { name: 'ip', required: false, description: 'Accepted and ignored.', schema: { type: 'string' } },
+    {
+      name: 'expiration',
+      required: false,
+      description: 'Lifetime of the token in minutes.',
+      schema: { type: 'integer', minimum: 1, maximum: MAX_MINUTES },
+    },
+  ],
+  response: 'Token',
+  async run({ context, parameters }) {
+    const { username, password, expiration } = readEach([
+      ['username', () => required('username', single(parameters, 'username'))],
+      ['password', () => required('password', single(parameters, 'password'))],
+      ['client', () => oneOf(CLIENTS)(parameters, 'client')],
+      ['expiration', () => wholeNumber(1, MAX_MINUTES)(parameters, 'expiration')],
+    ]) as { username: string; password: string; expiration?: number }
+    const { auth, clock } = context.options
+    const token = await auth?.generateToken?.({ username, password, minutes: expiration }, clock.now())
+    // As in real services. A 401 response would need a WWW-Authenticate header (RFC 9110, section 15.5.2).
+    if (!token) throw new AdminError(400, 'Invalid username or password')
+    return unchanged({ token: token.token, expires: token.expires })
+  },
 }

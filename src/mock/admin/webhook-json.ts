@@ -1,15 +1,15 @@
 import { defaultSchedule, type Webhook } from '../state/webhook.ts'
 
-/** A webhook as create, read and edit answer it: the specification's fields in their order. */
-export function webhookAnswer(webhook: Readonly<Webhook>): Webhook {
+/** A webhook in responses of create, read and edit: the fields in the specification's order. */
+export function toWebhookJson(webhook: Readonly<Webhook>): Webhook {
   const { serviceType, scheduleInfo, created } = webhook
   const schedule = serviceType === 'GPServer' ? {} : { ...defaultSchedule(created), ...scheduleInfo }
   return { ...webhook, scheduleInfo: schedule }
 }
 
-/** A webhook as lists have it, with `changeTypes` at the end (field facts, "Admin operations"). */
-export function listedWebhook(webhook: Readonly<Webhook>): Webhook {
-  const { changeTypes, ...others } = webhookAnswer(webhook)
+/** A webhook in lists, with `changeTypes` at the end (docs/senders.md, "Administration"). */
+export function toListedWebhookJson(webhook: Readonly<Webhook>): Webhook {
+  const { changeTypes, ...others } = toWebhookJson(webhook)
   return { ...others, changeTypes }
 }
 

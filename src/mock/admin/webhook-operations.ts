@@ -1,28 +1,27 @@
 import type { Webhook } from '../state/webhook.ts'
-import { requireFreeName } from './names.ts'
-import { CHANGE, changed, READ, unchanged, type WebhookOperation } from './operation.ts'
-import { SUCCESS, webhookAnswer } from './webhook-json.ts'
-import { readChanges, webhookParameters } from './webhook-parameters.ts'
+import { CHANGE_METHODS, changed, READ_METHODS, unchanged, type WebhookOperation } from './operation.ts'
+import { SUCCESS, toWebhookJson } from './webhook-json.ts'
+import { readChanges, requireFreeName, webhookParameters } from './webhook-parameters.ts'
 
 const readWebhook: WebhookOperation = {
   name: 'read',
   scope: 'webhook',
   segment: '',
   summary: 'Read a webhook.',
-  methods: READ,
+  methods: READ_METHODS,
   since: '11.1',
   changes: false,
   parameters: [],
   response: 'Webhook',
-  run: ({ webhook }) => unchanged(webhookAnswer(webhook)),
+  run: ({ webhook }) => unchanged(toWebhookJson(webhook)),
 }
 
 const editWebhook: WebhookOperation = {
   name: 'edit',
   scope: 'webhook',
   segment: 'edit',
-  summary: 'Edit a webhook. It applies to the very next delivery.',
-  methods: CHANGE,
+  summary: 'Edit a webhook. The edit applies to the next delivery.',
+  methods: CHANGE_METHODS,
   since: '11.1',
   changes: true,
   parameters: webhookParameters('edit'),
@@ -35,7 +34,7 @@ const editWebhook: WebhookOperation = {
     requireFreeName(context, webhook, changes.name, id)
     const edited = webhooks.edit(id, changes, user.username, omitted) as Webhook
     if (edited.active && !webhook.active) failures.clear(id)
-    return changed({ ...webhookAnswer(edited), ...SUCCESS })
+    return changed({ ...toWebhookJson(edited), ...SUCCESS })
   },
 }
 
@@ -43,8 +42,8 @@ const deleteWebhook: WebhookOperation = {
   name: 'delete',
   scope: 'webhook',
   segment: 'delete',
-  summary: 'Delete a webhook for ever.',
-  methods: CHANGE,
+  summary: 'Delete a webhook permanently.',
+  methods: CHANGE_METHODS,
   since: '11.1',
   changes: true,
   parameters: [],
@@ -60,8 +59,8 @@ const notificationStatus: WebhookOperation = {
   name: 'notificationStatus',
   scope: 'webhook',
   segment: 'notificationStatus',
-  summary: 'List the deliveries of a webhook that failed.',
-  methods: READ,
+  summary: 'List the failed deliveries of a webhook.',
+  methods: READ_METHODS,
   since: '11.2',
   changes: false,
   parameters: [],

@@ -1,13 +1,21 @@
+import { AdminError } from '../http/errors.ts'
 import { MAX_KEY, MAX_NAME, MAX_URL } from '../schemas.ts'
+import type { Service } from '../state/services.ts'
 import type { Webhook, WebhookChanges } from '../state/webhook.ts'
 import type { ServiceVersion } from '../versions.ts'
-import { readChangeTypes } from './change-types.ts'
 import type { Parameters } from './form-fields.ts'
-import type { ParameterDescription } from './operation.ts'
-import { oneOf, readEach, readUrl, required, text } from './parameter-values.ts'
-import { readSchedule } from './schedule-info.ts'
+import type { Context, ParameterDescription } from './operation.ts'
+import {
+  oneOf,
+  readChangeTypes,
+  readEach,
+  readSchedule,
+  readUrl,
+  required,
+  text,
+} from './parameter-values.ts'
 
-/** What the parameters of a webhook depend on. */
+/** Determines which parameters are required, and which values are valid. */
 export interface Subject {
   operation: 'create' | 'edit'
   serviceType: Webhook['serviceType']
@@ -15,10 +23,10 @@ export interface Subject {
 }
 
 /**
- * The parameters of create and edit (specification, "Edit a webhook"). An optional one that is absent or empty is left
- * out.
+ * Reads the parameters of create and edit (docs/specification.md, "Edit a webhook"). Optional parameters that are
+ * absent or empty are left out.
  *
- * @throws {AdminError} 400 with a message for each parameter that is wrong
+ * @throws {AdminError} 400 with a message for each invalid parameter
  */
 export const readChanges = (parameters: Parameters, subject: Subject): WebhookChanges =>
   readEach(
@@ -33,7 +41,7 @@ export const readChanges = (parameters: Parameters, subject: Subject): WebhookCh
 
 interface Parameter extends Pick<ParameterDescription, 'description' | 'schema'> {
   name: keyof WebhookChanges
-  /** The value, or undefined where it is not given. */
+  /** @returns undefined if the parameter is absent */
   read(parameters: Parameters, name: string, subject: Subject): unknown
   isRequired(subject: Subject): boolean
 }
@@ -104,7 +112,7 @@ const WEBHOOK_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-/** For a document: what is required of some webhooks only stands there as optional. */
+/** The parameters as the OpenAPI document describes them; those that only some webhooks require are optional. */
 export const webhookParameters = (operation: Subject['operation']): ParameterDescription[] =>
   WEBHOOK_PARAMETERS.map(({ name, description, schema, isRequired }) => ({
     name,
@@ -112,3 +120,20 @@ export const webhookParameters = (operation: Subject['operation']): ParameterDes
     description,
     schema,
   }))
+
+/**
+ * Requires a name that is unique in its service.
+ *
+ * @param id of the webhook that may have the name already
+ * @throws {AdminError} 400
+ */
+export function requireFreeName(
+  { state }: Context,
+  service: Service,
+  name: string | undefined,
+  id?: Webhook['id'],
+): void {
+  const holder = name === undefined ? undefined : state.webhooks.named(service, name)
+  if (holder && holder.id !== id)
+    throw new AdminError(400, 'name is taken by another webhook of this service')
+}

@@ -2,16 +2,17 @@ import type { Request, RequestHandler, Response } from 'express'
 import { raw } from 'express'
 import { decodePayload } from '../../payload/decode.ts'
 import { bodyFormat } from '../../payload/media-type.ts'
+import type { Attempt } from '../delivery/attempt-log.ts'
 import { AdminError, toAdminError } from '../http/errors.ts'
 
-/** A snapshot may be large. */
+/** Reads the body of a request, whatever its media type. */
 export const readBytes = (limit: '1mb' | '16mb'): RequestHandler => raw({ type: () => true, limit })
 
 /**
- * The JSON of a request, without keys that reach a prototype.
+ * Parses the body of a request, without keys that reach a prototype.
  *
- * @throws {AdminError} 415 for another media type, which also keeps forms of web pages out; 400 for what is not JSON,
- *   and for nothing; 500 where the body was read before
+ * @throws {AdminError} 415 for another media type, which also refuses forms of web pages; 400 for an empty body and
+ *   invalid JSON; 500 if something else has read the body
  */
 export function readJson({ body, headers }: Request): unknown {
   if (body !== undefined && !(body instanceof Uint8Array))
@@ -26,7 +27,7 @@ export function readJson({ body, headers }: Request): unknown {
   }
 }
 
-/** @throws {AdminError} 400 for a parameter that is not known, or comes twice */
+/** @throws {AdminError} 400 for an unknown or repeated parameter */
 export function readQuery<Name extends string>(
   { originalUrl }: Request,
   names: readonly Name[],
@@ -42,8 +43,17 @@ export function readQuery<Name extends string>(
   return values
 }
 
-/** The answer to an error; what is not the caller's fault is not told. */
-export function answerError(res: Response, error: unknown): void {
+export function sendError(res: Response, error: unknown): void {
   const { status, messages } = toAdminError(error)
   res.status(status).json({ status: 'error', messages, code: status })
 }
+
+/** An attempt as JSON, with its body in base64. */
+export type AttemptJson = Omit<Attempt, 'request'> & {
+  request: { method: string; headers: Record<string, string>; body: string }
+}
+
+export const toAttemptJson = ({ request: { method, headers, body }, ...attempt }: Attempt): AttemptJson => ({
+  ...attempt,
+  request: { method, headers, body: Buffer.from(body).toString('base64') },
+})

@@ -1,27 +1,27 @@
 import type { Response } from 'express'
 import type { z } from 'zod'
-import type { Core } from '../service.ts'
+import type { Mock } from '../service.ts'
 
-/** One operation of the control API: what serves it, and what its description says. */
+/** One operation of the control API: its route, its OpenAPI description and its implementation. */
 export interface ControlOperation {
   method: 'get' | 'post' | 'delete'
-  /** Below `/_mock`, as Express writes it. */
+  /** Path below `/_mock`, in the syntax of Express. */
   path: string
   summary: string
-  /** The parameters of the query. */
+  /** Query parameters. */
   query?: Record<string, { description: string; schema: object }>
-  /** What the body must be. */
+  /** Schema of the body; absent for operations without one. */
   body?: z.ZodType
-  /** Of the body. Default 1 MB. */
+  /** Maximum body size. Default 1 MB. */
   limit?: '16mb'
-  /** Statuses of success, each with the name of what is answered. */
-  answers: Record<number, AnswerName>
-  /** Answers by itself, or returns what is answered as JSON with the first status. */
-  run(core: Core, request: ControlRequest, res: Response): unknown
+  /** Success statuses, each with the name of the response's schema. */
+  responses: Record<number, ControlResponseName>
+  /** Returns the JSON of the response, or undefined if it has sent a response itself. */
+  run(mock: Mock, request: ControlRequest, res: Response): unknown
 }
 
-/** What is answered; the OpenAPI document has a schema for each. */
-export type AnswerName =
+/** Name of a response; the OpenAPI document has a schema for each. */
+export type ControlResponseName =
   | 'Deliveries'
   | 'Delivery'
   | 'Bytes'
@@ -33,7 +33,7 @@ export type AnswerName =
   | 'Stream'
   | 'OpenApi'
 
-/** A request that has been read and checked. */
+/** A request whose query and body have been parsed. */
 export interface ControlRequest {
   id: string
   query: Record<string, string | undefined>

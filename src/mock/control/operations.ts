@@ -1,81 +1,90 @@
+import type { Attempt } from '../delivery/attempt-log.ts'
 import { type FaultSeed, faultSchema } from '../delivery/faults.ts'
 import { settingsSchema } from '../delivery-settings.ts'
-import { AdminError } from '../http/errors.ts'
-import { saved } from '../http/saved.ts'
+import { AdminError, waitForSave } from '../http/errors.ts'
 import { check, snapshotSchema } from '../schemas.ts'
+import type { Mock } from '../service.ts'
 import { type SnapshotSeed, toSnapshot } from '../state/snapshot.ts'
-import { toAttemptJson } from './attempt-json.ts'
-import { attemptOf, listDeliveries, PAGE_PARAMETERS } from './deliveries.ts'
-import type { ControlOperation } from './operation.ts'
-import { stream } from './stream.ts'
+import { toAttemptJson } from './json.ts'
+import type { ControlOperation, ControlRequest } from './operation.ts'
+import { streamNotices } from './stream.ts'
 import { trigger, triggerSchema } from './trigger.ts'
 
+const MAX_PAGE = 1000
+const DEFAULT_PAGE = 50
 const partialSettings = settingsSchema.partial()
 const SUCCESS = { status: 'success' }
 
-/** Every operation but the description of them all: the router and that description are both made from this table. */
+/** All operations but `openapi.json`: the router and the OpenAPI document are generated from this table. */
 export const OPERATIONS: readonly ControlOperation[] = [
   {
     method: 'post',
     path: '/trigger',
-    summary: 'Lets something happen on a service, or several things at once',
+    summary: 'Triggers an event on a service, or several events at once',
     body: triggerSchema,
-    answers: { 200: 'Deliveries', 202: 'Deliveries' },
+    responses: { 200: 'Deliveries', 202: 'Deliveries' },
     run: trigger,
   },
   {
     method: 'get',
     path: '/deliveries',
     summary: 'The attempts of all deliveries, oldest first',
-    query: PAGE_PARAMETERS,
-    answers: { 200: 'Deliveries' },
-    run: listDeliveries,
+    query: {
+      limit: {
+        description: 'Maximum number of attempts',
+        schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: DEFAULT_PAGE },
+      },
+      after: { description: 'Id of an attempt: returns later ones only', schema: { type: 'string' } },
+      webhookId: { description: 'Returns attempts of this webhook only', schema: { type: 'string' } },
+    },
+    responses: { 200: 'Deliveries' },
+    run: listAttempts,
   },
   {
     method: 'get',
     path: '/deliveries/:id',
-    summary: 'One attempt, with what was sent and what was answered',
-    answers: { 200: 'Delivery' },
-    run: (core, request) => toAttemptJson(attemptOf(core, request)),
+    summary: 'One attempt, with its request and response',
+    responses: { 200: 'Delivery' },
+    run: (mock, request) => toAttemptJson(findAttempt(mock, request)),
   },
   {
     method: 'get',
     path: '/deliveries/:id/body',
     summary: 'The bytes that were sent',
-    answers: { 200: 'Bytes' },
-    run(core, request, res) {
-      res.type('application/octet-stream').send(Buffer.from(attemptOf(core, request).request.body))
+    responses: { 200: 'Bytes' },
+    run(mock, request, res) {
+      res.type('application/octet-stream').send(Buffer.from(findAttempt(mock, request).request.body))
     },
   },
   {
     method: 'post',
     path: '/deliveries/:id/redeliver',
     summary: 'Sends an attempt once more, byte for byte',
-    answers: { 200: 'Deliveries' },
-    async run(core, request) {
-      return { deliveries: [toAttemptJson(await core.engine.redeliver(attemptOf(core, request)))] }
+    responses: { 200: 'Deliveries' },
+    async run(mock, request) {
+      return { deliveries: [toAttemptJson(await mock.engine.redeliver(findAttempt(mock, request)))] }
     },
   },
   {
     method: 'get',
     path: '/faults',
-    summary: 'The faults that are set',
-    answers: { 200: 'Faults' },
+    summary: 'The active faults',
+    responses: { 200: 'Faults' },
     run: ({ engine }) => ({ faults: engine.faults.list() }),
   },
   {
     method: 'post',
     path: '/faults',
-    summary: 'Sets a fault for deliveries to come',
+    summary: 'Injects a fault into the next deliveries',
     body: faultSchema,
-    answers: { 200: 'Fault' },
+    responses: { 200: 'Fault' },
     run: ({ engine }, { body }) => engine.faults.add(body as FaultSeed),
   },
   {
     method: 'delete',
     path: '/faults',
     summary: 'Removes all faults',
-    answers: { 200: 'Status' },
+    responses: { 200: 'Status' },
     run({ engine }) {
       engine.faults.clear()
       return SUCCESS
@@ -85,7 +94,7 @@ export const OPERATIONS: readonly ControlOperation[] = [
     method: 'delete',
     path: '/faults/:id',
     summary: 'Removes one fault',
-    answers: { 200: 'Status' },
+    responses: { 200: 'Status' },
     run({ engine }, { id }) {
       if (!engine.faults.remove(id)) throw new AdminError(404, 'there is no such fault')
       return SUCCESS
@@ -94,60 +103,78 @@ export const OPERATIONS: readonly ControlOperation[] = [
   {
     method: 'get',
     path: '/settings',
-    summary: 'How deliveries are tried',
-    answers: { 200: 'Settings' },
+    summary: 'The delivery settings',
+    responses: { 200: 'Settings' },
     run: ({ state }) => state.settings,
   },
   {
     method: 'post',
     path: '/settings',
-    summary: 'Changes the settings that are given',
+    summary: 'Changes the given settings',
     body: partialSettings,
-    answers: { 200: 'Settings' },
+    responses: { 200: 'Settings' },
     async run({ state, save }, { body }) {
       state.settings = { ...state.settings, ...check<object>(partialSettings, body, 'body') }
-      await saved(save)
+      await waitForSave(save)
       return state.settings
     },
   },
   {
     method: 'post',
     path: '/reset',
-    summary: 'Back to the beginning: the seeds, no record, no faults, no gathered events',
-    answers: { 200: 'Status' },
+    summary: 'Returns to the seeds, and drops recorded attempts, faults and gathered events',
+    responses: { 200: 'Status' },
     async run({ reset, save }) {
       reset()
-      await saved(save)
+      await waitForSave(save)
       return SUCCESS
     },
   },
   {
     method: 'get',
     path: '/snapshot',
-    summary: 'All services and webhooks, with their keys, the settings, and the failures that count',
-    answers: { 200: 'Snapshot' },
+    summary: 'All services, webhooks with their keys, settings and counted failures',
+    responses: { 200: 'Snapshot' },
     run: ({ state }) => toSnapshot(state),
   },
   {
     method: 'post',
     path: '/restore',
-    summary: 'Puts a snapshot, or a part of one, in place of all services, webhooks, settings and failures',
+    summary: 'Replaces all services, webhooks, settings and failures with a snapshot, or a part of one',
     body: snapshotSchema,
     limit: '16mb',
-    answers: { 200: 'Status' },
+    responses: { 200: 'Status' },
     async run({ restore, save }, { body }) {
       restore(body as SnapshotSeed)
-      await saved(save)
+      await waitForSave(save)
       return SUCCESS
     },
   },
   {
     method: 'get',
     path: '/events',
-    summary: 'What happens, as server-sent events: attempt, webhook, restored',
-    answers: { 200: 'Stream' },
-    run({ notices }, _request, res) {
-      stream(notices, res)
+    summary: 'Notices as server-sent events: attempt, webhook, restored',
+    responses: { 200: 'Stream' },
+    run({ listeners }, _request, res) {
+      streamNotices(listeners, res)
     },
   },
 ]
+
+/** @throws {AdminError} 404 */
+function findAttempt({ engine }: Mock, { id }: ControlRequest): Attempt {
+  const attempt = engine.log.get(id)
+  if (!attempt) throw new AdminError(404, 'there is no such delivery')
+  return attempt
+}
+
+/** @throws {AdminError} 400 for an invalid limit, 404 if no attempt has the id `after` (any more) */
+function listAttempts({ engine }: Mock, { query }: ControlRequest): object {
+  const { limit = String(DEFAULT_PAGE), after, webhookId } = query
+  const count = Number(limit)
+  if (!/^\d{1,4}$/.test(limit) || count < 1 || count > MAX_PAGE)
+    throw new AdminError(400, `limit must be a number from 1 to ${MAX_PAGE}`)
+  const page = engine.log.page({ limit: count, after, webhookId })
+  if (!page) throw new AdminError(404, 'there is no delivery with the id after')
+  return { deliveries: page.attempts.map(toAttemptJson), next: page.next ?? null }
+}

@@ -1,14 +1,14 @@
 import type { Response } from 'express'
-import type { Notices } from '../listeners.ts'
-import { toAttemptJson } from './attempt-json.ts'
+import type { Listeners } from '../listeners.ts'
+import { toAttemptJson } from './json.ts'
 
-/** A comment now and then keeps proxies from hanging up. */
+/** Milliseconds between comments that keep proxies from closing the connection. */
 const HEARTBEAT = 15_000
-/** A client that does not read is let go rather than remembered for. */
+/** Bytes that may wait for a slow client before its connection is closed. */
 const MAX_BACKLOG = 4 * 1024 * 1024
 
-/** Sends what happens as server-sent events (HTML Living Standard, section 9.2), until the client leaves. */
-export function stream(notices: Notices, res: Response): void {
+/** Sends notices as server-sent events (HTML Living Standard, section 9.2) until the client disconnects. */
+export function streamNotices(listeners: Listeners, res: Response): void {
   let id = 0
   const write = (text: string): void => {
     if (res.writableLength > MAX_BACKLOG) res.destroy()
@@ -17,7 +17,7 @@ export function stream(notices: Notices, res: Response): void {
   res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   if (res.req.method === 'HEAD') return void res.end()
   write(': connected\n\n')
-  const off = notices.on((notice) => {
+  const removeListener = listeners.on((notice) => {
     const { type, ...rest } = notice
     const data = notice.type === 'attempt' ? toAttemptJson(notice.attempt) : rest
     id += 1
@@ -25,7 +25,7 @@ export function stream(notices: Notices, res: Response): void {
   })
   const heartbeat = setInterval(() => write(': still here\n\n'), HEARTBEAT)
   res.on('close', () => {
-    off()
+    removeListener()
     clearInterval(heartbeat)
   })
 }

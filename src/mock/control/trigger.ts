@@ -1,35 +1,38 @@
 import type { Response } from 'express'
 import { z } from 'zod'
+import { warn } from '../listeners.ts'
 import { check, eventSchema } from '../schemas.ts'
-import type { Core } from '../service.ts'
+import type { Mock } from '../service.ts'
 import { MAX_TRIGGERED, type MockEvent } from '../state/events.ts'
-import { warn } from '../warn.ts'
-import { toAttemptJson } from './attempt-json.ts'
+import { toAttemptJson } from './json.ts'
 import type { ControlRequest } from './operation.ts'
 
-const wait = z
+const waitSchema = z
   .boolean()
   .optional()
-  .meta({ description: 'Whether the answer waits for the last attempt; default true' })
-const one = z.object(eventSchema.shape).extend({ wait }).strict()
+  .meta({ description: 'Whether the response waits for the last attempt; default true' })
+const singleEvent = z.object(eventSchema.shape).extend({ wait: waitSchema }).strict()
 
-/** An event, or several. */
+/** One event, or several. */
 export const triggerSchema: z.ZodType = z.union([
-  one,
-  z.strictObject({ events: z.array(eventSchema).min(1).max(MAX_TRIGGERED), wait }),
+  singleEvent,
+  z.strictObject({ events: z.array(eventSchema).min(1).max(MAX_TRIGGERED), wait: waitSchema }),
 ])
 
-/** The same without a look at each event: that comes later, one by one, and ends with the first that is wrong. */
-const several = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_TRIGGERED), wait })
+/** Does not check the events: that is done one by one, up to the first invalid one. */
+const severalEvents = z.strictObject({
+  events: z.array(z.unknown()).min(1).max(MAX_TRIGGERED),
+  wait: waitSchema,
+})
 
-/** Lets things happen, and waits for what comes of them unless it is told not to. */
-export async function trigger(core: Core, { body }: ControlRequest, res: Response): Promise<object> {
-  const { wait: waits = true, ...given } = Object.hasOwn(body as object, 'events')
-    ? check<{ events: MockEvent[]; wait?: boolean }>(several, body, 'body')
-    : check<MockEvent & { wait?: boolean }>(one, body, 'body')
-  const attempts = core.notify(core.select('events' in given ? given.events : given))
-  if (waits) return { deliveries: (await attempts).map(toAttemptJson) }
-  attempts.catch(warn) // a receiver's failure is no error
+/** Triggers events, and waits for their deliveries unless the request says `"wait": false`. */
+export async function trigger(mock: Mock, { body }: ControlRequest, res: Response): Promise<object> {
+  const { wait = true, ...given } = Object.hasOwn(body as object, 'events')
+    ? check<{ events: MockEvent[]; wait?: boolean }>(severalEvents, body, 'body')
+    : check<MockEvent & { wait?: boolean }>(singleEvent, body, 'body')
+  const attempts = mock.deliver(mock.findRecipients('events' in given ? given.events : given))
+  if (wait) return { deliveries: (await attempts).map(toAttemptJson) }
+  attempts.catch(warn)
   res.status(202)
   return { deliveries: [] }
 }

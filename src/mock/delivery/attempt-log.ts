@@ -1,6 +1,6 @@
 import type { SignedRequest } from '../../testing/signer.ts'
-import type { Answer } from './answer.ts'
 import type { FaultName } from './faults.ts'
+import type { Answer } from './http-client.ts'
 
 /** One attempt, as it was sent. */
 export interface Attempt {
@@ -13,34 +13,34 @@ export interface Attempt {
   hookUrl: string
   /** Milliseconds since 1970. */
   sentAt: number
-  /** As it was sent, with `host` and `content-length`. */
+  /** The request as sent, with `host` and `content-length`. */
   request: SignedRequest
-  /** How much of the body was sent, where the fault is one of the connection. */
+  /** Body bytes sent, if the fault is one of the connection. */
   bytesSent?: number
-  /** What the receiver answered; absent where it did not. */
+  /** The receiver's response; absent if there was none. */
   answer?: Answer
-  /** Why there is no answer. */
+  /** Reason for the missing response. */
   error?: string
-  /** How long it took; absent while it is on the wire. */
+  /** Duration in milliseconds; absent while the attempt is in flight. */
   milliseconds?: number
-  /** What was done to it on purpose. */
+  /** The injected fault. */
   fault?: FaultName
 }
 
-/** A part of the record. */
+/** One page of the attempt log. */
 export interface AttemptPage {
   attempts: readonly Attempt[]
-  /** The id after which the next page begins; undefined on the last. */
+  /** Pass it as `after` to get the next page; undefined on the last page. */
   next: string | undefined
 }
 
-/** The record of all attempts: the last thousand. */
+/** The last thousand attempts, oldest first. */
 export interface AttemptLog {
-  /** @returns a list of its own, oldest first */
+  /** @returns a new array */
   list(): Attempt[]
   add(attempt: Attempt): void
   get(id: string): Attempt | undefined
-  /** @returns undefined where there is no attempt `after` */
+  /** @returns undefined if no attempt has the id `after` */
   page(query: {
     limit: number
     after?: string | undefined
@@ -49,41 +49,29 @@ export interface AttemptLog {
   clear(): void
 }
 
-const MAX_RECORDS = 1000
+const MAX_ATTEMPTS = 1000
 
-/**
- * A new attempt takes the place of the oldest. A list that is pushed and shifted moves to other memory now and then, and
- * what its old memory refers to stays until V8 collects the garbage of all generations.
- */
 export function createAttemptLog(): AttemptLog {
-  const places: Attempt[] = []
-  let oldest = 0
-  const list = (): Attempt[] => [...places.slice(oldest), ...places.slice(0, oldest)]
+  const log: Attempt[] = []
 
   return {
-    list,
+    list: () => [...log],
     add(attempt) {
-      if (places.length < MAX_RECORDS) {
-        places.push(attempt)
-      } else {
-        places[oldest] = attempt
-        oldest = (oldest + 1) % MAX_RECORDS
-      }
+      log.push(attempt)
+      if (log.length > MAX_ATTEMPTS) log.shift()
     },
-    get: (id) => places.find((attempt) => attempt.id === id),
+    get: (id) => log.find((attempt) => attempt.id === id),
     page({ limit, after, webhookId }) {
-      const attempts = list()
-      const start = after === undefined ? 0 : attempts.findIndex(({ id }) => id === after) + 1
+      const start = after === undefined ? 0 : log.findIndex(({ id }) => id === after) + 1
       if (start === 0 && after !== undefined) return undefined
-      const rest = attempts
+      const rest = log
         .slice(start)
         .filter((attempt) => webhookId === undefined || attempt.webhookId === webhookId)
-      const page = rest.slice(0, limit)
-      return { attempts: page, next: rest.length > limit ? page.at(-1)?.id : undefined }
+      const attempts = rest.slice(0, limit)
+      return { attempts, next: rest.length > limit ? attempts.at(-1)?.id : undefined }
     },
     clear() {
-      places.length = 0
-      oldest = 0
+      log.length = 0
     },
   }
 }

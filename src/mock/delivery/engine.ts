@@ -1,45 +1,42 @@
-import { perObject } from '../memoize.ts'
+import { randomUUID } from 'node:crypto'
 import type { Options } from '../options.ts'
-import { type Happening, selects } from '../state/events.ts'
+import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
 import { defaultSchedule, type ScheduleInfo, type Webhook } from '../state/webhook.ts'
-import { together } from '../together.ts'
 import { has } from '../versions.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempt-log.ts'
-import { createFaults, type FaultBox } from './faults.ts'
-import { createIds } from './ids.ts'
-import { createBodyWriter } from './payloads.ts'
-import { type Courier, createCourier, type Result } from './retries.ts'
+import { createFaults, type FaultStore } from './faults.ts'
+import { toTarget } from './http-client.ts'
+import { createPayloadWriter } from './payloads.ts'
+import { createRetries, type DeliveryResult } from './retries.ts'
 import { createRequestWriter } from './signed-request.ts'
-import { toTarget } from './target.ts'
 import { createWindows } from './windows.ts'
-import { createWork } from './work.ts'
 
-/** Turns what happens on services into deliveries. */
+/** Turns events into deliveries. */
 export interface Engine {
   readonly log: AttemptLog
-  readonly faults: FaultBox
+  readonly faults: FaultStore
   /**
-   * Sends the events to a webhook that is subscribed to them, at once or when its window has closed.
+   * Delivers events to a webhook that is subscribed to them, at once or when its window closes.
    *
-   * @returns all attempts, once no more are to come
+   * @returns all attempts, after the last one
    */
-  notify(webhookId: string, events: readonly Happening[]): Promise<Attempt[]>
+  notify(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
   /** Sends a recorded attempt once more, byte for byte. */
   redeliver(attempt: Attempt): Promise<Attempt>
-  /** A webhook was edited, switched off or deleted; without an id, there are others now. */
+  /** Applies the current schedule of a changed webhook; without an id, of all webhooks. */
   changed(webhookId?: string): void
-  /** Forgets what was gathered and recorded, what waits for its next attempt, and all faults. */
+  /** Drops gathered events, pending retries, the attempt log and all faults. */
   clear(): void
-  /** Sends what was gathered, and waits for what is on the wire; nothing is tried again. */
+  /** Sends gathered events and waits for attempts in flight; nothing is retried. */
   close(): Promise<void>
 }
 
-/** Who is told of what the engine does. */
+/** Callbacks of the engine. */
 export interface EngineListeners {
-  /** An attempt has ended. */
+  /** Called when an attempt has ended. */
   finished(attempt: Attempt): void
-  /** The failures of a webhook are others now, and with them perhaps whether it is active. */
+  /** Called when the failure count of a webhook has changed; the webhook may have been switched off. */
   counted(): void
 }
 
@@ -48,25 +45,22 @@ export function createEngine(state: State, options: Options, { finished, counted
   const { clock, version, gather, dialect, allowHosts } = options
   const log = createAttemptLog()
   const faults = createFaults()
-  const newId = createIds()
-  const writeBodies = createBodyWriter(options)
+  const writePayloads = createPayloadWriter(options)
   const writeRequest = createRequestWriter(options)
-  const targetOf = perObject(({ hookUrl }: Readonly<Webhook>) => toTarget(hookUrl, allowHosts))
-  const work = createWork()
-  const courier: Courier = createCourier({
+  /** Deliveries and open windows that `close` waits for. */
+  const pending = new Set<Promise<unknown>>()
+  const retries = createRetries({
     ...options,
     settings: () =>
       has(version, 'failures') ? state.settings : { ...state.settings, notificationAttempts: 1 },
-    isWanted: (webhookId) => state.webhooks.get(webhookId)?.active === true,
-    work,
-    newId,
+    isActive: (webhookId) => state.webhooks.get(webhookId)?.active === true,
     record: log.add,
     finished,
-    ended: count,
+    ended: countResult,
   })
-  const windows = createWindows<Happening, Attempt>({ clock, scheduleOf, flush })
+  const windows = createWindows<ServiceEvent, Attempt>({ clock, scheduleOf, flush })
 
-  /** The schedule by which a webhook gathers; undefined where it does not. */
+  /** The schedule by which a webhook gathers events; undefined if it does not. */
   function scheduleOf(webhookId: string): ScheduleInfo | undefined {
     const webhook = state.webhooks.get(webhookId)
     if (!webhook || webhook.serviceType === 'GPServer' || gather === 'never') return undefined
@@ -75,27 +69,26 @@ export function createEngine(state: State, options: Options, { finished, counted
     return gather === 'always' ? defaultSchedule(created) : undefined
   }
 
-  /** With the webhook as it is now: payload URL, key and triggers may have changed since the window opened. */
-  async function flush(webhookId: string, events: readonly Happening[]): Promise<Attempt[]> {
+  /** Uses the webhook as it is now: its URL, key and change types may have changed since the window opened. */
+  async function flush(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]> {
     const webhook = state.webhooks.get(webhookId)
     if (!webhook || scheduleOf(webhookId)?.state === 'disabled') return []
     const selected = events.filter((event) => selects(webhook, event))
-    return selected.length === 0 ? [] : invoke(webhook, selected)
+    return selected.length === 0 ? [] : deliver(webhook, selected)
   }
 
-  const invoke = (webhook: Readonly<Webhook>, events: readonly Happening[]): Promise<Attempt[]> =>
-    together(writeBodies(webhook, events).map((body) => deliver(webhook, body)))
+  const deliver = (webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): Promise<Attempt[]> =>
+    collect(writePayloads(webhook, events).map((body) => deliverBody(webhook, body)))
 
-  function deliver(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>): Promise<Attempt[]> {
-    const { id: webhookId } = webhook
+  function deliverBody(webhook: Readonly<Webhook>, body: Uint8Array<ArrayBuffer>): Promise<Attempt[]> {
+    const { id: webhookId, hookUrl } = webhook
     const fault = faults.take(webhookId)
-    const delivery = { id: newId(), webhookId, target: targetOf(webhook), fault }
-    const writing = writeRequest(webhook, body, fault?.fault)
-    return courier.deliver(delivery, writing)
+    const delivery = { id: randomUUID(), webhookId, target: toTarget(hookUrl, allowHosts), fault }
+    return retries.deliver(delivery, writeRequest(webhook, body, fault?.fault))
   }
 
-  function count(webhookId: string, result: Result): void {
-    // Of hosted services a success resets the count (field facts, "Delivery").
+  function countResult(webhookId: string, result: DeliveryResult): void {
+    // A success resets the count of a hosted service (docs/senders.md, "Delivery").
     if (result === 'succeeded' && dialect === 'hosted' && state.failures.clear(webhookId)) counted()
     if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
       if (state.failures.add(webhookId, clock.now(), state.settings)) state.webhooks.switchOff(webhookId)
@@ -103,42 +96,55 @@ export function createEngine(state: State, options: Options, { finished, counted
     }
   }
 
+  function track<T>(promise: Promise<T>): Promise<T> {
+    const remove = (): void => void pending.delete(promise)
+    pending.add(promise)
+    promise.then(remove, remove)
+    return promise
+  }
+
+  /** One more than the highest number in the log. */
+  const nextNumber = ({ deliveryId, number }: Attempt): number =>
+    log
+      .list()
+      .filter((attempt) => attempt.deliveryId === deliveryId)
+      .reduce((highest, attempt) => Math.max(highest, attempt.number), number) + 1
+
   return {
     log,
     faults,
-    notify(webhookId, events) {
+    async notify(webhookId, events) {
       const webhook = state.webhooks.get(webhookId)
       const schedule = scheduleOf(webhookId)
-      if (!webhook || schedule?.state === 'disabled') return Promise.resolve([])
-      return schedule ? work.track(windows.add(webhookId, events)) : invoke(webhook, events)
+      if (!webhook || schedule?.state === 'disabled') return []
+      return track(schedule ? windows.add(webhookId, events) : deliver(webhook, events))
     },
-    redeliver({ deliveryId: id, webhookId, hookUrl, request, number }) {
-      // The connection makes these anew.
+    redeliver(attempt) {
+      const { deliveryId: id, webhookId, hookUrl, request } = attempt
       const { host: _host, 'content-length': _length, ...headers } = request.headers
       const target = toTarget(hookUrl, allowHosts)
       const delivery = { id, webhookId, target, request: { ...request, headers }, fault: undefined }
-      const numbers = (): number[] =>
-        log
-          .list()
-          .filter(({ deliveryId }) => deliveryId === id)
-          .map(({ number }) => number)
-      return courier.again(delivery, () => Math.max(number, ...numbers()) + 1)
+      return track(retries.resend(delivery, () => nextNumber(attempt)))
     },
     changed: windows.changed,
     clear() {
       windows.clear()
-      courier.forget()
+      retries.abandon()
       log.clear()
       faults.clear()
     },
     async close() {
       windows.close()
-      courier.stop()
-      await work.idle()
-      await courier.close()
+      retries.stop()
+      while (pending.size > 0) await Promise.allSettled(pending)
+      await retries.close()
     },
   }
 }
 
 const isSchedule = (schedule: Webhook['scheduleInfo']): schedule is ScheduleInfo =>
   'recurrenceInfo' in schedule
+
+/** All attempts of several deliveries. */
+export const collect = async (deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> =>
+  (await Promise.all(deliveries)).flat()

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { check } from '../schemas.ts'
 
-/** What can go wrong with a delivery. */
+/** Name of a fault. */
 export type FaultName =
   | 'wrong_key'
   | 'altered'
@@ -19,7 +19,7 @@ export type FaultName =
   | 'wrong_length'
   | 'answer_lost'
 
-/** What each fault does. */
+/** Effect of each fault. */
 export const FAULTS: Readonly<Record<FaultName, string>> = {
   wrong_key: 'signed with another key',
   altered: 'one bit is changed after signing',
@@ -37,28 +37,28 @@ export const FAULTS: Readonly<Record<FaultName, string>> = {
   answer_lost: 'the answer to its first attempt is lost, so that it is sent again',
 }
 
-/** A fault for deliveries to come. */
+/** A fault to inject into the next deliveries. */
 export interface FaultSeed {
   fault: FaultName
-  /** Only deliveries of this webhook. Default: of every webhook. */
+  /** Injects it into deliveries of this webhook only. Default: every webhook. */
   webhookId?: string | undefined
-  /** For so many deliveries, 1 to 1,000,000. Default: until it is removed. */
+  /** Number of deliveries, 1 to 1,000,000. Default: all until the fault is removed. */
   times?: number | undefined
-  /** In milliseconds, 0 to 86,400,000; see {@link FAULTS} for which it is. */
+  /** Milliseconds, 0 to 86,400,000; {@link FAULTS} says which fault uses it for what. */
   delay?: number | undefined
 }
 
-/** A fault that is set. */
+/** An active fault. */
 export interface Fault extends FaultSeed {
   readonly id: string
 }
 
-/** The faults that are set. A delivery gets the oldest one that fits. */
+/** Active faults. A delivery gets the oldest one that applies to its webhook. */
 export interface Faults {
-  /** @throws {WebhookError} `config_invalid` */
+  /** @throws {WebhookError} `config_invalid` for an invalid fault */
   add(seed: FaultSeed): Fault
   list(): Fault[]
-  /** @returns whether there was one */
+  /** @returns false if no fault has the id */
   remove(id: string): boolean
   clear(): void
 }
@@ -70,13 +70,13 @@ export const faultSchema: z.ZodObject = z.strictObject({
   delay: z.int().min(0).max(86_400_000).optional(),
 })
 
-/** {@link Faults}, and the taking of them. */
-export interface FaultBox extends Faults {
-  /** The fault of the next delivery of a webhook. */
+/** {@link Faults} as the engine uses them. */
+export interface FaultStore extends Faults {
+  /** Returns the fault for a new delivery of a webhook, and counts it. */
   take(webhookId: string): Readonly<Fault> | undefined
 }
 
-export function createFaults(): FaultBox {
+export function createFaults(): FaultStore {
   const faults = new Map<string, Fault>()
   return {
     add(seed) {

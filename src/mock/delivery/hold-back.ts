@@ -1,44 +1,49 @@
 import type { Clock } from '../clock.ts'
 import type { Fault } from './faults.ts'
 
-/** The order of deliveries, and the faults of it. */
-export interface Order {
-  /** The place of a delivery: later ones have higher numbers. */
-  next(): number
-  /** Resolves when a delivery with a fault may be sent. */
-  holdBack(webhookId: string, place: number, fault: Readonly<Fault>, signal: AbortSignal): Promise<void>
-  /** Lets go what was held back for a delivery that came later, and was sent now. */
+/** Holds back deliveries that have the fault `delayed` or `reordered`. */
+export interface HoldBack {
+  /** Numbers a delivery: later ones have higher numbers. */
+  nextPlace(): number
+  /** Resolves when a delivery may be sent: at once for any other fault. */
+  wait(webhookId: string, place: number, fault: Readonly<Fault>, signal: AbortSignal): Promise<void>
+  /** Releases the webhook's reordered delivery if it is earlier than this one, which was just sent. */
   sent(webhookId: string, place: number): void
 }
 
-const DELAYED = 5_000
-const REORDERED = 10_000
+const DELAYED_MS = 5_000
+const REORDERED_MS = 10_000
 
-export function createOrder(clock: Clock): Order {
-  /** Deliveries that are held back until the webhook's next one was sent. */
-  const heldBack = new Map<string, { place: number; release(): void }>()
+export function createHoldBack(clock: Clock): HoldBack {
+  /** By webhook id: the delivery that waits until a later one was sent. */
+  const reordered = new Map<string, { place: number; release(): void }>()
   let places = 0
+
   return {
-    next: () => ++places,
-    async holdBack(webhookId, place, { fault, delay }, signal) {
-      if (fault === 'delayed') await waited(clock, delay ?? DELAYED, signal)
-      // While one is held back, the next goes before it: held back as well, it would keep the order.
-      if (fault !== 'reordered' || heldBack.has(webhookId)) return
-      const next = new AbortController()
-      const held = { place, release: () => next.abort() }
-      heldBack.set(webhookId, held)
-      await waited(clock, delay ?? REORDERED, AbortSignal.any([next.signal, signal]))
-      if (heldBack.get(webhookId) === held) heldBack.delete(webhookId)
+    nextPlace: () => ++places,
+    async wait(webhookId, place, { fault, delay }, signal) {
+      if (fault === 'delayed') await waitUnlessAborted(clock, delay ?? DELAYED_MS, signal)
+      // Holding back two deliveries of a webhook would keep their order.
+      if (fault !== 'reordered' || reordered.has(webhookId)) return
+      const laterSent = new AbortController()
+      const held = { place, release: () => laterSent.abort() }
+      reordered.set(webhookId, held)
+      await waitUnlessAborted(clock, delay ?? REORDERED_MS, AbortSignal.any([laterSent.signal, signal]))
+      if (reordered.get(webhookId) === held) reordered.delete(webhookId)
     },
     sent(webhookId, place) {
-      const held = heldBack.get(webhookId)
+      const held = reordered.get(webhookId)
       if (held && place > held.place) held.release()
     },
   }
 }
 
-/** Waits. Whether it was to the end. */
-export const waited = (clock: Clock, milliseconds: number, signal: AbortSignal): Promise<boolean> =>
+/** @returns false if the signal was aborted before the time had passed */
+export const waitUnlessAborted = (
+  clock: Clock,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<boolean> =>
   clock.wait(milliseconds, signal).then(
     () => true,
     () => false,

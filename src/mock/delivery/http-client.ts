@@ -1,130 +1,104 @@
-import type { Dispatcher } from 'undici'
+import { Agent } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
-import { type Answer, AnswerBody, type AnswerHeaders, toAnswer } from './answer.ts'
-import { atEndOfTurn } from './at-end-of-turn.ts'
-import { Deadline } from './deadline.ts'
-import type { Target } from './target.ts'
+import { isLoopback, toHostname } from '../http/hosts.ts'
 
-/** What {@link send} takes beside the request. */
+/** A receiver's response. */
+export interface Answer {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  /** The first 64 KiB, as text. */
+  readonly body: string
+}
+
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** Frozen, so that the log keeps what the receiver sent. */
+export const toAnswer = (status: number, headers: AnswerHeaders, body: string): Answer =>
+  Object.freeze({ status, headers: Object.freeze(headers), body })
+
+/** A payload URL in parts. */
+export interface Target {
+  hookUrl: string
+  origin: string
+  /** With the query. */
+  path: string
+  /** Value of the `host` header. */
+  host: string
+  /** True if the host is this machine or one of `allowHosts`. */
+  isAllowed: boolean
+}
+
+export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target {
+  const { origin, pathname, search, host, hostname } = new URL(hookUrl)
+  const isAllowed = isLoopback(hostname) || allowHosts.some((allowed) => toHostname(allowed) === hostname)
+  return { hookUrl, origin, path: pathname + search, host, isAllowed }
+}
+
+/** Options of {@link HttpClient.send}. */
 export interface SendOptions {
-  dispatcher: Dispatcher
-  /** How long it may take, from the first try to connect to the last byte of the answer. */
+  /** Timeout in seconds, from connecting to the last byte of the response. */
   seconds: number
-  /** Hangs up when the answer begins. */
+  /** Closes the connection when the response begins. */
   losesAnswer: boolean
 }
 
-/** Is told, once, what became of a request. */
-export interface Outcome {
-  answered(answer: Answer): void
-  failed(error: unknown): void
+/** Sends requests over connections that are kept open. It follows no redirects. */
+export interface HttpClient {
+  send(target: Target, request: SignedRequest, options: SendOptions): Promise<Answer>
+  close(): Promise<void>
 }
 
-/** Sends one attempt, and reads its answer. Redirects are not followed. */
-export const send = (target: Target, request: SignedRequest, options: SendOptions, outcome: Outcome): void =>
-  beginTogether(new Exchange(target, request, options, outcome))
+export function createHttpClient(): HttpClient {
+  // Each request has its own, shorter timeout.
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
 
-/** The error of an attempt that took too long. */
-export const timedOut = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
-
-/** Why the connection is cut after a success. */
-const ENOUGH = new Error('no more of the answer is read')
-
-const NONE: AnswerHeaders = {}
-
-/**
- * One request and its answer, as undici tells of them. Its own promises, streams and signals are for answers of any size,
- * and take as long as all else that is done for a delivery.
- */
-class Exchange implements Dispatcher.DispatchHandler {
-  private readonly target: Target
-  private readonly request: SignedRequest
-  private readonly options: SendOptions
-  private readonly outcome: Outcome
-  private status = 0
-  private headers: AnswerHeaders = NONE
-  private readonly body = new AnswerBody()
-  private deadline: Deadline | undefined
-  place = 0
-  private controller: Dispatcher.DispatchController | undefined
-  private cutBy: Error | undefined
-  private isOver = false
-
-  constructor(target: Target, request: SignedRequest, options: SendOptions, outcome: Outcome) {
-    this.target = target
-    this.request = request
-    this.options = options
-    this.outcome = outcome
+  async function exchange(
+    { origin, path }: Target,
+    { method, headers, body }: SignedRequest,
+    losesAnswer: boolean,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const response = await agent.request({ origin, path, method, headers, body, signal })
+    if (losesAnswer) {
+      response.body.on('error', () => {}).destroy()
+      throw new Error('the answer was lost')
+    }
+    return toAnswer(response.statusCode, response.headers, await readText(response.body))
   }
 
-  get seconds(): number {
-    return this.options.seconds
-  }
-
-  begin(deadline: Deadline): void {
-    this.deadline = deadline
-    deadline.join(this)
-    const { origin, path } = this.target
-    const { method, headers, body } = this.request
-    this.options.dispatcher.dispatch({ origin, path, method, headers, body }, this)
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller
-    // It waited for a connection until its time was over: nothing is sent.
-    if (this.cutBy) controller.abort(this.cutBy)
-  }
-
-  /** Told of informational answers too, before the answer itself. */
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
-    if (this.options.losesAnswer && status >= 200) this.cut(new Error('the answer was lost'))
-    this.status = status
-    this.headers = headers
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.body.add(chunk)) return
-    this.onResponseEnd()
-    controller.abort(ENOUGH)
-  }
-
-  onResponseEnd(): void {
-    if (this.end()) endTogether(this)
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.end()) this.outcome.failed(error)
-  }
-
-  tellAnswer(): void {
-    this.outcome.answered(toAnswer(this.status, this.headers, this.body.text()))
-  }
-
-  cut(error = timedOut(this.seconds)): void {
-    if (!this.end()) return
-    this.outcome.failed(error)
-    this.cutBy = error
-    this.controller?.abort(error)
-  }
-
-  /** @returns whether it was not over before */
-  private end(): boolean {
-    if (this.isOver) return false
-    this.isOver = true
-    this.deadline?.leave(this)
-    return true
+  return {
+    async send(target, request, { seconds, losesAnswer }) {
+      const controller = new AbortController()
+      let timer: NodeJS.Timeout | undefined
+      const timeout = new Promise<never>((_resolve, reject) => {
+        timer = setTimeout(() => {
+          reject(timeoutError(seconds))
+          controller.abort()
+        }, seconds * 1000)
+      })
+      try {
+        // The signal does not end the wait for a connection.
+        return await Promise.race([exchange(target, request, losesAnswer, controller.signal), timeout])
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    close: () => agent.destroy(),
   }
 }
 
-// What is sent in a turn of the event loop is written together, and what comes of it is worked on together.
-const beginTogether = atEndOfTurn((exchanges: readonly Exchange[]) => {
-  const deadlines = new Map<number, Deadline>()
-  for (const exchange of exchanges) {
-    const deadline = deadlines.get(exchange.seconds) ?? new Deadline(exchange.seconds)
-    deadlines.set(exchange.seconds, deadline)
-    exchange.begin(deadline)
+export const timeoutError = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
+
+const MAX_BYTES = 64 * 1024
+
+/** Reads the first 64 KiB of a response, and cancels the rest. */
+export async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= MAX_BYTES) break
   }
-})
-const endTogether = atEndOfTurn((exchanges: readonly Exchange[]) => {
-  for (const exchange of exchanges) exchange.tellAnswer()
-})
+  return Buffer.concat(chunks).subarray(0, MAX_BYTES).toString()
+}

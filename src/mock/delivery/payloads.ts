@@ -1,36 +1,30 @@
 import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
 import { writeBody } from '../../testing/signer.ts'
-import type { Happening } from '../state/events.ts'
+import type { SignatureOptions } from '../options.ts'
+import type { ServiceEvent } from '../state/events.ts'
 import type { Webhook } from '../state/webhook.ts'
-import { inFrames } from './frames.ts'
-import type { SignatureOptions } from './signature-options.ts'
 
-/** How bodies are written. */
-export interface BodyOptions {
+/** Options of {@link createPayloadWriter}. */
+export interface PayloadOptions {
   dialect: Dialect
   changesUrl?: ChangesUrlEncoding | undefined
   fanOut: 'webhook' | 'layer'
   signature: SignatureOptions
 }
 
-/** Writes the bodies that carry these events to a webhook, one for each delivery, each in memory of its own. */
-export type BodyWriter = (
+/** Writes the body of each delivery that carries these events to a webhook. */
+export type PayloadWriter = (
   webhook: Readonly<Webhook>,
-  events: readonly Happening[],
+  events: readonly ServiceEvent[],
 ) => Uint8Array<ArrayBuffer>[]
 
-export function createBodyWriter(options: BodyOptions): BodyWriter {
-  function write(webhook: Readonly<Webhook>, events: readonly Happening[]): Uint8Array<ArrayBuffer> {
-    const { contentType, payloadFormat } = webhook
-    return writeBody(payloadOf(webhook, events), { ...options.signature, contentType, payloadFormat })
-  }
-
-  function payloadOf(webhook: Readonly<Webhook>, events: readonly Happening[]): unknown {
+export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
+  function toPayload(webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): unknown {
     const { folderName, serviceName, serviceType, name, id } = webhook
-    const { jobId, taskName } = events[0] as Happening
+    const { jobId, taskName } = events[0] as ServiceEvent
     const { changesUrl } = options
     const serverGens = generationsOf(events)
-    // Hosted services run no jobs; where one is mixed in, it speaks the specification's dialect.
+    // Hosted services run no jobs, so a geoprocessing service uses the specification's dialect.
     const dialect = serviceType === 'GPServer' && options.dialect === 'hosted' ? 'service' : options.dialect
     const details = {
       folderName,
@@ -50,23 +44,25 @@ export function createBodyWriter(options: BodyOptions): BodyWriter {
     )
   }
 
-  const writeOne = inFrames((webhook, event) => write(webhook, [event]))
-  const hasFrames = options.dialect === 'service' && options.fanOut === 'webhook'
-
   return (webhook, events) => {
-    if (hasFrames && events.length === 1) return [writeOne(webhook, events[0] as Happening)]
-    const groups =
-      webhook.serviceType === 'GPServer'
-        ? events.map((event) => [event])
-        : options.fanOut === 'layer'
-          ? byLayer(events)
-          : [events]
-    return groups.map((group) => write(webhook, group))
+    const { contentType, payloadFormat } = webhook
+    return groupByDelivery(webhook, events, options.fanOut).map((group) =>
+      writeBody(toPayload(webhook, group), { ...options.signature, contentType, payloadFormat }),
+    )
   }
 }
 
-/** From before the first change to after the last: whoever reads one range after another misses none. */
-function generationsOf(events: readonly Happening[]): readonly [number, number] {
+function groupByDelivery(
+  { serviceType }: Readonly<Webhook>,
+  events: readonly ServiceEvent[],
+  fanOut: PayloadOptions['fanOut'],
+): (readonly ServiceEvent[])[] {
+  if (serviceType === 'GPServer') return events.map((event) => [event])
+  return fanOut === 'layer' ? byLayer(events) : [events]
+}
+
+/** From before the first change to after the last, so that consecutive ranges have no gap. */
+function generationsOf(events: readonly ServiceEvent[]): readonly [number, number] {
   let [first, last] = [Infinity, 0]
   for (const { generation, layerIds } of events) {
     first = Math.min(first, generation)
@@ -75,9 +71,9 @@ function generationsOf(events: readonly Happening[]): readonly [number, number] 
   return [first, last]
 }
 
-/** What happened on each layer, as if there were no others. */
-function byLayer(events: readonly Happening[]): Happening[][] {
-  const layers = new Map<number, Happening[]>()
+/** The events of each layer, as if it were the only one. */
+function byLayer(events: readonly ServiceEvent[]): ServiceEvent[][] {
+  const layers = new Map<number, ServiceEvent[]>()
   for (const event of events) {
     for (const [index, layerId] of event.layerIds.entries()) {
       const layer = layers.get(layerId) ?? []

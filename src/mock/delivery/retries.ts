@@ -1,195 +1,149 @@
 import { setMaxListeners } from 'node:events'
-import { Agent } from 'undici'
+import type { Awaitable } from '../../signature/awaitable.ts'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { DeliverySettings } from '../delivery-settings.ts'
-import { type AttemptTools, attempt, CLOSED, type Delivery, HOST_REFUSED, succeeded } from './attempt.ts'
+import { CLOSED, type Delivery, HOST_REFUSED, isSuccess, makeAttempt } from './attempt.ts'
 import type { Attempt } from './attempt-log.ts'
-import type { Fault } from './faults.ts'
-import { createOrder, waited } from './hold-back.ts'
-import { createTurns } from './turns.ts'
-import type { Work } from './work.ts'
+import { createConcurrencyLimit } from './concurrency-limit.ts'
+import { createHoldBack, waitUnlessAborted } from './hold-back.ts'
+import { createHttpClient } from './http-client.ts'
 
-/** What {@link createCourier} takes. */
-export interface CourierOptions {
+/** Options of {@link createRetries}. */
+export interface RetriesOptions {
   clock: Clock
-  /** Is told of deliveries under way. */
-  work: Work
-  /** Attempts on the wire at once. */
+  /** Maximum number of attempts in flight. */
   concurrency: number
   settings(): DeliverySettings
-  /** Whether the webhook is still there and active: if not, it is not tried again. */
-  isWanted(webhookId: string): boolean
-  /** Makes the id of an attempt. */
-  newId(): string
+  /** False for a webhook that was deleted or switched off: its deliveries are not sent any more. */
+  isActive(webhookId: string): boolean
   /** Called when an attempt begins. */
   record(attempt: Attempt): void
-  /** Called when it has ended. */
+  /** Called when an attempt has ended. */
   finished(attempt: Attempt): void
-  /** Called when a delivery has no more attempts to come. */
-  ended(webhookId: string, result: Result): void
+  /** Called when a delivery has ended. */
+  ended(webhookId: string, result: DeliveryResult): void
 }
 
-/** What became of a delivery: `given_up` where attempts are left that will not be made. */
-export type Result = 'succeeded' | 'failed' | 'given_up'
+/** Result of a delivery: `abandoned` if it did not succeed and its remaining attempts are not made. */
+export type DeliveryResult = 'succeeded' | 'failed' | 'abandoned'
 
-/** Brings deliveries to their payload URLs, over connections that are kept open. */
-export interface Courier {
+/** Sends deliveries, and retries those that fail. */
+export interface Retries {
   /**
-   * To be forgotten, or stopped, from now on.
+   * Begins the first attempt at once if the request is not a promise, and there is no fault that delays it.
    *
-   * @param writing what is to be sent, once it is written
+   * @returns all attempts, after the last one
    */
-  deliver(
-    message: Omit<Delivery, 'request' | 'patience'>,
-    writing: SignedRequest | Promise<SignedRequest>,
-  ): Promise<Attempt[]>
+  deliver(delivery: Omit<Delivery, 'request'>, request: Awaitable<SignedRequest>): Promise<Attempt[]>
   /**
-   * One attempt more.
+   * Makes one attempt, whatever has become of the webhook.
    *
-   * @param next its number, asked for when it begins: others may begin before
+   * @param number called when the attempt begins, because other attempts may begin before it
    */
-  again(delivery: Delivery, next: () => number): Promise<Attempt>
-  /** Gives up all deliveries that wait for their time; what is on the wire is not tried again. */
-  forget(): void
-  /** From now on nothing is held back, and nothing is tried again. */
+  resend(delivery: Delivery, number: () => number): Promise<Attempt>
+  /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
+  abandon(): void
+  /** Ends all waits: deliveries that are held back are sent now, and nothing is retried any more. */
   stop(): void
   /** Closes the connections. */
   close(): Promise<void>
 }
 
-/** Why waiting ends where nothing shall be sent any more. */
-const FORGOTTEN = 'forgotten'
-/** Errors of attempts that are no receiver's fault, and would be met again. */
+const ABANDONED = 'abandoned'
 const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
-export function createCourier(options: CourierOptions): Courier {
-  const { clock, work, settings, isWanted, newId, record, ended } = options
-  // Each attempt has a time-out of its own, which is shorter.
-  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
-  /** Ends all waiting. Those that have begun before stay ended. */
-  let patience = createPatience()
+export function createRetries(options: RetriesOptions): Retries {
+  const { clock, settings, isActive, record, finished, ended } = options
+  const client = createHttpClient()
+  const limit = createConcurrencyLimit(options.concurrency)
+  const holdBack = createHoldBack(clock)
+  /** Ends the waits of all current deliveries; `abandon` replaces it. */
+  let waits = createAbortController()
   let closed: Promise<void> | undefined
-  const turns = createTurns(options.concurrency)
-  const order = createOrder(clock)
-  const tools: AttemptTools = {
-    clock,
-    dispatcher,
-    newId,
-    record,
-    isClosed: () => closed !== undefined,
-    finished(made) {
-      options.finished(made)
-      turns.end()
-    },
+  const context = { clock, client, isClosed: () => closed !== undefined, record, finished }
+
+  const isDue = ({ webhookId }: Delivery, signal: AbortSignal): boolean =>
+    signal.reason !== ABANDONED && isActive(webhookId)
+
+  function begin(delivery: Delivery, number: number): Promise<Attempt> {
+    const attempt = makeAttempt(delivery, number, settings().notificationTimeOutInSeconds, context)
+    clock.during?.(attempt)
+    return attempt
   }
 
-  /** Whether it is still to be sent. */
-  const isDue = ({ webhookId, patience }: Delivery): boolean =>
-    patience === undefined || (patience.reason !== FORGOTTEN && isWanted(webhookId))
+  /** @returns the attempt; an empty list if the delivery was not due any more when its turn came */
+  const attemptIfDue = (delivery: Delivery, number: number, signal: AbortSignal): Promise<Attempt[]> =>
+    limit(async () => (isDue(delivery, signal) ? [await begin(delivery, number)] : []))
 
-  /**
-   * Makes an attempt when it is its turn.
-   *
-   * @param number where others may begin before it, asked for when it begins
-   * @returns undefined where the delivery is not due then
-   */
-  function make(delivery: Delivery, number: number | (() => number)): Promise<Attempt | undefined> {
-    return turns.take()?.then(() => begin(delivery, number)) ?? begin(delivery, number)
+  /** Sends a delivery for the first time; with the fault `two_at_once`, twice. */
+  async function sendFirst(delivery: Delivery, place: number, signal: AbortSignal): Promise<Attempt[]> {
+    const { webhookId, fault } = delivery
+    if (fault) await holdBack.wait(webhookId, place, fault, signal)
+    const first = attemptIfDue(delivery, 1, signal)
+    if (fault?.fault !== 'two_at_once') return first
+    const second = attemptIfDue(delivery, 2, signal)
+    return (await Promise.all([first, second])).flat()
   }
 
-  function begin(delivery: Delivery, number: number | (() => number)): Promise<Attempt | undefined> {
-    if (!isDue(delivery)) {
-      turns.end()
-      return Promise.resolve(undefined)
-    }
-    const seconds = settings().notificationTimeOutInSeconds
-    const making = attempt(delivery, typeof number === 'number' ? number : number(), seconds, tools)
-    clock.during?.(making)
-    return making
-  }
-
-  const deliver: Courier['deliver'] = async (message, writing) => {
-    const place = order.next()
-    const { signal } = patience
-    work.begin()
-    try {
-      const request = writing instanceof Promise ? await writing : writing
-      const { id, webhookId, target, fault } = message
-      const delivery: Delivery = { id, webhookId, target, request, fault, patience: signal }
-      const attempts = fault
-        ? await withFault(delivery, fault, place, signal)
-        : listOf(await make(delivery, 1))
-      order.sent(webhookId, place)
-      const result = resultOf(delivery, attempts) ?? (await goOn(delivery, attempts, signal))
-      if (fault?.fault === 'duplicate' && result === 'succeeded')
-        attempts.push(...listOf(await make(delivery, attempts.length + 1)))
-      ended(webhookId, result)
-      return attempts
-    } finally {
-      work.end()
-    }
-  }
-
-  /** What is sent at first of a delivery that has a fault. */
-  async function withFault(
+  /** @returns undefined if the delivery is to be retried */
+  function resultOf(
     delivery: Delivery,
-    fault: Readonly<Fault>,
-    place: number,
+    attempts: readonly Attempt[],
     signal: AbortSignal,
-  ): Promise<Attempt[]> {
-    await order.holdBack(delivery.webhookId, place, fault, signal)
-    const first = make(delivery, 1)
-    if (fault.fault !== 'two_at_once') return listOf(await first)
-    const second = make(delivery, 2)
-    return [...listOf(await first), ...listOf(await second)]
-  }
-
-  /** One attempt after another, until it is known what the delivery comes to. */
-  async function goOn(delivery: Delivery, attempts: Attempt[], signal: AbortSignal): Promise<Result> {
-    for (;;) {
-      const gap = settings().notificationElapsedTimeInSeconds * 1000
-      if (!(await waited(clock, gap, signal))) return 'given_up'
-      attempts.push(...listOf(await make(delivery, attempts.length + 1)))
-      const result = resultOf(delivery, attempts)
-      if (result) return result
-    }
-  }
-
-  /** What a delivery has come to; undefined where it is to be tried again. */
-  function resultOf(delivery: Delivery, attempts: readonly Attempt[]): Result | undefined {
-    if (attempts.some(succeeded)) return 'succeeded'
-    if (!isDue(delivery) || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'given_up'
+  ): DeliveryResult | undefined {
+    if (attempts.some(isSuccess)) return 'succeeded'
+    if (!isDue(delivery, signal) || NEVER_SENT.includes(attempts.at(-1)?.error)) return 'abandoned'
     return attempts.length < settings().notificationAttempts ? undefined : 'failed'
   }
 
+  /** Adds attempts until the result of the delivery is known. */
+  async function retry(
+    delivery: Delivery,
+    attempts: Attempt[],
+    signal: AbortSignal,
+  ): Promise<DeliveryResult> {
+    for (;;) {
+      const result = resultOf(delivery, attempts, signal)
+      if (result) return result
+      const gap = settings().notificationElapsedTimeInSeconds * 1000
+      if (!(await waitUnlessAborted(clock, gap, signal))) return 'abandoned'
+      attempts.push(...(await attemptIfDue(delivery, attempts.length + 1, signal)))
+    }
+  }
+
   return {
-    deliver,
-    async again(delivery, next) {
-      work.begin()
-      try {
-        return (await make(delivery, next)) as Attempt
-      } finally {
-        work.end()
+    async deliver(message, request) {
+      const place = holdBack.nextPlace()
+      const { signal } = waits
+      const delivery: Delivery = {
+        ...message,
+        request: request instanceof Promise ? await request : request,
       }
+      const { webhookId, fault } = delivery
+      const attempts = await sendFirst(delivery, place, signal)
+      holdBack.sent(webhookId, place)
+      const result = await retry(delivery, attempts, signal)
+      if (fault?.fault === 'duplicate' && result === 'succeeded')
+        attempts.push(...(await attemptIfDue(delivery, attempts.length + 1, signal)))
+      ended(webhookId, result)
+      return attempts
     },
-    forget() {
-      patience.abort(FORGOTTEN)
-      patience = createPatience()
+    resend: (delivery, number) => limit(() => begin(delivery, number())),
+    abandon() {
+      waits.abort(ABANDONED)
+      waits = createAbortController()
     },
-    stop: () => patience.abort(),
+    stop: () => waits.abort(),
     close() {
-      closed ??= dispatcher.destroy()
+      closed ??= client.close()
       return closed
     },
   }
 }
 
-/** The attempt, if it was made. */
-const listOf = (attempt: Attempt | undefined): Attempt[] => (attempt ? [attempt] : [])
-
-/** However many deliveries wait: Node warns of more than ten listeners. */
-function createPatience(): AbortController {
+/** Any number of deliveries may listen: Node warns of more than ten listeners. */
+function createAbortController(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   return controller

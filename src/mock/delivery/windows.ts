@@ -1,82 +1,85 @@
+import dayjs from 'dayjs'
+import utc from 'dayjs/plugin/utc.js'
 import type { Clock } from '../clock.ts'
 import type { ScheduleInfo } from '../state/webhook.ts'
-import { windowEnd } from './schedule.ts'
 
-/** What {@link createWindows} takes. */
+dayjs.extend(utc)
+
+/** Options of {@link createWindows}. */
 export interface WindowsOptions<E, R> {
   clock: Clock
-  /** The webhook's schedule as it is now; undefined where it shall not gather any more. */
+  /** The webhook's current schedule; undefined if it does not gather events (any more). */
   scheduleOf(webhookId: string): ScheduleInfo | undefined
   /** Called when a window has closed. */
   flush(webhookId: string, events: readonly E[]): Promise<R[]>
 }
 
-/** The open windows, one for each webhook at most (specification, "scheduleInfo object"). */
+/** Open windows, at most one for each webhook (docs/specification.md, "Schedule"). */
 export interface Windows<E, R> {
-  /** @returns what the window's delivery came to, once it has closed */
+  /** @returns the result of `flush`, after the window has closed */
   add(webhookId: string, events: readonly E[]): Promise<R[]>
-  /** The webhook has changed, and with it perhaps the schedule; without an id, all webhooks. */
+  /** Applies the current schedule of a changed webhook; without an id, of all webhooks. */
   changed(webhookId?: string): void
-  /** Drops all that was gathered. */
+  /** Drops all gathered events. */
   clear(): void
-  /** Closes all windows now; those to come close at once. */
+  /** Closes all windows; later ones close at once. */
   close(): void
 }
 
 interface Window<E, R> {
   readonly openedAt: number
   readonly events: E[]
-  done: Promise<R[]>
+  flushed: Promise<R[]>
   /** Ends the wait for the end of the window. */
   wake: AbortController
-  dropped: boolean
+  isDropped: boolean
 }
 
-/** A window closes early rather than gather more. */
+/** A full window closes early. */
 const MAX_EVENTS = 10_000
 
 export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions<E, R>): Windows<E, R> {
   const windows = new Map<string, Window<E, R>>()
-  let closed = false
+  let isClosed = false
 
-  /** How long it stays open: 0 or less once it is over. */
-  function timeLeft(webhookId: string, { openedAt }: Window<E, R>): number {
+  /** Milliseconds until the window ends: 0 or less if it is over. */
+  function remaining(webhookId: string, { openedAt }: Window<E, R>): number {
     const schedule = scheduleOf(webhookId)
     return schedule ? windowEnd(schedule, openedAt) - clock.now() : 0
   }
 
   async function run(webhookId: string, window: Window<E, R>): Promise<R[]> {
-    while (!closed && !window.dropped && window.events.length < MAX_EVENTS) {
-      const left = timeLeft(webhookId, window)
-      if (left <= 0) break
+    while (!isClosed && !window.isDropped && window.events.length < MAX_EVENTS) {
+      const milliseconds = remaining(webhookId, window)
+      if (milliseconds <= 0) break
       window.wake = new AbortController()
-      await clock.wait(left, window.wake.signal).catch(() => {}) // woken: look again
+      await clock.wait(milliseconds, window.wake.signal).catch(() => {}) // woken: check again
     }
     if (windows.get(webhookId) === window) windows.delete(webhookId)
-    return window.dropped ? [] : flush(webhookId, window.events)
+    return window.isDropped ? [] : flush(webhookId, window.events)
   }
 
   return {
     add(webhookId, events) {
       const open = windows.get(webhookId)
-      // A timer may be late: what happens once a window is over, or full, belongs to the next.
-      const isOver = open && (open.events.length >= MAX_EVENTS || timeLeft(webhookId, open) <= 0)
+      // A timer may be late: events after the end of a window belong to the next one.
+      const isOver = open && (open.events.length >= MAX_EVENTS || remaining(webhookId, open) <= 0)
       if (isOver) open.wake.abort()
       else if (open) {
         for (const event of events) open.events.push(event)
         if (open.events.length >= MAX_EVENTS) open.wake.abort()
-        return open.done
+        return open.flushed
       }
       const window: Window<E, R> = {
         openedAt: clock.now(),
         events: [...events],
-        done: Promise.resolve([]),
+        flushed: Promise.resolve([]),
         wake: new AbortController(),
-        dropped: false,
+        isDropped: false,
       }
       windows.set(webhookId, window)
-      window.done = run(webhookId, window)
-      return window.done
+      window.flushed = run(webhookId, window)
+      return window.flushed
     },
     changed(webhookId) {
       const changed = webhookId === undefined ? [...windows.values()] : [windows.get(webhookId)]
@@ -84,14 +87,36 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
     },
     clear() {
       for (const window of windows.values()) {
-        window.dropped = true
+        window.isDropped = true
         window.wake.abort()
       }
       windows.clear()
     },
     close() {
-      closed = true
+      isClosed = true
       for (const window of windows.values()) window.wake.abort()
     },
   }
+}
+
+/**
+ * End of the window that is open at `now`. From `startAt` on, each window lasts `interval` times `frequency`, in UTC;
+ * before `startAt`, one window is open until then. A month without the day of `startAt` uses its last day.
+ *
+ * @returns milliseconds since 1970, later than `now`; Infinity past the last valid date
+ */
+export function windowEnd(
+  { startAt, recurrenceInfo: { interval, frequency } }: ScheduleInfo,
+  now: number,
+): number {
+  if (now < startAt) return startAt
+  const start = dayjs.utc(startAt)
+  // Counted from the start, not from one window to the next: 31 January, 28 February, 31 March.
+  let windows = Math.max(0, Math.floor(dayjs.utc(now).diff(start, frequency) / interval) - 1)
+  let end: number
+  do {
+    windows += 1
+    end = start.add(windows * interval, frequency).valueOf()
+  } while (end <= now)
+  return Number.isNaN(end) ? Infinity : end
 }

@@ -1,13 +1,13 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, RequestListener, ServerResponse } from 'node:http'
 import { AdminError } from './errors.ts'
+import { isLoopback } from './hosts.ts'
 
 /**
- * Browsers say which page sends a request. A page elsewhere must not drive a service on this machine; following a link
- * from there to a page of this service is no harm.
+ * Refuses requests that a page of another origin sends from the user's browser. Links from there are allowed.
  *
  * @throws {AdminError} 403
  */
-export function refuseOtherSites(headers: IncomingHttpHeaders): void {
+export function refuseOtherOrigins(headers: IncomingHttpHeaders): void {
   const { origin, host } = headers
   const isOther = origin !== undefined && hostOf(origin) !== host?.toLowerCase()
   const isEmbedded = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
@@ -15,3 +15,20 @@ export function refuseOtherSites(headers: IncomingHttpHeaders): void {
 }
 
 const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host : null)
+
+/** Refuses requests that do not name this machine as their host: a web page can point its own name at 127.0.0.1 (DNS rebinding). */
+export const refuseOtherHosts =
+  (app: RequestListener): RequestListener =>
+  (req, res) => {
+    const { host } = req.headers
+    if (host !== undefined && !URL.canParse(`http://${host}`))
+      return refuse(res, 400, 'the host is not a valid host')
+    if (host !== undefined && !isLoopback(host.replace(/:\d*$/, '')))
+      return refuse(res, 403, 'the host is not this machine')
+    app(req, res)
+  }
+
+function refuse(res: ServerResponse, code: 400 | 403, message: string): void {
+  res.writeHead(code, { 'content-type': 'application/json', connection: 'close' })
+  res.end(JSON.stringify({ status: 'error', messages: [message], code }))
+}

@@ -1,6 +1,6 @@
 import { WebhookError } from '../../errors.ts'
 
-/** An answer that is no success; `status` is the HTTP status and the code in the body (field facts, "Errors"). */
+/** An error response; `status` is the HTTP status and the code in the body (docs/senders.md, "Administration"). */
 export class AdminError extends Error {
   readonly status: number
   readonly messages: readonly string[]
@@ -13,23 +13,34 @@ export class AdminError extends Error {
   }
 }
 
-/** Some messages hold what somebody sent, for example a header. */
+/** Messages may quote a request. */
 const MAX_MESSAGE = 300
 
-/**
- * What reading the body throws bears a status, and what cannot be right is the caller's fault; anything else is a fault
- * of the mock, and its message stays inside.
- */
+/** Converts any error; the message of an unexpected one, which is a bug of the mock, is not disclosed. */
 export function toAdminError(error: unknown): AdminError {
   if (error instanceof AdminError) return error
   if (error instanceof WebhookError && error.code === 'config_invalid')
     return new AdminError(400, error.message.slice(0, MAX_MESSAGE))
+  // Errors of body parsers have a status.
   const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown }
   if (typeof status === 'number' && status >= 400 && status < 500)
     return new AdminError(status, String(message ?? 'bad request').slice(0, MAX_MESSAGE))
   return new AdminError(500, 'internal error')
 }
 
-/** What somebody sent, for a message: in quotes, and the first 64 characters of it. */
+/** Quotes a part of a request in a message: its first 64 characters. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)
+
+/**
+ * Waits until a change is saved.
+ *
+ * @throws {AdminError} 500
+ */
+export async function waitForSave(save: () => Promise<void>): Promise<void> {
+  try {
+    await save()
+  } catch {
+    throw new AdminError(500, 'the change is made, but the state could not be saved')
+  }
+}

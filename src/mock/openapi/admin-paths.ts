@@ -3,11 +3,11 @@ import { COMMON_PARAMETERS, operationsOf } from '../admin/operations.ts'
 import { pathTemplates } from '../admin/paths.ts'
 import type { Options } from '../options.ts'
 
-/** What each path does, by method. */
+/** OpenAPI operations by path and method. */
 export type Paths = Record<string, Record<string, unknown>>
 
-/** The paths of the administration, from the table that its router is made from. */
-export function administrationPaths({
+/** Paths of the administration, generated from the table that its router is generated from. */
+export function adminPaths({
   version,
   auth,
   httpStatus,
@@ -33,7 +33,7 @@ function describe(
   httpStatus: Options['httpStatus'],
 ): object {
   const { name, summary, since, response, changes } = operation
-  // What can change something does so by POST only.
+  // A GET request cannot change anything.
   const own = method === 'GET' && changes ? [] : operation.parameters
   const parameters = [...own, ...COMMON_PARAMETERS]
   const success = { $ref: `#/components/schemas/${response}` }
@@ -65,7 +65,7 @@ function describe(
   }
 }
 
-/** Unique: the same operation has several paths, and reads have two methods. */
+/** Unique for each path and method of an operation. */
 function operationId(name: string, path: string, method: string): string {
   const folder = path.includes('{folderName}') ? 'InFolder' : ''
   const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''

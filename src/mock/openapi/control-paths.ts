@@ -1,8 +1,8 @@
-import type { AnswerName, ControlOperation } from '../control/operation.ts'
+import type { ControlOperation, ControlResponseName } from '../control/operation.ts'
 import type { Paths } from './admin-paths.ts'
 import { toJsonSchema } from './schemas.ts'
 
-/** The paths of the control API, from the table that its router is made from. */
+/** Paths of the control API, generated from the table that its router is generated from. */
 export function controlPaths(operations: readonly ControlOperation[]): Paths {
   const paths: Paths = {}
   for (const operation of operations) {
@@ -12,7 +12,7 @@ export function controlPaths(operations: readonly ControlOperation[]): Paths {
   return paths
 }
 
-function describe({ method, summary, query = {}, body, answers }: ControlOperation, path: string): object {
+function describe({ method, summary, query = {}, body, responses }: ControlOperation, path: string): object {
   const inPath = path.includes('{id}')
     ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]
     : []
@@ -22,7 +22,7 @@ function describe({ method, summary, query = {}, body, answers }: ControlOperati
     required: false,
     ...parameter,
   }))
-  const responses = Object.entries(answers).map(([status, name]) => [
+  const successes = Object.entries(responses).map(([status, name]) => [
     status,
     { description: summary, content: contentOf(name) },
   ])
@@ -34,11 +34,11 @@ function describe({ method, summary, query = {}, body, answers }: ControlOperati
     ...(body
       ? { requestBody: { required: true, content: { 'application/json': { schema: toJsonSchema(body) } } } }
       : {}),
-    responses: { ...Object.fromEntries(responses), default: { $ref: '#/components/responses/Error' } },
+    responses: { ...Object.fromEntries(successes), default: { $ref: '#/components/responses/Error' } },
   }
 }
 
-function contentOf(name: AnswerName): object {
+function contentOf(name: ControlResponseName): object {
   if (name === 'Bytes') return { 'application/octet-stream': {} }
   if (name === 'Stream') return { 'text/event-stream': { schema: { type: 'string' } } }
   const schema = name === 'OpenApi' ? { type: 'object' } : { $ref: `#/components/schemas/${name}` }

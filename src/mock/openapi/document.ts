@@ -1,6 +1,6 @@
 import type { ControlOperation } from '../control/operation.ts'
 import type { Options } from '../options.ts'
-import { administrationPaths } from './admin-paths.ts'
+import { adminPaths } from './admin-paths.ts'
 import { controlPaths } from './control-paths.ts'
 import { SCHEMAS } from './schemas.ts'
 
@@ -10,11 +10,11 @@ const SECURITY = {
     type: 'apiKey',
     in: 'header',
     name: 'X-Esri-Authorization',
-    description: 'Bearer, and the token',
+    description: 'The word Bearer and the token',
   },
 }
 
-/** The OpenAPI document of a mock service, as it is configured: what its version does not have is not in it. */
+/** The OpenAPI document of a mock service; operations that its version lacks are left out. */
 export function openApiDocument(operations: readonly ControlOperation[], options: Options): object {
   const { version, auth } = options
   return {
@@ -28,19 +28,18 @@ export function openApiDocument(operations: readonly ControlOperation[], options
     },
     servers: [{ url: '/' }],
     tags: [
-      { name: 'administration', description: 'What the service does' },
-      { name: 'control', description: 'What only a mock does' },
+      { name: 'administration', description: 'Operations of the service' },
+      { name: 'control', description: 'Operations that only a mock has' },
     ],
-    // In the form or the query it is a parameter of each operation.
+    // Operations also accept the token as a parameter.
     security: auth ? [{ bearer: [] }, { esri: [] }, {}] : [],
-    paths: { ...administrationPaths(options), ...controlPaths(operations) },
+    paths: { ...adminPaths(options), ...controlPaths(operations) },
     components: {
       ...(auth ? { securitySchemes: SECURITY } : {}),
       schemas: SCHEMAS,
       responses: {
         Error: {
-          description:
-            'What is wrong; the HTTP status is the code, or 200 where the service is so configured',
+          description: 'Error messages; the HTTP status is the code, or 200 if the service is so configured',
           content: {
             'application/json': { schema: { $ref: '#/components/schemas/Error' } },
             'text/html': { schema: { type: 'string' } },

@@ -6,13 +6,13 @@ import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '..
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** What a body must be, as JSON Schema: made from what checks it. */
+/** Converts the zod schema that checks a request body. */
 export function toJsonSchema(schema: z.ZodType): Schema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
   return rest
 }
 
-/** An object that has exactly these members. */
+/** An object with these members and no others. */
 const exactly = (properties: Record<string, unknown>, optional: readonly string[] = []): Schema => ({
   type: 'object',
   properties,
@@ -20,8 +20,8 @@ const exactly = (properties: Record<string, unknown>, optional: readonly string[
   additionalProperties: false,
 })
 
-/** The same, and every member is there: what is answered has no gaps. */
-const whole = (schema: z.ZodObject): Schema => toJsonSchema(schema.required())
+/** A response: all members are present. */
+const withAllMembers = (schema: z.ZodObject): Schema => toJsonSchema(schema.required())
 
 const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })
 const listOf = (name: string): Schema => ({ type: 'array', items: reference(name) })
@@ -30,16 +30,18 @@ const TEXT = { type: 'string' }
 const TIME = { type: 'integer', minimum: 0, description: 'Milliseconds since 1970' }
 const SUCCESS = { const: 'success' }
 
-const { properties: webhookMembers } = whole(webhookSchema) as { properties: Record<string, unknown> }
-/** As it is answered: the schedule of a geoprocessing webhook is empty, and a key may be. */
+const { properties: webhookMembers } = withAllMembers(webhookSchema) as {
+  properties: Record<string, unknown>
+}
+/** The schedule of a geoprocessing webhook is empty. */
 const webhook = {
   ...webhookMembers,
-  scheduleInfo: { anyOf: [whole(scheduleSchema), exactly({})] },
+  scheduleInfo: { anyOf: [withAllMembers(scheduleSchema), exactly({})] },
 }
 
 const headers = { type: 'object', additionalProperties: true }
 
-/** What is answered, and what it is made of. */
+/** Schemas of responses and their parts. */
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: exactly({
     status: { const: 'error' },
@@ -55,9 +57,11 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       items: exactly({ invoked: { const: false }, invokedTimestamp: TIME }),
     },
   }),
-  Settings: exactly({ ...(whole(settingsSchema).properties as object), status: SUCCESS }, ['status']),
+  Settings: exactly({ ...(withAllMembers(settingsSchema).properties as object), status: SUCCESS }, [
+    'status',
+  ]),
   Token: exactly({ token: TEXT, expires: TIME }),
-  Service: whole(serviceSchema),
+  Service: withAllMembers(serviceSchema),
   Fault: exactly({ id: TEXT, ...(toJsonSchema(faultSchema).properties as object) }, [
     'webhookId',
     'times',
@@ -77,9 +81,9 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         headers,
         body: { ...TEXT, contentEncoding: 'base64' },
       }),
-      bytesSent: { type: 'integer', minimum: 0, description: 'Where the connection is broken on purpose' },
+      bytesSent: { type: 'integer', minimum: 0, description: 'If the fault is one of the connection' },
       answer: exactly({ status: { type: 'integer' }, headers, body: TEXT }),
-      error: { ...TEXT, description: 'Why there is no answer' },
+      error: { ...TEXT, description: 'Reason for the missing response' },
       milliseconds: { type: 'integer', minimum: 0 },
       fault: TEXT,
     },
@@ -89,7 +93,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Snapshot: exactly({
     services: listOf('Service'),
     webhooks: { type: 'array', items: exactly(webhook) },
-    settings: whole(settingsSchema),
+    settings: withAllMembers(settingsSchema),
     failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
   }),
 }

@@ -7,85 +7,57 @@ import {
   subscriptionsOf,
   WILDCARD,
 } from '../../payload/change-types.ts'
-import { check, eventSchema, MAX_CHANGE_TYPE } from '../schemas.ts'
+import { check, eventSchema } from '../schemas.ts'
 import { has, type ServiceVersion } from '../versions.ts'
 import type { Service, ServiceReference } from './services.ts'
 import type { Webhook } from './webhook.ts'
 
-/** Something that happens on a service. */
+/** An event to trigger on a service. */
 export interface MockEvent extends ServiceReference {
-  /** What happened, for example `'FeaturesCreated'` or `'esriJobSucceeded'`. */
+  /** For example `'FeaturesCreated'` or `'esriJobSucceeded'`. */
   changeType: ChangeType
   /** Milliseconds since 1970. Default: now. */
   when?: number | undefined
   /** The layers that changed, for hosted payloads and for `fanOut: 'layer'`. Default `[0]`. */
   layerIds?: readonly number[] | undefined
-  /** Geoprocessing only. Default: a new one for each event. */
+  /** Geoprocessing only. Default: a new id for each event. */
   jobId?: string | undefined
   /** Geoprocessing only. Default `'Task'`. */
   taskName?: string | undefined
 }
 
-/** Events that can be triggered together; the changes of all their layers count. */
+/** Maximum number of events in one call. */
 export const MAX_TRIGGERED = 1000
+/** Maximum number of changes in one call: each event counts once for each of its layers. */
 export const MAX_CHANGES = 10_000
 
-/** An event at its time, as webhooks gather it. */
-export interface Happening {
+/** An event with its defaults, as payloads are written from it. */
+export interface ServiceEvent {
   changeType: string
-  /** Under which webhooks are subscribed to it. */
-  names: readonly string[]
+  /** Change types that webhooks can subscribe to to receive it. */
+  subscriptions: readonly string[]
   when: number
-  /** Each once. */
+  /** Without duplicates. */
   layerIds: readonly number[]
-  /** The state of the service before it; each layer's change makes one more. The same for every webhook. */
+  /** Generation of the service before the event. Each layer adds one. The same for every webhook. */
   generation: number
-  /** The end of a job is the same job for every webhook; changes of features have none. */
+  /** The same for every webhook; undefined for feature services. */
   jobId?: string | undefined
   taskName?: string | undefined
 }
 
 const FEATURE_NAMES: readonly string[] = FEATURE_CHANGE_TYPES
 
-/**
- * Most hold nothing but names, and the schema would take a twentieth of the time of their deliveries: the service is found
- * by three of these as they are, or not at all.
- *
- * @throws {WebhookError} `config_invalid` for what is no event
- */
-export function requireEvent(event: MockEvent): void {
-  if (!isShort(event)) check(eventSchema, event, 'event')
-}
+/** @throws {WebhookError} `config_invalid` for an invalid event */
+export const requireEvent = (event: MockEvent): void => void check(eventSchema, event, 'event')
 
-const NAMES = ['folderName', 'serviceName', 'serviceType', 'changeType']
-
-/** It sees what the schema sees: also what is inherited, and what is not listed. */
-function isShort(event: MockEvent): boolean {
-  if (typeof event !== 'object' || event === null || Array.isArray(event)) return false
-  for (const member in event) if (!NAMES.includes(member)) return false
-  const { folderName = '', serviceName, serviceType = '', changeType } = event
-  const { when, layerIds, jobId, taskName } = event
-  return (
-    typeof folderName === 'string' &&
-    typeof serviceName === 'string' &&
-    typeof serviceType === 'string' &&
-    typeof changeType === 'string' &&
-    changeType.length > 0 &&
-    changeType.length <= MAX_CHANGE_TYPE &&
-    when === undefined &&
-    layerIds === undefined &&
-    jobId === undefined &&
-    taskName === undefined
-  )
-}
-
-/** @throws {WebhookError} `config_invalid` for an event that cannot happen on this service */
+/** @throws {WebhookError} `config_invalid` for an event that is impossible on this service */
 export function requirePossible(
   { changeType }: MockEvent,
   { serviceName, serviceType }: Service,
   version: ServiceVersion,
 ): void {
-  // No payload can be written of it; in a window it would spoil all that was gathered.
+  // It cannot be written as a payload, and would spoil a whole window.
   if (changeType.trim() !== changeType) throw configInvalid('changeType has white space around it')
   if (changeType === WILDCARD) throw configInvalid('changeType says what happened; * is for subscriptions')
   if (changeType === POST_PERFORMED && !has(version, 'post'))
@@ -98,13 +70,13 @@ export function requirePossible(
     )
 }
 
-/** The generation comes when all events are known to be right. */
-export function toHappening(event: MockEvent, { serviceType }: Service, now: number): Happening {
+/** The generation is set later, once all events of a call are valid. */
+export function toServiceEvent(event: MockEvent, { serviceType }: Service, now: number): ServiceEvent {
   const { changeType, when = now, layerIds, taskName } = event
   const jobId = serviceType === 'GPServer' ? (event.jobId ?? randomUUID()) : undefined
   return {
     changeType,
-    names: subscriptionsOf(changeType),
+    subscriptions: subscriptionsOf(changeType),
     when,
     layerIds: layerIds ? [...new Set(layerIds)] : [0],
     generation: 0,
@@ -113,6 +85,8 @@ export function toHappening(event: MockEvent, { serviceType }: Service, now: num
   }
 }
 
-/** Whether a webhook is subscribed to it, by its name, a composite or the wildcard (specification, "Events"). */
-export const selects = ({ active, changeTypes }: Readonly<Webhook>, { names }: Happening): boolean =>
-  active && changeTypes.some((name) => names.includes(name))
+/** True if an active webhook subscribes to the event by its name, a composite or the wildcard (docs/specification.md, "Events"). */
+export const selects = (
+  { active, changeTypes }: Readonly<Webhook>,
+  { subscriptions }: ServiceEvent,
+): boolean => active && changeTypes.some((name) => subscriptions.includes(name))

@@ -1,21 +1,21 @@
 import type { DeliverySettings } from '../delivery-settings.ts'
 
-/** One webhook's deliveries that failed, as in a snapshot. */
+/** Failed deliveries of one webhook, as in a snapshot. */
 export interface FailureRecord {
   webhookId: string
-  /** When each failed, in milliseconds since 1970, oldest first. */
+  /** Time of each failure in milliseconds since 1970, oldest first. */
   times: number[]
 }
 
-/** The deliveries that failed: all attempts spent, none answered with success. */
+/** Failed deliveries: those whose attempts are used up without a success. */
 export interface FailureLog {
-  /** @returns whether it was one too many, so that the webhook is to be switched off */
+  /** @returns true if the webhook must be switched off */
   add(webhookId: string, time: number, settings: DeliverySettings): boolean
   of(webhookId: string): readonly number[]
   /**
-   * A webhook that is switched on again, or deleted, starts anew.
+   * Forgets the failures of a webhook that was deleted or switched on again.
    *
-   * @returns whether there was something to forget
+   * @returns false if there were none
    */
   clear(webhookId: string): boolean
   all(): FailureRecord[]
@@ -23,7 +23,7 @@ export interface FailureLog {
 }
 
 const DAY = 86_400_000
-/** Of each webhook, enough for the largest `numberOfFailures`. */
+/** Per webhook: the largest `numberOfFailures`. */
 const MAX_TIMES = 1000
 
 export function createFailureLog(): FailureLog {

@@ -1,6 +1,5 @@
 import { configInvalid } from '../../errors.ts'
 import type { ServiceName } from '../../payload/event.ts'
-import { perObject } from '../memoize.ts'
 
 /** A geoprocessing or feature service. */
 export interface Service extends ServiceName {
@@ -23,11 +22,9 @@ export const toService = ({ folderName = '', serviceName, serviceType }: Service
   serviceType,
 })
 
-/** The service as it stands in a path: `[folder/]<serviceName>.<serviceType>` (specification, "Endpoints"). */
-export const servicePath: (service: Readonly<Service>) => string = perObject(
-  ({ folderName, serviceName, serviceType }) =>
-    `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`,
-)
+/** The service as part of a path: `[folder/]<serviceName>.<serviceType>` (docs/specification.md, "Endpoints"). */
+export const servicePath = ({ folderName, serviceName, serviceType }: Readonly<Service>): string =>
+  `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
 
 /** The services of a mock. */
 export interface ServiceRegistry {
@@ -35,26 +32,26 @@ export interface ServiceRegistry {
   /** @param path as {@link servicePath} writes it */
   find(path: string): Service | undefined
   /**
-   * The one service that is meant.
+   * Finds the service that an event names.
    *
-   * @throws {WebhookError} `config_invalid` where there is none, or both types share the name
+   * @throws {WebhookError} `config_invalid` for an unknown service, and for a name that two service types share
    */
   resolve(name: ServiceReference): Service
   restore(services: readonly ServiceSeed[]): void
 }
 
-/** A service by its name; `serviceType` is needed where both types share it. */
+/** A service by its name; `serviceType` is required if both types have a service of that name. */
 export type ServiceReference = Omit<ServiceSeed, 'serviceType'> & { serviceType?: ServiceType | undefined }
 
 export function createServiceRegistry(): ServiceRegistry {
-  const services = new Map<string, Service>()
-  /** Of each name, in all folders. */
-  const named = new Map<string, Service[]>()
+  const byPath = new Map<string, Service>()
+  /** Services of all folders and types. */
+  const byName = new Map<string, Service[]>()
   return {
-    list: () => [...services.values()],
-    find: (path) => services.get(path),
+    list: () => [...byPath.values()],
+    find: (path) => byPath.get(path),
     resolve({ folderName = '', serviceName, serviceType }) {
-      const [found, other] = (named.get(serviceName) ?? []).filter(
+      const [found, other] = (byName.get(serviceName) ?? []).filter(
         (service) =>
           service.folderName === folderName &&
           (serviceType === undefined || service.serviceType === serviceType),
@@ -64,13 +61,13 @@ export function createServiceRegistry(): ServiceRegistry {
       throw configInvalid(found ? `serviceType is needed for ${name}` : `there is no service ${name}`)
     },
     restore(seeds) {
-      services.clear()
-      named.clear()
-      for (const service of seeds.map(toService)) services.set(servicePath(service), Object.freeze(service))
-      for (const service of services.values()) {
-        const others = named.get(service.serviceName)
+      byPath.clear()
+      byName.clear()
+      for (const service of seeds.map(toService)) byPath.set(servicePath(service), Object.freeze(service))
+      for (const service of byPath.values()) {
+        const others = byName.get(service.serviceName)
         if (others) others.push(service)
-        else named.set(service.serviceName, [service])
+        else byName.set(service.serviceName, [service])
       }
     },
   }

@@ -1,12 +1,12 @@
 import type { DeliverySettings } from '../delivery-settings.ts'
 import { checkSnapshot } from '../schemas.ts'
-import { defined } from '../without-undefined.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 import type { FailureLog, FailureRecord } from './failures.ts'
 import type { Service, ServiceRegistry, ServiceSeed } from './services.ts'
 import type { Webhook, WebhookSeed } from './webhook.ts'
 import type { WebhookStore } from './webhooks.ts'
 
-/** All that a mock service keeps, with the keys of its webhooks. */
+/** The state of a mock service, including the keys of its webhooks. */
 export interface Snapshot {
   services: Service[]
   webhooks: Webhook[]
@@ -14,7 +14,7 @@ export interface Snapshot {
   failures: FailureRecord[]
 }
 
-/** What a mock service can be set to: a snapshot, or a part of one written by hand. What is not given is empty, or has its default. */
+/** A snapshot, or a part of one. Members left out are empty or have their defaults. */
 export interface SnapshotSeed {
   services?: readonly ServiceSeed[] | undefined
   webhooks?: readonly WebhookSeed[] | undefined
@@ -22,7 +22,7 @@ export interface SnapshotSeed {
   failures?: readonly FailureRecord[] | undefined
 }
 
-/** What a mock service keeps. */
+/** The stores of a mock service. */
 export interface State {
   readonly services: ServiceRegistry
   readonly webhooks: WebhookStore
@@ -30,7 +30,7 @@ export interface State {
   settings: DeliverySettings
 }
 
-/** Copies, so that whoever gets them may change them. */
+/** Returns deep copies, which callers may change. */
 export const toSnapshot = ({ services, webhooks, settings, failures }: State): Snapshot =>
   structuredClone({
     services: services.list(),
@@ -39,14 +39,12 @@ export const toSnapshot = ({ services, webhooks, settings, failures }: State): S
     failures: failures.all(),
   })
 
-/**
- * @throws {WebhookError} `config_invalid`; then nothing has changed
- */
+/** @throws {WebhookError} `config_invalid`, and changes nothing */
 export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: DeliverySettings): void {
   checkSnapshot(seed, 'snapshot')
   const { services = [], webhooks = [], settings = {}, failures = [] } = seed
   state.webhooks.restore(webhooks)
   state.services.restore([...services, ...webhooks])
   state.failures.restore(failures)
-  state.settings = { ...defaults, ...defined(settings) }
+  state.settings = { ...defaults, ...withoutUndefined(settings) }
 }

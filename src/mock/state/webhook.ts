@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { WILDCARD } from '../../payload/change-types.ts'
-import { defined } from '../without-undefined.ts'
+import { withoutUndefined } from '../without-undefined.ts'
 import { type Service, type ServiceSeed, type ServiceType, toService } from './services.ts'
 
-/** When a feature service gathers events (specification, "scheduleInfo object"). */
+/** When a feature service gathers events (docs/specification.md, "Schedule"). */
 export interface ScheduleInfo {
   name: string
   state: 'enabled' | 'disabled'
   /** Milliseconds since 1970. */
   startAt: number
   recurrenceInfo: {
-    /** 1 or more. */
+    /** Windows last `interval` times `frequency`; 1 or more. */
     interval: number
     frequency: Frequency
   }
@@ -19,7 +19,7 @@ export interface ScheduleInfo {
 export const FREQUENCIES = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const
 export type Frequency = (typeof FREQUENCIES)[number]
 
-/** A webhook, with the specification's fields in their order (specification, "Webhook"). */
+/** A webhook, with the fields in the specification's order (docs/specification.md, "Webhook"). */
 export interface Webhook extends Service {
   id: string
   folderName: string
@@ -27,12 +27,12 @@ export interface Webhook extends Service {
   serviceType: ServiceType
   name: string
   changeTypes: string[]
-  /** Empty where it has none: then its deliveries are not signed. */
+  /** If empty, deliveries are not signed. */
   signatureKey: string
   hookUrl: string
   active: boolean
   contentType: 'application/json' | 'application/x-www-form-urlencoded'
-  /** Empty for a geoprocessing webhook, and for one that has no schedule of its own. */
+  /** Empty for geoprocessing webhooks, and for webhooks without a schedule of their own. */
   scheduleInfo: ScheduleInfo | Record<string, never>
   payloadFormat: 'json' | 'pjson'
   /** Milliseconds since 1970. */
@@ -43,32 +43,32 @@ export interface Webhook extends Service {
   modifiedId: string
 }
 
-/** A webhook to start with: its service, its name and its payload URL; all else has a default. */
+/** A webhook to start with: service, name and payload URL are required, the rest has defaults. */
 export type WebhookSeed = ServiceSeed &
   Pick<Webhook, 'name' | 'hookUrl'> & {
     [field in Exclude<keyof Webhook, keyof ServiceSeed | 'name' | 'hookUrl' | 'scheduleInfo'>]?:
       | Webhook[field]
       | undefined
   } & {
-    /** The members that are given; the others have their defaults. */
+    /** Members left out have their defaults. */
     scheduleInfo?: Partial<ScheduleInfo> | undefined
   }
 
-/** What create and edit set. */
+/** Fields that create and edit can set. */
 export type WebhookChanges = Partial<
   Pick<
     Webhook,
     'name' | 'changeTypes' | 'signatureKey' | 'hookUrl' | 'active' | 'contentType' | 'payloadFormat'
   >
 > & {
-  /** The members that are given; the others stay, or have their defaults. An empty object changes nothing. */
+  /** Members left out keep their values, or get their defaults. An empty object changes nothing. */
   scheduleInfo?: Partial<ScheduleInfo>
 }
 
-/** Whoever acts, as long as nobody has to say who they are. */
+/** User name of all requests if the service has no `auth`. */
 export const ANYONE = 'admin'
 
-/** The schedule of a feature service webhook that has none of its own (field facts, "Admin operations"). */
+/** The schedule of a feature service webhook without its own (docs/senders.md, "Administration"). */
 export const defaultSchedule = (startAt: number): ScheduleInfo => ({
   name: '',
   state: 'enabled',
@@ -76,19 +76,19 @@ export const defaultSchedule = (startAt: number): ScheduleInfo => ({
   recurrenceInfo: { interval: 20, frequency: 'second' },
 })
 
-/** A schedule with some members changed, in the specification's order; without any, what it was. */
+/** The schedule of a webhook with some members changed, in the specification's order. */
 export function withSchedule(
   { scheduleInfo, created }: Pick<Webhook, 'scheduleInfo' | 'created'>,
-  given: Partial<ScheduleInfo> = {},
+  members: Partial<ScheduleInfo> = {},
 ): Webhook['scheduleInfo'] {
-  const changes = defined(given)
+  const changes = withoutUndefined(members)
   if (Object.keys(changes).length === 0) return scheduleInfo
   const { recurrenceInfo, ...others } = { ...defaultSchedule(created), ...scheduleInfo, ...changes }
   const { interval, frequency } = recurrenceInfo
   return { ...others, recurrenceInfo: { interval, frequency } }
 }
 
-/** What a webhook has where nothing is said of it. */
+/** Defaults of optional fields. */
 export const DEFAULTS: Pick<
   Webhook,
   'changeTypes' | 'signatureKey' | 'active' | 'contentType' | 'scheduleInfo' | 'payloadFormat'
@@ -101,7 +101,7 @@ export const DEFAULTS: Pick<
   payloadFormat: 'json',
 }
 
-/** A webhook with every field, in the specification's order. */
+/** Adds defaults, and puts the fields in the specification's order. */
 export function toWebhook(seed: WebhookSeed, now: number): Webhook {
   const { created = now, ownerId = ANYONE } = seed
   return {

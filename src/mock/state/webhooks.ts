@@ -9,24 +9,23 @@ import {
   withSchedule,
 } from './webhook.ts'
 
-/** What happened to a webhook. */
+/** A kind of change of a webhook. */
 export type WebhookChange = 'created' | 'edited' | 'deleted' | 'switched_off'
 
-/** The webhooks of a mock service. What it gives out never changes: an edit makes a new object. */
+/** The webhooks of a mock service. They are immutable: an edit creates a new object. */
 export interface WebhookStore {
-  /** In the order of their creation. */
+  /** All webhooks, or those of a service, in the order of creation. */
   list(service?: Service): readonly Readonly<Webhook>[]
-  /** Those of a service, without a list of them. */
+  /** Iterates over the webhooks of a service without copying them. */
   of(service: Service): Iterable<Readonly<Webhook>>
   get(id: string): Readonly<Webhook> | undefined
-  /** The webhook of this service that bears the name. */
+  /** Finds a webhook of a service by name. */
   named(service: Service, name: string): Readonly<Webhook> | undefined
-  /** Ids are random, so none is given out again. */
   create(seed: WebhookSeed): Readonly<Webhook>
   /**
-   * @param omitted what happens to that which `changes` leaves out; default `'keep'`. The name and the payload URL
-   *   always stay.
-   * @returns the webhook after the edit, or undefined where there is none
+   * @param omitted whether fields left out of `changes` keep their values or get their defaults; default `'keep'`. The
+   *   name and the payload URL are always kept.
+   * @returns the edited webhook, or undefined if no webhook has the id
    */
   edit(
     id: string,
@@ -34,30 +33,29 @@ export interface WebhookStore {
     modifiedId: string,
     omitted?: 'keep' | 'reset',
   ): Readonly<Webhook> | undefined
-  /** Its deliveries failed too often. */
+  /** Deactivates a webhook whose deliveries failed too often. */
   switchOff(id: string): void
-  /** @returns whether there was one */
+  /** @returns false if no webhook has the id */
   delete(id: string): boolean
   /**
-   * Puts these in place of all.
+   * Replaces all webhooks.
    *
-   * @throws {WebhookError} `config_invalid` for an id or a name twice, or white space around a key; then nothing
-   *   has changed
+   * @throws {WebhookError} `config_invalid` for a duplicate id or name, and changes nothing
    */
   restore(seeds: readonly WebhookSeed[]): void
 }
 
-/** What {@link createWebhookStore} takes. */
+/** Options of {@link createWebhookStore}. */
 export interface WebhookStoreOptions {
   now(): number
   onChange(change: WebhookChange, webhook: Readonly<Webhook>): void
 }
 
-/** Found by id, by service, and by service and name: no operation on one webhook looks at the others. */
+/** Lets every operation on one webhook take the same time, however many there are. */
 interface Index {
   byId: Map<string, Readonly<Webhook>>
   byService: Map<string, Map<string, Readonly<Webhook>>>
-  /** The id of each name. */
+  /** Ids by service and name. */
   byName: Map<string, string>
 }
 
@@ -65,7 +63,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
   let index = emptyIndex()
 
   function replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
-    // It moves with every edit, also within a millisecond.
+    // Every edit changes `modified`, even two edits in one millisecond.
     const after = { ...before, ...changes, modified: Math.max(now(), before.modified + 1) }
     index.byName.delete(nameKey(before, before.name))
     put(index, after)
@@ -132,7 +130,7 @@ function toIndex(webhooks: readonly Webhook[]): Index {
   return index
 }
 
-/** Setting a key that is there keeps its place, so lists stay in the order of creation. */
+/** A Map keeps the position of an existing key, so lists stay in the order of creation. */
 function put({ byId, byService, byName }: Index, webhook: Webhook): void {
   const path = servicePath(webhook)
   byId.set(webhook.id, Object.freeze(webhook))
@@ -140,5 +138,5 @@ function put({ byId, byService, byName }: Index, webhook: Webhook): void {
   byName.set(nameKey(webhook, webhook.name), webhook.id)
 }
 
-/** Paths hold no line break, so two keys are the same only for the same service and name. */
+/** Paths contain no line breaks, so the key is unique for a service and a name. */
 const nameKey = (service: Service, name: string): string => `${servicePath(service)}\n${name}`

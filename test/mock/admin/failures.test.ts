@@ -1,7 +1,7 @@
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Context } from '../../../src/mock/admin/context.ts'
-import { administration } from '../../../src/mock/admin/routes.ts'
+import type { Context } from '../../../src/mock/admin/operation.ts'
+import { adminHandler } from '../../../src/mock/admin/routes.ts'
 import { toOptions } from '../../../src/mock/options.ts'
 import { createFailureLog } from '../../../src/mock/state/failures.ts'
 import { createServiceRegistry } from '../../../src/mock/state/services.ts'
@@ -34,7 +34,7 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   restoreSnapshot(state, { webhooks, failures }, options.settings)
   const context: Context = { state, options, save: async () => {} }
   // Below a path of its own, as an application may mount it.
-  const mounted = await listen(express().use('/hook', administration(context)))
+  const mounted = await listen(express().use('/hook', adminHandler(context)))
   closers.push(mounted.close)
   return { state, url: mounted.url }
 }

@@ -3,7 +3,7 @@ import utc from 'dayjs/plugin/utc.js'
 import fc from 'fast-check'
 import type { ScheduleInfo } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { windowEnd } from '../../../src/mock/delivery/schedule.ts'
+import { windowEnd } from '../../../src/mock/delivery/windows.ts'
 import { seed } from '../support.ts'
 import { CREATED, createAt, every, PLAIN, payloadOf, receive } from './support.ts'
 

@@ -1,26 +1,27 @@
 import { type Html, html } from './template.ts'
 
-/** A labelled field; `hint` says what to know about it. */
+/** A form field with a label and an optional hint. */
 export const field = (label: string, control: Html, hint = ''): Html =>
   html`<label>${label}${control}${hint && html`<small>${hint}</small>`}</label>
 `
 
-/** An input of one line. */
+/** A single-line input. */
 export const input = (name: string, value: string | number = '', isRequired = false): Html =>
   isRequired
     ? html`<input name="${name}" value="${value}" required>`
     : html`<input name="${name}" value="${value}">`
 
-/** Whose value is neither shown nor kept by the browser. */
-export const secret = (name: string): Html => html`<input name="${name}" type="password" autocomplete="off">`
+/** An input whose value the browser neither shows nor stores. */
+export const secretInput = (name: string): Html =>
+  html`<input name="${name}" type="password" autocomplete="off">`
 
-/** A choice among a few values. */
+/** A drop-down list. */
 export const select = (name: string, values: readonly string[], chosen: string): Html =>
   html`<select name="${name}">${values.map((value) =>
     value === chosen ? html`<option selected>${value}</option>` : html`<option>${value}</option>`,
   )}</select>`
 
-/** A form that is answered with a page. Where the service asks for a token, so does the form. */
+/** A form whose response is a page; with a field for the token if the service uses tokens. */
 export const form = (
   action: string,
   button: string,
@@ -28,6 +29,6 @@ export const form = (
   fields: readonly Html[] = [],
 ): Html => html`<form method="post" action="${action}">
 <input type="hidden" name="f" value="html">
-${fields}${hasTokens ? field('token', secret('token')) : ''}<button>${button}</button>
+${fields}${hasTokens ? field('token', secretInput('token')) : ''}<button>${button}</button>
 </form>
 `

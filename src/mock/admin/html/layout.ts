@@ -1,5 +1,29 @@
 import { createHash } from 'node:crypto'
+import type { ServiceVersion } from '../../versions.ts'
+import type { ResponseName } from '../operation.ts'
+import type { Address } from '../paths.ts'
 import { Html, html } from './template.ts'
+
+/** A response to show as a page. */
+export interface View {
+  address: Address
+  /** Id of the webhook that the path names. */
+  id?: string | undefined
+  response: ResponseName
+  body: object
+  /** Relative path to the parent of `services`: `../` for each level. */
+  root: string
+  site: Site
+}
+
+/** Properties that all pages share. */
+export interface Site {
+  version: ServiceVersion
+  omitted: 'keep' | 'reset'
+  hasTokens: boolean
+  /** True if the service lists all webhooks of the whole site. */
+  hasSiteList: boolean
+}
 
 const STYLE = `
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }
@@ -11,7 +35,7 @@ input, select, textarea { display: block; width: 100%; max-width: 40rem; box-siz
 button { font: inherit; margin: .6rem .6rem .6rem 0 }
 `
 
-/** Pages hold no scripts and load nothing; a form may be sent only to where it comes from. */
+/** Allows no scripts and no subresources; forms may be submitted to the same origin only. */
 export const CONTENT_SECURITY_POLICY: string = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -20,12 +44,11 @@ export const CONTENT_SECURITY_POLICY: string = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** A link: where it leads, and what it says. */
 export type Link = readonly [href: string, text: string]
 
-/** A whole page. */
+/** A complete page. */
 export function page(title: string, links: readonly Link[], content: Html | readonly Html[]): string {
-  // As it is: a digest in the policy covers these bytes.
+  // Not escaped: the policy has a digest of these bytes.
   const style = new Html(`<style>${STYLE}</style>`)
   return html`<!doctype html>
 <html lang="en">
@@ -45,3 +68,14 @@ ${content}
 </html>
 `.markup
 }
+
+/** Relative path from a page to the parent of `services`, wherever the mock service is mounted. */
+export const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 2))
+
+/** Link to the webhooks of a service. */
+export const webhooksHref = (root: string, service: string): string =>
+  `${root}services/${service.split('/').map(encodeURIComponent).join('/')}/webhooks`
+
+/** Link to one webhook of a service. */
+export const webhookHref = (root: string, service: string, id: string): string =>
+  `${webhooksHref(root, service)}/${encodeURIComponent(id)}`

@@ -4,14 +4,13 @@ import type { Webhook } from '../../state/webhook.ts'
 import type { ResponseName } from '../operation.ts'
 import type { Address } from '../paths.ts'
 import { field, form, input } from './forms.ts'
-import { type Link, page } from './layout.ts'
+import { type Link, page, type Site, type View, webhookHref, webhooksHref } from './layout.ts'
 import { type Html, html } from './template.ts'
-import { type Site, type View, webhookHref, webhooksHref } from './view.ts'
 import { serviceForms, webhookTable } from './webhook-list-page.ts'
 import { fieldTable, webhookContent } from './webhook-page.ts'
 
-/** The page of an answer. */
-export function answerPage(view: View): string {
+/** The page of a successful response. */
+export function responsePage(view: View): string {
   const { address, root, site } = view
   const name = address.scope === 'service' ? address.service : ''
   return page(
@@ -21,24 +20,24 @@ export function answerPage(view: View): string {
   )
 }
 
-/** The webhook that a page leads to; after a delete there is none. */
+/** Id of the webhook that a page links to; undefined after a delete. */
 function idOf({ id, response, body }: View): string | undefined {
   if (response === 'Webhook') return (body as Webhook).id
   return response === 'Status' ? undefined : id
 }
 
-/** The page of an error. Where a token is what it needs, it can be given here. */
+/** The page of an error; with a form for the token if a token is required. */
 export function errorPage({ status, messages }: AdminError, root: string, site: Site): string {
-  const isRefused = status === 498 || status === 499
+  const needsToken = status === 498 || status === 499
   return page(`Error ${status}`, linksOf(root, undefined, undefined, site), [
     html`<ul>${messages.map((message) => html`<li>${message}</li>`)}</ul>`,
-    isRefused ? form('', 'Go on with this token', true) : html``,
+    needsToken ? form('', 'Continue with this token', true) : html``,
   ])
 }
 
 function linksOf(root: string, address: Address | undefined, id: string | undefined, site: Site): Link[] {
   const links: Link[] = []
-  if (site.hasList) {
+  if (site.hasSiteList) {
     links.push(
       [`${root}services/webhooks`, 'All webhooks'],
       [`${root}services/webhooks/settings`, 'Settings'],
@@ -49,7 +48,7 @@ function linksOf(root: string, address: Address | undefined, id: string | undefi
   if (id === undefined) return links
   const href = webhookHref(root, address.service, id)
   links.push([href, 'Webhook'])
-  if (site.hasList) links.push([`${href}/notificationStatus`, 'Failures'])
+  if (site.hasSiteList) links.push([`${href}/notificationStatus`, 'Failures'])
   return links
 }
 

@@ -1,4 +1,4 @@
-/** Markup that is safe to send. What comes from outside gets into it through {@link html} only. */
+/** Safe markup. Use {@link html} to insert untrusted values. */
 export class Html {
   readonly markup: string
 
@@ -9,7 +9,7 @@ export class Html {
 
 type Value = string | number | boolean | undefined | Html | readonly Html[]
 
-/** A template that escapes what is put into it, unless that is markup itself. Attributes must stand in double quotes. */
+/** A template tag that escapes all values except {@link Html}. Attributes must be in double quotes. */
 export const html = (texts: TemplateStringsArray, ...values: Value[]): Html =>
   new Html(texts.reduce((markup, text, index) => markup + toMarkup(values[index - 1]) + text))
 
@@ -28,7 +28,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Control characters but line breaks and tabs are none in HTML; they are shown as what they are not. */
+/** Replaces control characters that HTML does not allow. */
 const escapeText = (text: string): string =>
   text
     .replace(/[&<>"']/g, (character) => ENTITIES[character] as string)

@@ -1,11 +1,11 @@
 import { servicePath } from '../../state/services.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import { form } from './forms.ts'
+import { type Site, webhookHref, webhooksHref } from './layout.ts'
 import { type Html, html } from './template.ts'
-import { type Site, webhookHref, webhooksHref } from './view.ts'
 import { webhookFields } from './webhook-page.ts'
 
-/** Webhooks in a table, each with a link to its page. */
+/** Table of webhooks, each with a link to its page. */
 export function webhookTable(webhooks: readonly Webhook[], root: string): Html {
   if (webhooks.length === 0) return html`<p>There are no webhooks.</p>`
   return html`<table>
@@ -24,7 +24,7 @@ function row(webhook: Webhook, root: string): Html {
 `
 }
 
-/** What can be done with the webhooks of a service. */
+/** Forms for the operations on the webhooks of a service. */
 export function serviceForms(
   root: string,
   service: string,
@@ -33,13 +33,13 @@ export function serviceForms(
 ): Html {
   const href = webhooksHref(root, service)
   const fields = webhookFields({ serviceType }, version, {
-    key: 'Without one, deliveries are not signed.',
-    schedule: 'A JSON object; without one, events are not gathered.',
+    key: 'Without a key, deliveries are not signed.',
+    schedule: 'JSON object; without a schedule, events are not gathered.',
   })
   return html`<h2>Create</h2>
 ${form(`${href}/create`, 'Create', hasTokens, fields)}
 <h2>All</h2>
 ${form(`${href}/activateAll`, 'Switch all on', hasTokens)}
 ${form(`${href}/deactivateAll`, 'Switch all off', hasTokens)}
-${form(`${href}/deleteAll`, 'Delete all for ever', hasTokens)}`
+${form(`${href}/deleteAll`, 'Delete all permanently', hasTokens)}`
 }

@@ -1,11 +1,10 @@
 import { DEFAULTS, type Webhook } from '../../state/webhook.ts'
-import type { ServiceVersion } from '../../versions.ts'
-import { triggersOf } from '../../versions.ts'
-import { field, form, input, secret, select } from './forms.ts'
+import { featureChangeTypesOf, type ServiceVersion } from '../../versions.ts'
+import { field, form, input, secretInput, select } from './forms.ts'
+import { type Site, webhookHref } from './layout.ts'
 import { type Html, html } from './template.ts'
-import { type Site, webhookHref } from './view.ts'
 
-/** A webhook: its fields, and forms to edit and to delete it. */
+/** The fields of a webhook, and forms to edit and delete it. */
 export function webhookContent(
   { signatureKey, ...fields }: Webhook & { status?: string },
   root: string,
@@ -14,23 +13,23 @@ export function webhookContent(
 ): Html[] {
   const href = webhookHref(root, service, fields.id)
   const rows = { ...fields, signatureKey: signatureKey ? 'set' : 'not set' }
-  const keeps = site.omitted === 'keep'
+  const keepsOmitted = site.omitted === 'keep'
   const hints = {
-    key: keeps ? 'Empty keeps the key.' : 'Empty takes the key away.',
-    schedule: keeps
-      ? 'A JSON object with what is to change of it; empty keeps it.'
-      : 'A JSON object; empty takes its own schedule away.',
+    key: keepsOmitted ? 'Leave empty to keep the key.' : 'Leave empty to remove the key.',
+    schedule: keepsOmitted
+      ? 'JSON object with the members to change; leave empty to keep the schedule.'
+      : 'JSON object; leave empty to remove the schedule.',
   }
   return [
     fieldTable(rows),
     html`<h2>Edit</h2>
 ${form(`${href}/edit`, 'Edit', site.hasTokens, webhookFields(fields, site.version, hints))}
 <h2>Delete</h2>
-${form(`${href}/delete`, 'Delete for ever', site.hasTokens)}`,
+${form(`${href}/delete`, 'Delete permanently', site.hasTokens)}`,
   ]
 }
 
-/** The fields of the forms for create and edit. */
+/** Fields of the forms for create and edit. */
 export function webhookFields(
   values: Partial<Webhook> & Pick<Webhook, 'serviceType'>,
   version: ServiceVersion,
@@ -41,8 +40,8 @@ export function webhookFields(
   return [
     field('name', input('name', name, true)),
     field('hookUrl', input('hookUrl', hookUrl, true)),
-    field('changeTypes', input('changeTypes', changeTypes.join(',')), triggerHint(serviceType, version)),
-    field('signatureKey', secret('signatureKey'), hints.key),
+    field('changeTypes', input('changeTypes', changeTypes.join(',')), changeTypesHint(serviceType, version)),
+    field('signatureKey', secretInput('signatureKey'), hints.key),
     field('active', select('active', ['true', 'false'], String(active))),
     field(
       'contentType',
@@ -55,12 +54,12 @@ export function webhookFields(
   ]
 }
 
-const triggerHint = (serviceType: Webhook['serviceType'], version: ServiceVersion): string =>
+const changeTypesHint = (serviceType: Webhook['serviceType'], version: ServiceVersion): string =>
   serviceType === 'GPServer'
     ? 'A geoprocessing service has * only.'
-    : `Comma-separated: *, ${triggersOf(version).join(', ')}.`
+    : `Comma-separated: *, ${featureChangeTypesOf(version).join(', ')}.`
 
-/** Names and values; what is no text or number is shown as JSON. */
+/** Table of names and values; values other than text are shown as JSON. */
 export const fieldTable = (fields: object): Html => html`<table>
 ${Object.entries(fields).map(
   ([name, value]) => html`<tr><th scope="row">${name}</th><td>${toText(value)}</td></tr>
