@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { FaultName } from './faults.ts'
-import { type Answer, readText, type Target, timeoutError, toAnswer } from './http-client.ts'
+import { type Answer, createTextReader, type Target, timeoutError, toAnswer } from './http-client.ts'
 
 // Requests that a correct HTTP client refuses to send, each on a connection of its own.
 
@@ -85,4 +85,10 @@ export async function sendWithConnectionFault(
     req.on('error', () => {}).destroy()
     await written
   }
+}
+
+async function readText(res: http.IncomingMessage): Promise<string> {
+  const text = createTextReader()
+  for await (const chunk of res) if (!text.add(chunk)) break
+  return text.end()
 }

@@ -1,4 +1,4 @@
-import { Agent } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import type { SignedRequest } from '../../testing/signer.ts'
 import { isLoopback, toHostname } from '../http/hosts.ts'
 
@@ -52,53 +52,83 @@ export function createHttpClient(): HttpClient {
   // Each request has its own, shorter timeout.
   const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
 
-  async function exchange(
-    { origin, path }: Target,
-    { method, headers, body }: SignedRequest,
-    losesAnswer: boolean,
-    signal: AbortSignal,
-  ): Promise<Answer> {
-    const response = await agent.request({ origin, path, method, headers, body, signal })
-    if (losesAnswer) {
-      response.body.on('error', () => {}).destroy()
-      throw new Error('the answer was lost')
-    }
-    return toAnswer(response.statusCode, response.headers, await readText(response.body))
-  }
-
   return {
-    async send(target, request, { seconds, losesAnswer }) {
-      const controller = new AbortController()
-      let timer: NodeJS.Timeout | undefined
-      const timeout = new Promise<never>((_resolve, reject) => {
-        timer = setTimeout(() => {
-          reject(timeoutError(seconds))
-          controller.abort()
-        }, seconds * 1000)
-      })
-      try {
-        // The signal does not end the wait for a connection.
-        return await Promise.race([exchange(target, request, losesAnswer, controller.signal), timeout])
-      } finally {
-        clearTimeout(timer)
-      }
-    },
+    send: (target, request, options) =>
+      new Promise((resolve, reject) => dispatch(agent, target, request, options, resolve, reject)),
     close: () => agent.destroy(),
   }
+}
+
+/** undici's `dispatch` costs half as much as its `request`, and can end the wait for a connection. */
+function dispatch(
+  agent: Agent,
+  { origin, path }: Target,
+  { method, headers, body }: SignedRequest,
+  { seconds, losesAnswer }: SendOptions,
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+): void {
+  const text = createTextReader()
+  const response = { status: 0, headers: {} as AnswerHeaders }
+  let controller: Dispatcher.DispatchController | undefined
+  let failure: Error | undefined
+
+  const timer = setTimeout(() => fail(timeoutError(seconds)), seconds * 1000)
+
+  function fail(error: Error): void {
+    clearTimeout(timer)
+    reject(error)
+    failure = error
+    controller?.abort(error)
+  }
+
+  function succeed(): void {
+    clearTimeout(timer)
+    resolve(toAnswer(response.status, response.headers, text.end()))
+  }
+
+  agent.dispatch(
+    { origin, path, method, headers, body },
+    {
+      onRequestStart(requestController) {
+        controller = requestController
+        if (failure) controller.abort(failure)
+      },
+      onResponseStart(_controller, status, headers) {
+        if (losesAnswer && status >= 200) fail(new Error('the answer was lost'))
+        Object.assign(response, { status, headers })
+      },
+      onResponseData(_controller, chunk) {
+        if (text.add(chunk)) return
+        succeed()
+        controller?.abort(new Error('the rest of the answer is not read'))
+      },
+      onResponseEnd: succeed,
+      onResponseError: (_controller, error) => fail(error),
+    },
+  )
 }
 
 export const timeoutError = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
 
 const MAX_BYTES = 64 * 1024
 
-/** Reads the first 64 KiB of a response, and cancels the rest. */
-export async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+/** Collects the first 64 KiB of a response. */
+export interface TextReader {
+  /** @returns false if no more chunks are needed */
+  add(chunk: Buffer): boolean
+  end(): string
+}
+
+export function createTextReader(): TextReader {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes >= MAX_BYTES) break
+  return {
+    add(chunk) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      return bytes < MAX_BYTES
+    },
+    end: () => Buffer.concat(chunks).subarray(0, MAX_BYTES).toString(),
   }
-  return Buffer.concat(chunks).subarray(0, MAX_BYTES).toString()
 }
