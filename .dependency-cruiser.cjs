@@ -27,15 +27,33 @@ module.exports = {
   forbidden: [
     ...upward,
     {
-      // These stay outside its build; anything else would be in the package twice.
+      // Its build does not include the entries; anything else would be in the package twice, as save-queue.ts is.
       name: 'cli-imports-only-entries',
       severity: 'error',
       from: { path: '^src/cli/' },
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|(index|adapters/(node|express)|inbox/(index|sqlite|postgres|redis)|mock/index|testing/index)\\.ts$)',
+          '^src/(cli/|(index|adapters/(node|express)|inbox/(index|sqlite|postgres|redis)|mock/(index|save-queue)|testing/index)\\.ts$)',
       },
+    },
+    {
+      name: 'mock-state-imports-no-http-or-delivery',
+      severity: 'error',
+      from: { path: '^src/mock/state/' },
+      to: { path: '^src/mock/(admin|control|delivery|http|openapi)/' },
+    },
+    {
+      name: 'mock-delivery-imports-no-operations',
+      severity: 'error',
+      from: { path: '^src/mock/delivery/' },
+      to: { path: '^src/mock/(admin|control|openapi)/' },
+    },
+    {
+      name: 'mock-admin-imports-no-delivery',
+      severity: 'error',
+      from: { path: '^src/mock/admin/' },
+      to: { path: '^src/mock/(control|delivery|openapi)/' },
     },
     { name: 'no-circle', severity: 'error', from: {}, to: { circular: true } },
     {

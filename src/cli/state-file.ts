@@ -1,37 +1,39 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { createSaveQueue } from '../mock/save-queue.ts'
 import { type CliError, usageError } from './exit.ts'
 import { readJson } from './files.ts'
 import { lock } from './lock.ts'
 
-/** A file that survives the death of its process at any moment: it holds what was saved last, and never half of it. */
+/** A file that stays complete if the process dies at any moment: it contains the last saved value. */
 export interface StateFile {
-  /** What it held; undefined where nothing was ever saved. */
+  /** The parsed content when it was opened; undefined if the file did not exist. */
   readonly content: unknown
-  /** Resolves when this value, or one that was saved after it, would survive a power cut. */
+  /** Resolves when this value, or a later one, would survive a power failure. */
   save(value: unknown): Promise<void>
-  /** Lets other processes have it. */
+  /** Allows other processes to open the file. */
   release(): Promise<void>
 }
 
-/** As much as Node can hold in one text. */
+/** Longest string in Node, in bytes. */
 const MAX_BYTES = 512 * 1024 * 1024
 
 /**
- * Takes a state file for this process alone, and reads it.
+ * Locks a state file for this process, and reads it.
  *
- * @throws {CliError} exit code 2 for a file that another process has, cannot be read or is damaged; it stays as it is
+ * @throws {CliError} exit code 2 if another process has locked the file, or it cannot be read or parsed; the file is
+ *   not changed
  */
 export async function openStateFile(name: string): Promise<StateFile> {
-  // Of a symbolic link, the file that it leads to is kept.
+  // A symbolic link stays, and its target is replaced.
   const path = await realpath(name).catch(() => name)
   const release = await lock(path)
   try {
-    const isThere = await stat(path).then(
+    const exists = await stat(path).then(
       () => true,
       (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
     )
-    return { content: isThere ? await readJson(path, MAX_BYTES) : undefined, save: createSave(path), release }
+    return { content: exists ? await readJson(path, MAX_BYTES) : undefined, save: createSave(path), release }
   } catch (error) {
     await release()
     throw error
@@ -40,37 +42,28 @@ export async function openStateFile(name: string): Promise<StateFile> {
 
 function createSave(path: string): StateFile['save'] {
   let latest: unknown
-  let running: Promise<void> = Promise.resolve()
-  let waiting: Promise<void> | undefined
+  const saveLatest = createSaveQueue(() => replaceFile(path, JSON.stringify(latest, null, 2)))
   return (value) => {
     latest = value
-    // All that wait for the write under way share the one after it, which has the latest of their values.
-    waiting ??= running
-      .catch(() => {})
-      .then(() => {
-        running = write(path, JSON.stringify(latest, null, 2))
-        waiting = undefined
-        return running
-      })
-    return waiting
+    return saveLatest()
   }
 }
 
-/** Written beside the file, and put in its place when it is whole. */
-async function write(path: string, json: string): Promise<void> {
-  // No name that a user would give a file: what has it is removed.
-  const beside = `${path}-geohook-part`
+/** Writes a temporary file in the same folder, and renames it when it is complete. */
+async function replaceFile(path: string, json: string): Promise<void> {
+  // Not a name that a user would choose, because an existing file is removed.
+  const temporary = `${path}-geohook-part`
   try {
-    // A process that died may have left one, and somebody may have put a symbolic link there.
-    await rm(beside, { force: true })
-    const file = await open(beside, 'wx', 0o600)
+    // A process that died may have left it, or it may be a symbolic link.
+    await rm(temporary, { force: true })
+    const file = await open(temporary, 'wx', 0o600)
     try {
       await file.writeFile(`${json}\n`)
       await file.sync()
     } finally {
       await file.close()
     }
-    await rename(beside, path)
+    await rename(temporary, path)
     await syncFolder(dirname(path))
   } catch (error) {
     throw cannotWrite(path, error)
@@ -85,9 +78,9 @@ const cannotWrite = (path: string, error: unknown): CliError => {
   )
 }
 
-/** So that the new name is on the disk too. */
+/** Writes the new name to the disk as well. */
 async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return // which cannot open folders
+  if (process.platform === 'win32') return // folders cannot be opened there
   const handle = await open(folder, 'r')
   try {
     await handle.sync()
