@@ -19,7 +19,7 @@ const rows = (heading: string): string[][] =>
     )
 
 describe('the README, and the pages behind it,', () => {
-  // The example of backups needs an inbox file: test/cli/inbox-backup.test.ts runs it.
+  // The example of backups needs an inbox file: test/cli/inbox/backup.test.ts runs it.
   const ending = examples.filter((code) => !/\.listen\((?!4000)|\.work\(|backupSqliteInbox/.test(code))
   let runs: Started[] = []
   // Begun before the others of these tests: one waits for retries, and nobody need wait for it.

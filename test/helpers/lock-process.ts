@@ -1,4 +1,4 @@
-import { lock } from '../../src/cli/lock.ts'
+import { lock } from '../../src/cli/mock/lock.ts'
 
 /** A process that takes a file at a given moment, says whether it got it, and gives it back when it is told to. */
 let release: (() => Promise<void>) | undefined

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { webhook } from '../../adapters/express.ts'
+import { createReceiver, type Receiver } from '../../index.ts'
+import { createMockService, type MockService } from '../../mock/index.ts'
+import { createPayload, createSigner } from '../../testing/index.ts'
+import { print } from '../terminal/output.ts'
+
+const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
+const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
+
+/**
+ * One story, from the first delivery to the last. Each step checks that it happened.
+ *
+ * @throws {AssertionError} where one did not
+ */
+export async function demo(): Promise<void> {
+  print('geohook: how a signed delivery reaches your handler, and what does not')
+  const firstKey = newKey()
+  const secondKey = newKey()
+  const seen: string[] = []
+  const app = express()
+  app.post('/hooks/parcels', webhook(tellingReceiver('/hooks/parcels', firstKey, seen)))
+  app.post('/hooks/parcels-v2', webhook(tellingReceiver('/hooks/parcels-v2', secondKey, seen)))
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const receiverUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const service = createMockService({
+    webhooks: [
+      {
+        ...SERVICE,
+        id: WEBHOOK_ID,
+        name: 'parcel edits',
+        hookUrl: `${receiverUrl}/hooks/parcels`,
+        signatureKey: firstKey,
+        changeTypes: ['FeaturesCreated', 'FeaturesUpdated'],
+      },
+    ],
+  })
+  try {
+    await tellStory(service, receiverUrl, secondKey, seen)
+  } finally {
+    await service.close()
+    await close(server)
+  }
+  print('\nAll of it happened as it should.')
+}
+
+async function tellStory(
+  service: MockService,
+  receiverUrl: string,
+  secondKey: string,
+  seen: string[],
+): Promise<void> {
+  step('A map service and your app start. They share a secret key.')
+  const serviceUrl = await service.listen()
+  say('service', `${serviceUrl} has the feature service Parcels, and one webhook that points at your app`)
+  say('your app', `${receiverUrl}/hooks/parcels is its payload URL`)
+
+  step('Somebody draws a parcel. The service signs a delivery and sends it.')
+  const [created] = await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
+  say(
+    'service',
+    `sent ${created?.request.body.length} bytes to ${created?.hookUrl}, answer ${created?.answer?.status}`,
+  )
+  assert.equal(created?.answer?.status, 200)
+  assert.deepEqual(seen.splice(0), ['handled FeaturesCreated at /hooks/parcels'])
+
+  step('The administrator edits the webhook: a new payload URL and a new key.')
+  const edited = await post(`${serviceUrl}/services/Parcels.FeatureServer/webhooks/${WEBHOOK_ID}/edit`, {
+    name: 'parcel edits',
+    changeTypes: 'FeaturesCreated,FeaturesUpdated',
+    hookUrl: `${receiverUrl}/hooks/parcels-v2`,
+    signatureKey: secondKey,
+    f: 'pjson',
+  })
+  say('service', `edit: ${edited.status}, the webhook now points at ${edited.hookUrl}`)
+  assert.equal(edited.status, 'success')
+
+  step('A parcel changes. The very next delivery uses both.')
+  const [updated] = await service.trigger({ ...SERVICE, changeType: 'FeaturesUpdated' })
+  say(
+    'service',
+    `sent ${updated?.request.body.length} bytes to ${updated?.hookUrl}, answer ${updated?.answer?.status}`,
+  )
+  assert.equal(updated?.answer?.status, 200)
+  assert.deepEqual(seen.splice(0), ['handled FeaturesUpdated at /hooks/parcels-v2'])
+
+  step('A stranger changes one byte of a signed delivery.')
+  const signed = await createSigner({ signatureKey: secondKey }).sign(createPayload('FeaturesCreated'))
+  signed.body[signed.body.length - 20] = (signed.body[signed.body.length - 20] as number) ^ 1
+  await attack(`${receiverUrl}/hooks/parcels-v2`, signed)
+  assert.deepEqual(seen.splice(0), ['refused signature_mismatch at /hooks/parcels-v2'])
+
+  step('A stranger sends a delivery without a signature.')
+  await attack(`${receiverUrl}/hooks/parcels-v2`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(createPayload('FeaturesCreated')),
+  })
+  assert.deepEqual(seen.splice(0), ['refused signature_missing at /hooks/parcels-v2'])
+
+  step('The administrator deletes the webhook. Another parcel is drawn.')
+  const deleted = await post(`${serviceUrl}/services/Parcels.FeatureServer/webhooks/${WEBHOOK_ID}/delete`, {
+    f: 'pjson',
+  })
+  say('service', `delete: ${deleted.status}`)
+  assert.equal(deleted.status, 'success')
+  const nothing = await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
+  assert.equal(nothing.length, 0)
+  assert.deepEqual(seen, [])
+  say('service', 'sent nothing')
+  say('your app', 'heard nothing')
+}
+
+/** A receiver that says what it does, and notes it in `seen`. */
+function tellingReceiver(path: string, signatureKey: string, seen: string[]): Receiver {
+  return createReceiver({
+    signatureKey,
+    observer: {
+      refused({ error }) {
+        seen.push(`refused ${error.code} at ${path}`)
+        say('your app', `refused: ${error.code}. ${error.hint}`)
+      },
+    },
+  }).on('*', (event) => {
+    seen.push(`handled ${event.changeType} at ${path}`)
+    say('your app', `verified; its handler got ${event.changeType} on ${event.service.serviceName}`)
+  })
+}
+
+async function attack(url: string, request: RequestInit): Promise<void> {
+  const response = await fetch(url, request)
+  say('stranger', `was answered ${response.status} ${await response.text()}`)
+  assert.equal(response.status, 401)
+}
+
+async function post(url: string, parameters: Record<string, string>): Promise<Record<string, unknown>> {
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(parameters) })
+  return (await response.json()) as Record<string, unknown>
+}
+
+async function close(server: Server): Promise<void> {
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
+}
+
+const newKey = (): string => randomBytes(24).toString('hex')
+
+let steps = 0
+const step = (title: string): void => print(`\n${++steps}. ${title}`)
+const say = (who: string, what: string): void => print(`   ${who.padEnd(9)} ${what}`)

@@ -1,0 +1,33 @@
+import { Command } from 'commander'
+import { usageError } from '../errors.ts'
+import { addExamples } from '../terminal/help.ts'
+import { print, printJson } from '../terminal/output.ts'
+import { printable } from '../terminal/printable.ts'
+import { addStoreOptions, type StoreOptions, withStore } from './store/open.ts'
+
+/** `geohook inbox backup`: copies the file of a SQLite inbox while it is in use. */
+export function createInboxBackupCommand(): Command {
+  const command = new Command('backup')
+    .summary('copy the file of a SQLite inbox while it is in use')
+    .description(
+      'Copies the file of a SQLite inbox, also while processes use it. The copy is complete and consistent; ' +
+        'a copy of the file by other means lacks what is in its write-ahead log. Nothing is overwritten.',
+    )
+    .argument('<file>', 'where to save the copy')
+  addStoreOptions(command)
+  addExamples(command, ['geohook inbox backup backup.db --store inbox.db'])
+  return command.action(async (file: string, options: StoreOptions) => {
+    await withStore(options, async ({ engine, text }, progress) => {
+      if (engine !== 'sqlite')
+        throw usageError(
+          'only the inbox in a SQLite file can be backed up with this command',
+          'Use the tools of the server: pg_dump for PostgreSQL, BGSAVE for Redis.',
+        )
+      const { backupSqliteInbox } = await import('../../inbox/sqlite.ts')
+      progress.update('copying the file')
+      await backupSqliteInbox(text, file)
+    })
+    if (options.json) printJson({ file })
+    else print(`saved as ${printable(file)}`)
+  })
+}

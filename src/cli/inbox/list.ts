@@ -1,0 +1,38 @@
+import { Command, Option } from 'commander'
+import type { InboxState } from '../../inbox/index.ts'
+import { wholeNumber } from '../options/values.ts'
+import { addExamples } from '../terminal/help.ts'
+import { paint, print, printJson } from '../terminal/output.ts'
+import { printable } from '../terminal/printable.ts'
+import { toEntryTable } from './entry-table.ts'
+import { addStoreOptions, type StoreOptions, withInbox } from './store/open.ts'
+
+interface Options extends StoreOptions {
+  state?: InboxState
+  limit: number
+  after?: string
+}
+
+/** `geohook inbox list`: the deliveries of an inbox. */
+export function createInboxListCommand(): Command {
+  const command = new Command('list')
+    .summary('list the deliveries of an inbox')
+    .description('Lists the deliveries of an inbox, those received first at the beginning.')
+    .addOption(
+      new Option('--state <name>', 'those in this state only').choices(['waiting', 'active', 'done', 'dead']),
+    )
+    .option('--limit <n>', 'how many at most, 1 to 1000', wholeNumber(1, 1_000), 100)
+    .option('--after <cursor>', 'goes on where the list before ended, which told the cursor')
+  addStoreOptions(command)
+  addExamples(command, [
+    'geohook inbox list --state dead --store inbox.db',
+    'geohook inbox list --limit 1000 --json --store-file store.txt',
+  ])
+  return command.action(async (options: Options) => {
+    const { state, limit, after, json } = options
+    const page = await withInbox(options, (inbox) => inbox.list({ state, limit, after }))
+    if (json) return printJson(page)
+    print(page.entries.length === 0 ? 'there are no deliveries' : await toEntryTable(page.entries))
+    if (page.next !== undefined) print(paint.dim(`there may be more: --after ${printable(page.next)}`))
+  })
+}

@@ -1,0 +1,103 @@
+import { type Command, Option } from 'commander'
+import type { MockServiceOptions, SignatureOptions } from '../../mock/index.ts'
+import { collect, headerName, port, wholeNumber } from '../options/values.ts'
+
+type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
+
+/** The options of `geohook mock`. */
+export interface MockOptions extends Signature {
+  port: number
+  seed?: string
+  state?: string
+  serviceVersion: '11.1' | '11.2' | '11.3'
+  dialect: 'service' | 'hosted' | 'organization'
+  gather: 'never' | 'scheduled' | 'always'
+  omitted: 'keep' | 'reset'
+  always200?: true
+  changesUrl?: 'partial' | 'whole' | 'none'
+  fanOut: 'webhook' | 'layer'
+  concurrency: number
+  allowHost?: string[]
+  users?: string
+  quiet?: true
+  json?: true
+}
+
+const choice = (flags: string, what: string, values: readonly string[], value?: string): Option =>
+  new Option(flags, what).choices(values).default(value)
+
+export function addMockOptions(command: Command): Command {
+  command
+    .option('--port <n>', 'the port; 0 takes a free one', port, 4000)
+    .option('--seed <file>', 'JSON with services and webhooks to start with; it may hold keys')
+    .option('--state <file>', 'keep everything there; once it is written, it is used in place of the seed')
+    .addOption(
+      choice('--service-version <version>', 'the version to behave like', ['11.1', '11.2', '11.3'], '11.3'),
+    )
+    .addOption(
+      choice('--dialect <name>', 'the form of payloads', ['service', 'hosted', 'organization'], 'service'),
+    )
+    .addOption(
+      choice(
+        '--gather <when>',
+        'whether webhooks gather events over their schedule: scheduled is those that were given one',
+        ['never', 'scheduled', 'always'],
+        'scheduled',
+      ),
+    )
+    .addOption(
+      choice('--omitted <what>', 'what an edit does with what it is not given', ['keep', 'reset'], 'keep'),
+    )
+    .option('--always200', 'answer errors with the HTTP status 200, as some services do')
+  addDeliveryOptions(command)
+  return command
+    .option(
+      '--allow-host <name>',
+      'a host beside this machine that may be sent to; repeat it for more',
+      collect,
+    )
+    .option('--users <file>', 'JSON list of users: ask for a token of one of them')
+    .option('--quiet', 'print the address only')
+    .option('--json', 'print a line of JSON for each attempt and change')
+}
+
+/** How deliveries are written and sent. What has no default here is as the dialect does it. */
+function addDeliveryOptions(command: Command): void {
+  command
+    .option('--signature-header <name>', 'the header, or the field, for signatures', headerName)
+    .addOption(choice('--encoding <name>', 'how to write signatures', ['hex', 'base64']))
+    .option('--prefix <text>', 'written before signatures, for example sha256=')
+    .addOption(choice('--signature-in <place>', 'where a form has its signature', ['header', 'field']))
+    .option('--percent-encoded', 'percent-encode signatures in the header')
+    .addOption(choice('--form-payload <how>', 'how a form carries its payload', ['encoded', 'plain']))
+    .addOption(
+      choice('--changes-url <how>', 'how changesUrl is percent-encoded', ['partial', 'whole', 'none']),
+    )
+    .addOption(
+      choice(
+        '--fan-out <what>',
+        'what gets a delivery of its own: a webhook, or each layer of an event',
+        ['webhook', 'layer'],
+        'webhook',
+      ),
+    )
+    .option('--concurrency <n>', 'attempts on the wire at once, 1 to 1000', wholeNumber(1, 1000), 50)
+}
+
+/** What the options say of the service, without what is in files. */
+export function toServiceOptions(options: MockOptions): MockServiceOptions {
+  const { dialect, gather, omitted, changesUrl, fanOut, concurrency } = options
+  const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
+  return {
+    version: options.serviceVersion,
+    dialect,
+    gather,
+    omitted,
+    httpStatus: options.always200 ? 'always200' : 'rest',
+    allowHosts: options.allowHost,
+    changesUrl,
+    fanOut,
+    concurrency,
+    signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
+  }
+}

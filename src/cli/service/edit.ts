@@ -1,0 +1,67 @@
+import { Command } from 'commander'
+import { usageError } from '../errors.ts'
+import { httpUrl } from '../options/values.ts'
+import { addExamples } from '../terminal/help.ts'
+import { printJson } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from './client.ts'
+import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
+import {
+  findWebhook,
+  listWebhooks,
+  type ServicePath,
+  servicePath,
+  tellWebhook,
+  webhooksPath,
+  withoutKeys,
+} from './webhooks.ts'
+
+interface Options extends ClientOptions, WebhookOptions {
+  json?: true
+}
+
+/** `geohook edit`: changes a webhook. */
+export function createEditCommand(): Command {
+  const command = new Command('edit')
+    .summary('change a webhook')
+    .description(
+      'Changes a webhook. What an edit must have and is not given is taken from the webhook as it is. ' +
+        'The key changes only where a key option is given; SIGNATURE_KEY alone does not change it.',
+    )
+    .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
+    .argument('<webhook>', 'its id or its name')
+    .option('--name <text>', 'the new name')
+    .option('--hook-url <url>', 'the new payload URL', httpUrl)
+  addClientOptions(
+    addWebhookOptions(command, 'the new triggers, with commas between them; repeat it for more'),
+  ).option('--json', 'print JSON')
+  addExamples(command, [
+    "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
+    "geohook edit Parcels.FeatureServer 'parcel edits' --key-file new-key.txt",
+  ])
+  return command.action(async (service: ServicePath, idOrName: string, options: Options) => {
+    const changes = await readWebhookOptions(options)
+    if (Object.keys(changes).length === 0) {
+      throw usageError('there is nothing to change', 'Give --name, --hook-url, --key-file or another option.')
+    }
+    const client = await createClient(options)
+    const edited = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
+      edit(client, service, idOrName, changes),
+    )
+    if (options.json) printJson(withoutKeys(edited))
+    else tellWebhook('edited', edited, 'signatureKey' in changes ? 'changed' : 'as it was')
+  })
+}
+
+async function edit(
+  client: ServiceClient,
+  service: ServicePath,
+  idOrName: string,
+  changes: Record<string, string>,
+) {
+  const { id, name, hookUrl, changeTypes } = findWebhook(await listWebhooks(client, service), idOrName)
+  // Required in every edit (specification, "Edit a webhook"), the triggers for feature services only.
+  const required: Record<string, string> = { name, hookUrl }
+  if (service.serviceType === 'FeatureServer') required.changeTypes = JSON.stringify(changeTypes)
+  return client.post(`${webhooksPath(service)}/${encodeURIComponent(id)}/edit`, { ...required, ...changes })
+}

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { CLI } from '../../helpers/cli.ts'
+import { startNode } from '../../helpers/process.ts'
+
+it('npm start tells the whole story and exits with 0', async () => {
+  const demo = startNode(['--import', 'tsx', 'src/cli/main.ts', 'demo'])
+  expect(await demo.exited).toBe(0)
+  for (const line of [
+    /verified; its handler got FeaturesCreated on Parcels\n.*answer 200/,
+    /edit: success, the webhook now points at \S+parcels-v2/,
+    /verified; its handler got FeaturesUpdated on Parcels\n.*parcels-v2, answer 200/,
+    /refused: signature_mismatch\. .*\n.*was answered 401/,
+    /refused: signature_missing\. .*\n.*was answered 401/,
+    /delete: success\n.*sent nothing\n.*heard nothing/,
+    /All of it happened as it should\.\n$/,
+  ]) {
+    expect(demo.output).toMatch(line)
+  }
+})
+
+it.each([
+  [
+    'the receiver accepts everything',
+    'import("node:http").then(({ ServerResponse: { prototype: p } }) => { const { writeHead } = p; p.writeHead = function (status, ...rest) { return writeHead.call(this, status === 401 ? 200 : status, ...rest) } })',
+  ],
+  [
+    'the edit goes astray',
+    'const { fetch } = globalThis; globalThis.fetch = (url, init) => fetch(String(url).replace(/edit$/, "nothing"), init)',
+  ],
+  [
+    'the webhook is not deleted',
+    'const { fetch } = globalThis; globalThis.fetch = (url, init) => String(url).endsWith("delete") ? Promise.resolve(Response.json({ status: "success" })) : fetch(url, init)',
+  ],
+])('the demo fails loudly, with exit code 1, when %s', async (_, sabotage) => {
+  const folder = mkdtempSync(join(tmpdir(), 'geohook-'))
+  const preload = join(folder, 'sabotage.mjs')
+  writeFileSync(preload, sabotage)
+  const demo = startNode(['--import', preload, CLI, 'demo'])
+  expect(await demo.exited).toBe(1)
+  rmSync(folder, { recursive: true })
+  expect(demo.output).toContain('The story broke off')
+})

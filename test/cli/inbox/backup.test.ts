@@ -1,0 +1,89 @@
+// @module-tag sqlite
+
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createFolder } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+import { fill, payloads } from '../../helpers/dead-letters.ts'
+import { startNode } from '../../helpers/process.ts'
+import { examples } from '../../helpers/readme.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
+
+const { geohook } = useGeohook()
+
+const folder = createFolder()
+const path = join(folder.path, 'inbox.db')
+const inbox = createSqliteInbox({ path })
+beforeAll(() => fill(inbox, payloads(20)))
+afterAll(() => inbox.close())
+
+const backUp = (file: string, ...args: string[]) =>
+  geohook(['inbox', 'backup', file, '--store', path, ...args])
+
+describe('geohook inbox backup', () => {
+  it('copies an inbox that is in use, with what only its write-ahead log holds', async () => {
+    // The file alone is no backup.
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(statSync(path).size)
+    const file = join(folder.path, 'copy.db')
+    expect(await backUp(file)).toEqual({ code: 0, stdout: `saved as ${file}\n`, stderr: '' })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(folder.path).filter((name) => name.startsWith('copy'))).toEqual(['copy.db'])
+    const db = openDatabase(file)
+    expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+    expect(db.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 2 })
+    db.close()
+    const copy = createSqliteInbox({ path: file })
+    try {
+      expect(await copy.stats()).toEqual(await inbox.stats())
+      expect(await copy.list()).toEqual(await inbox.list())
+      for (const { id } of (await inbox.list()).entries)
+        expect(await copy.get(id)).toEqual(await inbox.get(id))
+    } finally {
+      await copy.close()
+    }
+  })
+
+  it('is a function as well, whose documented example runs', async () => {
+    const example = examples.find((code) => code.includes('backupSqliteInbox')) ?? ''
+    const code = example
+      .replace("'inbox.db'", JSON.stringify(path))
+      .replace('`inbox-', `\`${folder.path}/inbox-`)
+    expect(await startNode(['--input-type=module', '--eval', code]).exited).toBe(0)
+    expect(readdirSync(folder.path)).toContainEqual(expect.stringMatching(/^inbox-\d+\.db$/))
+  })
+
+  it('prints JSON', async () => {
+    const file = join(folder.path, 'json.db')
+    const { code, stdout } = await backUp(file, '--json')
+    expect([code, JSON.parse(stdout)]).toEqual([0, { file }])
+  })
+
+  it('overwrites nothing', async () => {
+    const file = join(folder.path, 'there.db')
+    writeFileSync(file, 'mine')
+    const ran = await backUp(file)
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('exists already') })
+    expect(readFileSync(file, 'utf8')).toBe('mine')
+    expect(await backUp(path)).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') })
+  })
+
+  it.each([
+    ['a folder that is missing', ['missing/copy.db'], 'a folder that does not exist'],
+    [
+      'an inbox in PostgreSQL',
+      ['copy2.db', '--store', 'postgres://127.0.0.1:1/db'],
+      'only the inbox in a SQLite file',
+    ],
+    ['an inbox in Redis', ['copy2.db', '--store', 'redis://127.0.0.1:1'], 'only the inbox in a SQLite file'],
+    ['an inbox that is missing', ['copy2.db', '--store', 'missing.db'], 'there is no such file'],
+    ['no file', [], "missing required argument 'file'"],
+  ])('refuses %s, and leaves nothing behind', async (_, [file, ...args], said) => {
+    const named = file === undefined ? [] : [join(folder.path, file)]
+    const ran = await geohook(['inbox', 'backup', ...named, ...(args.length > 0 ? args : ['--store', path])])
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) })
+    expect(existsSync(named[0] ?? '')).toBe(false)
+    expect(readdirSync(folder.path).filter((name) => name.includes('-part'))).toEqual([])
+  })
+})

@@ -1,0 +1,103 @@
+// @module-tag sqlite
+import { describe, expect, it } from 'vitest'
+import { deadLetters } from '../../../src/cli/inbox/targets.ts'
+import type { Ran } from '../../helpers/cli.ts'
+import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { createInboxes, NOBODY } from '../../helpers/inboxes.ts'
+
+const { withInbox } = createInboxes()
+const json = ({ stdout }: Ran) => JSON.parse(stdout)
+
+describe.concurrent.each([
+  ['retry', 'retried', 'waiting'],
+  ['discard', 'discarded', undefined],
+] as const)('geohook inbox %s', (command, verb, after) => {
+  it('does it with those that it can be done with, tells which not, and ends with 1', () =>
+    withInbox({ done: 1, dead: 1, waiting: 1 }, async ({ run, inbox, done, dead, waiting }) => {
+      const ran = await run(command, ...dead, ...done, NOBODY, ...waiting)
+      expect(ran).toEqual({
+        code: 1,
+        stderr: '',
+        stdout: [
+          `${verb} ${dead}`,
+          `not ${verb} ${done}: it is done`,
+          `not ${verb} ${NOBODY}: it is not in the inbox`,
+          `${verb} ${waiting}`,
+          `2 deliveries ${verb}, of 4`,
+          '',
+        ].join('\n'),
+      })
+      for (const id of [...dead, ...waiting]) expect((await inbox.get(id))?.state).toBe(after)
+      const again = await run(command, ...done, NOBODY, '--json')
+      expect(again.code).toBe(1)
+      expect(json(again)).toEqual({
+        [verb]: 0,
+        refused: [
+          { id: done[0], state: 'done' },
+          { id: NOBODY, state: null },
+        ],
+      })
+    }))
+
+  it('takes all dead letters with --dead, and no others', () =>
+    withInbox({ done: 1, dead: 2, waiting: 1 }, async ({ run, inbox }) => {
+      const all = command === 'discard' ? ['--dead', '--yes'] : ['--dead']
+      expect(await run(command, ...all)).toEqual({ code: 0, stdout: `2 dead letters ${verb}\n`, stderr: '' })
+      expect(await inbox.stats()).toMatchObject({ done: 1, dead: 0, waiting: after ? 3 : 1 })
+      expect(json(await run(command, ...all, '--json'))).toEqual({ [verb]: 0, refused: [] })
+      expect((await run(command, ...all)).stdout).toBe('there are no dead letters\n')
+    }))
+})
+
+it('geohook inbox retry --dead takes 2,000 dead letters at once, which are handled then', async () => {
+  await withInbox({ dead: 2_000 }, async ({ run, inbox }) => {
+    expect(json(await run('retry', '--dead', '--json'))).toEqual({ retried: 2_000, refused: [] })
+    await workOff(inbox)
+    expect(await inbox.stats()).toMatchObject({ done: 2_000, dead: 0, waiting: 0 })
+  })
+})
+
+describe.concurrent('geohook inbox purge', () => {
+  it('removes what has ended so long ago, and tells how many', () =>
+    withInbox({ done: 2, dead: 1, waiting: 1 }, async ({ run, inbox }) => {
+      expect((await run('purge', '--state', 'done', '--older-than', '7d')).stdout).toBe(
+        '0 deliveries removed\n',
+      )
+      expect(await run('purge', '--state', 'done', '--older-than', '0s')).toEqual({
+        code: 0,
+        stdout: '2 deliveries removed\n',
+        stderr: '',
+      })
+      expect(json(await run('purge', '--state', 'dead', '--json'))).toEqual({ removed: 1 })
+      expect(await inbox.stats()).toMatchObject({ done: 0, dead: 0, waiting: 1 })
+    }))
+})
+
+describe('all dead letters', () => {
+  it('are also those that a pass has not found, and none twice', () =>
+    withInbox({ dead: 3 }, async ({ inbox, dead }) => {
+      const letters = deadLetters(inbox)
+      expect((await letters.next()).value?.sort()).toEqual([...dead].sort())
+      const died = await fill(inbox, payloads(2))
+      await workOff(inbox, 'the map is still away')
+      expect((await letters.next()).value?.sort()).toEqual([...died].sort())
+      // All are dead still.
+      expect(await letters.next()).toEqual({ done: true, value: undefined })
+    }))
+
+  it('end, where letters die for ever', () =>
+    withInbox({}, async ({ inbox }) => {
+      let passes = 0
+      const fillAgain = async (): Promise<void> => {
+        await fill(inbox, payloads(1))
+        await workOff(inbox, 'the map is away')
+      }
+      await fillAgain()
+      for await (const ids of deadLetters(inbox)) {
+        expect(ids).toHaveLength(1)
+        passes++
+        await fillAgain()
+      }
+      expect(passes).toBe(10)
+    }))
+})

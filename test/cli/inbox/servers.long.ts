@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { DurableInbox } from 'geohook/inbox'
+import { createPostgresInbox } from 'geohook/postgres'
+import { createRedisInbox } from 'geohook/redis'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createFolder, geohook, type Ran, withListener } from '../../helpers/cli.ts'
+import { fill, ONE_ATTEMPT, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { KEY } from '../../helpers/deliver.ts'
+import { describeWith, POSTGRES, REDIS } from '../../helpers/services.ts'
+
+const folder = createFolder()
+const NOBODY = '0'.repeat(32)
+const place = `geohook_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
+
+await describeWith(POSTGRES, (url) => {
+  const inbox = createPostgresInbox({
+    connectionString: url,
+    schema: place,
+    queue: 'parcels',
+    ...ONE_ATTEMPT,
+  })
+  tryAll(inbox, url, ['--schema', place, '--queue', 'parcels'])
+
+  it('whose schema is not there is not made by looking for it', async () => {
+    const missing = `${place}_x`
+    const ran = await geohook(['inbox', 'stats', '--store', url, '--schema', missing])
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain('there is no inbox in')
+    expect(await schemas(url, missing)).toEqual([])
+    const queue = await geohook(['inbox', 'stats', '--store', url, '--schema', place, '--queue', 'nobody'])
+    expect(queue).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  afterAll(async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query(`drop schema if exists ${place} cascade`)
+    await client.end()
+  })
+})
+
+async function schemas(connectionString: string, name: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  try {
+    return (await client.query('select 1 from pg_namespace where nspname = $1', [name])).rows
+  } finally {
+    await client.end()
+  }
+}
+
+await describeWith(REDIS, (url) => {
+  const inbox = createRedisInbox({ url, prefix: place, queue: 'parcels', ...ONE_ATTEMPT })
+  tryAll(inbox, url, ['--prefix', place, '--queue', 'parcels'])
+
+  afterAll(async () => {
+    const client = new Redis(url)
+    for await (const keys of client.scanStream({ match: `${place}*`, count: 1_000 }))
+      if (keys.length > 0) await client.unlink(...keys)
+    await client.quit()
+  })
+})
+
+/** Every command, over one inbox. */
+function tryAll(inbox: DurableInbox, store: string, options: string[]): void {
+  let dead: string[] = []
+  beforeAll(async () => {
+    await fill(inbox, payloads(2))
+    await workOff(inbox)
+    dead = await fill(inbox, payloads(20))
+    await workOff(inbox, 'the map is away')
+  }, 30_000)
+  afterAll(() => inbox.close())
+
+  const run = (...args: string[]): Promise<Ran> =>
+    geohook(['inbox', ...args, ...options], { env: { GEOHOOK_INBOX: store } })
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(...args, '--json')
+    expect(stderr).toBe('')
+    return { code, ...JSON.parse(stdout) }
+  }
+
+  // A dozen processes, one after another.
+  it('is looked into, exported, retried, discarded and purged', { timeout: 60_000 }, async () => {
+    expect(await json('stats')).toEqual({ code: 0, waiting: 0, active: 0, done: 2, dead: 20 })
+    const first = await json('list', '--state', 'dead', '--limit', '12')
+    const rest = await json('list', '--state', 'dead', '--limit', '12', '--after', first.next)
+    const listed = [...first.entries, ...rest.entries].map(({ id }: { id: string }) => id)
+    expect(listed.sort()).toEqual([...dead].sort())
+    expect((await run('list', '--limit', '3')).stdout.trimEnd().split('\n')).toHaveLength(5)
+
+    const [id = ''] = dead
+    expect((await run('show', id)).stdout).toContain('the map is away')
+    const { stdout: capture } = await run('export', id)
+    await withListener(['--key', KEY], async (url) => {
+      expect(await geohook(['replay', '-', '--to', url], { stdin: capture })).toMatchObject({ code: 0 })
+    })
+    expect(
+      (await json('export', '--dead', '--out', join(folder.path, options[0] ?? ''))).exported,
+    ).toHaveLength(20)
+
+    const [done] = (await json('list', '--state', 'done')).entries
+    for (const command of ['retry', 'discard']) {
+      const refused = await json(command, done.id, NOBODY)
+      expect(refused).toMatchObject({ code: 1, refused: [{ state: 'done' }, { id: NOBODY, state: null }] })
+    }
+    expect(await json('discard', id)).toEqual({ code: 0, discarded: 1, refused: [] })
+    expect(await json('retry', '--dead')).toEqual({ code: 0, retried: 19, refused: [] })
+    expect(await inbox.stats()).toMatchObject({ waiting: 19, dead: 0, done: 2 })
+    await workOff(inbox, 'the map is still away')
+    expect(await json('discard', '--dead', '--yes')).toEqual({ code: 0, discarded: 19, refused: [] })
+    expect(await json('purge', '--state', 'done', '--older-than', '1h')).toEqual({ code: 0, removed: 0 })
+    expect(await json('purge', '--state', 'done')).toEqual({ code: 0, removed: 2 })
+  })
+}

@@ -1,0 +1,160 @@
+// @module-tag sqlite
+import { describe, expect, it } from 'vitest'
+import type { Ran } from '../../helpers/cli.ts'
+import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { payloadOf, signatureOf } from '../../helpers/deliver.ts'
+import { createInboxes, linesOf, NOBODY } from '../../helpers/inboxes.ts'
+
+const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
+const { withInbox } = createInboxes()
+const json = ({ stdout }: Ran) => JSON.parse(stdout)
+
+describe.concurrent('geohook inbox stats', () => {
+  it('counts by state, and tells how long the oldest waits', () =>
+    withInbox({ done: 1, dead: 2, waiting: 3 }, async ({ inbox, run }) => {
+      const ran = await run('stats')
+      expect(ran).toMatchObject({ code: 0, stderr: '' })
+      const table = linesOf(ran).map((line) => line.split(/ {2,}/))
+      expect(table.slice(0, 5)).toEqual([
+        ['state', 'deliveries'],
+        ['waiting', '3'],
+        ['active', '0'],
+        ['done', '1'],
+        ['dead', '2'],
+      ])
+      const { oldest } = await inbox.stats()
+      expect(linesOf(ran)[5]).toMatch(
+        new RegExp(`^oldest waiting: ${oldest?.toISOString()}, \\d+ (s|min) ago$`),
+      )
+      expect(json(await run('stats', '--json'))).toEqual({
+        waiting: 3,
+        active: 0,
+        done: 1,
+        dead: 2,
+        oldest: oldest?.toISOString(),
+        age: expect.any(Number),
+      })
+    }))
+
+  it('of an empty inbox tells of no age', () =>
+    withInbox({}, async ({ run }) => {
+      expect(json(await run('stats', '--json'))).toEqual({ waiting: 0, active: 0, done: 0, dead: 0 })
+      expect((await run('stats')).stdout).not.toContain('oldest')
+    }))
+})
+
+describe.concurrent('geohook inbox list', () => {
+  it('is a table, those received first at the beginning', () =>
+    withInbox({ done: 1, dead: 1, waiting: 1 }, async ({ run, done, dead, waiting }) => {
+      const [head, ...rows] = linesOf(await run('list'))
+      expect(head).toMatch(/^id +state +attempts +received +next or end +change types +size +error$/)
+      expect(rows.map((row) => row.split(/ {2,}/).slice(0, 3))).toEqual([
+        [...done, 'done', '1'],
+        [...dead, 'dead', '1'],
+        [...waiting, 'waiting', '0'],
+      ])
+      const [, , , received, ended, types, size, error] = rows[1]?.split(/ {2,}/) ?? []
+      expect(received).toMatch(TIME)
+      expect(ended).toMatch(TIME)
+      expect([types, Number(size) > 0]).toEqual(['FeaturesCreated', true])
+      expect(error).toBe('Error: the map is away at line 2')
+    }))
+
+  it('lists one state, in pages', () =>
+    withInbox({ done: 1, dead: 3 }, async ({ run, inbox }) => {
+      const { entries } = await inbox.list({ state: 'dead' })
+      const first = json(await run('list', '--state', 'dead', '--limit', '2', '--json'))
+      expect(first.entries).toEqual(JSON.parse(JSON.stringify(entries.slice(0, 2))))
+      const text = linesOf(await run('list', '--state', 'dead', '--limit', '2'))
+      expect(text.at(-1)).toBe(`there may be more: --after ${first.next}`)
+      const rest = json(await run('list', '--state', 'dead', '--limit', '2', '--after', first.next, '--json'))
+      expect(rest).toEqual({ entries: JSON.parse(JSON.stringify(entries.slice(2))) })
+    }))
+
+  it('says that there is nothing', () =>
+    withInbox({}, async ({ run }) => {
+      expect(await run('list')).toEqual({ code: 0, stdout: 'there are no deliveries\n', stderr: '' })
+    }))
+})
+
+describe.concurrent('geohook inbox show', () => {
+  it('tells everything about a dead letter', () =>
+    withInbox({ dead: 1 }, async ({ run, inbox, dead: [id = ''] }) => {
+      const item = await inbox.get(id)
+      const body = Buffer.from(item?.delivery.rawBody ?? []).toString()
+      const { code, stdout } = await run('show', id)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(new RegExp(`^id +${id}\nstate +dead\nattempts +1\nreceived +${TIME.source}\n`))
+      expect(stdout).toMatch(/\nprofile +service\nkey +number 1\ncontent type +application\/json\nsize +\d+ /)
+      expect(stdout).toContain('error\n  ')
+      expect(stdout).toContain('the map is away\n    at line 2\nheaders\n')
+      expect(stdout).toContain(`\n  x-service: ${signatureOf(body)}\n`)
+      expect(stdout.endsWith(`\nbody\n  ${body}\n`)).toBe(true)
+
+      const shown = json(await run('show', id, '--json'))
+      expect(shown).toMatchObject({
+        id,
+        state: 'dead',
+        attempts: 1,
+        profile: 'service',
+        keyIndex: 0,
+        text: body,
+      })
+      expect(shown.headers).toContainEqual(['x-service', signatureOf(body)])
+      expect(Buffer.from(shown.body, 'base64').toString()).toBe(body)
+    }))
+
+  it('hides credentials, and cuts a long body', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const headers = {
+        secret: 'GEHEIM-1',
+        authorization: 'Basic GEHEIM-2',
+        cookie: 'a=GEHEIM-3',
+        'x-a': 'seen',
+      }
+      const body = JSON.stringify({ ...JSON.parse(payloadOf('FeaturesCreated')), text: 'ü'.repeat(20_000) })
+      const [id = ''] = await fill(inbox, [body], headers)
+      for (const mode of [[], ['--json']]) {
+        const { stdout, code } = await run('show', id, ...mode)
+        expect(code).toBe(0)
+        expect(stdout).not.toContain('GEHEIM')
+        expect(stdout.match(/\*\*\*/g)).toHaveLength(3)
+        expect(stdout).toContain('seen')
+        expect(stdout).not.toContain('\ufffd')
+      }
+      const { stdout } = await run('show', id)
+      expect(stdout).toMatch(/\n {2}\(and \d+ bytes more; "geohook inbox export" has them\)\n$/)
+      expect(stdout.length).toBeLessThan(18_000)
+    }))
+
+  it('ends with 1 for what is not there', () =>
+    withInbox({}, async ({ run }) => {
+      const ran = await run('show', NOBODY)
+      expect(ran).toMatchObject({ code: 1, stdout: '' })
+      expect(ran.stderr).toContain(`no: there is no delivery ${NOBODY} in the inbox\n`)
+    }))
+})
+
+describe('what a stranger has sent', () => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+  const DRAWING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202e\u2028]/
+
+  it('draws nothing on a terminal, in no command', () =>
+    withInbox({}, async ({ run, inbox }) => {
+      const hostile = '\u001b]0;x\u0007\u202e\u2028\u009b31m\r\nid  state'
+      const [id = ''] = await fill(inbox, payloads(1, hostile), {
+        'x-hostile': 'a\u009b31mb',
+      })
+      await workOff(inbox, hostile)
+      expect((await inbox.get(id))?.error).toContain('\u001b')
+      for (const args of [['list'], ['show', id], ['export', id], ['retry', id]]) {
+        for (const mode of [[], ['--json']]) {
+          const { stdout, stderr, code } = await run(...args, ...mode)
+          expect([args[0], code]).toEqual([args[0], 0])
+          expect(stdout + stderr).not.toMatch(DRAWING)
+        }
+      }
+      // In a table, each delivery is one line.
+      expect(linesOf(await run('list'))).toHaveLength(2)
+    }))
+})

@@ -1,0 +1,121 @@
+// @module-tag sqlite
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createFolder } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+import { fill, payloads } from '../../helpers/dead-letters.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
+
+const { geohook } = useGeohook()
+
+/** Nothing else looks like it. */
+const PASSWORD = 'Geheimnis/0123456789'
+const folder = createFolder()
+const path = join(folder.path, 'inbox.db')
+const inbox = createSqliteInbox({ path })
+const missing = join(folder.path, 'missing.db')
+
+beforeAll(() => fill(inbox, payloads(1)))
+afterAll(() => inbox.close())
+
+const stats = (...args: string[]) => geohook(['inbox', 'stats', ...args])
+
+describe.concurrent('an inbox is where', () => {
+  it.each<[string, string[], Record<string, string>]>([
+    ['--store', ['--store', path], {}],
+    ['--store sqlite:', ['--store', `sqlite:${path}`], {}],
+    ['--store-env', ['--store-env', 'MY_INBOX'], { MY_INBOX: path }],
+    ['--store-file', ['--store-file', folder.file('store.txt', `${path}\n`)], {}],
+    ['GEOHOOK_INBOX', [], { GEOHOOK_INBOX: path }],
+    ['an option, whatever GEOHOOK_INBOX', ['--store', path], { GEOHOOK_INBOX: missing }],
+  ])('%s says', async (_, args, env) => {
+    const { code, stdout } = await geohook(['inbox', 'stats', '--json', ...args], { env })
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).waiting).toBe(1)
+  })
+})
+
+describe.concurrent('what is no inbox is not opened, made or changed', () => {
+  const text = folder.file('text.db', 'not a database, and not to become one')
+  const empty = folder.file('empty.db', '')
+  const foreign = join(folder.path, 'foreign.db')
+  beforeAll(() => {
+    const other = openDatabase(foreign)
+    other.exec('CREATE TABLE parcel (id)')
+    other.close()
+  })
+
+  it.each<[string, string[], string]>([
+    ['nothing', [], 'there is no inbox'],
+    ['a path where nothing is', ['--store', missing], 'in --store: there is no such file'],
+    ['a path in a folder that is missing', ['--store', join(missing, 'x')], 'there is no such file'],
+    ['a folder', ['--store', folder.path], 'it is a folder'],
+    ['another file', ['--store', text], 'the file is not of SQLite'],
+    ['an empty file', ['--store', empty], 'the file is not of SQLite'],
+    ['another database', ['--store', foreign], 'is a database, but no inbox'],
+    ['an unknown scheme', ['--store', `mysql://u:${PASSWORD}@h/db`], 'of no kind that is known'],
+    ['an unescaped password', ['--store', `postgres://u:${PASSWORD}@h/db`], 'is not a URL'],
+    ['two sources', ['--store', path, '--store-env', 'X'], 'cannot be mixed'],
+    ['two stores', ['--store', path, '--store', path], 'only one store is of use'],
+    ['an empty store', ['--store', ''], 'the store in --store is empty'],
+    ['a file of it that is missing', ['--store-file', missing], 'cannot read the file of --store-file'],
+    ['--schema of SQLite', ['--store', path, '--schema', 'x'], '--schema is not for this kind of store'],
+    ['--queue of SQLite', ['--store', path, '--queue', 'x'], '--queue is not for this kind of store'],
+    ['--prefix of PostgreSQL', ['--store', 'postgres://h/db', '--prefix', 'x'], '--prefix is not for this'],
+    ['--schema of Redis', ['--store', 'redis://h', '--schema', 'x'], '--schema is not for this'],
+    ['a schema that is none', ['--store', 'postgres://h/db', '--schema', 'a b'], 'schema must be'],
+    ['an empty queue', ['--store', 'redis://h', '--queue', ''], '--queue is empty'],
+  ])('%s', async (_, args, said) => {
+    const ran = await stats(...args)
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain(said)
+    expect(ran.stderr).not.toContain(PASSWORD)
+    const asJson = await stats(...args, '--json')
+    expect(asJson).toMatchObject({ code: 2, stdout: '' })
+    expect(JSON.parse(asJson.stderr).error.message).toContain(said)
+  })
+
+  it('and all is as it was', () => {
+    expect(existsSync(missing)).toBe(false)
+    expect(readFileSync(text, 'utf8')).toBe('not a database, and not to become one')
+    expect(readFileSync(empty, 'utf8')).toBe('')
+    const database = openDatabase(foreign)
+    const tables = database.prepare('SELECT group_concat(name) AS names FROM sqlite_schema').get()
+    database.close()
+    expect(tables).toEqual({ names: 'parcel' })
+  })
+})
+
+describe.concurrent('wrong usage of geohook inbox', () => {
+  const id = '0'.repeat(32)
+  it.each<[string[], string]>([
+    [['list', '--state', 'lost'], '--state <name>: Allowed choices are waiting'],
+    [['list', '--limit', '0'], '--limit <n>: give a whole number from 1 to 1000'],
+    [['list', '--after', 'x'], 'after must be'],
+    [['show'], "missing required argument 'id'"],
+    [['show', PASSWORD], 'id: give 32 hex digits'],
+    [['retry'], 'give either ids or --dead'],
+    [['retry', id, '--dead'], 'give either ids or --dead'],
+    [['retry', PASSWORD], 'ids: give 32 hex digits'],
+    [['discard', '--dead'], '--dead discards all dead letters, for good\nAdd --yes'],
+    [['discard'], 'give either ids or --dead'],
+    [['purge'], "required option '--state <name>' not specified"],
+    [['purge', '--state', 'waiting'], '--state <name>: Allowed choices are done'],
+    [['purge', '--state', 'done', '--older-than', '7'], '--older-than <time>: give a time like 90s'],
+    [['export'], 'give either ids or --dead'],
+    [['export', '--dead'], 'only one capture can be printed'],
+    [['export', '--dead', '--out', join(path, 'x')], 'cannot save in'],
+    [['stats', '--storegeheim'], 'unknown option\n'],
+    [['stats', `--stroe=postgres://u:${PASSWORD}@h`], 'unknown option --stroe\n'],
+    [['stats', '--store-env', 'X', '--store-file', 'x'], 'cannot be mixed\nGive one of them.\n'],
+    [['lst'], 'unknown command\nDid you mean list?'],
+  ])('%j', async (args, said) => {
+    const ran = await geohook(['inbox', ...args], { env: { GEOHOOK_INBOX: path } })
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain(said)
+    expect(ran.stderr).not.toContain(PASSWORD)
+    expect(ran.stderr).not.toContain('geheim')
+  })
+})

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createFolder, withListener } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+import { KEY, payloadOf } from '../../helpers/deliver.ts'
+import { send } from '../../helpers/http.ts'
+
+const { geohook } = useGeohook()
+
+const folder = createFolder()
+const body = payloadOf('FeaturesCreated')
+const NOTE = /in clear in the header secret, and does not sign/
+
+/** A key whose bytes on the wire are more than its characters. */
+const WIDE = 'Flurst\u00fcck-2026'
+
+describe.concurrent('a delivery with its key in the header secret', () => {
+  it.each([
+    ['the key that is known', KEY],
+    ['another key', 'someone-elses-key'],
+  ])('is saved without it: %s', async (_, secret) => {
+    const captures = join(folder.path, secret)
+    await withListener(['--key', KEY, '--save', captures], async (url, { printed }) => {
+      await send(url, { headers: { 'content-type': 'application/json', SECRET: secret }, body })
+      const [, told = ''] = await printed(/^( +note: .*)$/m)
+      expect(told).toMatch(NOTE)
+      const [, file = ''] = await printed(/saved: (\S+)/)
+      const json = readFileSync(file, 'utf8')
+      expect(JSON.parse(json).headers).toContainEqual(['SECRET', '***'])
+      expect(json).not.toContain(`"${secret}"`)
+      const explained = await geohook(['explain', file, '--key', KEY])
+      expect(explained).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ {2}note {6}.*\n$/m) })
+      expect(explained.stdout).toMatch(NOTE)
+      const { diagnoses } = JSON.parse((await geohook(['explain', file, '--key', KEY, '--json'])).stdout)
+      expect(diagnoses[0]).toMatchObject({
+        cause: 'signature_header_missing',
+        note: expect.stringMatching(NOTE),
+      })
+    })
+  })
+
+  it('gets no note where it is signed too', async () => {
+    const file = folder.file('body.json', body)
+    const header = ['--header', 'secret: x', '--header', 'x-service: 00']
+    const { stdout } = await geohook(['explain', '--body', file, ...header, '--key', KEY])
+    expect(stdout).not.toMatch(NOTE)
+  })
+})
+
+it('a known key in any other header is not saved either, with the other values as they were', async () => {
+  const captures = join(folder.path, 'any')
+  await withListener(['--key', 'newer', '--key', WIDE, '--save', captures], async (url, { printed }) => {
+    const wire = Buffer.from(WIDE).toString('latin1')
+    const headers = { 'x-api-key': [wire, WIDE], 'x-other': 'newest', 'x-newer': ['newer', 'a'] }
+    // As bytes: with a text, Node writes the headers in the encoding of the text.
+    await send(url, { headers, body: Buffer.from(body) })
+    const [, file = ''] = await printed(/saved: (\S+)/)
+    const saved = JSON.parse(readFileSync(file, 'utf8')).headers as string[][]
+    expect(saved.filter(([name]) => name?.startsWith('x-'))).toEqual([
+      ['x-api-key', '***'],
+      ['x-api-key', '***'],
+      ['x-other', 'newest'],
+      ['x-newer', '***'],
+      ['x-newer', 'a'],
+    ])
+  })
+})

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { lockRounds } from '../../helpers/lock-rounds.ts'
+
+it.each([
+  [60, 3],
+  [20, 8],
+])(
+  'a state file has exactly one owner in each of %i rounds with %i processes',
+  async (rounds, processes) => {
+    const owners = await lockRounds(rounds, processes)
+    expect(owners).toEqual(Array(rounds).fill(1))
+  },
+  300_000,
+)

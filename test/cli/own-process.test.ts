@@ -1,0 +1,72 @@
+// @module-tag sqlite
+import { join } from 'node:path'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createProgram } from '../../src/cli/program.ts'
+import { createFolder, geohook } from '../helpers/cli.ts'
+import { useGeohook } from '../helpers/cli-host.ts'
+import { fill, payloads } from '../helpers/dead-letters.ts'
+import { KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { NOBODY } from '../helpers/inboxes.ts'
+import { commandsIn, useTarget } from './secrecy/commands.ts'
+
+const folder = createFolder()
+const target = useTarget()
+const shared = useGeohook()
+const body = folder.file('body.json', payloadOf('FeaturesCreated'))
+const path = join(folder.path, 'inbox.db')
+const PARCELS = 'Parcels.FeatureServer'
+const env = { GEOHOOK_INBOX: path, SIGNATURE_KEY: KEY }
+
+beforeAll(async () => {
+  const inbox = createSqliteInbox({ path })
+  await fill(inbox, payloads(1))
+  await inbox.close()
+})
+
+/** Every command but the servers, and how it runs twice with the same end. */
+const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number }> = {
+  send: (url) => ({ args: ['send', body, '--to', url] }),
+  replay: (url) => ({ args: commandsIn(folder).replay?.(url) ?? [] }),
+  sign: () => ({ args: ['sign', body] }),
+  verify: () => ({ args: ['verify', body, '--signature', signatureOf('other')], code: 1 }),
+  explain: () => ({ args: ['explain', '--body', body, '--header', 'x-service: 00'], code: 1 }),
+  key: () => ({ args: ['key', '--bytes', '1'], code: 2 }),
+  list: (url) => ({ args: ['list', '--url', url] }),
+  create: (url) => ({ args: ['create', PARCELS, '--name', 'n', '--hook-url', url, '--url', url] }),
+  edit: (url) => ({ args: ['edit', PARCELS, 'w1', '--name', 'x', '--url', url] }),
+  delete: (url) => ({ args: ['delete', PARCELS, 'w1', '--url', url] }),
+  trigger: (url) => ({ args: ['trigger', PARCELS, 'FeaturesCreated', '--url', url], code: 1 }),
+  'inbox stats': () => ({ args: ['inbox', 'stats', '--store-env', 'GEOHOOK_INBOX', '--json'] }),
+  'inbox list': () => ({ args: ['inbox', 'list', '--json'] }),
+  'inbox show': () => ({ args: ['inbox', 'show', NOBODY], code: 1 }),
+  'inbox retry': () => ({ args: ['inbox', 'retry', NOBODY], code: 1 }),
+  'inbox discard': () => ({ args: ['inbox', 'discard', NOBODY], code: 1 }),
+  'inbox purge': () => ({ args: ['inbox', 'purge', '--state', 'done'] }),
+  'inbox export': () => ({ args: ['inbox', 'export', NOBODY, '--out', folder.path], code: 1 }),
+  'inbox backup': () => ({ args: ['inbox', 'backup', path], code: 2 }),
+}
+
+// The other tests run most command lines in one process, which does not show whether a command ends its own.
+describe.concurrent('a command in a process of its own ends, and prints what it prints in a shared one', () => {
+  it.each(Object.entries(COMMANDS))('%s', async (_, toCase) => {
+    const { args, code = 0 } = toCase(target.url)
+    const [own, other] = [await geohook(args, { env }), await shared.geohook(args, { env })]
+    expect([own.code, own.stderr]).toEqual([code, other.stderr])
+    expect(withoutAge(own.stdout)).toBe(withoutAge(other.stdout))
+    expect(own.stdout + own.stderr).not.toBe('')
+  })
+})
+
+/** Seconds may pass between two runs. */
+const withoutAge = (stdout: string): string => stdout.replace(/"age": \d+/, '"age": 0')
+
+it('every command is among them, but for the servers and the demonstration', () => {
+  const names = createProgram().commands.flatMap((command) =>
+    command.commands.length > 0
+      ? command.commands.map((one) => `${command.name()} ${one.name()}`)
+      : [command.name()],
+  )
+  const others = ['demo', 'listen', 'mock']
+  expect([...Object.keys(COMMANDS), ...others].sort()).toEqual(names.sort())
+})

@@ -1,4 +1,0 @@
-import { describeCommands } from './secrecy.ts'
-
-describeCommands([])
-describeCommands(['--json'])

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { createFolder } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+
+const { geohook } = useGeohook()
+
+/** Nothing else looks like it. */
+const KEY = 'Geheimnis0123456789Kataster'
+const folder = createFolder()
+const body = folder.file('body.json', '{}')
+
+/** What was typed in place of something else. */
+const WORDS = new RegExp(`${KEY}|keyparcels|${folder.path}`)
+
+/** A key that stands where something else should, and what is said of it. */
+const MISPLACED: [string, string[], string][] = [
+  ['the command', [KEY], 'unknown command\n'],
+  ['a service', ['trigger', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
+  ['the service of a list', ['list', KEY], 'service: give it as Parcels.FeatureServer'],
+  [
+    'the service of a create',
+    ['create', KEY, '--name', 'n', '--hook-url', 'http://127.0.0.1:9'],
+    'service: give it as Parcels.FeatureServer',
+  ],
+  ['the service of an edit', ['edit', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
+  ['the service of a delete', ['delete', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
+  ['a word too many', ['sign', body, KEY], 'too many arguments'],
+  ['a word where there is none', ['demo', KEY], 'too many arguments'],
+  ['a choice', ['sign', body, '--encoding', KEY], '--encoding <name>: Allowed choices are hex'],
+  ['a choice, with a quote', ['sign', body, '--encoding', `x' is invalid. ${KEY}`], '--encoding <name>: Al'],
+  ['a number', ['key', '--bytes', KEY], '--bytes <n>: give a whole number'],
+  ['a port', ['listen', '--port', KEY], '--port <n>: give a whole number'],
+  ['a size', ['listen', '--limit', KEY], '--limit <size>: give bytes'],
+  ['a path', ['listen', '--path', KEY, '--key', KEY], '--path must begin with /'],
+  ['a URL', ['send', '--to', KEY], '--to <url>: give a URL'],
+  ['a header', ['verify', body, '--header', KEY], "--header <line>: give it as 'name: value'"],
+  ['a name', ['verify', body, '--signature-header', `${KEY} `], '--signature-header <name>: give the name'],
+  ['a schedule', ['edit', 'P.GPServer', 'x', '--schedule', KEY], '--schedule must be a JSON object'],
+  ['the file of a token', ['list', '--token-file', KEY], 'cannot read the file of --token-file: there is no'],
+  ['the file of a key', ['sign', body, '--key-file', KEY], 'cannot read the file of --key-file: there is no'],
+  ['a folder of keys', ['sign', body, '--key-file', folder.path], 'the file of --key-file: it is a folder'],
+  ['a variable', ['list', '--token-env', KEY], 'the environment variable of --token-env is not set'],
+  ['an option', ['sign', body, `--${KEY}`], 'unknown option\n'],
+  ['the value of an unknown option', ['sign', body, `--kye=${KEY}`], 'unknown option --kye\n'],
+  ['the end of an option', ['sign', body, `--key${KEY}`], 'unknown option\n'],
+  ['the end of an option, in lower case', ['sign', body, '--keyparcels'], 'unknown option\n'],
+  ['the end of a short option', ['sign', body, `-k${KEY}`], 'unknown option -k\n'],
+]
+
+describe.concurrent('a key in place of', () => {
+  it.each(MISPLACED)('%s is not shown', async (_, args, said) => {
+    const { code, stdout, stderr } = await geohook(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(said)
+    const asJson = await geohook([...args, '--json'])
+    for (const output of [stderr, asJson.stdout, asJson.stderr]) expect(output).not.toMatch(WORDS)
+  })
+
+  it('the name of a command that is to be explained, or of an address in the environment, is not shown', async () => {
+    for (const ran of [await geohook(['help', KEY]), await geohook(['list'], { env: { GEOHOOK_URL: KEY } })])
+      expect(ran.stdout + ran.stderr).not.toContain(KEY)
+  })
+})

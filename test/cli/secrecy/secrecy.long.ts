@@ -1,0 +1,4 @@
+import { describeCommands } from './commands.ts'
+
+describeCommands([])
+describeCommands(['--json'])

@@ -1,0 +1,189 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createFolder, withListener } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+import { base64Of, KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
+import { send } from '../../helpers/http.ts'
+import { startTarget, type Target, unusedUrl } from '../../helpers/target.ts'
+
+const { geohook } = useGeohook()
+
+const folder = createFolder()
+const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+
+const CAPTURE = {
+  geohook: 'capture',
+  version: 1,
+  receivedAt: '2026-01-02T03:04:05.678Z',
+  method: 'POST',
+  url: '/hook',
+  headers: [
+    ['Host', 'receiver.example'],
+    ['Content-Type', 'application/json'],
+    ['X-Twice', '1'],
+    ['X-Twice', '2'],
+    ['Connection', 'keep-alive'],
+    ['Content-Length', '999'],
+    ['X-Service', 'as it was'],
+  ],
+  body: Buffer.from(BINARY).toString('base64'),
+  outcome: { status: 200 },
+}
+const capture = folder.file('capture.json', JSON.stringify(CAPTURE))
+
+async function withTarget(use: (target: Target) => Promise<void>, statuses = [200]): Promise<void> {
+  let next = 0
+  const target = await startTarget((res) => res.writeHead(statuses[next++ % statuses.length] ?? 200).end())
+  try {
+    await use(target)
+  } finally {
+    await target.close()
+  }
+}
+
+describe.concurrent('geohook replay', () => {
+  it('sends a capture of 7 MB', () =>
+    withTarget(async ({ url, requests }) => {
+      const body = Buffer.alloc(5 * 1024 * 1024, BINARY)
+      const file = folder.file('large.json', JSON.stringify({ ...CAPTURE, body: body.toString('base64') }))
+      expect((await geohook(['replay', file, '--to', url])).code).toBe(0)
+      expect(requests[0]?.body.equals(body)).toBe(true)
+    }))
+
+  it('sends a capture as it was', () =>
+    withTarget(async ({ url, requests }) => {
+      const ran = await geohook(['replay', capture, '--to', `${url}/other`])
+      expect(ran).toEqual({ code: 0, stdout: `200  ${capture}\n1 answer with 2xx, of 1\n`, stderr: '' })
+      const [request] = requests
+      expect(request).toMatchObject({ method: 'POST', url: '/other' })
+      expect(request?.body.equals(BINARY)).toBe(true)
+      expect(request?.headers).toMatchObject({
+        host: new URL(url).host,
+        'content-length': '256',
+        'x-service': 'as it was',
+        'x-twice': '1, 2',
+      })
+    }))
+
+  it('signs anew when told to, in place of the old signature', () =>
+    withTarget(async ({ url, requests }) => {
+      const resign = ['--resign', '--key', KEY]
+      await geohook(['replay', capture, '--to', url, ...resign])
+      await geohook([
+        'replay',
+        capture,
+        '--to',
+        url,
+        ...resign,
+        '--encoding',
+        'base64',
+        '--prefix',
+        'sha256=',
+      ])
+      await geohook(['replay', capture, '--to', url, ...resign, '--signature-header', 'x-mine'])
+      expect(requests.map(({ headers }) => headers['x-service'])).toEqual([
+        signatureOf(BINARY),
+        `sha256=${base64Of(BINARY)}`,
+        'as it was',
+      ])
+      expect(requests[2]?.headers['x-mine']).toBe(signatureOf(BINARY))
+    }))
+
+  it('sends each several times, several at a time, and counts', () =>
+    withTarget(
+      async ({ url, requests }) => {
+        const args = ['replay', capture, '--to', url, '--count', '20', '--concurrency', '4', '--json']
+        const ran = await geohook(args)
+        expect(ran).toMatchObject({ code: 1, stderr: '' })
+        const { results } = JSON.parse(ran.stdout) as { results: { status: number }[] }
+        expect(results.length).toBe(20)
+        expect(results.filter(({ status }) => status === 500).length).toBe(10)
+        expect(requests.length).toBe(20)
+      },
+      [200, 500],
+    ))
+
+  it('sends what listen saved, in the order of its arrival, and a receiver verifies it again', async () => {
+    const captures = join(folder.path, 'captures')
+    const env = { SIGNATURE_KEY: KEY }
+    const bodies = ['FeaturesCreated', 'FeaturesDeleted'].map((type) => payloadOf(type))
+    await withListener(
+      ['--save', captures, '--count', '2'],
+      async (url, { exited }) => {
+        for (const body of bodies) {
+          const headers = { 'content-type': 'application/json', 'x-service': signatureOf(body) }
+          await send(url, { headers, body })
+        }
+        await exited
+      },
+      { env },
+    )
+    const { listener } = await withListener(
+      ['--count', '2'],
+      async (url, { exited }) => {
+        expect((await geohook(['replay', captures, '--to', url])).code).toBe(0)
+        await exited
+      },
+      { env },
+    )
+    expect(listener.stdout).toMatch(/verified +200 {2}FeaturesCreated .*verified +200 {2}FeaturesDeleted /s)
+  })
+
+  it('ends with 3 when nobody is there, and says so for each', async () => {
+    const url = await unusedUrl()
+    const ran = await geohook(['replay', capture, capture, '--to', url])
+    expect(ran).toMatchObject({ code: 3, stderr: '' })
+    expect(ran.stdout).toMatch(/^(--- .*: nobody listens there\n){2}0 answers with 2xx, of 2\n$/)
+  })
+
+  it('names the file and the member of a capture that is none', async () => {
+    const broken: [string, unknown][] = [
+      ['geohook', { ...CAPTURE, geohook: 1 }],
+      ['version', { ...CAPTURE, version: 2 }],
+      ['receivedAt', { ...CAPTURE, receivedAt: 'x' }],
+      ['method', { ...CAPTURE, method: 'P T' }],
+      ['url', { ...CAPTURE, url: null }],
+      ['headers', { ...CAPTURE, headers: [['a', 'b\r\nc: d']] }],
+      ['headers', { ...CAPTURE, headers: { a: 'b' } }],
+      ['body', { ...CAPTURE, body: 'not base64' }],
+      ['outcome', { ...CAPTURE, outcome: {} }],
+      ['outcome', { ...CAPTURE, outcome: { status: 200, code: 1 } }],
+      ['geohook', null],
+      ['geohook', []],
+    ]
+    await Promise.all(
+      broken.map(async ([member, value], index) => {
+        const file = folder.file(`broken-${index}.json`, JSON.stringify(value))
+        const ran = await geohook(['replay', file, '--to', 'http://127.0.0.1:1'])
+        expect(ran).toMatchObject({ code: 2, stdout: '' })
+        expect(ran.stderr).toMatch(
+          new RegExp(`^error: .*broken-${index}\\.json is no capture: ${member} must be `),
+        )
+      }),
+    )
+  })
+
+  it.each([
+    [
+      'a file that is no JSON',
+      [folder.file('no.json', '{"a": 1\n!}')],
+      /no\.json is not JSON: look at line 2, column 1/,
+    ],
+    ['a file that ends too early', [folder.file('half.json', '{"a"')], /half\.json is not JSON/],
+    ['an empty file', [folder.file('empty.json', '')], /empty\.json is not JSON/],
+    [
+      'an empty folder',
+      [mkdirSync(join(folder.path, 'empty'), { recursive: true }) ?? ''],
+      /there are no captures in/,
+    ],
+    ['a file that is not there', ['nowhere.json'], /cannot read nowhere\.json: there is no such file/],
+    ['a key without --resign', [capture, '--key', KEY], /--resign only/],
+    ['--resign without a key', [capture, '--resign'], /there is no signature key/],
+    ['no file', [], /missing required argument 'captures'/],
+  ])('refuses %s with the exit code 2', async (_, args, message) => {
+    const ran = await geohook(['replay', '--to', 'http://127.0.0.1:1', ...args])
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toMatch(message)
+  })
+})

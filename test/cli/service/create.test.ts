@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { useGeohook } from '../../helpers/cli-host.ts'
+import { KEY, signatureOf } from '../../helpers/deliver.ts'
+import { startTarget, unusedUrl } from '../../helpers/target.ts'
+
+const { geohook, withMock } = useGeohook()
+
+const PARCELS = 'Parcels.FeatureServer'
+
+describe.concurrent('geohook create', () => {
+  it('makes a webhook that is delivered to, and signed with the key', async () => {
+    const target = await startTarget()
+    const mock = await withMock([], async ({ geohook }) => {
+      const triggers = ['--change-types', 'FeaturesCreated,FeaturesUpdated']
+      const args = ['create', PARCELS, '--name', 'edits', '--hook-url', target.url, ...triggers, '--key', KEY]
+      const created = await geohook(...args)
+      expect(created).toMatchObject({ code: 0, stderr: '' })
+      expect(created.stdout).toMatch(
+        /^created edits \([\w-]+\)\n {2}hookUrl {6}http.*\n {2}changeTypes {2}FeaturesCreated,FeaturesUpdated\n {2}active {7}true\n {2}key {10}set\n$/,
+      )
+      expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(0)
+      const [request] = target.requests
+      expect(request?.headers['x-service']).toBe(signatureOf(request?.body ?? ''))
+      // Names are unique within a service.
+      const again = await geohook(...args)
+      expect(again).toMatchObject({ code: 1, stdout: '' })
+      expect(again.stderr).toMatch(/^no: the service said 400 /)
+    })
+    await target.close()
+    expect(mock.output).not.toContain(KEY)
+  })
+
+  it('gives every option on, and needs no key', async () => {
+    await withMock([], async ({ geohook: run, url }) => {
+      const args = ['--active', 'false', '--payload-format', 'pjson', '--json', '--name', 'n']
+      const form = ['--content-type', 'application/x-www-form-urlencoded', '--hook-url', await unusedUrl()]
+      const schedule = ['--schedule', '{"recurrenceInfo":{"interval":7,"frequency":"minute"}}']
+      const { stdout } = await run('create', PARCELS, ...args, ...form, ...schedule)
+      expect(JSON.parse(stdout)).toMatchObject({
+        id: expect.any(String),
+        name: 'n',
+        changeTypes: ['*'],
+        active: false,
+        payloadFormat: 'pjson',
+        contentType: 'application/x-www-form-urlencoded',
+        scheduleInfo: { recurrenceInfo: { interval: 7, frequency: 'minute' } },
+      })
+      // The variable is for those who send and receive; a service gets a key only from an option.
+      const bare = ['create', PARCELS, '--name', 'bare', '--hook-url', 'http://127.0.0.1:9/', '--url', url]
+      const made = await geohook(bare, { env: { SIGNATURE_KEY: KEY } })
+      expect(made.stdout).toMatch(/\n {2}changeTypes {2}\*\n.*\n {2}key {10}none\n$/)
+    })
+  })
+
+  it.each([
+    ['a name', ['--hook-url', 'http://127.0.0.1:9/'], "required option '--name <text>' not specified"],
+    ['a payload URL', ['--name', 'n'], "required option '--hook-url <url>' not specified"],
+  ])('must have %s', async (_, args, message) => {
+    const ran = await geohook(['create', PARCELS, ...args])
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+  })
+})

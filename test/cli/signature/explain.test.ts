@@ -1,0 +1,205 @@
+import { createHash, createHmac } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Cause } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { FIXES } from '../../../src/signature/explain/causes.ts'
+import { createFolder } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+
+const { geohook } = useGeohook()
+
+const KEY = 'Parcels2026Kataster'
+const NEWER = 'Parcels2027Kataster'
+const JSON_BODY =
+  '{"serviceName":"Flurst\u00fccke","url":"https://gis.example/a","events":[{"eventType":"FeaturesCreated"}]}'
+const FORM = 'application/x-www-form-urlencoded'
+
+const digest = (body: string | Uint8Array, key: string | Uint8Array = KEY): Buffer =>
+  createHmac('sha256', key).update(body).digest()
+const hex = (body: string | Uint8Array, key: string | Uint8Array = KEY): string =>
+  digest(body, key).toString('hex')
+
+/** What a receiver captured, and the keys that it has. */
+interface Mistake {
+  headers: [string, string][]
+  body?: string | Uint8Array
+  keys?: string[]
+}
+
+const signed = (signature: string): Mistake => ({ headers: [['x-service', signature]] })
+const received = (body: string | Uint8Array, signature: string): Mistake => ({ ...signed(signature), body })
+
+/** A body whose base64 signature has a plus, which a form decoder makes a space of. */
+const WITH_PLUS = Array.from({ length: 100 }, (_, when) => `{"when":${when}}`).find((body) =>
+  digest(body).toString('base64').includes('+'),
+) as string
+
+/** One captured mistake for every cause that explain knows. */
+const MISTAKES: Record<Exclude<Cause, 'ok'>, Mistake> = {
+  signature_header_missing: { headers: [['content-type', 'application/json']] },
+  signature_in_other_header: { headers: [['X-Hub-Signature-256', `sha256=${hex(JSON_BODY)}`]] },
+  signature_in_form_field: {
+    headers: [['Content-Type', FORM]],
+    body: `payload=${JSON_BODY}&signature=${hex(JSON_BODY)}`,
+  },
+  signature_encoding: signed(digest(JSON_BODY).toString('base64url')),
+  signature_truncated: signed(hex(JSON_BODY).slice(0, 32)),
+  signature_percent_encoded: received(WITH_PLUS, digest(WITH_PLUS).toString('base64').replaceAll('+', ' ')),
+  signature_doubled: {
+    headers: [
+      ['x-service', hex(JSON_BODY)],
+      ['X-Service', hex(JSON_BODY)],
+    ],
+  },
+  algorithm: signed(createHmac('sha1', KEY).update(JSON_BODY).digest('hex')),
+  key_whitespace: { ...signed(hex(JSON_BODY)), keys: [`${KEY}\n`] },
+  key_encoding: signed(hex(JSON_BODY, Buffer.from(KEY, 'base64'))),
+  key_case: signed(hex(JSON_BODY, KEY.toLowerCase())),
+  key_empty: { ...signed(hex(JSON_BODY)), keys: [''] },
+  key_previous: { ...signed(hex(JSON_BODY)), keys: [NEWER, KEY] },
+  body_reserialized: received(JSON_BODY, hex(JSON.stringify(JSON.parse(JSON_BODY), null, 2))),
+  body_trailing_newline: received(`${JSON_BODY}\n`, hex(JSON_BODY)),
+  body_line_endings: received('{\r\n"a": 1\r\n}', hex('{\n"a": 1\n}')),
+  body_bom: received(`\ufeff${JSON_BODY}`, hex(JSON_BODY)),
+  body_charset: received(Buffer.from(JSON_BODY, 'latin1'), hex(JSON_BODY)),
+  body_form_decoded: {
+    headers: [
+      ['content-type', FORM],
+      ['x-service', hex(`payload=${encodeURIComponent(JSON_BODY)}`)],
+    ],
+    body: `payload=${JSON_BODY}`,
+  },
+  body_form_field: {
+    headers: [
+      ['content-type', FORM],
+      ['x-service', hex(JSON_BODY)],
+    ],
+    body: `payload=${JSON_BODY}`,
+  },
+  body_decompressed: received(JSON_BODY, hex(gzipSync(JSON_BODY))),
+  body_empty: received('', hex(JSON_BODY)),
+  unexplained: signed(createHash('sha256').update('something else').digest('hex')),
+}
+
+const folder = createFolder()
+
+function writeCapture(path: string, { headers, body = JSON_BODY }: Mistake): string {
+  const capture = {
+    geohook: 'capture',
+    version: 1,
+    receivedAt: '2026-01-02T03:04:05.678Z',
+    method: 'POST',
+    url: '/hook',
+    headers,
+    body: Buffer.from(body).toString('base64'),
+    outcome: { status: 401, code: 'signature_mismatch' },
+  }
+  writeFileSync(path, JSON.stringify(capture))
+  return path
+}
+
+const keyArgs = (keys = [KEY]): string[] => keys.flatMap((key) => ['--key', key])
+
+describe.concurrent('geohook explain', () => {
+  it('has more than twenty captured mistakes', () => {
+    expect(Object.keys(MISTAKES).sort()).toEqual(
+      Object.keys(FIXES)
+        .filter((cause) => cause !== 'ok')
+        .sort(),
+    )
+    expect(Object.keys(MISTAKES).length).toBeGreaterThanOrEqual(20)
+  })
+
+  it.each(Object.entries(MISTAKES))('prints the cause and the fix of %s', async (cause, mistake) => {
+    const file = writeCapture(join(folder.path, `${cause}.json`), mistake)
+    const { code, stdout, stderr } = await geohook(['explain', file, ...keyArgs(mistake.keys)])
+    const [name, shownCause, evidence, fix, ...more] = stdout.split('\n')
+    expect(name).toBe(file)
+    expect(shownCause).toBe(`  cause     ${cause}`)
+    expect(evidence).toMatch(/^ {2}evidence {2}.+\.$/)
+    expect(fix).toBe(`  fix       ${FIXES[cause as Cause]}`)
+    expect(more).toEqual([''])
+    // A signature by an older key is right, though something is to be done.
+    expect(code).toBe(cause === 'key_previous' ? 0 : 1)
+    expect(stderr).toBe('')
+    expect(stdout).not.toContain(KEY)
+    expect(stdout).not.toContain(hex(mistake.body ?? JSON_BODY))
+  })
+
+  it('explains a folder in the order of its names, as JSON too', async () => {
+    const captures = join(folder.path, 'captures')
+    mkdirSync(captures)
+    writeFileSync(join(captures, 'notes.txt'), 'not a capture')
+    writeCapture(join(captures, '2.json'), MISTAKES.body_bom)
+    writeCapture(join(captures, '1.json'), signed(hex(JSON_BODY)))
+    const { code, stdout } = await geohook(['explain', captures, '--key', KEY, '--json'])
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toEqual({
+      diagnoses: [
+        {
+          file: join(captures, '1.json'),
+          ok: true,
+          cause: 'ok',
+          evidence: expect.any(String),
+          fix: FIXES.ok,
+        },
+        {
+          file: join(captures, '2.json'),
+          ok: false,
+          cause: 'body_bom',
+          evidence: expect.any(String),
+          fix: FIXES.body_bom,
+        },
+      ],
+    })
+  })
+
+  it('explains a body with headers, and looks where it is told to', async () => {
+    const body = folder.file('body.json', JSON_BODY)
+    const header = `X-EsriHook-Signature: sha256=${digest(JSON_BODY).toString('base64')}`
+    const args = ['explain', '--body', body, '--header', header, '--key', KEY]
+    expect((await geohook(args)).stdout).toContain('signature_in_other_header')
+    for (const where of [
+      ['--profile', 'arcgis'],
+      ['--signature-header', 'x-esrihook-signature'],
+    ]) {
+      expect(await geohook([...args, ...where])).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('cause     ok\n'),
+      })
+    }
+  })
+
+  it('takes a key of a variable as it is, and of a file without one line end, like all commands', async () => {
+    const file = writeCapture(join(folder.path, 'right.json'), signed(hex(JSON_BODY)))
+    const keyFile = folder.file('key.txt', `${KEY}\n`)
+    expect((await geohook(['explain', file, '--key-file', keyFile])).code).toBe(0)
+    const ran = await geohook(['explain', file], { env: { SIGNATURE_KEY: `${KEY}\n` } })
+    expect(ran).toMatchObject({ code: 1, stdout: expect.stringContaining('key_whitespace') })
+  })
+
+  it('reads a capture of 10 MB', async () => {
+    const body = `{"a":"${'x'.repeat(7_500_000)}"}`
+    const file = writeCapture(join(folder.path, 'large.json'), received(body, hex(body)))
+    const { code, stderr } = await geohook(['explain', file, '--key', KEY])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  it('escapes what a stranger wrote', async () => {
+    const file = folder.file('evil\u001b[2J.json', '')
+    writeCapture(file, MISTAKES.body_bom)
+    expect((await geohook(['explain', file, '--key', KEY])).stdout).toContain('evil\\u{1b}[2J.json\n')
+  })
+
+  it.each([
+    ['nothing to explain', ['--key', KEY]],
+    ['both', ['x.json', '--body', 'y', '--key', KEY]],
+    ['headers without a body', ['x.json', '--header', 'a: b', '--key', KEY]],
+    ['no key', [join(folder.path, 'x.json')]],
+    ['a file that is not there', ['nowhere.json', '--key', KEY]],
+  ])('refuses %s with the exit code 2', async (_, args) => {
+    expect(await geohook(['explain', ...args])).toMatchObject({ code: 2, stdout: '' })
+  })
+})

@@ -1,0 +1,154 @@
+import { createHmac } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createFolder } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+
+const { geohook } = useGeohook()
+
+const KEY = 'Parcels2026Kataster'
+const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+const hmac = (body: string | Uint8Array, encoding: 'hex' | 'base64' = 'hex', key = KEY): string =>
+  createHmac('sha256', key).update(body).digest(encoding)
+
+const folder = createFolder()
+const body = folder.file('body.bin', BINARY)
+const empty = folder.file('empty', '')
+mkdirSync(join(folder.path, 'folder'))
+
+describe.concurrent('geohook sign', () => {
+  it('signs the exact bytes of a file, of the standard input, and of nothing', async () => {
+    const env = { SIGNATURE_KEY: KEY }
+    expect(await geohook(['sign', body], { env })).toEqual({
+      code: 0,
+      stdout: `${hmac(BINARY)}\n`,
+      stderr: '',
+    })
+    expect((await geohook(['sign', '-'], { env, stdin: BINARY })).stdout).toBe(`${hmac(BINARY)}\n`)
+    expect((await geohook(['sign', empty], { env })).stdout).toBe(`${hmac('')}\n`)
+  })
+
+  it('writes base64, a prefix, and JSON', async () => {
+    const args = ['sign', body, '--key', KEY, '--encoding', 'base64', '--prefix', 'sha256=']
+    expect((await geohook(args)).stdout).toBe(`sha256=${hmac(BINARY, 'base64')}\n`)
+    expect(JSON.parse((await geohook([...args, '--json'])).stdout)).toEqual({
+      signature: `sha256=${hmac(BINARY, 'base64')}`,
+    })
+  })
+
+  it('takes the key from each of its places', async () => {
+    const expected = { code: 0, stdout: `${hmac(BINARY)}\n`, stderr: '' }
+    const file = folder.file('key.txt', `${KEY}\r\n`)
+    expect(await geohook(['sign', body, '--key', KEY])).toEqual(expected)
+    expect(await geohook(['sign', body, '--key-file', file])).toEqual(expected)
+    // An option wins over the variable that is read without one.
+    const env = { OTHER: KEY, SIGNATURE_KEY: 'another' }
+    expect(await geohook(['sign', body, '--key-env', 'OTHER'], { env })).toEqual(expected)
+  })
+
+  it.each([
+    ['no key', [body], {}, 'there is no signature key'],
+    ['a variable that is not set', [body, '--key-env', 'NOT_SET'], {}, 'is not set'],
+    [
+      'an empty variable',
+      [body],
+      { SIGNATURE_KEY: '' },
+      'the key in the environment variable SIGNATURE_KEY is empty',
+    ],
+    [
+      'a key file of zero bytes',
+      [body, '--key-file', folder.file('zeros', '\0'.repeat(32))],
+      {},
+      'all zero bytes',
+    ],
+    ['a key with a line end', [body], { SIGNATURE_KEY: `${KEY}\n` }, 'has white space around it'],
+    [
+      'a key file with two line ends',
+      [body, '--key-file', folder.file('two', `${KEY}\n\n`)],
+      {},
+      'white space',
+    ],
+    ['a key file with a mark', [body, '--key-file', folder.file('bom', `\ufeff${KEY}`)], {}, 'white space'],
+    [
+      'a key file of random bytes',
+      [body, '--key-file', folder.file('bytes', BINARY)],
+      {},
+      'not text in UTF-8',
+    ],
+    [
+      'a key file that is not there',
+      [body, '--key-file', 'nowhere.txt'],
+      {},
+      'cannot read the file of --key-file: there is no such file',
+    ],
+    ['two kinds of keys', [body, '--key', KEY, '--key-env', 'A'], {}, 'cannot be mixed'],
+    ['two keys', [body, '--key', KEY, '--key', 'B'], {}, 'only one key'],
+    ['no body', ['nowhere.json', '--key', KEY], {}, 'cannot read nowhere.json: there is no such file'],
+    ['a folder', [join(folder.path, 'folder'), '--key', KEY], {}, 'it is a folder'],
+    ['a file in a file', [join(body, 'x'), '--key', KEY], {}, 'a part of its path is a file'],
+    ['a file without an end', ['/dev/zero', '--key', KEY], {}, 'larger than 64 MiB'],
+    [
+      'an unknown encoding',
+      [body, '--key', KEY, '--encoding', 'rot13'],
+      {},
+      '--encoding <name>: Allowed choices',
+    ],
+    ['an unknown option', [body, '--kee', KEY], {}, 'unknown option --kee\nDid you mean --key?'],
+    ['no argument', ['--key', KEY], {}, "missing required argument 'file'"],
+    ['too many', [body, body, '--key', KEY], {}, 'too many arguments'],
+  ])('refuses %s with the exit code 2', async (_, args, env, message) => {
+    const { code, stdout, stderr } = await geohook(['sign', ...args], { env })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(message)
+    expect(stderr).toMatch(/^error: .+\n(.+\n)?$/)
+    expect(stderr).not.toContain(KEY)
+    expect(stderr).not.toMatch(/\bat .*:\d+/)
+  })
+})
+
+describe.concurrent('geohook verify', () => {
+  const verify = (...args: string[]) => geohook(['verify', body, ...args])
+
+  it('says verified for the right signature, in each of its forms', async () => {
+    for (const given of [
+      ['--signature', hmac(BINARY)],
+      ['--signature', `sha256=${hmac(BINARY, 'base64')}`, '--encoding', 'base64'],
+      ['--header', 'content-type: text/plain', '--header', `X-Service:${hmac(BINARY)}`],
+      ['--header', `x-mine: ${hmac(BINARY)}`, '--signature-header', 'X-Mine'],
+    ]) {
+      expect(await verify('--key', KEY, ...given)).toEqual({ code: 0, stdout: 'verified\n', stderr: '' })
+    }
+  })
+
+  it('says which key of a ring it was', async () => {
+    const ring = ['--key', 'newer', '--key', KEY, '--signature', hmac(BINARY)]
+    expect((await verify(...ring)).stdout).toBe('verified with key 1, 0 being the newest\n')
+    expect(JSON.parse((await verify(...ring, '--json')).stdout)).toEqual({ ok: true, keyIndex: 1 })
+  })
+
+  it.each([
+    ['signature_mismatch', ['--signature', hmac('other')]],
+    ['signature_malformed', ['--signature', 'none']],
+    ['signature_malformed', ['--signature', hmac(BINARY), '--encoding', 'base64']],
+    ['signature_malformed', ['--header', `x-service: ${hmac(BINARY)}`, '--header', 'X-Service: x']],
+    ['signature_missing', ['--signature', '']],
+    ['signature_missing', ['--header', 'content-type: text/plain']],
+  ])('says %s, with the exit code 1', async (reason, given) => {
+    const { code, stdout, stderr } = await verify('--key', KEY, ...given)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: `${reason}\n` })
+    expect(stderr).toContain('geohook explain')
+    const json = await verify('--key', KEY, ...given, '--json')
+    expect(json).toMatchObject({ code: 1, stderr: '' })
+    expect(JSON.parse(json.stdout)).toEqual({ ok: false, code: reason })
+  })
+
+  it.each([
+    ['no signature', []],
+    ['both', ['--signature', 'a', '--header', 'x-service: a']],
+    ['a header that is none', ['--header', 'x-service']],
+    ['a header that would be two', ['--header', 'x-service: a\r\nb: c']],
+  ])('refuses %s with the exit code 2', async (_, given) => {
+    expect(await verify('--key', KEY, ...given)).toMatchObject({ code: 2, stdout: '' })
+  })
+})
