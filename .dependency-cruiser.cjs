@@ -23,9 +23,30 @@ const upward = ROOMS.map((room, index) => ({
 // The command line uses the package as its users do.
 upward.at(-1).to.pathNot.push('^src/index\\.ts$')
 
+/** The rooms of the command line that all commands share, in the order in which they may be used. */
+const CLI_SHARED = ['errors', 'terminal', 'io', 'options', 'captures']
+const cliPathOf = (room) => (room === 'errors' ? '^src/cli/errors\\.ts$' : `^src/cli/${room}/`)
+
+const cliShared = CLI_SHARED.map((room, index) => ({
+  name: `cli-${room}-imports-only-rooms-before-it`,
+  severity: 'error',
+  from: { path: cliPathOf(room) },
+  to: { path: '^src/cli/', pathNot: CLI_SHARED.slice(0, index + 1).map(cliPathOf) },
+}))
+
+// Every other folder is a family of commands.
+const cliFamily = {
+  name: 'cli-family-imports-itself-and-shared-rooms',
+  severity: 'error',
+  from: { path: '^src/cli/([^/]+)/', pathNot: CLI_SHARED.map(cliPathOf) },
+  to: { path: '^src/cli/', pathNot: ['^src/cli/$1/', ...CLI_SHARED.map(cliPathOf)] },
+}
+
 module.exports = {
   forbidden: [
     ...upward,
+    ...cliShared,
+    cliFamily,
     {
       // Its build does not include the entries; anything else would be in the package twice, as save-queue.ts is.
       name: 'cli-imports-only-entries',

@@ -16,22 +16,10 @@ import { createExplainCommand } from './signature/explain.ts'
 import { createKeyCommand } from './signature/key.ts'
 import { createSignCommand } from './signature/sign.ts'
 import { createVerifyCommand } from './signature/verify.ts'
-import { addExamples } from './terminal/help.ts'
+import { addExamples, SHARED_HELP } from './terminal/help.ts'
 import { printError } from './terminal/output.ts'
 
-const EPILOGUE = `
-Keys come from --key-file, --key-env, --key or the variable SIGNATURE_KEY, and are never printed.
-
-Exit codes:
-  0  done, or verified
-  1  the answer is no: a wrong signature, a receiver that refused, a service that said error
-  2  wrong usage: an unknown option, a missing key, a file that cannot be read
-  3  nobody was reached: connection refused, no answer in time
-
-With --json the result is JSON on the standard output, and an error is
-{"error": {"code", "message", "hint"}} on the standard error.`
-
-/** The whole command line. */
+/** Creates the command line with all its commands, in the order of the help. */
 export function createProgram(): Command {
   const { version } = createRequire(import.meta.url)('geohook/package.json') as { version: string }
   const program = new Command('geohook')
@@ -41,8 +29,8 @@ export function createProgram(): Command {
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
-    .addHelpText('after', EPILOGUE)
-    .configureOutput({ outputError() {}, writeErr() {} }) // run() tells errors
+    .addHelpText('after', SHARED_HELP)
+    .configureOutput({ outputError() {}, writeErr() {} }) // run() prints errors
     .exitOverride()
   addExamples(program, [
     'geohook demo',
@@ -68,33 +56,33 @@ export function createProgram(): Command {
   ]
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program))
-    for (const one of command.commands) one.copyInheritedSettings(program)
+    for (const subcommand of command.commands) subcommand.copyInheritedSettings(program)
   }
   return program
 }
 
-/** Runs one command line, and gives its exit code. */
+/** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
   const program = createProgram()
   try {
     if (argv.length <= 2) program.help()
     await program.parseAsync(argv)
-    return Number(process.exitCode ?? EXIT.done)
+    return Number(process.exitCode ?? EXIT.success)
   } catch (thrown) {
-    if (isHelp(thrown)) return EXIT.done
+    if (isHelp(thrown)) return EXIT.success
     const error = toCliError(thrown)
     printError(error, argv.includes('--json'))
     return error.exitCode
   }
 }
 
-/** A mistake of ours, also one that happened beside the command: told without a stack trace, and the end. */
-export function tellUnexpected(thrown: unknown): never {
+/** Last resort for bugs: prints the message without a stack trace and exits. */
+export function exitOnUnexpectedError(thrown: unknown): never {
   printError(toCliError(thrown), process.argv.includes('--json'))
-  process.exit(EXIT.no)
+  process.exit(EXIT.failure)
 }
 
-/** Commander throws after it has shown the help or the version, too. */
+/** Commander also throws after it has shown the help or the version. */
 function isHelp(thrown: unknown): boolean {
   const { code = '', exitCode } = thrown as { code?: string; exitCode?: number }
   return /^commander\.(help|helpDisplayed|version)$/.test(code) && exitCode === 0

@@ -14,18 +14,18 @@ const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
 const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
 
 /**
- * One story, from the first delivery to the last. Each step checks that it happened.
+ * Plays the story of a webhook on free ports. Each step asserts its result.
  *
- * @throws {AssertionError} where one did not
+ * @throws {AssertionError}
  */
-export async function demo(): Promise<void> {
-  print('geohook: how a signed delivery reaches your handler, and what does not')
+export async function playStory(): Promise<void> {
+  print('geohook: how a signed delivery reaches your handler, and a forged one does not')
   const firstKey = newKey()
   const secondKey = newKey()
-  const seen: string[] = []
+  const results: string[] = []
   const app = express()
-  app.post('/hooks/parcels', webhook(tellingReceiver('/hooks/parcels', firstKey, seen)))
-  app.post('/hooks/parcels-v2', webhook(tellingReceiver('/hooks/parcels-v2', secondKey, seen)))
+  app.post('/hooks/parcels', webhook(createPrintingReceiver('/hooks/parcels', firstKey, results)))
+  app.post('/hooks/parcels-v2', webhook(createPrintingReceiver('/hooks/parcels-v2', secondKey, results)))
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const receiverUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -42,33 +42,33 @@ export async function demo(): Promise<void> {
     ],
   })
   try {
-    await tellStory(service, receiverUrl, secondKey, seen)
+    await playSteps(service, receiverUrl, secondKey, results)
   } finally {
     await service.close()
     await close(server)
   }
-  print('\nAll of it happened as it should.')
+  print('\nEvery step succeeded.')
 }
 
-async function tellStory(
+async function playSteps(
   service: MockService,
   receiverUrl: string,
   secondKey: string,
-  seen: string[],
+  results: string[],
 ): Promise<void> {
   step('A map service and your app start. They share a secret key.')
   const serviceUrl = await service.listen()
   say('service', `${serviceUrl} has the feature service Parcels, and one webhook that points at your app`)
   say('your app', `${receiverUrl}/hooks/parcels is its payload URL`)
 
-  step('Somebody draws a parcel. The service signs a delivery and sends it.')
+  step('A user draws a parcel. The service signs a delivery and sends it.')
   const [created] = await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
   say(
     'service',
-    `sent ${created?.request.body.length} bytes to ${created?.hookUrl}, answer ${created?.answer?.status}`,
+    `sent ${created?.request.body.length} bytes to ${created?.hookUrl}, response ${created?.answer?.status}`,
   )
   assert.equal(created?.answer?.status, 200)
-  assert.deepEqual(seen.splice(0), ['handled FeaturesCreated at /hooks/parcels'])
+  assert.deepEqual(results.splice(0), ['handled FeaturesCreated at /hooks/parcels'])
 
   step('The administrator edits the webhook: a new payload URL and a new key.')
   const edited = await post(`${serviceUrl}/services/Parcels.FeatureServer/webhooks/${WEBHOOK_ID}/edit`, {
@@ -85,24 +85,24 @@ async function tellStory(
   const [updated] = await service.trigger({ ...SERVICE, changeType: 'FeaturesUpdated' })
   say(
     'service',
-    `sent ${updated?.request.body.length} bytes to ${updated?.hookUrl}, answer ${updated?.answer?.status}`,
+    `sent ${updated?.request.body.length} bytes to ${updated?.hookUrl}, response ${updated?.answer?.status}`,
   )
   assert.equal(updated?.answer?.status, 200)
-  assert.deepEqual(seen.splice(0), ['handled FeaturesUpdated at /hooks/parcels-v2'])
+  assert.deepEqual(results.splice(0), ['handled FeaturesUpdated at /hooks/parcels-v2'])
 
-  step('A stranger changes one byte of a signed delivery.')
+  step('An attacker changes one byte of a signed delivery.')
   const signed = await createSigner({ signatureKey: secondKey }).sign(createPayload('FeaturesCreated'))
   signed.body[signed.body.length - 20] = (signed.body[signed.body.length - 20] as number) ^ 1
-  await attack(`${receiverUrl}/hooks/parcels-v2`, signed)
-  assert.deepEqual(seen.splice(0), ['refused signature_mismatch at /hooks/parcels-v2'])
+  await sendForged(`${receiverUrl}/hooks/parcels-v2`, signed)
+  assert.deepEqual(results.splice(0), ['refused signature_mismatch at /hooks/parcels-v2'])
 
-  step('A stranger sends a delivery without a signature.')
-  await attack(`${receiverUrl}/hooks/parcels-v2`, {
+  step('An attacker sends a delivery without a signature.')
+  await sendForged(`${receiverUrl}/hooks/parcels-v2`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(createPayload('FeaturesCreated')),
   })
-  assert.deepEqual(seen.splice(0), ['refused signature_missing at /hooks/parcels-v2'])
+  assert.deepEqual(results.splice(0), ['refused signature_missing at /hooks/parcels-v2'])
 
   step('The administrator deletes the webhook. Another parcel is drawn.')
   const deleted = await post(`${serviceUrl}/services/Parcels.FeatureServer/webhooks/${WEBHOOK_ID}/delete`, {
@@ -112,30 +112,30 @@ async function tellStory(
   assert.equal(deleted.status, 'success')
   const nothing = await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
   assert.equal(nothing.length, 0)
-  assert.deepEqual(seen, [])
+  assert.deepEqual(results, [])
   say('service', 'sent nothing')
-  say('your app', 'heard nothing')
+  say('your app', 'received nothing')
 }
 
-/** A receiver that says what it does, and notes it in `seen`. */
-function tellingReceiver(path: string, signatureKey: string, seen: string[]): Receiver {
+/** Creates a receiver that prints each result and appends it to `results`. */
+function createPrintingReceiver(path: string, signatureKey: string, results: string[]): Receiver {
   return createReceiver({
     signatureKey,
     observer: {
       refused({ error }) {
-        seen.push(`refused ${error.code} at ${path}`)
+        results.push(`refused ${error.code} at ${path}`)
         say('your app', `refused: ${error.code}. ${error.hint}`)
       },
     },
   }).on('*', (event) => {
-    seen.push(`handled ${event.changeType} at ${path}`)
+    results.push(`handled ${event.changeType} at ${path}`)
     say('your app', `verified; its handler got ${event.changeType} on ${event.service.serviceName}`)
   })
 }
 
-async function attack(url: string, request: RequestInit): Promise<void> {
+async function sendForged(url: string, request: RequestInit): Promise<void> {
   const response = await fetch(url, request)
-  say('stranger', `was answered ${response.status} ${await response.text()}`)
+  say('attacker', `received ${response.status} ${await response.text()}`)
   assert.equal(response.status, 401)
 }
 

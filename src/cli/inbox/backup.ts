@@ -3,15 +3,16 @@ import { usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
 import { print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
-import { addStoreOptions, type StoreOptions, withStore } from './store/open.ts'
+import { withStore } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
-/** `geohook inbox backup`: copies the file of a SQLite inbox while it is in use. */
+/** `geohook inbox backup` */
 export function createInboxBackupCommand(): Command {
   const command = new Command('backup')
     .summary('copy the file of a SQLite inbox while it is in use')
     .description(
       'Copies the file of a SQLite inbox, also while processes use it. The copy is complete and consistent; ' +
-        'a copy of the file by other means lacks what is in its write-ahead log. Nothing is overwritten.',
+        'a plain copy of the file would lack its write-ahead log. Nothing is overwritten.',
     )
     .argument('<file>', 'where to save the copy')
   addStoreOptions(command)
@@ -20,7 +21,7 @@ export function createInboxBackupCommand(): Command {
     await withStore(options, async ({ engine, text }, progress) => {
       if (engine !== 'sqlite')
         throw usageError(
-          'only the inbox in a SQLite file can be backed up with this command',
+          'this command can back up only SQLite inboxes',
           'Use the tools of the server: pg_dump for PostgreSQL, BGSAVE for Redis.',
         )
       const { backupSqliteInbox } = await import('../../inbox/sqlite.ts')

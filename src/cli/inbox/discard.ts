@@ -2,33 +2,27 @@ import { Command } from 'commander'
 import { EXIT, usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
 import { printJson } from '../terminal/output.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store/open.ts'
-import {
-  applyToEach,
-  deliveryIds,
-  type Refused,
-  refusedJson,
-  requireTargets,
-  tellDead,
-  tellEach,
-} from './targets.ts'
+import { applyToEach, printDeadLetters, printEach, type RefusedDelivery, toRefusedJson } from './batch.ts'
+import { withInbox } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
+import { deliveryIds, requireTargets } from './targets.ts'
 
 interface Options extends StoreOptions {
   dead?: true
   yes?: true
 }
 
-/** `geohook inbox discard`: removes deliveries for good. */
+/** `geohook inbox discard` */
 export function createInboxDiscardCommand(): Command {
   const command = new Command('discard')
-    .summary('remove deliveries for good')
+    .summary('remove deliveries permanently')
     .description(
-      'Removes dead letters, or deliveries that wait, for good. ' +
-        'The exit code is 1 if one was not there, or done, or at work.',
+      'Removes dead letters or waiting deliveries permanently. ' +
+        'The exit code is 1 if one was missing, done or being handled.',
     )
     .argument('[ids...]', 'the deliveries', deliveryIds)
-    .option('--dead', 'discard all dead letters; --yes must be there too')
-    .option('--yes', 'with --dead: really all of them')
+    .option('--dead', 'discard all dead letters; requires --yes')
+    .option('--yes', 'with --dead: confirm it')
   addStoreOptions(command)
   addExamples(command, [
     'geohook inbox discard 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',
@@ -37,18 +31,19 @@ export function createInboxDiscardCommand(): Command {
   return command.action(async (ids: string[] = [], options: Options) => {
     const { dead, yes, json } = options
     requireTargets(ids, dead)
-    if (dead && !yes) throw usageError('--dead discards all dead letters, for good', 'Add --yes to do so.')
-    let refused: Refused[] = []
+    if (dead && !yes)
+      throw usageError('--dead discards all dead letters permanently', 'Add --yes to confirm.')
+    let refused: RefusedDelivery[] = []
     const discarded = await withInbox(options, async (inbox, progress) => {
-      // Only what is dead at that moment: by its id, one that somebody has just retried would go too.
+      // Not by id: that would also remove a dead letter that another process has just retried.
       if (dead) return inbox.purge({ state: 'dead' })
-      const act = (id: string): Promise<boolean> => inbox.discard(id)
-      refused = await applyToEach(inbox, ids, act, { progress, verb: 'discarding' })
+      const discard = (id: string): Promise<boolean> => inbox.discard(id)
+      refused = await applyToEach(inbox, ids, discard, { progress, verb: 'discarding' })
       return ids.length - refused.length
     })
-    if (json) printJson({ discarded, refused: refusedJson(refused) })
-    else if (dead) tellDead(discarded, 'discarded')
-    else tellEach(ids, refused, 'discarded')
-    if (refused.length > 0) process.exitCode = EXIT.no
+    if (json) printJson({ discarded, refused: toRefusedJson(refused) })
+    else if (dead) printDeadLetters(discarded, 'discarded')
+    else printEach(ids, refused, 'discarded')
+    if (refused.length > 0) process.exitCode = EXIT.failure
   })
 }

@@ -1,43 +1,37 @@
 import { createHash } from 'node:crypto'
 import { Command } from 'commander'
 import type { DurableInbox, InboxItem } from '../../inbox/index.ts'
-import { type Capture, requireFolder, saveCapture, toCaptureFile, toCaptureJson } from '../captures/files.ts'
+import { type Capture, toCaptureJson } from '../captures/capture.ts'
+import { requireFolder, saveCapture, toCaptureFile } from '../captures/files.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
 import { count, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import type { Progress } from '../terminal/progress.ts'
+import { printDeadLetters, printEach, type RefusedDelivery, toRefusedJson } from './batch.ts'
 import { headersOf } from './item.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store/open.ts'
-import {
-  deadLetters,
-  deliveryIds,
-  noDelivery,
-  type Refused,
-  refusedJson,
-  requireTargets,
-  tellDead,
-  tellEach,
-} from './targets.ts'
+import { withInbox } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
+import { deadLetters, deliveryIds, deliveryNotFound, requireTargets } from './targets.ts'
 
 interface Options extends StoreOptions {
   dead?: true
   out?: string
 }
 
-/** `geohook inbox export`: makes captures, which can be sent again. */
+/** `geohook inbox export` */
 export function createInboxExportCommand(): Command {
   const command = new Command('export')
     .summary('write deliveries as captures, which replay sends again')
     .description(
-      'Writes deliveries as captures: the exact bytes with the headers they came with, for "geohook replay". ' +
-        'They stay in the inbox, which answers a replay of them to it as duplicates: "retry" is for the same inbox, ' +
-        'a replay for another receiver, or after "discard". What an earlier export has written is skipped. ' +
+      'Writes deliveries as captures: the exact bytes with their original headers, for "geohook replay". ' +
+        'They stay in the inbox, which answers their replay as duplicates: for the same inbox use "retry", ' +
+        'or "discard" before the replay. Existing captures of an earlier export are skipped. ' +
         'The exit code is 1 if one was not in the inbox.',
     )
     .argument('[ids...]', 'the deliveries', deliveryIds)
     .option('--dead', 'export all dead letters')
-    .option('--out <folder>', 'the folder for the captures; without it, the one capture is printed')
+    .option('--out <folder>', 'the folder for the captures; without it, a single capture is printed')
   addStoreOptions(command)
   addExamples(command, [
     'geohook inbox export --dead --out captures --store inbox.db',
@@ -47,56 +41,60 @@ export function createInboxExportCommand(): Command {
     const { dead, out } = options
     requireTargets(ids, dead)
     if (out !== undefined) return exportTo(out, ids, options)
-    const [id, ...more] = ids
-    if (id === undefined || more.length > 0)
+    const [id, ...rest] = ids
+    if (id === undefined || rest.length > 0)
       throw usageError('only one capture can be printed', 'Give --out, a folder for them.')
     const item = await withInbox(options, (inbox) => inbox.get(id))
-    if (!item) throw noDelivery(id)
+    if (!item) throw deliveryNotFound(id)
     printJson(toCaptureJson(toCapture(item)))
   })
 }
 
 async function exportTo(folder: string, named: readonly string[], options: Options): Promise<void> {
   const { dead, json } = options
-  const result: Exported = { exported: [], alreadyThere: [], missing: [] }
+  const result: ExportResult = { exported: [], alreadyThere: [], missing: [] }
   await withInbox(options, async (inbox, progress) => {
     await requireFolder(folder)
     for await (const ids of dead ? deadLetters(inbox) : [named])
-      await saveEach(inbox, ids, { folder, progress, result })
+      await exportEach(inbox, ids, { folder, progress, result })
   })
   const { exported, alreadyThere, missing } = result
-  // Of all dead letters, one that somebody has removed meanwhile is none any more.
+  // With --dead, a letter that another process has just removed is not a failure.
   const refused = dead ? [] : missing
-  if (json) printJson({ exported, alreadyThere, refused: refusedJson(refused) })
-  else tell(named, result, dead)
-  if (refused.length > 0) process.exitCode = EXIT.no
+  if (json) printJson({ exported, alreadyThere, refused: toRefusedJson(refused) })
+  else printResult(named, result, dead)
+  if (refused.length > 0) process.exitCode = EXIT.failure
 }
 
-/** A delivery, and the file of its capture. */
-interface Saved {
+/** A delivery, and the path of its capture. */
+interface ExportedDelivery {
   id: string
   file: string
 }
 
-interface Exported {
-  exported: Saved[]
-  /** An export before this one has written them. */
-  alreadyThere: Saved[]
-  missing: Refused[]
+interface ExportResult {
+  exported: ExportedDelivery[]
+  /** Written by an earlier export. */
+  alreadyThere: ExportedDelivery[]
+  missing: RefusedDelivery[]
 }
 
-function tell(named: readonly string[], { exported, alreadyThere, missing }: Exported, dead?: true): void {
+function printResult(
+  named: readonly string[],
+  { exported, alreadyThere, missing }: ExportResult,
+  dead?: true,
+): void {
   for (const { file } of exported) print(printable(file))
-  const there = alreadyThere.length
-  if (!dead) tellEach(named, missing, 'exported', new Set(alreadyThere.map(({ id }) => id)))
-  else if (there === 0) tellDead(exported.length, 'exported')
-  else print(`${count(exported.length, 'dead letter')} exported, ${there} already there`)
+  const existing = alreadyThere.length
+  if (!dead) printEach(named, missing, 'exported', new Set(alreadyThere.map(({ id }) => id)))
+  else if (existing === 0) printDeadLetters(exported.length, 'exported')
+  else print(`${count(exported.length, 'dead letter')} exported, ${existing} already there`)
 }
 
-async function saveEach(
+async function exportEach(
   inbox: DurableInbox,
   ids: readonly string[],
-  { folder, progress, result }: { folder: string; progress: Progress; result: Exported },
+  { folder, progress, result }: { folder: string; progress: Progress; result: ExportResult },
 ): Promise<void> {
   for (const [index, id] of ids.entries()) {
     const item = await inbox.get(id)
@@ -108,7 +106,7 @@ async function saveEach(
   }
 }
 
-/** The name of a delivery is the same in every export, so what an earlier one has written is known. */
+/** A delivery has the same file name in every export, so an existing file is from an earlier one. */
 async function save(item: InboxItem, folder: string): Promise<{ file: string; isNew: boolean }> {
   const capture = toCapture(item)
   const file = toCaptureFile(folder, capture, toLabel(item.id))
@@ -122,11 +120,11 @@ async function save(item: InboxItem, folder: string): Promise<{ file: string; is
   }
 }
 
-/** Whoever writes to the store chooses the id, but not a path, nor the name of another one. */
+/** Hashes unusual ids: an id from the store must not be able to choose a path. */
 const toLabel = (id: string): string =>
   /^[\da-f]{32}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 
-/** An inbox keeps neither method nor URL: a delivery is always POST, and replay sends to an address of its own. */
+/** An inbox stores neither method nor URL. Deliveries are always POST, and `replay` sends to its own URL. */
 const toCapture = (item: InboxItem): Capture => ({
   receivedAt: item.receivedAt.toISOString(),
   method: 'POST',
@@ -136,6 +134,6 @@ const toCapture = (item: InboxItem): Capture => ({
   outcome: { status: 202 },
 })
 
-/** One character for each byte, as in all captures: some platforms decode the headers. */
+/** Captures have one character for each byte of a header, but some platforms decode headers as UTF-8. */
 const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value

@@ -9,11 +9,11 @@ import { createInboxRetryCommand } from './retry.ts'
 import { createInboxShowCommand } from './show.ts'
 import { createInboxStatsCommand } from './stats.ts'
 
-/** `geohook inbox`: what is in a durable inbox, and what is to become of it. */
+/** `geohook inbox` and its commands. */
 export function createInboxCommand(): Command {
   const command = new Command('inbox')
-    .summary('look after the deliveries in a durable inbox')
-    .description('Shows what is in a durable inbox, and retries, discards or exports dead letters.')
+    .summary('manage the deliveries in a durable inbox')
+    .description('Shows the deliveries in a durable inbox, and retries, discards or exports dead letters.')
     .usage('<command> [options]')
   addExamples(command, [
     'geohook inbox stats --store inbox.db',
@@ -30,6 +30,6 @@ export function createInboxCommand(): Command {
     createInboxExportCommand(),
     createInboxBackupCommand(),
   ]
-  for (const one of commands) command.addCommand(one)
+  for (const subcommand of commands) command.addCommand(subcommand)
   return command
 }

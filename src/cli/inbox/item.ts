@@ -1,37 +1,36 @@
 import { isUtf8 } from 'node:buffer'
 import type { InboxItem } from '../../inbox/index.ts'
-import { withoutSecrets } from '../captures/redact.ts'
+import { redactHeaders } from '../captures/redact.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { count, print } from '../terminal/output.ts'
-import { printable } from '../terminal/printable.ts'
-import { printableLines } from './entry-table.ts'
+import { printable, printableLines } from '../terminal/printable.ts'
 
-/** A body can be larger than anybody reads. */
-const SHOWN = 16 * 1024
+/** Bytes of a body to print. */
+const MAX_PRINTED = 16 * 1024
 
-/** The headers of a delivery as in a capture: those that came twice are there twice, and keys are not. */
+/** The headers of a delivery as in a capture: repeated names are separate pairs, and keys are redacted. */
 export function headersOf({ delivery }: InboxItem): HeaderPairs {
-  const pairs = Object.entries(delivery.headers).flatMap(([name, value = []]) =>
-    [value].flat().map((one): [string, string] => [name, one]),
+  const pairs = Object.entries(delivery.headers).flatMap(([name, values = []]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
   )
-  return withoutSecrets(pairs, [])
+  return redactHeaders(pairs)
 }
 
-/** What is of no use to whoever looks, and opens something to whoever looks over the shoulder. */
+/** Credentials do not help to understand a delivery, so they are not printed. */
 const CREDENTIALS = /^(authorization|proxy-authorization|cookie)$/i
 
-const shownHeaders = (item: InboxItem): HeaderPairs =>
+const headersToPrint = (item: InboxItem): HeaderPairs =>
   headersOf(item).map(([name, value]) => [name, CREDENTIALS.test(name) ? '***' : value])
 
-/** The beginning of a body that is text; undefined for any other. */
-function textOf(body: Uint8Array): string | undefined {
+/** Returns the start of a text body, or undefined for a binary body. */
+function startOfText(body: Uint8Array): string | undefined {
   if (!isUtf8(body)) return undefined
-  // A character that was cut is left out.
-  const text = new TextDecoder().decode(body.subarray(0, SHOWN), { stream: true })
+  // With `stream`, the decoder drops a character that the cut has split.
+  const text = new TextDecoder().decode(body.subarray(0, MAX_PRINTED), { stream: true })
   return text.includes('\0') ? undefined : text
 }
 
-/** Everything about one delivery, for scripts. The body is base64 of the exact bytes, as in a capture. */
+/** Converts a delivery to JSON with all its members. `body` is base64 of the exact bytes, as in a capture. */
 export function toItemJson(item: InboxItem): object {
   const { delivery, ...entry } = item
   const { contentType, profile, keyIndex, rawBody } = delivery
@@ -40,16 +39,16 @@ export function toItemJson(item: InboxItem): object {
     contentType,
     profile,
     keyIndex,
-    headers: shownHeaders(item),
-    text: textOf(rawBody),
+    headers: headersToPrint(item),
+    text: startOfText(rawBody),
     body: Buffer.from(rawBody).toString('base64'),
   }
 }
 
-/** Everything about one delivery, for people. */
-export function tellItem(item: InboxItem): void {
+/** Prints a delivery with all its members. */
+export function printItem(item: InboxItem): void {
   const { id, state, attempts, changeTypes, receivedAt, dueAt, endedAt, error, size, delivery } = item
-  const facts: [string, string | undefined][] = [
+  const members: [string, string | undefined][] = [
     ['id', id],
     ['state', state],
     ['attempts', String(attempts)],
@@ -62,24 +61,25 @@ export function tellItem(item: InboxItem): void {
     ['content type', delivery.contentType],
     ['size', count(size, 'byte')],
   ]
-  for (const [name, value] of facts) if (value !== undefined) print(`${name.padEnd(12)}  ${printable(value)}`)
-  if (error !== undefined) tellLines('error', printableLines(error))
-  tellLines(
+  for (const [name, value] of members)
+    if (value !== undefined) print(`${name.padEnd(12)}  ${printable(value)}`)
+  if (error !== undefined) printSection('error', printableLines(error))
+  printSection(
     'headers',
-    shownHeaders(item).map(([name, value]) => printable(`${name}: ${value}`)),
+    headersToPrint(item).map(([name, value]) => printable(`${name}: ${value}`)),
   )
-  tellLines('body', bodyLines(delivery.rawBody))
+  printSection('body', bodyLines(delivery.rawBody))
 }
 
-function tellLines(title: string, lines: readonly string[]): void {
+function printSection(title: string, lines: readonly string[]): void {
   print(title)
   for (const line of lines) print(`  ${line}`)
 }
 
 function bodyLines(body: Uint8Array): string[] {
-  const text = textOf(body)
+  const text = startOfText(body)
   if (text === undefined) return ['(not text; "geohook inbox export" has the exact bytes)']
-  const more = body.length - SHOWN
+  const more = body.length - MAX_PRINTED
   const rest = more > 0 ? [`(and ${count(more, 'byte')} more; "geohook inbox export" has them)`] : []
   return [...printableLines(text), ...rest]
 }

@@ -2,10 +2,11 @@ import { Command, Option } from 'commander'
 import type { InboxState } from '../../inbox/index.ts'
 import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { paint, print, printJson } from '../terminal/output.ts'
+import { colours, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { toEntryTable } from './entry-table.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store/open.ts'
+import { withInbox } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
 interface Options extends StoreOptions {
   state?: InboxState
@@ -13,16 +14,21 @@ interface Options extends StoreOptions {
   after?: string
 }
 
-/** `geohook inbox list`: the deliveries of an inbox. */
+/** `geohook inbox list` */
 export function createInboxListCommand(): Command {
   const command = new Command('list')
     .summary('list the deliveries of an inbox')
-    .description('Lists the deliveries of an inbox, those received first at the beginning.')
+    .description('Lists the deliveries of an inbox, oldest first.')
     .addOption(
-      new Option('--state <name>', 'those in this state only').choices(['waiting', 'active', 'done', 'dead']),
+      new Option('--state <name>', 'only deliveries in this state').choices([
+        'waiting',
+        'active',
+        'done',
+        'dead',
+      ]),
     )
     .option('--limit <n>', 'how many at most, 1 to 1000', wholeNumber(1, 1_000), 100)
-    .option('--after <cursor>', 'goes on where the list before ended, which told the cursor')
+    .option('--after <cursor>', 'continue after the cursor that the previous list printed')
   addStoreOptions(command)
   addExamples(command, [
     'geohook inbox list --state dead --store inbox.db',
@@ -33,6 +39,6 @@ export function createInboxListCommand(): Command {
     const page = await withInbox(options, (inbox) => inbox.list({ state, limit, after }))
     if (json) return printJson(page)
     print(page.entries.length === 0 ? 'there are no deliveries' : await toEntryTable(page.entries))
-    if (page.next !== undefined) print(paint.dim(`there may be more: --after ${printable(page.next)}`))
+    if (page.next !== undefined) print(colours.dim(`there may be more: --after ${printable(page.next)}`))
   })
 }

@@ -2,29 +2,22 @@ import { Command } from 'commander'
 import { EXIT } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
 import { printJson } from '../terminal/output.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store/open.ts'
-import {
-  applyToEach,
-  deadLetters,
-  deliveryIds,
-  type Refused,
-  refusedJson,
-  requireTargets,
-  tellDead,
-  tellEach,
-} from './targets.ts'
+import { applyToEach, printDeadLetters, printEach, type RefusedDelivery, toRefusedJson } from './batch.ts'
+import { withInbox } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
+import { deadLetters, deliveryIds, requireTargets } from './targets.ts'
 
 interface Options extends StoreOptions {
   dead?: true
 }
 
-/** `geohook inbox retry`: lets dead letters be handled again. */
+/** `geohook inbox retry` */
 export function createInboxRetryCommand(): Command {
   const command = new Command('retry')
-    .summary('let dead letters be handled again')
+    .summary('retry dead letters')
     .description(
-      'Makes dead letters wait again, with all their attempts, and deliveries that wait due now. ' +
-        'Whatever works on the inbox handles them. The exit code is 1 if one was not there, or done, or at work.',
+      'Returns dead letters to the waiting state, with all their attempts, and makes waiting deliveries due now. ' +
+        'The workers of the inbox handle them. The exit code is 1 if one was missing, done or being handled.',
     )
     .argument('[ids...]', 'the deliveries', deliveryIds)
     .option('--dead', 'retry all dead letters')
@@ -37,20 +30,20 @@ export function createInboxRetryCommand(): Command {
     const { dead, json } = options
     requireTargets(named, dead)
     let tried = 0
-    const refused: Refused[] = []
+    const refused: RefusedDelivery[] = []
     await withInbox(options, async (inbox, progress) => {
-      const act = (id: string): Promise<boolean> => inbox.retry(id)
+      const retry = (id: string): Promise<boolean> => inbox.retry(id)
       for await (const ids of dead ? deadLetters(inbox) : [named]) {
         tried += ids.length
-        refused.push(...(await applyToEach(inbox, ids, act, { progress, verb: 'retrying' })))
+        refused.push(...(await applyToEach(inbox, ids, retry, { progress, verb: 'retrying' })))
       }
     })
     const retried = tried - refused.length
-    // Of all dead letters, one that somebody else has retried or removed meanwhile is none any more.
+    // With --dead, a letter that another process has just retried or removed is not a failure.
     const failed = dead ? [] : refused
-    if (json) printJson({ retried, refused: refusedJson(failed) })
-    else if (dead) tellDead(retried, 'retried')
-    else tellEach(named, refused, 'retried')
-    if (failed.length > 0) process.exitCode = EXIT.no
+    if (json) printJson({ retried, refused: toRefusedJson(failed) })
+    else if (dead) printDeadLetters(retried, 'retried')
+    else printEach(named, refused, 'retried')
+    if (failed.length > 0) process.exitCode = EXIT.failure
   })
 }

@@ -1,16 +1,17 @@
 import { Command } from 'commander'
 import { addExamples } from '../terminal/help.ts'
 import { printJson } from '../terminal/output.ts'
-import { tellItem, toItemJson } from './item.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store/open.ts'
-import { deliveryId, noDelivery } from './targets.ts'
+import { printItem, toItemJson } from './item.ts'
+import { withInbox } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
+import { deliveryId, deliveryNotFound } from './targets.ts'
 
-/** `geohook inbox show`: one delivery, with its headers and its body. */
+/** `geohook inbox show` */
 export function createInboxShowCommand(): Command {
   const command = new Command('show')
     .summary('show one delivery with its headers and its body')
     .description(
-      'Shows all about one delivery. Of a body that is text, the first 16 KiB are shown; ' +
+      'Shows everything about one delivery, and the first 16 KiB of a text body; ' +
         '"geohook inbox export" has the exact bytes.',
     )
     .argument('<id>', 'the delivery', deliveryId)
@@ -18,8 +19,8 @@ export function createInboxShowCommand(): Command {
   addExamples(command, ['geohook inbox show 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db'])
   return command.action(async (id: string, options: StoreOptions) => {
     const item = await withInbox(options, (inbox) => inbox.get(id))
-    if (!item) throw noDelivery(id)
+    if (!item) throw deliveryNotFound(id)
     if (options.json) printJson(toItemJson(item))
-    else tellItem(item)
+    else printItem(item)
   })
 }

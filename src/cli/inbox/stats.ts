@@ -2,14 +2,16 @@ import { Command } from 'commander'
 import { addExamples } from '../terminal/help.ts'
 import { print, printJson } from '../terminal/output.ts'
 import { toTable } from '../terminal/table.ts'
-import { toAge } from './entry-table.ts'
-import { addStoreOptions, type StoreOptions, withInbox } from './store/open.ts'
+import { withInbox } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
-/** `geohook inbox stats`: how an inbox is, in numbers. */
+/** `geohook inbox stats` */
 export function createInboxStatsCommand(): Command {
   const command = new Command('stats')
     .summary('count the deliveries of an inbox by their state')
-    .description('Counts the deliveries of an inbox by their state, and tells how long the oldest waits.')
+    .description(
+      'Counts the deliveries of an inbox by their state, and prints how long the oldest has been waiting.',
+    )
   addStoreOptions(command)
   addExamples(command, ['geohook inbox stats --store inbox.db'])
   return command.action(async (options: StoreOptions) => {
@@ -21,4 +23,16 @@ export function createInboxStatsCommand(): Command {
     print(await toTable(['state', 'deliveries'], rows))
     if (oldest && age !== undefined) print(`oldest waiting: ${oldest.toISOString()}, ${toAge(age)} ago`)
   })
+}
+
+const UNITS: readonly (readonly [string, number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+]
+
+/** Formats a duration in the largest unit that gives at least 2, or in seconds. */
+function toAge(milliseconds: number): string {
+  const [unit, size] = UNITS.find(([, size]) => milliseconds >= 2 * size) ?? ['s', 1_000]
+  return `${Math.max(0, Math.floor(milliseconds / size))} ${unit}`
 }

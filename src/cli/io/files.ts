@@ -1,16 +1,21 @@
 import { createReadStream } from 'node:fs'
 import { type CliError, usageError } from '../errors.ts'
 
-/** No webhook is so large; a wrong name (a disk, `/dev/zero`) ends here instead of filling the memory. */
+/** Larger than any webhook body. Keeps a mistyped name (a disk, `/dev/zero`) from filling the memory. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** A second reader of the standard input would get nothing, and take it for what there is. */
-let isInputRead = false
+/** A second read of the standard input would return nothing and look like an empty file. */
+let isStdinRead = false
 
-/** The bytes of a file, or of the standard input where the name is `-`. @throws what Node throws, or a RangeError */
+/**
+ * Reads a file, or the standard input if the name is `-`.
+ *
+ * @param maximum largest size in bytes
+ * @throws the error of Node, or a RangeError
+ */
 export async function readBytes(name: string, maximum: number = MAX_BYTES): Promise<Buffer> {
-  if (name === '-' && isInputRead) throw new RangeError('it can be read only once')
-  isInputRead ||= name === '-'
+  if (name === '-' && isStdinRead) throw new RangeError('it can be read only once')
+  isStdinRead ||= name === '-'
   const stream = name === '-' ? process.stdin : createReadStream(name)
   const chunks: Buffer[] = []
   let length = 0
@@ -23,9 +28,9 @@ export async function readBytes(name: string, maximum: number = MAX_BYTES): Prom
 }
 
 /**
- * As {@link readBytes}, for what is not secret.
+ * Reads like {@link readBytes}, but its error names the file, so the name must not be secret.
  *
- * @throws {CliError} exit code 2, which names the file
+ * @throws {CliError} exit code 2
  */
 export async function readInput(name: string, maximum?: number): Promise<Buffer> {
   try {
@@ -35,43 +40,25 @@ export async function readInput(name: string, maximum?: number): Promise<Buffer>
   }
 }
 
-/** @throws {CliError} exit code 2, also for bytes that are not UTF-8 */
+/** Reads UTF-8 text. @throws {CliError} exit code 2, also for other encodings */
 export async function readText(name: string, maximum?: number): Promise<string> {
   const bytes = await readInput(name, maximum)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw usageError(`${name} is not text in UTF-8`)
+    throw usageError(`${name} is not UTF-8 text`)
   }
-}
-
-/** @throws {CliError} exit code 2, which names the file and where the JSON is wrong, but quotes nothing of it */
-export async function readJson(name: string, maximum?: number): Promise<unknown> {
-  const text = await readText(name, maximum)
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw usageError(`${name} is not JSON${placeOf(error, text)}`)
-  }
-}
-
-/** The messages of JSON.parse quote the text, and a seed file holds keys. */
-function placeOf(error: unknown, text: string): string {
-  const position = /position (\d+)/.exec(String(error))?.[1]
-  if (position === undefined) return ''
-  const before = text.slice(0, Number(position)).split('\n')
-  return `: look at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
 }
 
 const REASONS: Record<string, string> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'no such file',
   EISDIR: 'it is a folder',
-  EACCES: 'it may not be read',
-  EPERM: 'it may not be read',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   ENOTDIR: 'a part of its path is a file',
 }
 
-/** Why a file cannot be read, without its name. */
+/** Says why a file cannot be read, without its name. */
 export function reasonOf(error: unknown): string {
   if (error instanceof RangeError) return error.message
   const { code = 'it failed' } = error as NodeJS.ErrnoException

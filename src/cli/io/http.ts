@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { CliError, EXIT, usageError } from '../errors.ts'
 
-/** Headers as on the wire: in order, with those that come twice. */
+/** Headers as on the wire: in order, with repeated names. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 
 export interface HttpRequest {
@@ -10,108 +10,116 @@ export interface HttpRequest {
   body: Uint8Array
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number
   headers: HeaderPairs
   body: Buffer
 }
 
-/** Bounds of one exchange: milliseconds until the answer is whole, and its bytes. */
-export interface Bounds {
-  /** Senders wait ten seconds; whoever tests may be slower. */
+export interface RequestLimits {
+  /** Milliseconds until the whole response must have arrived. Default: 30 s, because a receiver under test may be slow. */
   timeout?: number
+  /** Largest response body in bytes. */
   limit?: number
-  /** Ends it early. */
-  stop?: AbortSignal | undefined
+  /** Aborts the request. */
+  signal?: AbortSignal | undefined
 }
 
 /**
- * Sends exactly these bytes with these headers. Redirects are not followed.
+ * Sends exactly these bytes with these headers. Does not follow redirects.
  *
- * @throws {CliError} exit code 3 where nobody is reached or no answer comes, 2 for headers that HTTP does not allow
+ * @throws {CliError} exit code 3 if the host is unreachable or does not respond, 2 for headers that HTTP does not allow
  */
-export async function exchange(
+export async function sendRequest(
   url: URL,
   { method, headers, body }: HttpRequest,
-  { timeout = 30_000, limit = 64 * 1024 * 1024, stop }: Bounds = {},
-): Promise<HttpAnswer> {
+  { timeout = 30_000, limit = 64 * 1024 * 1024, signal }: RequestLimits = {},
+): Promise<HttpResponse> {
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const timeOut = AbortSignal.timeout(timeout)
-  const signal = stop ? AbortSignal.any([timeOut, stop]) : timeOut
-  // As one list, so that names, order and what comes twice stay as they are. With its length, whatever the method is:
-  // a body without one would be read as the next request.
+  const timeoutSignal = AbortSignal.timeout(timeout)
+  const anySignal = signal ? AbortSignal.any([timeoutSignal, signal]) : timeoutSignal
+  // A flat list keeps the names, the order and repeated headers. The length is set for every method: a body without one
+  // would be read as the next request.
   const flat = [['host', url.host], ...headers, ['content-length', String(body.length)]].flat()
   try {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const req = request(url, { method, headers: flat, signal, agent: false })
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const req = request(url, { method, headers: flat, signal: anySignal, agent: false })
       req.once('response', resolve).once('error', reject)
-      req.once('upgrade', (_answer, socket) => {
+      req.once('upgrade', (_response, socket) => {
         socket.destroy()
-        reject(new Error('it answered with another protocol'))
+        reject(new Error('the host switched to another protocol'))
       })
       req.end(body)
     })
     return {
-      status: answer.statusCode ?? 0,
-      headers: toPairs(answer.rawHeaders),
-      body: await readAnswer(answer, limit),
+      status: response.statusCode ?? 0,
+      headers: toPairs(response.rawHeaders),
+      body: await readBody(response, limit),
     }
   } catch (error) {
-    throw error instanceof CliError ? error : toUnreachable(error, url, timeOut.aborted ? timeout : undefined)
+    if (error instanceof CliError) throw error
+    throw toUnreachable(error, url, timeoutSignal.aborted ? timeout : undefined)
   }
 }
 
-async function readAnswer(answer: IncomingMessage, limit: number): Promise<Buffer> {
+async function readBody(response: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     length += chunk.length
     if (length > limit)
-      throw new CliError(EXIT.no, 'answer_too_large', `the answer is larger than ${limit} bytes`)
+      throw new CliError(EXIT.failure, 'answer_too_large', `the response is larger than ${limit} bytes`)
   }
   return Buffer.concat(chunks)
 }
 
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'nobody listens there',
-  ECONNRESET: 'the connection was cut before the answer',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name of the host cannot be looked up now',
-  HPE_INVALID_CONSTANT: 'what answers does not speak HTTP',
-}
+/** Why a host is unreachable, by the code of the error. */
+export const CONNECTION_ERRORS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'the connection was closed before the response'],
+  ['EPIPE', 'the connection was closed before the response'],
+  ['ENOTFOUND', 'host not found'],
+  ['EAI_AGAIN', 'the host name cannot be resolved now'],
+  ['ETIMEDOUT', 'connection timed out'],
+  ['EHOSTUNREACH', 'no route to the host'],
+  ['ENETUNREACH', 'no route to the network'],
+  ['HPE_INVALID_CONSTANT', 'the host does not speak HTTP'],
+])
 
 function toUnreachable(error: unknown, url: URL, timeout: number | undefined): CliError {
   const { code = '', message } = firstOf(error)
   if (/^ERR_(INVALID_CHAR|INVALID_HTTP_TOKEN|HTTP_INVALID_HEADER_VALUE|UNESCAPED_CHARACTERS)$/.test(code)) {
     return usageError(`the request cannot be written: ${message}`)
   }
-  const why = timeout ? `no answer within ${timeout / 1000} s` : (REASONS[code] ?? (message || code))
+  const why = timeout
+    ? `no response within ${timeout / 1000} s`
+    : (CONNECTION_ERRORS.get(code) ?? (message || code))
   return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${url.origin}: ${why}`, hintFor(code))
 }
 
-/** Where no address of a name could be reached, Node has one error for each. */
+/** If every address of a host name failed, Node throws one AggregateError with an error for each. */
 function firstOf(error: unknown): NodeJS.ErrnoException {
   return error instanceof AggregateError ? firstOf(error.errors[0]) : (error as NodeJS.ErrnoException)
 }
 
 const hintFor = (code: string): string =>
-  code === 'ECONNREFUSED' ? 'Is it started, and is the port right?' : 'Check the address.'
+  code === 'ECONNREFUSED' ? 'Is it running, and is the port right?' : 'Check the address.'
 
-/** What Node gives as one flat list. */
+/** Converts the flat header list of Node. */
 export function toPairs(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index) =>
     index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as [string, string]] : [],
   )
 }
 
-/** About one connection only (RFC 9110 section 7.6.1), or made anew for the next one. */
+/** Headers of one connection (RFC 9110 section 7.6.1), and headers that the next request sets itself. */
 const HOP_BY_HOP =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/i
 
 /**
- * The headers that go on to another host. What `connection` names besides is kept: a stranger on the way could name the
- * signature.
+ * Returns the headers to forward to another host. Keeps other headers that `connection` names: otherwise a proxy or an
+ * attacker could remove the signature by naming it.
  */
 export const endToEnd = (headers: HeaderPairs): HeaderPairs =>
   headers.filter(([name]) => !HOP_BY_HOP.test(name))

@@ -1,44 +1,44 @@
 import type { ServerResponse } from 'node:http'
 import type { Outcome } from '../../index.ts'
 import { toCliError } from '../errors.ts'
-import { endToEnd, exchange, type HttpAnswer, type HttpRequest } from '../io/http.ts'
+import { endToEnd, type HttpRequest, type HttpResponse, sendRequest } from '../io/http.ts'
 
-/** What became of a delivery that was passed on. */
-export type Forwarded = { answer: HttpAnswer } | { error: string }
+/** The result of forwarding a request: the response of the target, or why there is none. */
+export type ForwardResult = { response: HttpResponse } | { error: string }
 
-/** Passes the exact bytes on, with the headers that are not about the connection. */
-export async function forward(to: URL, request: HttpRequest, stop: AbortSignal): Promise<Forwarded> {
+/** Forwards the exact bytes and the end-to-end headers of a request. */
+export async function forward(to: URL, request: HttpRequest, signal: AbortSignal): Promise<ForwardResult> {
   try {
-    const answer = await exchange(to, { ...request, headers: endToEnd(request.headers) }, { stop })
-    // Nothing else can be passed on (RFC 9110 section 15).
-    if (answer.status >= 200 && answer.status <= 599) return { answer }
-    return { error: `answered ${answer.status}, which is no status of an answer` }
+    const response = await sendRequest(to, { ...request, headers: endToEnd(request.headers) }, { signal })
+    // Node cannot send any other status to the sender (RFC 9110 section 15).
+    if (response.status >= 200 && response.status <= 599) return { response }
+    return { error: `answered ${response.status}, which is not a valid final status` }
   } catch (error) {
     return { error: toCliError(error).message }
   }
 }
 
-/** Gives the sender what the target answered. */
+/** Sends the response of the target to the sender. Resolves when the response or its connection is closed. */
 export async function writeForwarded(
   res: ServerResponse,
-  { status, headers, body }: HttpAnswer,
+  { status, headers, body }: HttpResponse,
 ): Promise<void> {
   const { socket } = res.req
   if (res.destroyed || socket.destroyed) return
-  // A response that waits behind another on its connection is not closed with it on Node 20.
-  const gone = new Promise<void>((resolve) => {
+  // On Node 20, a pipelined response does not emit 'close' when its connection is closed.
+  const closed = new Promise<void>((resolve) => {
     res.once('close', resolve)
     socket.setMaxListeners(0).once('close', resolve)
   })
   const flat = endToEnd(headers).flat()
-  // These have no body, and must not say that they have one (RFC 9110 section 8.6).
+  // 204 and 304 have no body and must not declare a length (RFC 9110 section 8.6).
   if (status !== 204 && status !== 304) flat.push('content-length', String(body.length))
   res.writeHead(status, flat)
   res.end(body)
-  await gone
+  await closed
 }
 
-/** The target did not answer, so the sender should try again. */
+/** Changes an outcome to a 502 that asks the sender to retry, for a target that did not respond. */
 export const toBadGateway = (outcome: Outcome): Outcome => ({
   ...outcome,
   status: 502,
@@ -46,9 +46,9 @@ export const toBadGateway = (outcome: Outcome): Outcome => ({
   body: JSON.stringify({ title: 'Bad gateway', status: 502, code: 'target_unreachable' }),
 })
 
-/** Whether a delivery that is passed on would come back. */
-export function comesBack(to: URL, own: string): boolean {
-  const { hostname, port } = new URL(own)
+/** True if the target is this listener, so that a forwarded delivery would loop. */
+export function isLoop(to: URL, listenerUrl: string): boolean {
+  const { hostname, port } = new URL(listenerUrl)
   const names =
     hostname === '0.0.0.0' || hostname.startsWith('127.') ? ['localhost', '127.0.0.1', hostname] : [hostname]
   return names.includes(to.hostname) && (to.port || '80') === (port || '80')

@@ -1,10 +1,9 @@
 import { type Diagnosis, explain, type SignatureEncoding } from '../../index.ts'
-import { noteOn } from '../captures/redact.ts'
-import { count, paint, print, printJson } from '../terminal/output.ts'
+import { noteOnSecretHeader } from '../captures/redact.ts'
+import { colours, count, print, printJson } from '../terminal/output.ts'
 import { printable, shortened } from '../terminal/printable.ts'
-import type { Reception } from './request-listener.ts'
+import type { ReceivedRequest } from './request-listener.ts'
 
-/** What is told of one request. */
 export interface ReportOptions {
   signatureKey: readonly string[]
   signatureHeader: string
@@ -12,18 +11,21 @@ export interface ReportOptions {
   json: boolean
 }
 
-/** What the receiver found. */
+/** What the receiver found out about a request. */
 export type Finding = 'verified' | 'unsigned' | 'handshake' | 'refused'
 
-export const findingOf = ({ outcome, delivery }: Pick<Reception, 'outcome' | 'delivery'>): Finding => {
+export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
   if (outcome.kind === 'handshake') return 'handshake'
   if (!delivery) return 'refused'
   return delivery.keyIndex === undefined ? 'unsigned' : 'verified'
 }
 
-/** Finds out why a signature was refused; other refusals say it themselves. */
-export async function explainReception(
-  { outcome, body, headers }: Reception,
+/** Bytes. Explaining a larger body takes long, and anyone can send one: they are left to `geohook explain`. */
+const MAX_EXPLAINED = 64 * 1024
+
+/** Finds the cause of an invalid signature. Returns undefined for other refusals, whose code is the cause. */
+export async function explainRefusal(
+  { outcome, body, headers }: ReceivedRequest,
   { signatureKey, signatureHeader, encoding }: ReportOptions,
 ): Promise<Diagnosis | undefined> {
   if (!outcome.error?.code.startsWith('signature_') || !body || signatureKey.length === 0) return undefined
@@ -34,73 +36,76 @@ export async function explainReception(
     ok: false,
     cause: 'signature_encoding',
     evidence: `The signature is right, but not written in ${encoding}.`,
-    fix: `Leave out --encoding ${encoding}, or let the sender write it so.`,
+    fix: `Leave out --encoding ${encoding}, or change the encoding of the sender.`,
   }
 }
 
-/** Larger bodies take long to explain, and a stranger can send them: they are left to the command explain. */
-const MAX_EXPLAINED = 64 * 1024
+/** A request to report, with the cause of its refusal and the path of its capture. */
+export interface RequestReport {
+  request: ReceivedRequest
+  diagnosis: Diagnosis | undefined
+  capture: string | undefined
+}
 
-/** Tells of one request. All that a sender chose goes through `printable`. */
-export function tellReception(
-  reception: Reception,
-  { json }: ReportOptions,
-  diagnosis: Diagnosis | undefined,
-  capture: string | undefined,
-): void {
-  const { receivedAt, method, url, headers, body, status, outcome, delivery, forwarded } = reception
-  const { error } = outcome
-  const finding = findingOf(reception)
+/** Prints one request. */
+export function printReport(report: RequestReport, json: boolean): void {
+  if (json) printJson(toEvent(report), 0)
+  else printText(report)
+}
+
+function toEvent({ request, diagnosis, capture }: RequestReport): object {
+  const { receivedAt, method, url, body, status, outcome, delivery, forwarded } = request
   const event = delivery?.events[0]
-  if (json) {
-    printJson(
-      {
-        event: 'request',
-        receivedAt,
-        finding,
-        status,
-        code: error?.code,
-        method,
-        url,
-        bytes: body?.length,
-        id: delivery?.id,
-        keyIndex: delivery?.keyIndex,
-        changeTypes: delivery?.changeTypes,
-        service: event?.service,
-        webhook: event?.webhook,
-        diagnosis,
-        forwarded: forwarded && ('error' in forwarded ? forwarded : { status: forwarded.answer.status }),
-        capture,
-      },
-      0,
-    )
-    return
+  return {
+    event: 'request',
+    receivedAt,
+    finding: findingOf(request),
+    status,
+    code: outcome.error?.code,
+    method,
+    url,
+    bytes: body?.length,
+    id: delivery?.id,
+    keyIndex: delivery?.keyIndex,
+    changeTypes: delivery?.changeTypes,
+    service: event?.service,
+    webhook: event?.webhook,
+    diagnosis,
+    forwarded: forwarded && ('error' in forwarded ? forwarded : { status: forwarded.response.status }),
+    capture,
   }
-  const names = [event?.service.serviceName, event?.webhook.name].filter((name) => name)
-  const what = delivery
-    ? [delivery.changeTypes.join(', ') || 'no change type', names.join(' / ')]
-    : [error?.code ?? '']
-  const colour = finding === 'refused' ? paint.red : finding === 'unsigned' ? paint.yellow : paint.green
+}
+
+/** The sender chose the change types, names, headers and fields: they are escaped. */
+function printText({ request, diagnosis, capture }: RequestReport): void {
+  const { receivedAt, headers, body, status, outcome, delivery, forwarded } = request
+  const finding = findingOf(request)
+  const colour = finding === 'refused' ? colours.red : finding === 'unsigned' ? colours.yellow : colours.green
+  const event = delivery?.events[0]
+  const source = [event?.service.serviceName, event?.webhook.name].filter(Boolean).join(' / ')
+  const summary = delivery
+    ? [delivery.changeTypes.join(', ') || 'no change type', source]
+    : [outcome.error?.code ?? '']
   const cells = [
-    paint.dim(receivedAt.toLocaleTimeString('en-GB')),
+    colours.dim(receivedAt.toLocaleTimeString('en-GB')),
     colour(finding.padEnd(9)),
     String(status),
-    ...what.filter((cell) => cell).map((cell) => shortened(cell)),
+    ...summary.filter(Boolean).map((cell) => shortened(cell)),
     ...(body ? [count(body.length, 'byte')] : []),
   ]
   print(cells.join('  '))
   if (diagnosis) {
-    tell(diagnosis.cause, printable(diagnosis.evidence))
-    tell('fix', diagnosis.fix)
-    const note = noteOn(diagnosis, headers)
-    if (note) tell('note', note)
-  } else if (error?.hint) tell('hint', error.hint)
-  if (forwarded)
-    tell(
-      'forwarded',
-      printable('error' in forwarded ? forwarded.error : `answered ${forwarded.answer.status}`),
-    )
-  if (capture) tell('saved', printable(capture))
+    printDetail(diagnosis.cause, printable(diagnosis.evidence))
+    printDetail('fix', diagnosis.fix)
+    const note = noteOnSecretHeader(diagnosis, headers)
+    if (note) printDetail('note', note)
+  } else if (outcome.error?.hint) printDetail('hint', outcome.error.hint)
+  if (forwarded) {
+    const text = 'error' in forwarded ? forwarded.error : `answered ${forwarded.response.status}`
+    printDetail('forwarded', printable(text))
+  }
+  if (capture) printDetail('saved', printable(capture))
 }
 
-const tell = (name: string, text: string): void => print(`          ${paint.dim(`${name}:`)} ${text}`)
+const printDetail = (name: string, text: string): void =>
+  print(`          ${colours.dim(`${name}:`)} ${text}`)

@@ -10,88 +10,87 @@ import {
   WebhookError,
 } from '../../index.ts'
 import { type HeaderPairs, toPairs } from '../io/http.ts'
-import { type Forwarded, forward, toBadGateway, writeForwarded } from './forward.ts'
+import { type ForwardResult, forward, toBadGateway, writeForwarded } from './forward.ts'
 
-/** One request, and what became of it. */
-export interface Reception {
+/** A request with its outcome. */
+export interface ReceivedRequest {
   receivedAt: Date
   method: string
   /** Path and query. */
   url: string
   headers: HeaderPairs
-  /** Absent where it could not be read whole. */
+  /** Undefined if it could not be read completely. */
   body?: Uint8Array
   outcome: Outcome
-  /** Absent where the request became none. */
+  /** Undefined if the receiver did not accept the request as a delivery. */
   delivery?: Delivery | undefined
-  /** What the sender was answered. */
+  /** The status that the sender received. */
   status: number
-  forwarded?: Forwarded
+  forwarded?: ForwardResult
 }
 
-/** Deliveries by the headers of their requests: an outcome does not have them. */
-export type Accepted = WeakMap<HeaderBag, Delivery>
+/** Accepted deliveries by the headers of their requests, because an outcome does not contain its delivery. */
+export type AcceptedDeliveries = WeakMap<HeaderBag, Delivery>
 
-/** An observer that keeps them. Of what is refused the report tells, so no log needs to. */
-export const keepIn = (accepted: Accepted): Observer => ({
-  accepted: ({ delivery, request }) => accepted.set(request.headers, delivery),
+/** Creates an observer that stores accepted deliveries and keeps the receiver from logging refusals and failures. */
+export const storeAcceptedIn = (deliveries: AcceptedDeliveries): Observer => ({
+  accepted: ({ delivery, request }) => deliveries.set(request.headers, delivery),
   refused() {},
   failed() {},
 })
 
-export interface ReceptionOptions {
+export interface ListenerOptions {
   receiver: Receiver
-  /** What the receiver's observer has accepted. */
-  accepted: Accepted
-  /** The largest body, in bytes. */
+  /** Filled by the observer of the receiver. */
+  accepted: AcceptedDeliveries
+  /** Largest body in bytes. */
   limit: number
-  /** Other paths are answered with 404. Default: every path is taken. */
+  /** Answers other paths with 404. Default: accepts every path. */
   path?: string | undefined
   forwardTo?: URL | undefined
   forwardRefused?: boolean | undefined
-  /** Ends what is being passed on. */
-  stop: AbortSignal
-  /** Is told of each request, after it was answered. */
-  report(reception: Reception): void
-  /** Is told of each request for another path. */
-  missed(url: string): void
+  /** Aborts forwarding. */
+  signal: AbortSignal
+  /** Called for each request after its response. */
+  onRequest(request: ReceivedRequest): void
+  /** Called for each request to another path. */
+  onUnknownPath(url: string): void
 }
 
-/** Milliseconds within which the whole body must arrive. */
+/** Milliseconds for the whole body to arrive. */
 const BODY_TIMEOUT = 10_000
 
 /**
- * A listener around a receiver. It reads the body ahead of it, because a receiver refuses without reading where it
- * can, and a request that is to be explained, saved or passed on is needed whole.
+ * Creates a request listener around a receiver. It reads the body first, because a receiver may refuse a request
+ * without reading its body, and explaining, saving and forwarding need the complete body.
  */
-export function createReception(
-  options: ReceptionOptions,
+export function createRequestListener(
+  options: ListenerOptions,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
-  return async function reception(req, res) {
+  return async function requestListener(req, res) {
     const { method = '', url = '' } = req
     if (options.path !== undefined && url.split('?')[0] !== options.path) {
-      answerNotFound(req, res)
-      options.missed(url)
+      respondNotFound(req, res)
+      options.onUnknownPath(url)
       return
     }
-    const reception = { receivedAt: new Date(), method, url, headers: toPairs(req.rawHeaders) }
+    const head = { receivedAt: new Date(), method, url, headers: toPairs(req.rawHeaders) }
     await webhook({
-      async receive(request, answer) {
-        const body = await readAhead(request, options.limit)
-        const seen: Pick<Reception, 'body'> = body instanceof WebhookError ? {} : { body }
-        let forwarded: Forwarded | undefined
+      async receive(request, respond) {
+        const body = await readBody(request, options.limit)
+        const received = body instanceof WebhookError ? head : { ...head, body }
+        let forwarded: ForwardResult | undefined
         let status = 0
         const outcome = await options.receiver.receive(
-          { ...request, read: async ({ onChunk }) => replay(body, onChunk) },
+          { ...request, read: async ({ onChunk }) => readAgain(body, onChunk) },
           async (outcome) => {
-            forwarded = await passOn(outcome, { ...reception, ...seen }, options)
-            status = await respond(outcome, forwarded, res, answer)
+            forwarded = await forwardIfWanted(outcome, received, options)
+            status = await sendResponse(outcome, forwarded, res, respond)
           },
         )
         const delivery = options.accepted.get(request.headers)
-        options.report({
-          ...reception,
-          ...seen,
+        options.onRequest({
+          ...received,
           outcome,
           delivery,
           status,
@@ -103,14 +102,14 @@ export function createReception(
   }
 }
 
-function answerNotFound(req: IncomingMessage, res: ServerResponse): void {
+function respondNotFound(req: IncomingMessage, res: ServerResponse): void {
   req.resume()
   res.writeHead(404, { 'content-type': 'application/problem+json', connection: 'close' })
   res.end('{"title":"Not found","status":404,"code":"path_unknown"}')
 }
 
-async function readAhead(request: ReceiverRequest, limit: number): Promise<Uint8Array | WebhookError> {
-  // What says that it is too large is refused without being read.
+async function readBody(request: ReceiverRequest, limit: number): Promise<Uint8Array | WebhookError> {
+  // Refuses a declared length above the limit without reading the body.
   const declared = (request.headers as IncomingHttpHeaders)['content-length']
   if (Number(declared) > limit) return new WebhookError('body_too_large')
   const { promise: timeout, cancel } = rejectAfter(BODY_TIMEOUT)
@@ -131,34 +130,35 @@ function rejectAfter(milliseconds: number): { promise: Promise<never>; cancel():
   return { promise, cancel: () => clearTimeout(timer) }
 }
 
-function replay(body: Uint8Array | WebhookError, onChunk: (chunk: Uint8Array) => void): Uint8Array {
+/** Passes the body that was read, or the error of reading it, to the receiver. */
+function readAgain(body: Uint8Array | WebhookError, onChunk: (chunk: Uint8Array) => void): Uint8Array {
   if (body instanceof WebhookError) throw body
   onChunk(body)
   return body
 }
 
-/** Deliveries go on; refused requests only where that was asked for, and handshakes never. */
-async function passOn(
+/** Forwards deliveries, refused requests only with `forwardRefused`, and handshakes never. */
+async function forwardIfWanted(
   { kind }: Outcome,
-  { method, headers, body }: Omit<Reception, 'outcome' | 'status'>,
-  { forwardTo, forwardRefused, stop }: ReceptionOptions,
-): Promise<Forwarded | undefined> {
+  { method, headers, body }: Pick<ReceivedRequest, 'method' | 'headers' | 'body'>,
+  { forwardTo, forwardRefused, signal }: ListenerOptions,
+): Promise<ForwardResult | undefined> {
   const isWanted = kind === 'handled' || (kind === 'refused' && forwardRefused === true)
-  return forwardTo && body && isWanted ? forward(forwardTo, { method, headers, body }, stop) : undefined
+  return forwardTo && body && isWanted ? forward(forwardTo, { method, headers, body }, signal) : undefined
 }
 
-/** @returns the status that the sender gets */
-async function respond(
+/** @returns the status that the sender receives */
+async function sendResponse(
   outcome: Outcome,
-  forwarded: Forwarded | undefined,
+  forwarded: ForwardResult | undefined,
   res: ServerResponse,
-  answer: ((outcome: Outcome) => unknown) | undefined,
+  respond: ((outcome: Outcome) => unknown) | undefined,
 ): Promise<number> {
-  if (forwarded && 'answer' in forwarded) {
-    await writeForwarded(res, forwarded.answer)
-    return forwarded.answer.status
+  if (forwarded && 'response' in forwarded) {
+    await writeForwarded(res, forwarded.response)
+    return forwarded.response.status
   }
   const final = forwarded ? toBadGateway(outcome) : outcome
-  await answer?.(final)
+  await respond?.(final)
   return final.status
 }

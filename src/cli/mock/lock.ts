@@ -4,44 +4,44 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { CliError, usageError } from '../errors.ts'
 
-/** How often to look again while another process has the file, or is about to take it. */
+/** How many times to retry while another process holds the file, or is about to take it. */
 const TRIES = 10
 
-/** A process that is alive, and its lock file. */
-interface Other {
+/** Another living process, and its lock file. */
+interface OtherProcess {
   pid: number
   file: string
 }
 
 /**
- * Takes a state file for this process alone: two processes that write it would undo each other's changes.
+ * Locks a state file for this process, because two processes that write it would undo each other's changes.
  *
- * Each process puts a lock file of its own beside the state file, and then has it if it sees no lock file of another
- * living process. Of two that come at the same moment, at least one sees the other; the one whose name sorts first stays.
- * The lock files of dead processes are safe to remove, because their names never come back.
+ * Each process creates its own lock file next to the state file, and holds the lock if there is no lock file of another
+ * living process. If two processes try at the same time, at least one sees the other, and the one whose name sorts first
+ * wins. Lock files of dead processes can be removed safely, because their names are never used again.
  *
- * @returns a function that gives it back
- * @throws {CliError} exit code 2 where another process has it, or its folder cannot be written
+ * @returns a function that releases the lock
+ * @throws {CliError} exit code 2 if another process holds the lock, or the folder is not writable
  */
 export async function lock(path: string): Promise<() => Promise<void>> {
   const own = join(dirname(path), `${basename(path)}.${process.pid}-${randomUUID()}.lock`)
   const release = (): Promise<void> => rm(own, { force: true })
-  let isPlaced = false
+  let isCreated = false
   try {
     for (let tries = 0; ; ) {
       const others = await findOthers(path, own)
       const [other] = others
       if (other) {
-        if (isPlaced && others.some(({ file }) => file < own)) {
+        if (isCreated && others.some(({ file }) => file < own)) {
           await release()
-          isPlaced = false
+          isCreated = false
         }
         if (++tries > TRIES) throw inUse(path, other)
         await wait(randomInt(5, 60))
-      } else if (isPlaced) return release
+      } else if (isCreated) return release
       else {
         await writeFile(own, '', { flag: 'wx', mode: 0o600 })
-        isPlaced = true
+        isCreated = true
       }
     }
   } catch (error) {
@@ -50,9 +50,9 @@ export async function lock(path: string): Promise<() => Promise<void>> {
   }
 }
 
-/** Living processes that have the state file, or are about to take it. Removes the lock files of dead ones. */
-async function findOthers(path: string, own: string): Promise<Other[]> {
-  const others: Other[] = []
+/** Finds living processes with a lock file, and removes the lock files of dead ones. */
+async function findOthers(path: string, own: string): Promise<OtherProcess[]> {
+  const others: OtherProcess[] = []
   for (const name of await readdir(dirname(path))) {
     const file = join(dirname(path), name)
     const pid = pidOf(name, basename(path))
@@ -63,14 +63,14 @@ async function findOthers(path: string, own: string): Promise<Other[]> {
   return others
 }
 
-/** The process that a lock file belongs to; undefined for any other file. */
+/** Returns the process id in the name of a lock file, or undefined for any other file. */
 function pidOf(name: string, stateFile: string): number | undefined {
   if (!name.startsWith(`${stateFile}.`)) return undefined
   const [, pid] = /^(\d{1,10})-[\da-f-]{36}\.lock$/.exec(name.slice(stateFile.length + 1)) ?? []
   return pid === undefined ? undefined : Number(pid)
 }
 
-/** A process with the id of this one is its predecessor, as in a container. */
+/** Our own process id belongs to an earlier process, as after a restart of a container. */
 function isAlive(pid: number): boolean {
   if (pid <= 0 || pid === process.pid) return false
   try {
@@ -81,10 +81,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const inUse = (path: string, { pid, file }: Other): CliError =>
+const inUse = (path: string, { pid, file }: OtherProcess): CliError =>
   usageError(
-    `${path} is in use by the process ${pid}`,
-    `End it, or give another file. If no such mock runs, remove ${file}.`,
+    `${path} is in use by process ${pid}`,
+    `Stop it, or give another file. If no such mock is running, remove ${file}.`,
   )
 
 function toCliError(path: string, error: unknown): CliError {
@@ -92,6 +92,6 @@ function toCliError(path: string, error: unknown): CliError {
   const { code, message } = error as NodeJS.ErrnoException
   return usageError(
     `cannot write the state file ${path}: ${code ?? message}`,
-    'Is its folder there, with room in it?',
+    'Check that its folder exists and the disk has space.',
   )
 }

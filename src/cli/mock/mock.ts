@@ -1,18 +1,17 @@
 import { Command } from 'commander'
 import type { MockService, Notice, Snapshot, SnapshotSeed, TokenUser } from '../../mock/index.ts'
 import { type CliError, toCliError, usageError } from '../errors.ts'
-import { readJson } from '../io/files.ts'
+import { readJson, toRecord } from '../io/json.ts'
 import { toPortError, untilStopped } from '../io/server.ts'
-import { toRecord } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import { printError } from '../terminal/output.ts'
 import { type Progress, startProgress } from '../terminal/progress.ts'
 import { addMockOptions, type MockOptions, toServiceOptions } from './options.ts'
-import { tellNotice, tellStart } from './report.ts'
+import { printNotice, printStart } from './report.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
 
-/** What there is where no seed says otherwise. */
-const SERVICES: SnapshotSeed['services'] = [
+/** The services without a seed. */
+const DEFAULT_SERVICES: SnapshotSeed['services'] = [
   { serviceName: 'Parcels', serviceType: 'FeatureServer' },
   { serviceName: 'Analysis', serviceType: 'GPServer' },
 ]
@@ -27,14 +26,14 @@ A seed:
                  "hookUrl": "http://127.0.0.1:3000/", "signatureKey": "3f1c"}]}
 `
 
-/** `geohook mock`: the reference mock service, as a process. */
+/** `geohook mock` */
 export function createMockCommand(): Command {
   const command = new Command('mock')
-    .summary('run a mock service that keeps webhooks and sends deliveries')
+    .summary('run a mock service that manages webhooks and sends deliveries')
     .description(
-      'Runs a mock of the service on this machine: it keeps webhooks, answers the administration, and really signs ' +
-        'and sends deliveries. Without a seed it has the services Parcels.FeatureServer and Analysis.GPServer, and no ' +
-        'webhooks. With a state file, every change that it has acknowledged survives its death.',
+      'Runs a mock of the service on this machine: it manages webhooks, serves the administration operations, and ' +
+        'really signs and sends deliveries. Without a seed it has the services Parcels.FeatureServer and ' +
+        'Analysis.GPServer, and no webhooks. With a state file, every acknowledged change survives a crash.',
     )
   addMockOptions(command)
   addExamples(command, [
@@ -44,23 +43,22 @@ export function createMockCommand(): Command {
     'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
   ])
   command.addHelpText('after', FIRST_STEPS)
-  return command.action(mock)
+  return command.action(runMock)
 }
 
-async function mock(options: MockOptions): Promise<void> {
+async function runMock(options: MockOptions): Promise<void> {
   const state = options.state === undefined ? undefined : await openStateFile(options.state)
-  // A start that fails leaves no state behind: it would take the place of the seed from then on.
-  const saving = { isOn: false }
+  const saving = { isEnabled: false }
   try {
-    await run(await createService(options, state, saving), state, saving, options)
+    await serve(await createService(options, state, saving), state, saving, options)
   } finally {
     await state?.release()
   }
 }
 
-/** Whether changes are saved yet. */
+/** Disabled until the service listens: a failed start must not write a state file, which would replace the seed. */
 interface Saving {
-  isOn: boolean
+  isEnabled: boolean
 }
 
 async function createService(
@@ -68,33 +66,34 @@ async function createService(
   state: StateFile | undefined,
   saving: Saving,
 ): Promise<MockService> {
-  const { seed: seedFile, state: stateFile, json = false } = options
-  const seed: SnapshotSeed = seedFile === undefined ? { services: SERVICES } : await readSeed(seedFile)
-  const users = options.users === undefined ? undefined : await readJson(options.users)
+  const { seed: seedFile, state: stateFile, users: usersFile, json = false } = options
+  const seed: SnapshotSeed =
+    seedFile === undefined ? { services: DEFAULT_SERVICES } : await readSeed(seedFile)
+  const users = usersFile === undefined ? undefined : await readJson(usersFile)
   const { createMockService, tokens } = await import('../../mock/index.ts')
   const auth =
-    users === undefined ? undefined : ofFile(options.users, () => tokens({ users: users as TokenUser[] }))
+    users === undefined ? undefined : checkFile(usersFile, () => tokens({ users: users as TokenUser[] }))
   const { services, webhooks, settings } = seed
   const save = async (snapshot: Snapshot): Promise<void> => {
-    if (!saving.isOn) return
+    if (!saving.isEnabled) return
     try {
       await state?.save(snapshot)
     } catch (error) {
-      printError(toCliError(error), json) // whoever made the change is told, too
-      throw error
+      printError(toCliError(error), json)
+      throw error // the client of the administration receives it too
     }
   }
-  const service = ofFile(seedFile, () =>
-    // The services and webhooks of the seed are what a reset goes back to.
+  const service = checkFile(seedFile, () =>
+    // A reset of the mock service returns to the services and webhooks of the seed.
     createMockService({ ...toServiceOptions(options), services, webhooks, settings, auth, save }),
   )
-  // The service checks the files as a whole, before it changes or saves anything.
-  if (state?.content === undefined) ofFile(seedFile, () => service.restore(seed))
-  else ofFile(stateFile, () => service.restore(state.content as SnapshotSeed))
+  // The service validates a whole file before it changes or saves anything.
+  if (state?.content === undefined) checkFile(seedFile, () => service.restore(seed))
+  else checkFile(stateFile, () => service.restore(state.content as SnapshotSeed))
   return service
 }
 
-async function run(
+async function serve(
   service: MockService,
   state: StateFile | undefined,
   saving: Saving,
@@ -102,27 +101,28 @@ async function run(
 ): Promise<void> {
   const quiet = options.quiet === true
   const json = options.json === true
-  // Before anybody is told that it listens, and may want to stop it.
+  // Set up before the address is printed, because a script may stop the mock as soon as it has read it.
   const stopped = untilStopped()
-  let ending: Progress | undefined
+  let closing: Progress | undefined
   try {
     await service.listen(port).catch((error) => {
       throw toPortError(error, port, '127.0.0.1')
     })
-    saving.isOn = true
-    // From the start, so that ids that were made here are the same after a restart.
+    saving.isEnabled = true
+    // Generated ids must be the same after a restart.
     await state?.save(service.snapshot())
-    const tell = (notice: Notice): void => {
-      ending?.clear()
-      tellNotice(notice, json)
+    if (!quiet) {
+      service.on((notice: Notice) => {
+        closing?.clear()
+        printNotice(notice, json)
+      })
     }
-    if (!quiet) service.on(tell)
-    tellStart(service.url, service.snapshot(), { quiet, json })
+    printStart(service.url, service.snapshot(), { quiet, json })
     await stopped
   } finally {
-    ending = startProgress('waiting for deliveries that are on their way', json)
+    closing = startProgress('waiting for deliveries in flight', json)
     await service.close()
-    ending.stop()
+    closing.stop()
   }
 }
 
@@ -133,10 +133,10 @@ async function readSeed(file: string): Promise<SnapshotSeed> {
   return seed
 }
 
-/** @throws {CliError} exit code 2, which names the file that is to blame */
-function ofFile<T>(file: string | undefined, read: () => T): T {
+/** @throws {CliError} exit code 2, naming the file whose content `check` rejects */
+function checkFile<T>(file: string | undefined, check: () => T): T {
   try {
-    return read()
+    return check()
   } catch (error) {
     const { message, hint }: CliError = toCliError(error)
     throw usageError(file === undefined ? message : `${file}: ${message}`, hint, 'file_invalid')

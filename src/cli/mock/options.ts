@@ -23,14 +23,18 @@ export interface MockOptions extends Signature {
   json?: true
 }
 
-const choice = (flags: string, what: string, values: readonly string[], value?: string): Option =>
-  new Option(flags, what).choices(values).default(value)
+const choice = (
+  flags: string,
+  description: string,
+  values: readonly string[],
+  defaultValue?: string,
+): Option => new Option(flags, description).choices(values).default(defaultValue)
 
 export function addMockOptions(command: Command): Command {
   command
     .option('--port <n>', 'the port; 0 takes a free one', port, 4000)
     .option('--seed <file>', 'JSON with services and webhooks to start with; it may hold keys')
-    .option('--state <file>', 'keep everything there; once it is written, it is used in place of the seed')
+    .option('--state <file>', 'save all changes there; once the file exists, it replaces the seed')
     .addOption(
       choice('--service-version <version>', 'the version to behave like', ['11.1', '11.2', '11.3'], '11.3'),
     )
@@ -40,28 +44,28 @@ export function addMockOptions(command: Command): Command {
     .addOption(
       choice(
         '--gather <when>',
-        'whether webhooks gather events over their schedule: scheduled is those that were given one',
+        'which webhooks gather events over their schedule: scheduled means those with a schedule',
         ['never', 'scheduled', 'always'],
         'scheduled',
       ),
     )
     .addOption(
-      choice('--omitted <what>', 'what an edit does with what it is not given', ['keep', 'reset'], 'keep'),
+      choice('--omitted <what>', 'what an edit does with omitted members', ['keep', 'reset'], 'keep'),
     )
     .option('--always200', 'answer errors with the HTTP status 200, as some services do')
   addDeliveryOptions(command)
   return command
     .option(
       '--allow-host <name>',
-      'a host beside this machine that may be sent to; repeat it for more',
+      'a host besides this machine that webhooks may address; repeat it for more',
       collect,
     )
-    .option('--users <file>', 'JSON list of users: ask for a token of one of them')
+    .option('--users <file>', 'JSON list of users: require a token of one of them')
     .option('--quiet', 'print the address only')
     .option('--json', 'print a line of JSON for each attempt and change')
 }
 
-/** How deliveries are written and sent. What has no default here is as the dialect does it. */
+/** Adds the options for writing and sending deliveries. The dialect decides the options without a default here. */
 function addDeliveryOptions(command: Command): void {
   command
     .option('--signature-header <name>', 'the header, or the field, for signatures', headerName)
@@ -76,7 +80,7 @@ function addDeliveryOptions(command: Command): void {
     .addOption(
       choice(
         '--fan-out <what>',
-        'what gets a delivery of its own: a webhook, or each layer of an event',
+        'whether an event makes one delivery for each webhook, or one for each of its layers',
         ['webhook', 'layer'],
         'webhook',
       ),
@@ -84,7 +88,7 @@ function addDeliveryOptions(command: Command): void {
     .option('--concurrency <n>', 'attempts on the wire at once, 1 to 1000', wholeNumber(1, 1000), 50)
 }
 
-/** What the options say of the service, without what is in files. */
+/** Converts the options to those of the mock service, except the ones that name files. */
 export function toServiceOptions(options: MockOptions): MockServiceOptions {
   const { dialect, gather, omitted, changesUrl, fanOut, concurrency } = options
   const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options

@@ -2,7 +2,7 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createSaveQueue } from '../../mock/save-queue.ts'
 import { type CliError, usageError } from '../errors.ts'
-import { readJson } from '../io/files.ts'
+import { readJson } from '../io/json.ts'
 import { lock } from './lock.ts'
 
 /** A file that stays complete if the process dies at any moment: it contains the last saved value. */

@@ -1,68 +1,75 @@
 import { isUtf8 } from 'node:buffer'
 import type { Command } from 'commander'
 import { type CliError, usageError } from '../errors.ts'
-import { addSecretOptions, findSecrets, type Secret, toText } from './secrets.ts'
+import { addSecretOptions, readSecrets, type Secret, toText } from './secrets.ts'
 
-/** Where a command may take its keys from. */
+/** The values of `--key`, `--key-env` and `--key-file`. */
 export interface KeyOptions {
   key?: string[]
   keyEnv?: string[]
   keyFile?: string[]
 }
 
-/** The environment variable that is read where no option says otherwise. */
+/** The environment variable with the key, unless an option gives one. */
 const VARIABLE = 'SIGNATURE_KEY'
 
 /** Adds `--key`, `--key-env` and `--key-file`. */
 export const addKeyOptions = (command: Command, { several = false }: { several?: boolean } = {}): Command =>
-  addSecretOptions(command, { option: 'key', what: 'the signature key', variable: VARIABLE, several })
+  addSecretOptions(command, { option: 'key', description: 'the signature key', variable: VARIABLE, several })
 
-/** The same for a key that is to be set: it comes from an option or not at all. */
+/** Adds the same options for a key that a command sets on a webhook. The variable is not their default. */
 export const addNewKeyOptions = (command: Command): Command =>
-  addSecretOptions(command, { option: 'key', what: 'the new signature key', several: false })
+  addSecretOptions(command, { option: 'key', description: 'the new signature key', several: false })
 
-/** Whether an option names a key. */
-export const namesKey = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
-  [key, keyEnv, keyFile].some((given) => given !== undefined)
+/** True if an option gives a key. */
+export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
+  [key, keyEnv, keyFile].some((values) => values !== undefined)
 
 /**
- * The keys, newest first; none where neither an option nor the environment has one.
+ * Reads the keys, newest first. Returns an empty list if neither an option nor the environment has one.
  *
- * @throws {CliError} exit code 2 for a key that cannot be right
+ * @throws {CliError} exit code 2 for an invalid key
  */
 export async function readKeys(options: KeyOptions): Promise<string[]> {
-  return (await find(options)).map((secret) => toText(secret, 'key'))
+  return (await read(options)).map((secret) => toText(secret, 'key'))
 }
 
-/** @throws {CliError} exit code 2, also where there is no key at all */
+/** @throws {CliError} exit code 2, also if there is no key */
 export async function requireKeys(options: KeyOptions): Promise<string[]> {
   const keys = await readKeys(options)
-  if (keys.length === 0) throw noKey()
+  if (keys.length === 0) throw missingKey()
   return keys
 }
 
-/** @throws {CliError} exit code 2, also where there are several */
+/** @throws {CliError} exit code 2, also if there is no key or more than one */
 export async function requireKey(options: KeyOptions): Promise<string> {
   const [key, ...rest] = await requireKeys(options)
   if (key === undefined || rest.length > 0)
-    throw usageError('only one key is of use here', 'Give the newest one.')
+    throw usageError('this command takes only one key', 'Give the newest one.')
   return key
 }
 
-/** The keys as they are, with white space and all: `explain` finds out about that. */
-export async function requireRawKeys(options: KeyOptions): Promise<(string | Buffer)[]> {
-  const found = await find(options)
-  if (found.length === 0) throw noKey()
-  // As text where it is text: that one is blank can be seen of text only.
-  return found.map(({ bytes }) => (isUtf8(bytes) ? bytes.toString() : bytes))
+/** Reads keys without trimming or checking them, because `explain` diagnoses invalid ones. */
+export async function requireUncheckedKeys(options: KeyOptions): Promise<(string | Buffer)[]> {
+  const secrets = await read(options)
+  if (secrets.length === 0) throw missingKey()
+  // explain() can see white space in text only.
+  return secrets.map(({ bytes }) => (isUtf8(bytes) ? bytes.toString() : bytes))
 }
 
-const find = ({ key, keyEnv, keyFile }: KeyOptions): Promise<Secret[]> =>
-  findSecrets({ option: 'key', text: key, env: keyEnv, file: keyFile, variable: VARIABLE, several: true })
+const read = ({ key, keyEnv, keyFile }: KeyOptions): Promise<Secret[]> =>
+  readSecrets({
+    option: 'key',
+    texts: key,
+    variables: keyEnv,
+    files: keyFile,
+    defaultVariable: VARIABLE,
+    several: true,
+  })
 
-const noKey = (): CliError =>
+const missingKey = (): CliError =>
   usageError(
-    'there is no signature key',
-    `Set ${VARIABLE}, or give --key-file or --key-env. "geohook key" makes one.`,
+    'the signature key is missing',
+    `Set ${VARIABLE}, or give --key-file or --key-env. "geohook key" generates a key.`,
     'key_missing',
   )

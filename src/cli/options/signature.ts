@@ -1,14 +1,24 @@
 import { Option } from 'commander'
+import { arcgis, type Profile, service } from '../../index.ts'
 
-/** The kind of sender, for commands that receive. */
+/** The profiles that `--profile` can name. */
+export const PROFILES: Record<'service' | 'arcgis', Profile> = { service, arcgis }
+
+export type ProfileName = keyof typeof PROFILES
+
+/** `--profile`, for commands that receive: the kind of sender. */
 export const profileOption = (): Option =>
   new Option(
     '--profile <name>',
     'the kind of sender: service signs in x-service, arcgis in x-esriHook-Signature',
   )
-    .choices(['service', 'arcgis'])
+    .choices(Object.keys(PROFILES))
     .default('service')
 
-/** How a command that sends writes a signature. */
-export const encodingOption = (): Option =>
-  new Option('--encoding <name>', 'how to write the signature').choices(['hex', 'base64']).default('hex')
+/** `--encoding`, for commands that write signatures. */
+export const writtenEncodingOption = (description = 'how to write the signature'): Option =>
+  new Option('--encoding <name>', description).choices(['hex', 'base64']).default('hex')
+
+/** `--encoding`, for commands that read signatures. */
+export const acceptedEncodingOption = (description: string): Option =>
+  new Option('--encoding <name>', description).choices(['auto', 'hex', 'base64']).default('auto')

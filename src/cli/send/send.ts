@@ -2,12 +2,12 @@ import { Command } from 'commander'
 import { createPayload, createSigner } from '../../testing/index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
-import { exchange, type HeaderPairs } from '../io/http.ts'
+import { type HeaderPairs, sendRequest } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
-import { encodingOption } from '../options/signature.ts'
+import { writtenEncodingOption } from '../options/signature.ts'
 import { collect, headerLine, headerName, httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { count, paint, print, printJson } from '../terminal/output.ts'
+import { colours, count, print, printJson } from '../terminal/output.ts'
 import { shortened } from '../terminal/printable.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -25,26 +25,26 @@ interface Options extends KeyOptions {
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** `geohook send`: signs and posts, as a service does. */
+/** `geohook send` */
 export function createSendCommand(): Command {
   const command = new Command('send')
     .summary('sign a file and post it to a receiver')
     .description(
-      'Signs the exact bytes of a file, or a payload that it makes, and posts them. ' +
-        'The exit code is 0 if the answer is 2xx, 1 if it is another, 3 if there is none.',
+      'Signs the exact bytes of a file, or a generated payload, and posts them. ' +
+        'The exit code is 0 for a 2xx response, 1 for any other, 3 without a response.',
     )
     .argument('[file]', 'the body; - reads the standard input')
     .requiredOption('--to <url>', 'the payload URL', httpUrl)
     .option(
       '--change-type <name>',
-      'in place of a file: a payload with this event; repeat it for more',
+      'instead of a file: a payload with this event; repeat it for more',
       collect,
     )
     .option('--form', 'send a form that carries the JSON in its field payload')
     .option('--content-type <type>', 'the content type (default: application/json, or a form with --form)')
     .option('--header <line>', "another header, as 'name: value'; repeat it for more", headerLine)
     .option('--signature-header <name>', 'the header for the signature', headerName, 'x-service')
-    .addOption(encodingOption())
+    .addOption(writtenEncodingOption())
     .option('--prefix <text>', 'written before the signature, for example sha256=')
     .option('--json', 'print JSON')
   addKeyOptions(command)
@@ -63,24 +63,26 @@ export function createSendCommand(): Command {
     const { status, body } = await withProgress(
       `waiting for ${options.to.origin}`,
       options.json === true,
-      () => exchange(options.to, { ...signed, headers }),
+      () => sendRequest(options.to, { ...signed, headers }),
     )
-    const answer = body.toString()
-    if (options.json) printJson({ status, bytes: signed.body.length, answer })
+    const text = body.toString()
+    if (options.json) printJson({ status, bytes: signed.body.length, answer: text })
     else {
-      const isGood = status >= 200 && status < 300
-      print(`${isGood ? paint.green(status) : paint.red(status)}  ${shortened(answer, 200)}`.trimEnd())
-      print(paint.dim(`sent ${count(signed.body.length, 'byte')}`))
+      const colour = isSuccess(status) ? colours.green : colours.red
+      print(`${colour(status)}  ${shortened(text, 200)}`.trimEnd())
+      print(colours.dim(`sent ${count(signed.body.length, 'byte')}`))
     }
-    if (status < 200 || status > 299) process.exitCode = EXIT.no
+    if (!isSuccess(status)) process.exitCode = EXIT.failure
   })
 }
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
 async function readPayload(file: string | undefined, { changeType, form }: Options): Promise<unknown> {
   if (changeType) {
     if (file !== undefined) throw usageError('give either a file or --change-type')
     return createPayload(changeType)
   }
-  if (file === undefined) throw usageError('there is nothing to send', 'Give a file, - or --change-type.')
+  if (file === undefined) throw usageError('the body is missing', 'Give a file, - or --change-type.')
   return form ? readText(file) : readInput(file)
 }

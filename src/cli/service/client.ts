@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander'
 import { CliError, EXIT, usageError } from '../errors.ts'
-import { exchange } from '../io/http.ts'
-import { addSecretOptions, findSecrets, toText } from '../options/secrets.ts'
-import { httpUrl, toRecord } from '../options/values.ts'
+import { sendRequest } from '../io/http.ts'
+import { toRecord } from '../io/json.ts'
+import { addSecretOptions, readSecrets, toText } from '../options/secrets.ts'
+import { httpUrl } from '../options/values.ts'
 
-/** How to reach a service. */
+/** The values of `--url` and of the options for a token. */
 export interface ClientOptions {
   url: URL
   token?: string[]
@@ -12,26 +13,26 @@ export interface ClientOptions {
   tokenFile?: string[]
 }
 
-/** What a service answers: an object. */
-export type Answer = Record<string, unknown>
+/** The JSON object in a response. */
+export type ServiceResponse = Record<string, unknown>
 
-/** Speaks to the administration of a service, and to the control of a mock service. */
+/** Client for the administration of a service, and for the control API of a mock service. */
 export interface ServiceClient {
-  get(path: string): Promise<Answer>
-  /** A form, as the specification asks for. */
-  post(path: string, form?: Record<string, string>): Promise<Answer>
-  /** JSON, for what only a mock service has. */
-  control(path: string, body: object): Promise<Answer>
-  /** Takes back what only a mock service has. */
-  remove(path: string): Promise<Answer>
+  get(path: string): Promise<ServiceResponse>
+  /** Posts a form, as docs/specification.md requires. */
+  postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
+  /** Posts JSON to the control API. */
+  postJson(path: string, body: object): Promise<ServiceResponse>
+  /** Deletes a resource of the control API. */
+  delete(path: string): Promise<ServiceResponse>
 }
 
 const TOKEN_VARIABLE = 'GEOHOOK_TOKEN'
-/** A wait may take as long as a schedule and its retries. */
-const WAIT = 10 * 60_000
-const LIMIT = 64 * 1024 * 1024
+/** Milliseconds: a trigger responds after its deliveries, with their schedules and retries. */
+const TIMEOUT = 10 * 60_000
+const MAX_RESPONSE = 64 * 1024 * 1024
 
-/** Adds `--url` and the options of a token. */
+/** Adds `--url` and the options for a token. */
 export function addClientOptions(command: Command): Command {
   command.addOption(
     new Option('--url <url>', 'the base address of the service')
@@ -41,101 +42,101 @@ export function addClientOptions(command: Command): Command {
   )
   return addSecretOptions(command, {
     option: 'token',
-    what: 'the token, where the service asks for one',
+    description: 'the token, where the service asks for one',
     variable: TOKEN_VARIABLE,
     several: false,
   })
 }
 
-/** @throws {CliError} exit code 2 for a token that cannot be right */
+/** @throws {CliError} exit code 2 for an invalid token or URL */
 export async function createClient({
   url,
-  token,
-  tokenEnv,
-  tokenFile,
+  token: texts,
+  tokenEnv: variables,
+  tokenFile: files,
 }: ClientOptions): Promise<ServiceClient> {
-  const [secret, ...more] = await findSecrets({
+  const [secret, ...rest] = await readSecrets({
     option: 'token',
-    text: token,
-    env: tokenEnv,
-    file: tokenFile,
-    variable: TOKEN_VARIABLE,
+    texts,
+    variables,
+    files,
+    defaultVariable: TOKEN_VARIABLE,
     several: false,
   })
-  if (more.length > 0) throw usageError('only one token is of use')
-  const authorization: [string, string][] = secret
-    ? [['authorization', `Bearer ${toText(secret, 'token')}`]]
-    : []
+  if (rest.length > 0) throw usageError('only one token can be used')
+  const token = secret && toText(secret, 'token')
   if (url.search || url.hash)
     throw usageError('--url has a query or a fragment', 'Give the base address only.')
   let base = url.href
   while (base.endsWith('/')) base = base.slice(0, -1)
-  /** A service may quote the token in what it says. */
-  const redact = (text: string): string => (secret ? text.replaceAll(toText(secret, 'token'), '***') : text)
+  /** A service may quote the token in its error messages. */
+  const redact = (text: string): string => (token ? text.replaceAll(token, '***') : text)
 
-  async function ask(method: string, path: string, type: string, body: string): Promise<Answer> {
-    const headers: [string, string][] = [['accept', 'application/json'], ...authorization]
-    if (method === 'POST') headers.push(['content-type', type])
+  async function request(
+    method: string,
+    path: string,
+    contentType = '',
+    body = '',
+  ): Promise<ServiceResponse> {
+    const headers: [string, string][] = [['accept', 'application/json']]
+    if (token) headers.push(['authorization', `Bearer ${token}`])
+    if (method === 'POST') headers.push(['content-type', contentType])
     const target = new URL(base + path)
-    const answer = await exchange(
+    const response = await sendRequest(
       target,
       { method, headers, body: Buffer.from(body) },
-      { timeout: WAIT, limit: LIMIT },
+      { timeout: TIMEOUT, limit: MAX_RESPONSE },
     )
-    return toAnswer(answer.status, redact(answer.body.toString()), target)
+    return parseResponse(response.status, redact(response.body.toString()), target)
   }
 
   return {
-    get: (path) => ask('GET', `${path}?f=json`, '', ''),
-    post: (path, form = {}) =>
-      ask(
+    get: (path) => request('GET', `${path}?f=json`),
+    postForm: (path, form = {}) =>
+      request(
         'POST',
         path,
         'application/x-www-form-urlencoded',
         new URLSearchParams({ ...form, f: 'json' }).toString(),
       ),
-    control: (path, body) => ask('POST', path, 'application/json', JSON.stringify(body)),
-    remove: (path) => ask('DELETE', path, '', ''),
+    postJson: (path, body) => request('POST', path, 'application/json', JSON.stringify(body)),
+    delete: (path) => request('DELETE', path),
   }
 }
 
-/** A service may say error with the HTTP status 200, so the body counts. */
-function toAnswer(status: number, text: string, { origin, pathname }: URL): Answer {
-  let answer: Answer | undefined
+/** A service may report an error with the HTTP status 200, so the status in the body counts too. */
+function parseResponse(status: number, text: string, { origin, pathname }: URL): ServiceResponse {
+  let response: ServiceResponse | undefined
   try {
-    answer = toRecord(JSON.parse(text))
+    response = toRecord(JSON.parse(text))
   } catch {}
-  if (!answer) throw noService(`${origin} answered ${status}, but not as a service does`)
-  if (answer.status !== 'error' && status < 400) return answer
-  const messages = Array.isArray(answer.messages)
-    ? answer.messages.filter((message) => typeof message === 'string')
+  if (!response) throw notAService(`${origin} answered ${status}, but not as a service does`)
+  if (response.status !== 'error' && status < 400) return response
+  const messages = Array.isArray(response.messages)
+    ? response.messages.filter((message) => typeof message === 'string')
     : []
-  const code = typeof answer.code === 'number' ? answer.code : status
+  const code = typeof response.code === 'number' ? response.code : status
   throw new CliError(
-    EXIT.no,
+    EXIT.failure,
     `service_${code}`,
-    `the service said ${code} to ${pathname}: ${messages.join('; ') || 'nothing more'}`,
+    `the service answered ${code} for ${pathname}: ${messages.join('; ') || 'it gave no reason'}`,
     HINTS.get(code),
   )
 }
 
 const HINTS: ReadonlyMap<number, string> = new Map([
   [401, 'Give a token with --token-file or --token-env.'],
-  [403, 'The token must be one of a user who may administer this service.'],
-  [404, '"geohook list" shows what is there.'],
-  [498, 'The token has expired or is none: get a new one.'],
+  [403, 'The user of the token must be allowed to administer this service.'],
+  [404, '"geohook list" shows the webhooks.'],
+  [498, 'The token is invalid or has expired: get a new one.'],
   [499, 'The service asks for a token: give it with --token-file or --token-env.'],
 ])
 
-/** The error for what does not answer as a service does. */
-export const noService = (message: string): CliError =>
+/** The error for a response that no service sends. */
+export const notAService = (message: string): CliError =>
   new CliError(
-    EXIT.no,
+    EXIT.failure,
     'no_service',
     message,
     'Is it the base address of the service? "geohook mock" starts one.',
   )
-
-/** The error for something that is not there. */
-export const notFound = (message: string): CliError =>
-  new CliError(EXIT.no, 'not_found', message, '"geohook list" shows what is there.')

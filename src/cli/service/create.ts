@@ -5,14 +5,14 @@ import { printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { addClientOptions, type ClientOptions, createClient } from './client.ts'
 import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
-import { type ServicePath, servicePath, tellWebhook, webhooksPath, withoutKeys } from './webhooks.ts'
+import { printWebhook, redactKeys, type ServicePath, servicePath, webhooksPath } from './webhooks.ts'
 
-/** `geohook create`: a new webhook. */
+/** `geohook create` */
 export function createCreateCommand(): Command {
   const command = new Command('create')
     .summary('create a webhook')
     .description(
-      'Creates a webhook on a service. Without --change-types it fires at everything. ' +
+      'Creates a webhook on a service. Without --change-types it fires for every event. ' +
         'It gets a key only where a key option is given; SIGNATURE_KEY alone gives it none.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
@@ -30,10 +30,10 @@ export function createCreateCommand(): Command {
       const parameters = await readWebhookOptions(options)
       const client = await createClient(options)
       const created = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
-        client.post(`${webhooksPath(service)}/create`, parameters),
+        client.postForm(`${webhooksPath(service)}/create`, parameters),
       )
-      if (options.json) printJson(withoutKeys(created))
-      else tellWebhook('created', created, 'signatureKey' in parameters ? 'set' : 'none')
+      if (options.json) printJson(redactKeys(created))
+      else printWebhook('created', created, 'signatureKey' in parameters ? 'set' : 'none')
     },
   )
 }

@@ -1,21 +1,28 @@
 import { Command } from 'commander'
 import { usageError } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
-import { count, paint, print, printJson } from '../terminal/output.ts'
+import { colours, count, print, printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { addClientOptions, type ClientOptions, createClient } from './client.ts'
-import { findWebhook, listWebhooks, type ServicePath, servicePath, text, webhooksPath } from './webhooks.ts'
+import {
+  findWebhook,
+  listWebhooks,
+  type ServicePath,
+  servicePath,
+  toPrintable,
+  webhooksPath,
+} from './webhooks.ts'
 
 interface Options extends ClientOptions {
   all?: true
   json?: true
 }
 
-/** `geohook delete`: removes webhooks for good. */
+/** `geohook delete` */
 export function createDeleteCommand(): Command {
   const command = new Command('delete')
     .summary('delete webhooks')
-    .description('Deletes webhooks, for good. If one of them is not there, none is deleted.')
+    .description('Deletes webhooks permanently. If one of them does not exist, none is deleted.')
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
     .argument('[webhooks...]', 'their ids or names')
     .option('--all', 'delete all webhooks of the service')
@@ -26,22 +33,23 @@ export function createDeleteCommand(): Command {
   ])
   return command.action(async (service: ServicePath, names: string[], options: Options) => {
     if (options.all ? names.length > 0 : names.length === 0) {
-      throw usageError('give either the webhooks to delete or --all', '"geohook list" shows what is there.')
+      throw usageError('give either the webhooks to delete or --all', '"geohook list" shows the webhooks.')
     }
     const client = await createClient(options)
     const path = webhooksPath(service)
     const deleted = await withProgress(`asking ${options.url.origin}`, options.json === true, async () => {
       const webhooks = await listWebhooks(client, service)
       if (options.all) {
-        await client.post(`${path}/deleteAll`)
+        await client.postForm(`${path}/deleteAll`)
         return webhooks
       }
       const found = [...new Set(names.map((name) => findWebhook(webhooks, name)))]
-      for (const { id } of found) await client.post(`${path}/${encodeURIComponent(id)}/delete`)
+      for (const { id } of found) await client.postForm(`${path}/${encodeURIComponent(id)}/delete`)
       return found
     })
     if (options.json) return printJson({ deleted: deleted.map(({ id }) => id) })
-    for (const { id, name } of deleted) print(`${paint.green('deleted')} ${text(name)} (${text(id)})`)
+    for (const { id, name } of deleted)
+      print(`${colours.green('deleted')} ${toPrintable(name)} (${toPrintable(id)})`)
     if (options.all) print(count(deleted.length, 'webhook'))
   })
 }

@@ -4,28 +4,34 @@ import { httpUrl } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import { printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
-import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from './client.ts'
+import {
+  addClientOptions,
+  type ClientOptions,
+  createClient,
+  type ServiceClient,
+  type ServiceResponse,
+} from './client.ts'
 import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
 import {
   findWebhook,
   listWebhooks,
+  printWebhook,
+  redactKeys,
   type ServicePath,
   servicePath,
-  tellWebhook,
   webhooksPath,
-  withoutKeys,
 } from './webhooks.ts'
 
 interface Options extends ClientOptions, WebhookOptions {
   json?: true
 }
 
-/** `geohook edit`: changes a webhook. */
+/** `geohook edit` */
 export function createEditCommand(): Command {
   const command = new Command('edit')
     .summary('change a webhook')
     .description(
-      'Changes a webhook. What an edit must have and is not given is taken from the webhook as it is. ' +
+      'Changes a webhook. Required members that you leave out keep their values. ' +
         'The key changes only where a key option is given; SIGNATURE_KEY alone does not change it.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
@@ -48,8 +54,8 @@ export function createEditCommand(): Command {
     const edited = await withProgress(`asking ${options.url.origin}`, options.json === true, () =>
       edit(client, service, idOrName, changes),
     )
-    if (options.json) printJson(withoutKeys(edited))
-    else tellWebhook('edited', edited, 'signatureKey' in changes ? 'changed' : 'as it was')
+    if (options.json) printJson(redactKeys(edited))
+    else printWebhook('edited', edited, 'signatureKey' in changes ? 'changed' : 'as it was')
   })
 }
 
@@ -58,10 +64,13 @@ async function edit(
   service: ServicePath,
   idOrName: string,
   changes: Record<string, string>,
-) {
+): Promise<ServiceResponse> {
   const { id, name, hookUrl, changeTypes } = findWebhook(await listWebhooks(client, service), idOrName)
-  // Required in every edit (specification, "Edit a webhook"), the triggers for feature services only.
+  // Every edit requires them, the triggers of feature services only (docs/specification.md, "Edit a webhook").
   const required: Record<string, string> = { name, hookUrl }
   if (service.serviceType === 'FeatureServer') required.changeTypes = JSON.stringify(changeTypes)
-  return client.post(`${webhooksPath(service)}/${encodeURIComponent(id)}/edit`, { ...required, ...changes })
+  return client.postForm(`${webhooksPath(service)}/${encodeURIComponent(id)}/edit`, {
+    ...required,
+    ...changes,
+  })
 }

@@ -7,14 +7,14 @@ import { toTable } from '../terminal/table.ts'
 import { addClientOptions, type ClientOptions, createClient } from './client.ts'
 import {
   listWebhooks,
+  redactKeys,
   type ServicePath,
   servicePath,
-  toRow,
+  toWebhookRow,
   WEBHOOK_COLUMNS,
-  withoutKeys,
 } from './webhooks.ts'
 
-/** `geohook list`: the webhooks of a service, or of all. */
+/** `geohook list` */
 export function createListCommand(): Command {
   const command = new Command('list')
     .summary('list the webhooks of a service, or of all services')
@@ -25,11 +25,13 @@ export function createListCommand(): Command {
   return command.action(
     async (service: ServicePath | undefined, options: ClientOptions & { json?: true }) => {
       const client = await createClient(options)
-      // The drawing too: with many webhooks it takes its time.
+      // Includes the formatting, which takes a while for many webhooks.
       const output = await withProgress(`asking ${options.url.origin}`, options.json === true, async () => {
         const webhooks = await listWebhooks(client, service)
-        if (options.json) return toPrintableJson(withoutKeys({ webhooks }), 2)
-        return webhooks.length === 0 ? 'there are no webhooks' : toTable(WEBHOOK_COLUMNS, webhooks.map(toRow))
+        if (options.json) return toPrintableJson(redactKeys({ webhooks }), 2)
+        return webhooks.length === 0
+          ? 'there are no webhooks'
+          : toTable(WEBHOOK_COLUMNS, webhooks.map(toWebhookRow))
       })
       print(output)
     },

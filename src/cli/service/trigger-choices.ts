@@ -1,9 +1,9 @@
 import type { KnownChangeType } from '../../index.ts'
 import type { FaultName } from '../../mock/index.ts'
 
-// For the help, which must not load the mock service. Tests compare them with what the service knows.
+// Copies for the help, which must not load the mock service. A test compares them with the originals.
 
-/** What can go wrong with a delivery. */
+/** Faults that the mock service can inject. */
 export const FAULT_NAMES: readonly FaultName[] = [
   'wrong_key',
   'altered',
@@ -21,8 +21,8 @@ export const FAULT_NAMES: readonly FaultName[] = [
   'answer_lost',
 ]
 
-/** What happens on a feature service. */
-export const CHANGE_TYPES: readonly KnownChangeType[] = [
+/** Change types of a feature service. */
+export const FEATURE_CHANGE_TYPES: readonly KnownChangeType[] = [
   'FeaturesCreated',
   'FeaturesUpdated',
   'FeaturesDeleted',
@@ -36,8 +36,8 @@ export const CHANGE_TYPES: readonly KnownChangeType[] = [
   'PostPerformed',
 ]
 
-/** How a job of a geoprocessing service ends. */
-export const JOB_ENDS: readonly KnownChangeType[] = [
+/** Change types of a geoprocessing service: the results of a job. */
+export const JOB_CHANGE_TYPES: readonly KnownChangeType[] = [
   'esriJobSucceeded',
   'esriJobFailed',
   'esriJobCancelled',

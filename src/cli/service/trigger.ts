@@ -1,20 +1,21 @@
 import { Command, Option } from 'commander'
 import type { FaultName } from '../../mock/index.ts'
 import { EXIT, usageError } from '../errors.ts'
-import { toRecord, wholeNumber } from '../options/values.ts'
+import { toRecord } from '../io/json.ts'
+import { wholeNumber } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { paint, print, printJson } from '../terminal/output.ts'
+import { colours, print, printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
 import {
-  type Answer,
   addClientOptions,
   type ClientOptions,
   createClient,
-  noService,
+  notAService,
   type ServiceClient,
+  type ServiceResponse,
 } from './client.ts'
-import { CHANGE_TYPES, FAULT_NAMES, JOB_ENDS } from './trigger-choices.ts'
-import { type ServicePath, servicePath, text } from './webhooks.ts'
+import { FAULT_NAMES, FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from './trigger-choices.ts'
+import { type ServicePath, servicePath, toPrintable } from './webhooks.ts'
 
 interface Options extends ClientOptions {
   jobId?: string
@@ -26,7 +27,7 @@ interface Options extends ClientOptions {
   json?: true
 }
 
-/** What is told of an attempt. */
+/** One attempt, as it is printed. */
 interface Attempt {
   deliveryId: string
   webhookId: string
@@ -37,28 +38,26 @@ interface Attempt {
   milliseconds: number
 }
 
-const layer = (value: string, before: readonly number[] = []): number[] => [
-  ...before,
+const layer = (value: string, previous: readonly number[] = []): number[] => [
+  ...previous,
   wholeNumber(0, 1_000_000)(value),
 ]
 
-/** `geohook trigger`: lets something happen on a mock service. */
+/** `geohook trigger` */
 export function createTriggerCommand(): Command {
   const command = new Command('trigger')
-    .summary('let something happen on a mock service')
+    .summary('trigger an event on a mock service')
     .description(
-      'Lets something happen on a service of a running mock, and waits for what its webhooks are answered. ' +
-        'The exit code is 0 if every delivery was answered with 2xx, in the end, else 1.',
+      'Triggers events on a service of a running mock, and waits for the responses of its webhooks. ' +
+        'The exit code is 0 if every delivery finally received a 2xx response, else 1.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
-    .argument('<changeTypes...>', 'what happens, for example FeaturesCreated, or esriJobSucceeded')
+    .argument('<changeTypes...>', 'the events, for example FeaturesCreated or esriJobSucceeded')
     .option('--job-id <id>', 'geoprocessing: the job that ended')
     .option('--task-name <name>', 'geoprocessing: its task')
-    .option('--layer <n>', 'the layer in which it happens; repeat it for more', layer)
+    .option('--layer <n>', 'the layer of the event; repeat it for more', layer)
     .addOption(
-      new Option('--fault <name>', 'what is to go wrong with the next delivery, and with no other').choices(
-        FAULT_NAMES,
-      ),
+      new Option('--fault <name>', 'the fault to inject into the next delivery only').choices(FAULT_NAMES),
     )
     .option('--delay <ms>', 'with --fault: its delay, in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
@@ -72,48 +71,49 @@ export function createTriggerCommand(): Command {
     'after',
     [
       'Change types of a feature service:',
-      ...CHANGE_TYPES.map((name) => `  ${name}`),
+      ...FEATURE_CHANGE_TYPES.map((name) => `  ${name}`),
       '',
-      'Ends of a job of a geoprocessing service:',
-      ...JOB_ENDS.map((name) => `  ${name}`),
+      'Change types of a geoprocessing service, for the end of a job:',
+      ...JOB_CHANGE_TYPES.map((name) => `  ${name}`),
     ].join('\n'),
   )
   return command.action(async (service: ServicePath, changeTypes: string[], options: Options) => {
     const { jobId, taskName, layer: layerIds, wait } = options
-    if (options.delay !== undefined && !options.fault) throw usageError('--delay goes with --fault')
+    if (options.delay !== undefined && !options.fault) throw usageError('--delay requires --fault')
     const client = await createClient(options)
     const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
-    const { deliveries } = await withProgress('waiting for the answers', options.json === true, () =>
-      withFault(client, options, () => client.control('/_mock/trigger', { events, wait })),
+    const { deliveries } = await withProgress('waiting for the responses', options.json === true, () =>
+      withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
     )
-    if (!Array.isArray(deliveries)) throw noService('the answer has no deliveries')
-    const attempts = deliveries.flatMap((one) => toAttempt(one) ?? [])
+    if (!Array.isArray(deliveries)) throw notAService('the response has no deliveries')
+    const attempts = deliveries.flatMap((delivery) => parseAttempt(delivery) ?? [])
     if (options.json) printJson({ attempts })
-    else tell(attempts, wait)
-    if (!areAllAnswered(attempts)) process.exitCode = EXIT.no
+    else printAttempts(attempts, wait)
+    if (!areAllDelivered(attempts)) process.exitCode = EXIT.failure
   })
 }
 
-/** Sets the fault for one delivery, and takes it back where there was none. Without a wait, it may be yet to come. */
+/** Injects the fault into one delivery. Removes it again if no delivery used it. */
 async function withFault(
   client: ServiceClient,
   { fault, delay, wait }: Options,
-  trigger: () => Promise<Answer>,
-): Promise<Answer> {
+  trigger: () => Promise<ServiceResponse>,
+): Promise<ServiceResponse> {
   if (!fault) return trigger()
-  const { id } = await client.control('/_mock/faults', { fault, delay, times: 1 })
-  let isSent = false
+  const { id } = await client.postJson('/_mock/faults', { fault, delay, times: 1 })
+  let isUsed = false
   try {
-    const answer = await trigger()
-    isSent = !wait || (Array.isArray(answer.deliveries) && answer.deliveries.length > 0)
-    return answer
+    const response = await trigger()
+    // Without a wait, the delivery may still be pending.
+    isUsed = !wait || (Array.isArray(response.deliveries) && response.deliveries.length > 0)
+    return response
   } finally {
-    // What is wrong is said by the trigger, and a fault that is gone was used.
-    if (!isSent) await client.remove(`/_mock/faults/${encodeURIComponent(String(id))}`).catch(() => {})
+    // A failure here must not hide the error of the trigger. The fault may also be used up by now.
+    if (!isUsed) await client.delete(`/_mock/faults/${encodeURIComponent(String(id))}`).catch(() => {})
   }
 }
 
-function toAttempt(value: unknown): Attempt | undefined {
+function parseAttempt(value: unknown): Attempt | undefined {
   const attempt = toRecord(value)
   if (!attempt) return undefined
   const { id, deliveryId = id, webhookId, number = 1, hookUrl, answer, error, milliseconds = 0 } = attempt
@@ -129,21 +129,27 @@ function toAttempt(value: unknown): Attempt | undefined {
   }
 }
 
-const isGood = ({ status = 0 }: Attempt): boolean => status >= 200 && status < 300
+const isSuccess = ({ status = 0 }: Attempt): boolean => status >= 200 && status < 300
 
-/** A retry that succeeds makes its delivery good. */
-function areAllAnswered(attempts: readonly Attempt[]): boolean {
-  const good = new Set(attempts.filter(isGood).map(({ deliveryId }) => deliveryId))
-  return attempts.every(({ deliveryId }) => good.has(deliveryId))
+/** A delivery succeeds if one of its attempts does. */
+function areAllDelivered(attempts: readonly Attempt[]): boolean {
+  const succeeded = new Set(attempts.filter(isSuccess).map(({ deliveryId }) => deliveryId))
+  return attempts.every(({ deliveryId }) => succeeded.has(deliveryId))
 }
 
-function tell(attempts: readonly Attempt[], wait: boolean): void {
+function printAttempts(attempts: readonly Attempt[], wait: boolean): void {
   if (!wait) print('triggered')
-  else if (attempts.length === 0) print('no webhook is subscribed to that')
+  else if (attempts.length === 0) print('no webhook is subscribed to this event')
   for (const attempt of attempts) {
     const { status, number, hookUrl, error, milliseconds } = attempt
-    const shown = isGood(attempt) ? paint.green(String(status)) : paint.red(String(status ?? '---'))
-    const parts = [shown, `attempt ${number}`, text(hookUrl), `${Math.round(milliseconds)} ms`, text(error)]
-    print(parts.filter((part) => part !== '').join('  '))
+    const colour = isSuccess(attempt) ? colours.green : colours.red
+    const cells = [
+      colour(String(status ?? '---')),
+      `attempt ${number}`,
+      toPrintable(hookUrl),
+      `${Math.round(milliseconds)} ms`,
+      toPrintable(error),
+    ]
+    print(cells.filter((cell) => cell !== '').join('  '))
   }
 }

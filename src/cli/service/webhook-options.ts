@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import { usageError } from '../errors.ts'
-import { addNewKeyOptions, type KeyOptions, namesKey, requireKey } from '../options/keys.ts'
+import { toRecord } from '../io/json.ts'
+import { addNewKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/keys.ts'
 import { collect } from '../options/values.ts'
 
-/** The members of a webhook that a command sets. */
+/** The members of a webhook that `create` and `edit` set. */
 export interface WebhookOptions extends KeyOptions {
   name?: string
   hookUrl?: URL
@@ -14,10 +15,10 @@ export interface WebhookOptions extends KeyOptions {
   schedule?: string
 }
 
-/** Adds the options that may always be left out: all but those of name and payload URL. */
-export function addWebhookOptions(command: Command, changeTypes: string): Command {
+/** Adds the options that are always optional: all except `--name` and `--hook-url`. */
+export function addWebhookOptions(command: Command, changeTypesDescription: string): Command {
   command
-    .option('--change-types <names>', changeTypes, collect)
+    .option('--change-types <names>', changeTypesDescription, collect)
     .addOption(new Option('--active <boolean>', 'whether it fires').choices(['true', 'false']))
     .addOption(
       new Option('--content-type <type>', 'what it sends').choices([
@@ -30,11 +31,11 @@ export function addWebhookOptions(command: Command, changeTypes: string): Comman
   return addNewKeyOptions(command)
 }
 
-/** The parameters that were given, as a service takes them. @throws {CliError} exit code 2 */
+/** Converts the given options to form parameters of a service. @throws {CliError} exit code 2 */
 export async function readWebhookOptions(options: WebhookOptions): Promise<Record<string, string>> {
   const { name, hookUrl, changeTypes, active, contentType, payloadFormat, schedule } = options
   if (schedule !== undefined) requireJsonObject(schedule)
-  const signatureKey = namesKey(options) ? await requireKey(options) : undefined
+  const signatureKey = hasKeyOption(options) ? await requireKey(options) : undefined
   const parameters = {
     name,
     hookUrl: hookUrl?.href,
@@ -52,8 +53,7 @@ export async function readWebhookOptions(options: WebhookOptions): Promise<Recor
 
 function requireJsonObject(json: string): void {
   try {
-    const value: unknown = JSON.parse(json)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+    if (toRecord(JSON.parse(json))) return
   } catch {}
   throw usageError(
     '--schedule must be a JSON object',

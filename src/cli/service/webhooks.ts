@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from 'commander'
-import { toRecord } from '../options/values.ts'
-import { paint, print } from '../terminal/output.ts'
+import { CliError, EXIT } from '../errors.ts'
+import { toRecord } from '../io/json.ts'
+import { colours, print } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
-import { type Answer, noService, notFound, type ServiceClient } from './client.ts'
+import { notAService, type ServiceClient, type ServiceResponse } from './client.ts'
 
 /** A service as it is written on the command line: `[folder/]<name>.<type>`. */
 export interface ServicePath {
@@ -11,6 +12,7 @@ export interface ServicePath {
   serviceType: 'FeatureServer' | 'GPServer'
 }
 
+/** Parses a service path. */
 export function servicePath(value: string): ServicePath {
   const [, folderName = '', serviceName = '', type] =
     /^(?:([^/]+)\/)?([^/]+)\.(FeatureServer|GPServer)$/.exec(value) ?? []
@@ -20,28 +22,28 @@ export function servicePath(value: string): ServicePath {
   return { folderName, serviceName, serviceType: type as ServicePath['serviceType'] }
 }
 
-/** The path of the webhooks of a service (specification, "Endpoints"). */
+/** The URL path of the webhooks of a service (docs/specification.md, "Endpoints"). */
 export function webhooksPath({ folderName, serviceName, serviceType }: ServicePath): string {
   const folder = folderName ? `${encodeURIComponent(folderName)}/` : ''
   return `/services/${folder}${encodeURIComponent(serviceName)}.${serviceType}/webhooks`
 }
 
-/** A webhook as a service lists it: what is read of it is checked, the rest is passed on. */
-export interface ListedWebhook extends Answer {
+/** A webhook in the list of a service. The named members are checked; the others are passed through. */
+export interface ListedWebhook extends ServiceResponse {
   id: string
   name: string
   hookUrl: string
   changeTypes: string[]
 }
 
-/** All webhooks of a service, or of the whole site. */
+/** Lists the webhooks of one service, or of all services. */
 export async function listWebhooks(client: ServiceClient, service?: ServicePath): Promise<ListedWebhook[]> {
   const { webhooks } = await client.get(service ? webhooksPath(service) : '/services/webhooks')
-  if (!Array.isArray(webhooks)) throw noService('the answer has no webhooks')
-  return webhooks.flatMap((one) => toListed(one) ?? [])
+  if (!Array.isArray(webhooks)) throw notAService('the response has no webhooks')
+  return webhooks.flatMap((webhook) => parseWebhook(webhook) ?? [])
 }
 
-function toListed(value: unknown): ListedWebhook | undefined {
+function parseWebhook(value: unknown): ListedWebhook | undefined {
   const webhook = toRecord(value)
   if (typeof webhook?.id !== 'string') return undefined
   const { id, name, hookUrl, changeTypes } = webhook
@@ -50,48 +52,55 @@ function toListed(value: unknown): ListedWebhook | undefined {
     id,
     name: typeof name === 'string' ? name : '',
     hookUrl: typeof hookUrl === 'string' ? hookUrl : '',
-    changeTypes: Array.isArray(changeTypes) ? changeTypes.filter((one) => typeof one === 'string') : [],
+    changeTypes: Array.isArray(changeTypes) ? changeTypes.filter((type) => typeof type === 'string') : [],
   }
 }
 
-/** The webhook with this id or, where none has it, this name. @throws {CliError} exit code 1 */
+/** Finds a webhook by its id or, if no id matches, by its name. @throws {CliError} exit code 1 */
 export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string): ListedWebhook {
   const found = webhooks.find(({ id }) => id === idOrName) ?? webhooks.find(({ name }) => name === idOrName)
-  if (!found) throw notFound(`there is no webhook ${idOrName}`)
-  return found
+  if (found) return found
+  const message = `webhook ${idOrName} not found`
+  throw new CliError(EXIT.failure, 'not_found', message, '"geohook list" shows the webhooks.')
 }
 
-const SECRET = /^(signature_?key|secret|password|token)$/i
+const SECRET_MEMBER = /^(signature_?key|secret|password|token)$/i
 
-/** The same without keys, wherever the service has put them. */
-export const withoutKeys = (answer: Answer): Answer =>
-  JSON.parse(JSON.stringify(answer, (name, value) => (SECRET.test(name) && value ? '***' : value)))
+/** Replaces keys and other secrets at any depth of a response by `***`. */
+export const redactKeys = (response: ServiceResponse): ServiceResponse =>
+  JSON.parse(JSON.stringify(response, (name, value) => (SECRET_MEMBER.test(name) && value ? '***' : value)))
 
-/** One text of a webhook, as it may be printed. */
-export function text(value: unknown): string {
-  if (Array.isArray(value)) return value.map(text).join(',')
+/** Formats one member of a response as printable text. */
+export function toPrintable(value: unknown): string {
+  if (Array.isArray(value)) return value.map(toPrintable).join(',')
   return printable(typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? ''))
 }
 
 export const WEBHOOK_COLUMNS = ['service', 'id', 'name', 'change types', 'active', 'key', 'hookUrl'] as const
 
-/** A webhook as a row of a table, without its key. */
-export function toRow({ folderName, serviceName, serviceType, ...webhook }: ListedWebhook): string[] {
+/** Formats a webhook as a row of these columns, without its key. */
+export function toWebhookRow({ folderName, serviceName, serviceType, ...webhook }: ListedWebhook): string[] {
   const { id, name, changeTypes, active, signatureKey, hookUrl } = webhook
   const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
   const key = signatureKey ? '***' : 'none'
-  return [service, id, name, changeTypes.join(','), active === false ? 'no' : 'yes', key, hookUrl].map(text)
+  return [service, id, name, changeTypes.join(','), active === false ? 'no' : 'yes', key, hookUrl].map(
+    toPrintable,
+  )
 }
 
-/** Tells what became of a webhook, and what of its key. */
-export function tellWebhook(
-  what: string,
-  { id, name, hookUrl, changeTypes, active }: Answer,
+/**
+ * Prints a created or edited webhook.
+ *
+ * @param key says whether its key was set, without the key
+ */
+export function printWebhook(
+  verb: string,
+  { id, name, hookUrl, changeTypes, active }: ServiceResponse,
   key: string,
 ): void {
-  print(`${paint.green(what)} ${text(name)} (${text(id)})`)
-  print(`  hookUrl      ${text(hookUrl)}`)
-  print(`  changeTypes  ${text(changeTypes)}`)
-  print(`  active       ${text(active)}`)
+  print(`${colours.green(verb)} ${toPrintable(name)} (${toPrintable(id)})`)
+  print(`  hookUrl      ${toPrintable(hookUrl)}`)
+  print(`  changeTypes  ${toPrintable(changeTypes)}`)
+  print(`  active       ${toPrintable(active)}`)
   print(`  key          ${key}`)
 }

@@ -1,15 +1,15 @@
 import { Command } from 'commander'
-import { arcgis, type Diagnosis, explain } from '../../index.ts'
+import { type Diagnosis, explain } from '../../index.ts'
 import { readCaptures } from '../captures/files.ts'
-import { noteOn } from '../captures/redact.ts'
+import { noteOnSecretHeader } from '../captures/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
-import { addKeyOptions, type KeyOptions, requireRawKeys } from '../options/keys.ts'
-import { profileOption } from '../options/signature.ts'
+import { addKeyOptions, type KeyOptions, requireUncheckedKeys } from '../options/keys.ts'
+import { PROFILES, type ProfileName, profileOption } from '../options/signature.ts'
 import { headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { paint, print, printJson } from '../terminal/output.ts'
+import { colours, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { withProgress } from '../terminal/progress.ts'
 
@@ -17,32 +17,33 @@ interface Options extends KeyOptions {
   body?: string
   header?: HeaderPairs
   signatureHeader?: string
-  profile: 'service' | 'arcgis'
+  profile: ProfileName
   json?: true
 }
 
-interface Request {
+/** A request to explain, and the file it came from. */
+interface StoredRequest {
   file: string
   headers: HeaderPairs
   body: Uint8Array
 }
 
-interface Explained extends Diagnosis {
+interface FileDiagnosis extends Diagnosis {
   file: string
   note: string | undefined
 }
 
-/** `geohook explain`: why a signature does not match. */
+/** `geohook explain` */
 export function createExplainCommand(): Command {
   const command = new Command('explain')
     .summary('find out why a signature does not match')
     .description(
-      'Tries what is known to go wrong between a sender and a receiver, and names a cause only if recomputing ' +
-        'the signature proves it. Keys are taken as they are: white space around them is one of the causes. ' +
+      'Tries the known mistakes between a sender and a receiver, and names a cause only if recomputing ' +
+        'the signature proves it. Keys are not trimmed: white space around them is one of the causes. ' +
         'The exit code is 0 if all signatures are right, else 1.',
     )
     .argument('[captures...]', 'files that "geohook listen --save" wrote, or folders of them')
-    .option('--body <file>', 'in place of captures: the body; - reads the standard input')
+    .option('--body <file>', 'instead of captures: the body; - reads the standard input')
     .option(
       '--header <line>',
       "with --body: a header as 'name: value'; repeat it for all of them",
@@ -57,28 +58,27 @@ export function createExplainCommand(): Command {
     "geohook explain --body body.json --header 'x-service: 3f1c0a9b' --key-file key.txt",
   ])
   return command.action(async (paths: string[], options: Options) => {
-    const signatureKey = await requireRawKeys(options)
-    const signatureHeader =
-      options.signatureHeader ?? (options.profile === 'arcgis' ? arcgis.signatureHeader : undefined)
+    const signatureKey = await requireUncheckedKeys(options)
+    const signatureHeader = options.signatureHeader ?? PROFILES[options.profile].signatureHeader
     const requests = await readRequests(paths, options)
     requests.forEach(requireExplainable)
-    const diagnoses: Explained[] = []
+    const diagnoses: FileDiagnosis[] = []
     await withProgress('explaining', options.json === true, async (progress) => {
       for (const { file, headers, body } of requests) {
         progress.update(`explaining ${diagnoses.length + 1} of ${requests.length}`)
         const diagnosis = await explain({ body, headers, signatureKey, signatureHeader })
-        diagnoses.push({ file, ...diagnosis, note: noteOn(diagnosis, headers) })
+        diagnoses.push({ file, ...diagnosis, note: noteOnSecretHeader(diagnosis, headers) })
       }
     })
     if (options.json) printJson({ diagnoses })
-    else for (const diagnosis of diagnoses) tell(diagnosis)
-    if (diagnoses.some(({ ok }) => !ok)) process.exitCode = EXIT.no
+    else for (const diagnosis of diagnoses) printDiagnosis(diagnosis)
+    if (diagnoses.some(({ ok }) => !ok)) process.exitCode = EXIT.failure
   })
 }
 
-async function readRequests(paths: readonly string[], { body, header }: Options): Promise<Request[]> {
+async function readRequests(paths: readonly string[], { body, header }: Options): Promise<StoredRequest[]> {
   if (body === undefined) {
-    if (header) throw usageError('--header goes with --body', 'A capture has its own headers.')
+    if (header) throw usageError('--header requires --body', 'A capture has its own headers.')
     if (paths.length === 0)
       throw usageError('there is nothing to explain', 'Give captures, or --body and --header.')
     return readCaptures(paths)
@@ -87,19 +87,19 @@ async function readRequests(paths: readonly string[], { body, header }: Options)
   return [{ file: body, headers: header ?? [], body: await readInput(body) }]
 }
 
-/** Explaining takes many copies of a body. */
+/** Bytes. Explaining creates many copies of a body. */
 const MAX_EXPLAINED = 8 * 1024 * 1024
 
 /** @throws {CliError} exit code 2 */
-function requireExplainable({ file, body }: Request): void {
+function requireExplainable({ file, body }: StoredRequest): void {
   if (body.length > MAX_EXPLAINED)
-    throw usageError(`${file}: a body of more than 8 MiB cannot be explained`, 'Take a smaller delivery.')
+    throw usageError(`${file}: a body of more than 8 MiB cannot be explained`, 'Choose a smaller delivery.')
 }
 
-/** The evidence names headers and fields of the request, which a stranger may have chosen. */
-function tell({ file, ok, cause, evidence, fix, note }: Explained): void {
-  print(paint.bold(printable(file)))
-  print(`  cause     ${ok ? paint.green(cause) : paint.red(cause)}`)
+/** Escapes the evidence: it quotes names of headers and fields, which an attacker may have chosen. */
+function printDiagnosis({ file, ok, cause, evidence, fix, note }: FileDiagnosis): void {
+  print(colours.bold(printable(file)))
+  print(`  cause     ${ok ? colours.green(cause) : colours.red(cause)}`)
   print(`  evidence  ${printable(evidence)}`)
   print(`  fix       ${fix}`)
   if (note) print(`  note      ${note}`)

@@ -12,12 +12,12 @@ interface Options {
   json?: true
 }
 
-/** `geohook key`: a new key. */
+/** `geohook key` */
 export function createKeyCommand(): Command {
   const command = new Command('key')
-    .summary('make a strong signature key')
+    .summary('generate a strong signature key')
     .description(
-      'Makes a signature key of random bytes, written in hex: the specification asks for an alphanumeric text. ' +
+      'Generates a signature key from random bytes, in hex, because the specification requires alphanumeric text. ' +
         'Give the same text to the webhook and to the receiver.',
     )
     .option('--bytes <n>', 'how many random bytes, 16 to 512', wholeNumber(16, 512), 32)
@@ -44,8 +44,8 @@ async function writeKey(path: string, key: string): Promise<void> {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') {
       throw usageError(
-        `${path} is there already`,
-        'A key is never written over: it may be in use. Take another name.',
+        `${path} already exists`,
+        'A key file is never overwritten: the key may be in use. Give another name.',
       )
     }
     throw usageError(`cannot write ${path}: ${message.split(':')[0]}`)

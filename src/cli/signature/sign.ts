@@ -1,7 +1,8 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { sign } from '../../index.ts'
 import { readInput } from '../io/files.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
+import { writtenEncodingOption } from '../options/signature.ts'
 import { addExamples } from '../terminal/help.ts'
 import { print, printJson } from '../terminal/output.ts'
 
@@ -11,15 +12,13 @@ interface Options extends KeyOptions {
   json?: true
 }
 
-/** `geohook sign`: the signature of a file, as a service would write it. */
+/** `geohook sign` */
 export function createSignCommand(): Command {
   const command = new Command('sign')
     .summary('print the signature of a file')
     .description('Prints the HMAC-SHA256 signature of the exact bytes of a file.')
     .argument('<file>', 'the body; - reads the standard input')
-    .addOption(
-      new Option('--encoding <name>', 'how to write the 32 bytes').choices(['hex', 'base64']).default('hex'),
-    )
+    .addOption(writtenEncodingOption('how to write the 32 bytes'))
     .option('--prefix <text>', 'written before the signature, for example sha256=')
     .option('--json', 'print JSON')
   addKeyOptions(command)

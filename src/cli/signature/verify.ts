@@ -1,12 +1,13 @@
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { type SignatureEncoding, type Verdict, verify } from '../../index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireKeys } from '../options/keys.ts'
+import { acceptedEncodingOption } from '../options/signature.ts'
 import { headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { note, paint, print, printJson } from '../terminal/output.ts'
+import { colours, print, printJson, printNote } from '../terminal/output.ts'
 
 interface Options extends KeyOptions {
   signature?: string
@@ -16,23 +17,19 @@ interface Options extends KeyOptions {
   json?: true
 }
 
-/** `geohook verify`: is this the signature of this file? */
+/** `geohook verify` */
 export function createVerifyCommand(): Command {
   const command = new Command('verify')
     .summary('check the signature of a file')
     .description(
-      'Says whether a signature was made over the exact bytes of a file with one of the keys. ' +
-        'The exit code is 0 if it was, else 1. Where it was not, "geohook explain" finds out why.',
+      'Checks whether a signature belongs to the exact bytes of a file and to one of the keys. ' +
+        'The exit code is 0 if it does, else 1. Then "geohook explain" finds the cause.',
     )
     .argument('<file>', 'the body; - reads the standard input')
-    .option('--signature <text>', 'the signature as it came')
+    .option('--signature <text>', 'the signature as received')
     .option('--header <line>', "the header that has it, as 'x-service: …'; repeat it for others", headerLine)
-    .option('--signature-header <name>', 'which of the headers has it', headerName, 'x-service')
-    .addOption(
-      new Option('--encoding <name>', 'how the signature is written')
-        .choices(['auto', 'hex', 'base64'])
-        .default('auto'),
-    )
+    .option('--signature-header <name>', 'which header has it', headerName, 'x-service')
+    .addOption(acceptedEncodingOption('how the signature is written'))
     .option('--json', 'print JSON')
   addKeyOptions(command, { several: true })
   addExamples(command, [
@@ -40,29 +37,28 @@ export function createVerifyCommand(): Command {
     "geohook verify body.json --key-file new.txt --key-file old.txt --header 'x-service: 3f1c0a9b'",
   ])
   return command.action(async (file: string, options: Options) => {
-    const signature = findSignature(options)
+    const signature = signatureIn(options)
     const signatureKey = await requireKeys(options)
     const body = await readInput(file)
     const verdict = await verify({ body, signature, signatureKey, encoding: options.encoding })
     if (options.json) printJson(verdict)
-    else tell(verdict, signatureKey.length)
-    if (!verdict.ok) process.exitCode = EXIT.no
+    else printVerdict(verdict, signatureKey.length)
+    if (!verdict.ok) process.exitCode = EXIT.failure
   })
 }
 
-function findSignature({ signature, header, signatureHeader }: Options): string | undefined {
+function signatureIn({ signature, header, signatureHeader }: Options): string | undefined {
   if (signature !== undefined && header) throw usageError('give either --signature or --header')
   if (signature !== undefined) return signature
-  if (!header)
-    throw usageError('there is no signature to check', "Give --signature, or --header 'x-service: …'.")
+  if (!header) throw usageError('the signature is missing', "Give --signature, or --header 'x-service: …'.")
   const values = header.filter(([name]) => name.toLowerCase() === signatureHeader.toLowerCase())
   return values.length > 0 ? values.map(([, value]) => value).join(', ') : undefined
 }
 
-function tell(verdict: Verdict, keys: number): void {
+function printVerdict(verdict: Verdict, keyCount: number): void {
   if (!verdict.ok) {
-    print(paint.red(verdict.code))
-    note('"geohook explain" finds the cause.')
-  } else if (keys === 1) print(paint.green('verified'))
-  else print(`${paint.green('verified')} with key ${verdict.keyIndex}, 0 being the newest`)
+    print(colours.red(verdict.code))
+    printNote('"geohook explain" finds the cause.')
+  } else if (keyCount === 1) print(colours.green('verified'))
+  else print(`${colours.green('verified')} with key ${verdict.keyIndex}, 0 being the newest`)
 }

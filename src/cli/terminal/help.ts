@@ -1,6 +1,19 @@
 import type { Command } from 'commander'
 
-/** Adds examples to the help. A test runs every one of them through the parser. */
+/** Printed after the list of commands in `geohook --help`. */
+export const SHARED_HELP = `
+Keys come from --key-file, --key-env, --key or the variable SIGNATURE_KEY, and are never printed.
+
+Exit codes:
+  0  success, or verified
+  1  failure: an invalid signature, a receiver that refused, an error response of a service
+  2  wrong usage: an unknown option, a missing key, a file that cannot be read
+  3  unreachable: connection refused, no response in time
+
+With --json the result is JSON on the standard output, and an error is
+{"error": {"code", "message", "hint"}} on the standard error.`
+
+/** Adds examples to the help of a command. A test parses every one of them. */
 export function addExamples(command: Command, examples: readonly string[]): Command {
   return command.addHelpText(
     'after',

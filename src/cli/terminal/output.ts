@@ -1,11 +1,11 @@
 import pico from 'picocolors'
-import { type CliError, EXIT } from '../errors.ts'
+import type { CliError } from '../errors.ts'
 import { printable, toPrintableJson } from './printable.ts'
 
-type Paint = ReturnType<typeof pico.createColors>
+type Colours = ReturnType<typeof pico.createColors>
 
-/** Colours on a terminal only. `NO_COLOR` switches them off there; `FORCE_COLOR` wins over all else, as in Node. */
-function colours(stream: NodeJS.WriteStream): Paint {
+/** Colours on a terminal only. `NO_COLOR` disables them; `FORCE_COLOR` overrides everything else, as in Node. */
+function coloursFor(stream: NodeJS.WriteStream): Colours {
   const { FORCE_COLOR, NO_COLOR, TERM } = process.env
   const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== '' && FORCE_COLOR !== '0'
   const isOff = (NO_COLOR !== undefined && NO_COLOR !== '') || FORCE_COLOR === '0' || TERM === 'dumb'
@@ -13,34 +13,34 @@ function colours(stream: NodeJS.WriteStream): Paint {
 }
 
 /** Colours for the standard output. */
-export const paint: Paint = colours(process.stdout)
+export const colours: Colours = coloursFor(process.stdout)
 
-/** One line of the result. What comes from outside must have gone through `printable`. */
+/** Prints one line of the result. Text from a file or the network must have gone through `printable`. */
 export function print(text = ''): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** The result of a command as one document; for events, one line each with `indent` 0. */
+/** Prints the result of a command as one JSON document, or one event as a line with `indent` 0. */
 export function printJson(value: unknown, indent = 2): void {
   print(toPrintableJson(value, indent))
 }
 
-/** What is not the result: warnings and notes. */
-export function note(text: string): void {
+/** Prints a warning or a note to the standard error, apart from the result. */
+export function printNote(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Tells an error in one or two lines, or as JSON. */
-export function printError({ code, message, hint, exitCode }: CliError, asJson: boolean): void {
+/** Prints an error in one or two lines, or as JSON. */
+export function printError({ code, message, hint }: CliError, asJson: boolean): void {
   if (asJson) {
-    note(toPrintableJson({ error: { code, message, hint } }))
+    printNote(toPrintableJson({ error: { code, message, hint } }))
     return
   }
-  const { red, dim } = colours(process.stderr)
-  const mark = exitCode === EXIT.no ? 'no' : 'error'
-  note(`${red(`${mark}:`)} ${printable(message)}`)
-  if (hint) note(dim(printable(hint)))
+  const { red, dim } = coloursFor(process.stderr)
+  printNote(`${red('error:')} ${printable(message)}`)
+  if (hint) printNote(dim(printable(hint)))
 }
 
 /** `1 webhook`, `2 webhooks`. */
-export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${number} ${number === 1 ? noun : plural}`

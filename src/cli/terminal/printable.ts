@@ -1,21 +1,25 @@
 /**
- * Characters that move the cursor, change colours, begin a line, or turn the direction of text: what comes from the
- * network or a file must not be able to draw on a terminal.
+ * Characters that move the cursor, change colours, begin a line or change the text direction. Text from the network or a
+ * file must not control the terminal.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu
 
-/** The text with such characters written out, for example `\u{1b}`. */
+/** Escapes such characters, for example as `\u{1b}`. */
 export const printable = (text: string): string =>
   text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 
-/** As {@link printable}, and no longer than `length` characters. */
+/** Splits text into lines that are printable but keep their tabs. */
+export const printableLines = (text: string): string[] =>
+  text.split(/\r?\n/).map((line) => line.split('\t').map(printable).join('\t'))
+
+/** Cuts text to `length` characters, and escapes it like {@link printable}. */
 export const shortened = (text: string, length = 80): string =>
   printable(text.length > length ? `${text.slice(0, length - 1)}…` : text)
 
-/** A value as JSON in ASCII controls at most: `JSON.stringify` leaves C1 controls and direction marks as they are. */
+/** Serializes to JSON and escapes the C1 controls and direction marks that `JSON.stringify` leaves as they are. */
 export function toPrintableJson(value: unknown, indent?: number): string {
   const json = JSON.stringify(value, null, indent)
-  // The line ends of an indented document are its own.
+  // A raw line end can only come from the indentation.
   return json.replace(UNPRINTABLE, (character) => (character === '\n' ? character : escapeUnits(character)))
 }
 

@@ -1,20 +1,21 @@
-const FIRST = 1_000
-const ON_TERMINAL = 250
-const ELSEWHERE = 5_000
+/** Milliseconds before the first report, and between reports on a terminal and elsewhere. */
+const DELAY = 1_000
+const TERMINAL_INTERVAL = 250
+const LOG_INTERVAL = 5_000
 
-/** Tells on the standard error what takes so long. */
+/** Reports on the standard error how long a task has been running. */
 export interface Progress {
-  /** Changes the text. */
+  /** Changes the text of the reports. */
   update(text: string): void
-  /** Makes room for a line of output. */
+  /** Removes the report from the terminal, before a line of output is printed. */
   clear(): void
   stop(): void
 }
 
 /**
- * Begins to tell after one second: on a terminal a line that is rewritten, elsewhere a line every five seconds.
+ * Starts to report after one second: on a terminal as one line that is rewritten, elsewhere as a line every five seconds.
  *
- * @param quiet says nothing at all: whoever asks for JSON reads errors, and nothing else, from the standard error
+ * @param quiet reports nothing: with `--json`, the standard error carries only errors
  */
 export function startProgress(text: string, quiet: boolean): Progress {
   const { stderr } = process
@@ -27,7 +28,7 @@ export function startProgress(text: string, quiet: boolean): Progress {
     const line = `${current} (${Math.round((Date.now() - started) / 1_000)} s)`
     stderr.write(stderr.isTTY ? `\r\u001b[2K${line}` : `${line}\n`)
     isShown = true
-    timer = setTimeout(show, stderr.isTTY ? ON_TERMINAL : ELSEWHERE).unref()
+    timer = setTimeout(show, stderr.isTTY ? TERMINAL_INTERVAL : LOG_INTERVAL).unref()
   }
 
   function clear(): void {
@@ -35,7 +36,7 @@ export function startProgress(text: string, quiet: boolean): Progress {
     isShown = false
   }
 
-  if (!quiet) timer = setTimeout(show, FIRST).unref()
+  if (!quiet) timer = setTimeout(show, DELAY).unref()
   return {
     update(next) {
       current = next
@@ -48,7 +49,7 @@ export function startProgress(text: string, quiet: boolean): Progress {
   }
 }
 
-/** Tells about a task while it runs. */
+/** Reports the progress of a task until it settles. */
 export async function withProgress<T>(
   text: string,
   quiet: boolean,

@@ -1,11 +1,12 @@
-import { paint } from './output.ts'
+import { colours } from './output.ts'
 
 const GAP = '  '
 
 /**
- * A plain table: columns that line up as people see them, without borders. The cells are one line each.
+ * Formats a table without borders whose columns align by display width. Takes linear time, so it can hold every webhook
+ * of a large service.
  *
- * @param rows as many as there are: the work grows with their number and not faster
+ * @param rows cells of one line each
  */
 export async function toTable(
   head: readonly string[],
@@ -22,5 +23,5 @@ export async function toTable(
       .join(GAP)
       .trimEnd(),
   )
-  return [paint.dim(lines[0] ?? ''), ...lines.slice(1)].join('\n')
+  return [colours.dim(lines[0] ?? ''), ...lines.slice(1)].join('\n')
 }

@@ -9,13 +9,13 @@ it('npm start tells the whole story and exits with 0', async () => {
   const demo = startNode(['--import', 'tsx', 'src/cli/main.ts', 'demo'])
   expect(await demo.exited).toBe(0)
   for (const line of [
-    /verified; its handler got FeaturesCreated on Parcels\n.*answer 200/,
+    /verified; its handler got FeaturesCreated on Parcels\n.*response 200/,
     /edit: success, the webhook now points at \S+parcels-v2/,
-    /verified; its handler got FeaturesUpdated on Parcels\n.*parcels-v2, answer 200/,
-    /refused: signature_mismatch\. .*\n.*was answered 401/,
-    /refused: signature_missing\. .*\n.*was answered 401/,
-    /delete: success\n.*sent nothing\n.*heard nothing/,
-    /All of it happened as it should\.\n$/,
+    /verified; its handler got FeaturesUpdated on Parcels\n.*parcels-v2, response 200/,
+    /refused: signature_mismatch\. .*\n.*received 401/,
+    /refused: signature_missing\. .*\n.*received 401/,
+    /delete: success\n.*sent nothing\n.*received nothing/,
+    /Every step succeeded\.\n$/,
   ]) {
     expect(demo.output).toMatch(line)
   }
@@ -41,5 +41,5 @@ it.each([
   const demo = startNode(['--import', preload, CLI, 'demo'])
   expect(await demo.exited).toBe(1)
   rmSync(folder, { recursive: true })
-  expect(demo.output).toContain('The story broke off')
+  expect(demo.output).toContain('error: the demo failed: ')
 })

@@ -6,5 +6,5 @@ it('geohook demo, as it is published, tells the whole story and exits with 0', a
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/^geohook: how a signed delivery reaches your handler/)
   expect(stdout.match(/^\d\. /gm)?.length).toBeGreaterThan(5)
-  expect(stdout).toMatch(/All of it happened as it should\.\n$/)
+  expect(stdout).toMatch(/Every step succeeded\.\n$/)
 })

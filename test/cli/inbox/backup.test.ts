@@ -74,10 +74,14 @@ describe('geohook inbox backup', () => {
     [
       'an inbox in PostgreSQL',
       ['copy2.db', '--store', 'postgres://127.0.0.1:1/db'],
-      'only the inbox in a SQLite file',
+      'this command can back up only SQLite inboxes',
     ],
-    ['an inbox in Redis', ['copy2.db', '--store', 'redis://127.0.0.1:1'], 'only the inbox in a SQLite file'],
-    ['an inbox that is missing', ['copy2.db', '--store', 'missing.db'], 'there is no such file'],
+    [
+      'an inbox in Redis',
+      ['copy2.db', '--store', 'redis://127.0.0.1:1'],
+      'this command can back up only SQLite inboxes',
+    ],
+    ['an inbox that is missing', ['copy2.db', '--store', 'missing.db'], 'no such file'],
     ['no file', [], "missing required argument 'file'"],
   ])('refuses %s, and leaves nothing behind', async (_, [file, ...args], said) => {
     const named = file === undefined ? [] : [join(folder.path, file)]

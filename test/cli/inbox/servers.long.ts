@@ -28,7 +28,7 @@ await describeWith(POSTGRES, (url) => {
     const missing = `${place}_x`
     const ran = await geohook(['inbox', 'stats', '--store', url, '--schema', missing])
     expect(ran).toMatchObject({ code: 2, stdout: '' })
-    expect(ran.stderr).toContain('there is no inbox in')
+    expect(ran.stderr).toContain('no inbox with that name in')
     expect(await schemas(url, missing)).toEqual([])
     const queue = await geohook(['inbox', 'stats', '--store', url, '--schema', place, '--queue', 'nobody'])
     expect(queue).toMatchObject({ code: 2, stdout: '' })

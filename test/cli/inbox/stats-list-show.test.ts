@@ -131,7 +131,7 @@ describe.concurrent('geohook inbox show', () => {
     withInbox({}, async ({ run }) => {
       const ran = await run('show', NOBODY)
       expect(ran).toMatchObject({ code: 1, stdout: '' })
-      expect(ran.stderr).toContain(`no: there is no delivery ${NOBODY} in the inbox\n`)
+      expect(ran.stderr).toContain(`error: delivery ${NOBODY} not found in the inbox\n`)
     }))
 })
 

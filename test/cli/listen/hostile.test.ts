@@ -136,7 +136,7 @@ describe('geohook listen', () => {
       env,
     })
     expect(ran.code).toBe(2)
-    expect(ran.stderr).toContain('--forward-to is the address that it listens on')
+    expect(ran.stderr).toContain('--forward-to is the address of the listener itself')
   })
 
   it('says that a right signature is in another encoding than it was told', async () => {

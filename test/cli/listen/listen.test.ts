@@ -221,7 +221,7 @@ describe.concurrent('geohook listen', () => {
   })
 
   it.each([
-    ['no key', [], /^error: there is no signature key\n/],
+    ['no key', [], /^error: the signature key is missing\n/],
     ['a bad port', ['--key', KEY, '--port', '70000'], /--port <n>: give a whole number from 0 to 65535/],
     [
       'an address of another machine',
@@ -229,14 +229,18 @@ describe.concurrent('geohook listen', () => {
       /cannot listen on 203\.0\.113\.1/,
     ],
     ['a bad URL', ['--key', KEY, '--forward-to', 'localhost:80'], /--forward-to <url>: give a URL/],
-    ['--forward-refused alone', ['--key', KEY, '--forward-refused'], /goes with --forward-to/],
+    ['--forward-refused alone', ['--key', KEY, '--forward-refused'], /requires --forward-to/],
     ['a bad path', ['--key', KEY, '--path', 'hook'], /--path must begin with/],
     [
       'a file to save in',
       ['--key', KEY, '--save', folder.file('file', '')],
       /cannot save in .*: it is a file/,
     ],
-    ['a folder in no folder', ['--key', KEY, '--save', '/proc/none/x'], /cannot save in .* is not there/],
+    [
+      'a folder in no folder',
+      ['--key', KEY, '--save', '/proc/none/x'],
+      /cannot save in .*: its parent folder does not exist/,
+    ],
     ['a bad limit', ['--key', KEY, '--limit', '1tb'], /--limit <size>: give bytes/],
   ])('refuses %s with the exit code 2', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(['listen', '--port', '0', ...args])
@@ -339,7 +343,7 @@ describe.concurrent('geohook listen --forward-to', () => {
       async (url, { printed }) => {
         const answer = await send(url, { headers: signed(body), body })
         expect(answer).toMatchObject({ status: 502, headers: { 'retry-after': '5' } })
-        await printed(/verified +502.*\n +forwarded: cannot reach .*: nobody listens there/)
+        await printed(/verified +502.*\n +forwarded: cannot reach .*: connection refused/)
       },
       { env },
     )

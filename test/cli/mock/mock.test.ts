@@ -87,7 +87,7 @@ describe.concurrent('geohook mock, list, edit, delete and trigger', () => {
             /^edited renamed \(w0\)\n.*\n {2}changeTypes {2}FeaturesUpdated\n.*true\n.*as it was\n$/,
           )
           expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).stdout).toBe(
-            'no webhook is subscribed to that\n',
+            'no webhook is subscribed to this event\n',
           )
           expect((await geohook('trigger', PARCELS, 'FeaturesUpdated')).code).toBe(0)
           await mock.printed(/edited {2}renamed of Parcels\.FeatureServer/)
@@ -138,16 +138,16 @@ describe.concurrent('geohook mock, list, edit, delete and trigger', () => {
     const args = ['--seed', seedFile(seedFor(await unusedUrl())), '--always200']
     await withMock(args, async ({ geohook }) => {
       const cases: [string[], RegExp][] = [
-        [['list', 'Nothing.FeatureServer'], /^no: the service said 404 to \/services\/Nothing/],
-        [['edit', PARCELS, 'nothing', '--name', 'x'], /^no: there is no webhook nothing\n"geohook list"/],
+        [['list', 'Nothing.FeatureServer'], /^error: the service answered 404 for \/services\/Nothing/],
+        [['edit', PARCELS, 'nothing', '--name', 'x'], /^error: webhook nothing not found\n"geohook list"/],
         [
           ['edit', PARCELS, 'w0', '--payload-format', 'json', '--change-types', ''],
-          /^no: the service said 400 .*changeTypes/,
+          /^error: the service answered 400 .*changeTypes/,
         ],
-        [['delete', PARCELS, 'w0', 'nothing'], /^no: there is no webhook nothing\n/],
+        [['delete', PARCELS, 'w0', 'nothing'], /^error: webhook nothing not found\n/],
         [
           ['trigger', 'Nothing.FeatureServer', 'x'],
-          /^no: the service said 4\d\d to \/_mock\/trigger: .*no service/,
+          /^error: the service answered 4\d\d for \/_mock\/trigger: .*no service/,
         ],
       ]
       for (const [line, message] of cases) {
@@ -216,7 +216,7 @@ describe.concurrent('geohook mock, list, edit, delete and trigger', () => {
     await withMock(args, async ({ url, geohook: run }) => {
       const refused = await run('list', PARCELS)
       expect(refused).toMatchObject({ code: 1, stdout: '' })
-      expect(refused.stderr).toMatch(/said 499 .*--token-file/s)
+      expect(refused.stderr).toMatch(/answered 499 .*--token-file/s)
       const form = new URLSearchParams({ username: 'alice', password: 'wonderland', f: 'json' })
       const answer = await fetch(`${url}/generateToken`, { method: 'POST', body: form })
       const { token } = (await answer.json()) as { token: string }
@@ -232,7 +232,7 @@ describe.concurrent('geohook mock, list, edit, delete and trigger', () => {
         expect(ran.stdout + ran.stderr).not.toContain(token)
       }
       const wrong = await run('list', PARCELS, '--token', 'secretnonsense')
-      expect(wrong.stderr).toMatch(/said 498 /)
+      expect(wrong.stderr).toMatch(/answered 498 /)
       expect(wrong.stderr).not.toContain('secretnonsense')
       expect(await run('delete', 'Jobs/Analysis.GPServer', '--all', '--token', token)).toMatchObject({
         code: 1,

@@ -133,7 +133,7 @@ describe('a state file', () => {
     await other.printed(/locked/)
     await expect(open(path)).rejects.toMatchObject({
       exitCode: 2,
-      message: `${path} is in use by the process ${other.child.pid}`,
+      message: `${path} is in use by process ${other.child.pid}`,
     })
     await other.stop('SIGKILL')
     await (await open(path)).save({ a: 1 })

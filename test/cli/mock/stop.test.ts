@@ -6,7 +6,7 @@ const folder = createFolder()
 
 describe.concurrent('geohook mock that is stopped while a delivery is on the wire', () => {
   it.each([
-    ['says after a second what it waits for', [], /^waiting for deliveries that are on their way \(1 s\)\n$/],
+    ['says after a second what it waits for', [], /^waiting for deliveries in flight \(1 s\)\n$/],
     ['says nothing more with --json', ['--json'], /^$/],
   ])('%s', async (_, args, told) => {
     let arrived = (): void => {}

@@ -36,8 +36,16 @@ const MISPLACED: [string, string[], string][] = [
   ['a header', ['verify', body, '--header', KEY], "--header <line>: give it as 'name: value'"],
   ['a name', ['verify', body, '--signature-header', `${KEY} `], '--signature-header <name>: give the name'],
   ['a schedule', ['edit', 'P.GPServer', 'x', '--schedule', KEY], '--schedule must be a JSON object'],
-  ['the file of a token', ['list', '--token-file', KEY], 'cannot read the file of --token-file: there is no'],
-  ['the file of a key', ['sign', body, '--key-file', KEY], 'cannot read the file of --key-file: there is no'],
+  [
+    'the file of a token',
+    ['list', '--token-file', KEY],
+    'cannot read the file of --token-file: no such file',
+  ],
+  [
+    'the file of a key',
+    ['sign', body, '--key-file', KEY],
+    'cannot read the file of --key-file: no such file',
+  ],
   ['a folder of keys', ['sign', body, '--key-file', folder.path], 'the file of --key-file: it is a folder'],
   ['a variable', ['list', '--token-env', KEY], 'the environment variable of --token-env is not set'],
   ['an option', ['sign', body, `--${KEY}`], 'unknown option\n'],

@@ -54,7 +54,7 @@ describe.concurrent('geohook replay', () => {
   it('sends a capture as it was', () =>
     withTarget(async ({ url, requests }) => {
       const ran = await geohook(['replay', capture, '--to', `${url}/other`])
-      expect(ran).toEqual({ code: 0, stdout: `200  ${capture}\n1 answer with 2xx, of 1\n`, stderr: '' })
+      expect(ran).toEqual({ code: 0, stdout: `200  ${capture}\n1 response with 2xx, of 1\n`, stderr: '' })
       const [request] = requests
       expect(request).toMatchObject({ method: 'POST', url: '/other' })
       expect(request?.body.equals(BINARY)).toBe(true)
@@ -134,7 +134,7 @@ describe.concurrent('geohook replay', () => {
     const url = await unusedUrl()
     const ran = await geohook(['replay', capture, capture, '--to', url])
     expect(ran).toMatchObject({ code: 3, stderr: '' })
-    expect(ran.stdout).toMatch(/^(--- .*: nobody listens there\n){2}0 answers with 2xx, of 2\n$/)
+    expect(ran.stdout).toMatch(/^(--- .*: connection refused\n){2}0 responses with 2xx, of 2\n$/)
   })
 
   it('names the file and the member of a capture that is none', async () => {
@@ -158,7 +158,7 @@ describe.concurrent('geohook replay', () => {
         const ran = await geohook(['replay', file, '--to', 'http://127.0.0.1:1'])
         expect(ran).toMatchObject({ code: 2, stdout: '' })
         expect(ran.stderr).toMatch(
-          new RegExp(`^error: .*broken-${index}\\.json is no capture: ${member} must be `),
+          new RegExp(`^error: .*broken-${index}\\.json is not a capture: ${member} must be `),
         )
       }),
     )
@@ -175,11 +175,11 @@ describe.concurrent('geohook replay', () => {
     [
       'an empty folder',
       [mkdirSync(join(folder.path, 'empty'), { recursive: true }) ?? ''],
-      /there are no captures in/,
+      /contains no captures/,
     ],
-    ['a file that is not there', ['nowhere.json'], /cannot read nowhere\.json: there is no such file/],
-    ['a key without --resign', [capture, '--key', KEY], /--resign only/],
-    ['--resign without a key', [capture, '--resign'], /there is no signature key/],
+    ['a file that is not there', ['nowhere.json'], /cannot read nowhere\.json: no such file/],
+    ['a key without --resign', [capture, '--key', KEY], /a key requires --resign/],
+    ['--resign without a key', [capture, '--resign'], /the signature key is missing/],
     ['no file', [], /missing required argument 'captures'/],
   ])('refuses %s with the exit code 2', async (_, args, message) => {
     const ran = await geohook(['replay', '--to', 'http://127.0.0.1:1', ...args])

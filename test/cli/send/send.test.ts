@@ -77,15 +77,15 @@ describe.concurrent('geohook send', () => {
     const ran = await geohook(['send', body, '--to', url], { env })
     expect(ran).toMatchObject({ code: 3, stdout: '' })
     expect(ran.stderr).toBe(
-      `error: cannot reach ${url}: nobody listens there\nIs it started, and is the port right?\n`,
+      `error: cannot reach ${url}: connection refused\nIs it running, and is the port right?\n`,
     )
     const json = await geohook(['send', body, '--to', url, '--json'], { env })
     expect(json).toMatchObject({ code: 3, stdout: '' })
     expect(JSON.parse(json.stderr)).toEqual({
       error: {
         code: 'unreachable',
-        message: `cannot reach ${url}: nobody listens there`,
-        hint: 'Is it started, and is the port right?',
+        message: `cannot reach ${url}: connection refused`,
+        hint: 'Is it running, and is the port right?',
       },
     })
     const target = await startTarget((res) => res.socket?.end('SSH-2.0\r\n'))

@@ -24,7 +24,7 @@ describe.concurrent('geohook create', () => {
       // Names are unique within a service.
       const again = await geohook(...args)
       expect(again).toMatchObject({ code: 1, stdout: '' })
-      expect(again.stderr).toMatch(/^no: the service said 400 /)
+      expect(again.stderr).toMatch(/^error: the service answered 400 /)
     })
     await target.close()
     expect(mock.output).not.toContain(KEY)

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { CHANGE_TYPES, FAULT_NAMES, JOB_ENDS } from '../../../src/cli/service/trigger-choices.ts'
+import {
+  FAULT_NAMES,
+  JOB_CHANGE_TYPES,
+  FEATURE_CHANGE_TYPES as LISTED_CHANGE_TYPES,
+} from '../../../src/cli/service/trigger-choices.ts'
 import { FAULTS } from '../../../src/mock/delivery/faults.ts'
 import { FEATURE_CHANGE_TYPES } from '../../../src/payload/change-types.ts'
 import type { Mock } from '../../helpers/cli.ts'
@@ -58,7 +62,11 @@ describe.concurrent('geohook trigger --fault', () => {
   it('leaves no fault behind where nothing was sent, or the service said no', () =>
     withWebhook(async (mock) => {
       const nothing = await mock.geohook('trigger', PARCELS, 'FeaturesDeleted', '--fault', 'unsigned')
-      expect(nothing).toMatchObject({ code: 0, stdout: 'no webhook is subscribed to that\n', stderr: '' })
+      expect(nothing).toMatchObject({
+        code: 0,
+        stdout: 'no webhook is subscribed to this event\n',
+        stderr: '',
+      })
       const wrong = await mock.geohook('trigger', 'Nothing.GPServer', 'x', '--fault', 'unsigned')
       expect(wrong).toMatchObject({ code: 1, stdout: '' })
       expect(await faultsOf(mock)).toEqual([])
@@ -66,7 +74,7 @@ describe.concurrent('geohook trigger --fault', () => {
 
   it.each([
     ['an unknown one', ['--fault', 'nonsense'], '--fault <name>: Allowed choices are wrong_key,'],
-    ['a delay alone', ['--delay', '5'], '--delay goes with --fault'],
+    ['a delay alone', ['--delay', '5'], '--delay requires --fault'],
     ['a delay that is none', ['--fault', 'delayed', '--delay', '-1'], '--delay <ms>: give a whole number'],
   ])('refuses %s', async (_, args, message) => {
     const ran = await geohook([...HAPPENS, ...args])
@@ -76,9 +84,10 @@ describe.concurrent('geohook trigger --fault', () => {
 
 it('trigger --help lists the faults, the change types and the ends of a job, all of them', async () => {
   expect(FAULT_NAMES).toEqual(Object.keys(FAULTS))
-  expect(CHANGE_TYPES).toEqual(FEATURE_CHANGE_TYPES)
+  expect(LISTED_CHANGE_TYPES).toEqual(FEATURE_CHANGE_TYPES)
   const { stdout } = await geohook(['trigger', '--help'])
-  for (const name of [...FAULT_NAMES, ...CHANGE_TYPES, ...JOB_ENDS]) expect(stdout).toContain(name)
+  for (const name of [...FAULT_NAMES, ...LISTED_CHANGE_TYPES, ...JOB_CHANGE_TYPES])
+    expect(stdout).toContain(name)
 })
 
 it('mock --help shows the way to a first webhook, and a seed that can be read', async () => {

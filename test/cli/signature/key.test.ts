@@ -39,7 +39,7 @@ describe.concurrent('geohook key', () => {
 
     const again = await geohook(['key', '--out', path])
     expect(again).toMatchObject({ code: 2, stdout: '' })
-    expect(again.stderr).toContain('is there already')
+    expect(again.stderr).toContain('already exists')
     expect(readFileSync(path, 'utf8')).toBe(written)
     // What it writes, the other commands read.
     expect(await geohook(['sign', '-', '--key-file', path], { stdin: 'x' })).toMatchObject({ code: 0 })

@@ -48,7 +48,7 @@ describe.concurrent('geohook sign', () => {
   })
 
   it.each([
-    ['no key', [body], {}, 'there is no signature key'],
+    ['no key', [body], {}, 'the signature key is missing'],
     ['a variable that is not set', [body, '--key-env', 'NOT_SET'], {}, 'is not set'],
     [
       'an empty variable',
@@ -70,21 +70,16 @@ describe.concurrent('geohook sign', () => {
       'white space',
     ],
     ['a key file with a mark', [body, '--key-file', folder.file('bom', `\ufeff${KEY}`)], {}, 'white space'],
-    [
-      'a key file of random bytes',
-      [body, '--key-file', folder.file('bytes', BINARY)],
-      {},
-      'not text in UTF-8',
-    ],
+    ['a key file of random bytes', [body, '--key-file', folder.file('bytes', BINARY)], {}, 'not UTF-8 text'],
     [
       'a key file that is not there',
       [body, '--key-file', 'nowhere.txt'],
       {},
-      'cannot read the file of --key-file: there is no such file',
+      'cannot read the file of --key-file: no such file',
     ],
     ['two kinds of keys', [body, '--key', KEY, '--key-env', 'A'], {}, 'cannot be mixed'],
     ['two keys', [body, '--key', KEY, '--key', 'B'], {}, 'only one key'],
-    ['no body', ['nowhere.json', '--key', KEY], {}, 'cannot read nowhere.json: there is no such file'],
+    ['no body', ['nowhere.json', '--key', KEY], {}, 'cannot read nowhere.json: no such file'],
     ['a folder', [join(folder.path, 'folder'), '--key', KEY], {}, 'it is a folder'],
     ['a file in a file', [join(body, 'x'), '--key', KEY], {}, 'a part of its path is a file'],
     ['a file without an end', ['/dev/zero', '--key', KEY], {}, 'larger than 64 MiB'],

@@ -1,34 +1,27 @@
 import { WebhookError } from '../../../index.ts'
 import { CliError, EXIT, toCliError, usageError } from '../../errors.ts'
+import { CONNECTION_ERRORS } from '../../io/http.ts'
 import type { Engine, StoreAddress } from './address.ts'
 
-/** What Node, PostgreSQL and ioredis say where nobody answers. */
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'nobody listens there'],
-  ['ECONNRESET', 'the connection was cut'],
-  ['EPIPE', 'the connection was cut'],
-  ['ENOTFOUND', 'there is no such host'],
-  ['EAI_AGAIN', 'the name of the host cannot be looked up now'],
-  ['ETIMEDOUT', 'no answer in time'],
-  ['EHOSTUNREACH', 'there is no way to it'],
-  ['ENETUNREACH', 'there is no way to it'],
-  ['ENOENT', 'there is no such socket'],
+/** Further reasons why a server is unreachable, by the code of Node or the SQLSTATE of PostgreSQL. */
+const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'no such socket'],
   ['57P03', 'it is not ready yet'],
 ])
 
-/** The same without a code. */
+/** Messages without a code that say the same. */
 const UNREACHABLE =
   /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
 
-/** What to install where an engine is not there. */
+/** The packages that each engine requires. */
 const PACKAGES: Record<Engine, string> = {
   sqlite: 'better-sqlite3',
   postgres: 'pg-boss pg',
   redis: 'bullmq ioredis',
 }
 
-/** What happened at a store, as an error that can be told: without what is secret in its address. */
-export function toStoreError(thrown: unknown, { engine, place, redact }: StoreAddress): CliError {
+/** Converts an error of a store to one that can be printed: without the secrets of its address. */
+export function toStoreError(thrown: unknown, { engine, displayName, redact }: StoreAddress): CliError {
   if (thrown instanceof CliError) return thrown
   const errors = [...chainOf(thrown)]
   if (thrown instanceof WebhookError) {
@@ -45,14 +38,14 @@ export function toStoreError(thrown: unknown, { engine, place, redact }: StoreAd
   }
   const why = engine === 'sqlite' ? undefined : whyUnreachable(errors)
   if (why) {
-    const hint = 'Is it started, and is the address right?'
-    return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${place}: ${why}`, hint)
+    const hint = 'Is it running, and is the address right?'
+    return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${displayName}: ${why}`, hint)
   }
   const message = errors.map((error) => error.message).find(Boolean) ?? 'it failed'
-  return new CliError(EXIT.no, 'store_failed', `${place} said: ${redact(message)}`)
+  return new CliError(EXIT.failure, 'store_failed', `${displayName} reported: ${redact(message)}`)
 }
 
-/** An error and those behind it; where no address of a name could be reached, Node has one for each. */
+/** Yields an error and its causes. If every address of a host name failed, Node throws an AggregateError. */
 function* chainOf(thrown: unknown, depth = 0): Generator<NodeJS.ErrnoException> {
   if (!(thrown instanceof Error) || depth > 8) return
   yield thrown
@@ -65,8 +58,8 @@ const isMissingPackage = ({ code }: NodeJS.ErrnoException): boolean =>
 
 function whyUnreachable(errors: readonly NodeJS.ErrnoException[]): string | undefined {
   for (const { code = '' } of errors) {
-    const why = REASONS.get(code)
+    const why = STORE_ERRORS.get(code) ?? CONNECTION_ERRORS.get(code)
     if (why) return why
   }
-  return errors.some(({ message }) => UNREACHABLE.test(message)) ? 'no answer' : undefined
+  return errors.some(({ message }) => UNREACHABLE.test(message)) ? 'no response' : undefined
 }

@@ -1,0 +1,76 @@
+import { type CliError, usageError } from '../errors.ts'
+import type { HeaderPairs } from '../io/http.ts'
+import { toRecord } from '../io/json.ts'
+
+/** One request as it arrived, without keys. docs/cli.md describes the file format. */
+export interface Capture {
+  receivedAt: string
+  method: string
+  /** Path and query. */
+  url: string
+  headers: HeaderPairs
+  body: Uint8Array
+  outcome: { status: number; code?: string }
+}
+
+/** Converts a capture to the JSON of its file. */
+export function toCaptureJson({ receivedAt, method, url, headers, body, outcome }: Capture): object {
+  return {
+    geohook: 'capture',
+    version: 1,
+    receivedAt,
+    method,
+    url,
+    headers,
+    body: Buffer.from(body).toString('base64'),
+    outcome,
+  }
+}
+
+/** @throws {CliError} exit code 2, naming the file and the invalid member */
+export function parseCapture(value: unknown, file: string): Capture {
+  const invalid = (member: string, rule: string): CliError =>
+    usageError(
+      `${file} is not a capture: ${member} must be ${rule}`,
+      '"geohook listen --save" writes captures.',
+    )
+  const members = toRecord(value) ?? {}
+  const { geohook, version, receivedAt, method, url, headers, body } = members
+  if (geohook !== 'capture') throw invalid('geohook', '"capture"')
+  if (version !== 1) throw invalid('version', '1')
+  if (typeof receivedAt !== 'string' || Number.isNaN(Date.parse(receivedAt)))
+    throw invalid('receivedAt', 'a time')
+  if (typeof method !== 'string' || !METHOD.test(method)) throw invalid('method', 'the method of a request')
+  if (typeof url !== 'string') throw invalid('url', 'text')
+  if (!isHeaders(headers)) throw invalid('headers', 'a list of ["name", "value"]')
+  const bytes = Buffer.from(String(body), 'base64')
+  if (body !== bytes.toString('base64')) throw invalid('body', 'base64')
+  const outcome = parseOutcome(members.outcome)
+  if (!outcome) throw invalid('outcome', '{"status": number, "code": text, or absent}')
+  return { receivedAt, method, url, headers, body: bytes, outcome }
+}
+
+// The methods that Node's HTTP parser accepts.
+const METHOD = /^[A-Z][A-Z-]{0,19}$/
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/
+// RFC 9110 section 5.5, with one character for each byte, as Node decodes headers.
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+const isHeaders = (value: unknown): value is [string, string][] =>
+  Array.isArray(value) &&
+  value.every(
+    (pair) =>
+      Array.isArray(pair) &&
+      pair.length === 2 &&
+      typeof pair[0] === 'string' &&
+      NAME.test(pair[0]) &&
+      typeof pair[1] === 'string' &&
+      VALUE.test(pair[1]),
+  )
+
+function parseOutcome(value: unknown): Capture['outcome'] | undefined {
+  const { status, code } = toRecord(value) ?? {}
+  if (typeof status !== 'number' || !Number.isInteger(status)) return undefined
+  if (code !== undefined && typeof code !== 'string') return undefined
+  return code === undefined ? { status } : { status, code }
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander'
+import { usageError } from '../../errors.ts'
+import { addSecretOptions, readSecrets, toText } from '../../options/secrets.ts'
+import { type Engine, parseStoreAddress, type StoreAddress } from './address.ts'
+
+/** The options that select an inbox, and `--json`. */
+export interface StoreOptions {
+  store?: string[]
+  storeEnv?: string[]
+  storeFile?: string[]
+  schema?: string
+  queue?: string
+  prefix?: string
+  json?: true
+}
+
+const VARIABLE = 'GEOHOOK_INBOX'
+
+/** Adds the options that select an inbox, and `--json`. */
+export function addStoreOptions(command: Command): Command {
+  const description = 'the inbox: the path of its SQLite file, or its URL of postgres:// or redis://'
+  return addSecretOptions(command, { option: 'store', description, variable: VARIABLE, several: false })
+    .option('--schema <name>', 'PostgreSQL: the schema of the inbox, if it was given one')
+    .option('--queue <name>', 'PostgreSQL and Redis: the queue of the inbox, if it was given one')
+    .option('--prefix <text>', 'Redis: the prefix of its keys, if it was given one')
+    .option('--json', 'print JSON')
+}
+
+const ENGINES_OF: readonly (readonly ['schema' | 'queue' | 'prefix', readonly Engine[]])[] = [
+  ['schema', ['postgres']],
+  ['queue', ['postgres', 'redis']],
+  ['prefix', ['redis']],
+]
+
+/**
+ * Reads the address of the store.
+ *
+ * @returns the address and its source, for messages
+ * @throws {CliError} exit code 2
+ */
+export async function readStoreAddress(
+  options: StoreOptions,
+): Promise<{ address: StoreAddress; from: string }> {
+  const [secret, ...rest] = await readSecrets({
+    option: 'store',
+    texts: options.store,
+    variables: options.storeEnv,
+    files: options.storeFile,
+    defaultVariable: VARIABLE,
+    several: false,
+  })
+  if (!secret) {
+    throw usageError(
+      'the inbox is missing',
+      `Set ${VARIABLE}, or give --store: the path of a SQLite file, or a URL.`,
+      'store_missing',
+    )
+  }
+  if (rest.length > 0) throw usageError('only one store can be used')
+  const address = parseStoreAddress(toText(secret, 'store'), secret.from)
+  for (const [name, engines] of ENGINES_OF) {
+    if (options[name] === undefined) continue
+    if (!engines.includes(address.engine)) throw usageError(`--${name} is not for this kind of store`)
+    if (options[name] === '') throw usageError(`--${name} is empty`)
+  }
+  return { address, from: secret.from }
+}

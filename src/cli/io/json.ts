@@ -1,0 +1,30 @@
+import { usageError } from '../errors.ts'
+import { readText } from './files.ts'
+
+/**
+ * Reads a JSON file. The error says where the JSON is invalid, but quotes nothing: a seed file holds keys.
+ *
+ * @param maximum largest size in bytes
+ * @throws {CliError} exit code 2
+ */
+export async function readJson(name: string, maximum?: number): Promise<unknown> {
+  const text = await readText(name, maximum)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw usageError(`${name} is not JSON${positionOf(error, text)}`)
+  }
+}
+
+function positionOf(error: unknown, text: string): string {
+  const position = /position (\d+)/.exec(String(error))?.[1]
+  if (position === undefined) return ''
+  const before = text.slice(0, Number(position)).split('\n')
+  return `: look at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
+}
+
+/** Returns an object as a record, and undefined for any other value. */
+export const toRecord = (value: unknown): Record<string, unknown> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined

@@ -1,0 +1,100 @@
+import type { Capture } from '../captures/capture.ts'
+import { saveCapture, toCaptureFile } from '../captures/files.ts'
+import { redactHeaders } from '../captures/redact.ts'
+import { EXIT } from '../errors.ts'
+import { printNote } from '../terminal/output.ts'
+import { printable, toPrintableJson } from '../terminal/printable.ts'
+import { explainRefusal, findingOf, printReport, type ReportOptions } from './report.ts'
+import type { ReceivedRequest } from './request-listener.ts'
+
+/** With more pending reports, further refusals are reported but not explained: only a flood of requests gets here. */
+const MAX_PENDING = 20
+
+export interface ReporterOptions extends ReportOptions {
+  /** The folder for captures. */
+  save?: string | undefined
+  /** The number of requests to report. Default: no limit. */
+  count?: number | undefined
+}
+
+/** Saves, explains and prints requests one after another. */
+export interface Reporter {
+  add(request: ReceivedRequest): void
+  /** Resolves after `count` requests. */
+  readonly enough: Promise<void>
+  /** Explains no further refusals, so that a stop does not wait for them. */
+  stopExplaining(): void
+  /** Resolves when all reports are printed. */
+  idle(): Promise<void>
+}
+
+/** Creates a reporter. It sets the exit code to 1 if `count` is given and a request is refused. */
+export function createReporter(options: ReporterOptions): Reporter {
+  const { save, count } = options
+  let added = 0
+  let pending = 0
+  let last = Promise.resolve()
+  let isExplaining = true
+  let resolveEnough = (): void => {}
+  const enough = new Promise<void>((resolve) => {
+    resolveEnough = resolve
+  })
+
+  async function report(request: ReceivedRequest, number: number, mayExplain: boolean): Promise<void> {
+    const capture = save === undefined ? undefined : await saveRequest(request, save, number, options)
+    const diagnosis = mayExplain && isExplaining ? await explainRefusal(request, options) : undefined
+    printReport({ request, diagnosis, capture }, options.json)
+  }
+
+  return {
+    enough,
+    add(request) {
+      if (count !== undefined && added >= count) return
+      const number = ++added
+      const mayExplain = pending < MAX_PENDING
+      pending++
+      last = last
+        .then(() => report(request, number, mayExplain))
+        .catch((error) => process.emitWarning(error)) // later reports still run
+        .finally(() => pending--)
+      if (count === undefined) return
+      if (findingOf(request) === 'refused') process.exitCode = EXIT.failure
+      if (added >= count) resolveEnough()
+    },
+    stopExplaining() {
+      isExplaining = false
+    },
+    idle: () => last,
+  }
+}
+
+/** Returns the path of the capture, or undefined if it cannot be saved: a full disk must not end the listener. */
+async function saveRequest(
+  request: ReceivedRequest,
+  folder: string,
+  number: number,
+  { signatureKey, json }: ReportOptions,
+): Promise<string | undefined> {
+  const { receivedAt, headers, body, outcome, status } = request
+  if (!body) return undefined
+  const code = outcome.error?.code
+  try {
+    const capture: Capture = {
+      ...request,
+      headers: redactHeaders(headers, signatureKey),
+      receivedAt: receivedAt.toISOString(),
+      body,
+      outcome: code === undefined ? { status } : { status, code },
+    }
+    const label = `${String(number).padStart(4, '0')}-${code ?? findingOf(request)}`
+    const file = toCaptureFile(folder, capture, label)
+    await saveCapture(file, capture)
+    return file
+  } catch (error) {
+    const message = `cannot save a capture in ${folder}: ${(error as NodeJS.ErrnoException).code}`
+    printNote(
+      json ? toPrintableJson({ error: { code: 'save_failed', message, hint: '' } }) : printable(message),
+    )
+    return undefined
+  }
+}
