@@ -14,41 +14,41 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 const commands = createProgram().commands
 const names = commands.map((command) => command.name())
 
-/** Every command by its words, with those that are commands of another one: `inbox list`. */
+/** Names of all commands, with those of subcommands like `inbox list`. */
 const paths = commands.flatMap((command) => [
   command.name(),
-  ...command.commands.map((one) => `${command.name()} ${one.name()}`),
+  ...command.commands.map((subcommand) => `${command.name()} ${subcommand.name()}`),
 ])
 
-/** The text under a heading, to the next one of its level. */
+/** The text from a heading to the next one of its level. */
 function section(heading: string): string {
   const [, rest = ''] = docs.split(`\n${heading}\n`)
   return rest.split(new RegExp(`\n#{2,${heading.split(' ')[0]?.length}} `))[0] ?? ''
 }
 
-/** The section of a command, without those of the commands in it. */
+/** The section of a command, without those of its subcommands. */
 const sectionOf = (path: string): string =>
   section(`${path.includes(' ') ? '###' : '##'} ${path}`).split('\n### ')[0] ?? ''
 
 const shared = section('## What all commands share')
 
-/** The options and their arguments, as the help writes them. */
+/** The options with their arguments in a help text. */
 const flagsIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}(-\S.*?)(?: {2,}|$)/gm)].map(([, flags]) => flags as string)
 
 const examplesIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}\$ geohook (.*)$/gm)].map(([, line]) => line as string)
 
-/** As a shell splits it: quotes keep white space together. */
+/** Splits a command line like a shell, with quotes. */
 const words = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => (quoted ?? bare) as string)
 
-/** Everything is parsed, nothing is done. */
+/** Parses a command line without running the command. Returns the command's name. */
 async function parse(line: string): Promise<string> {
   const program = createProgram()
   let called = ''
   const replace = (command: Command, path: string): void => {
-    for (const one of command.commands) replace(one, `${path} ${one.name()}`)
+    for (const subcommand of command.commands) replace(subcommand, `${path} ${subcommand.name()}`)
     if (command.commands.length > 0) return
     command.action(() => {
       called = path
@@ -60,7 +60,7 @@ async function parse(line: string): Promise<string> {
 }
 
 describe.concurrent('help', () => {
-  it('lists every command, the exit codes and where keys come from', async () => {
+  it('lists every command, the exit codes and the sources of keys', async () => {
     for (const args of [[], ['--help'], ['help']]) {
       const { code, stdout, stderr } = await geohook(args)
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -71,7 +71,7 @@ describe.concurrent('help', () => {
     expect((await geohook(['--version'])).stdout).toBe(`${version}\n`)
   })
 
-  it.each(paths)('of %s teaches with examples that can be parsed, and is in docs/cli.md', async (path) => {
+  it.each(paths)('of %s has valid examples, and docs/cli.md describes its options', async (path) => {
     const { code, stdout, stderr } = await geohook([...path.split(' '), '--help'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const examples = examplesIn(stdout)
@@ -82,39 +82,42 @@ describe.concurrent('help', () => {
     const text = sectionOf(path)
     expect(docs).toContain(`| [\`${path}\`](#${path.replace(' ', '-')}) |`)
     for (const flags of flagsIn(stdout)) expect(`${text}${shared}`).toContain(`| \`${flags}\` |`)
-    // Nothing is described that is not there.
     for (const [, flags] of text.matchAll(/^\| `(--.*?)` \|/gm)) expect(flagsIn(stdout)).toContain(flags)
   })
 
-  it('has examples in docs/cli.md that can be parsed', async () => {
+  it('has valid examples in docs/cli.md', async () => {
     const lines = [...docs.matchAll(/^geohook (.*?)(?: {2,}#.*)?$/gm)].map(([, line]) => line as string)
     expect(lines.length).toBeGreaterThan(paths.length)
     for (const line of lines) expect(paths).toContain(await parse(line))
   })
 
-  it('of the program has examples that can be parsed', async () => {
+  it('of the program has valid examples', async () => {
     for (const example of examplesIn((await geohook(['--help'])).stdout))
       expect(paths).toContain(await parse(example))
   })
 })
 
-describe.concurrent('mistakes at the command line', () => {
+describe.concurrent('wrong usage', () => {
+  it('reports an unknown argument of help with exit code 2', async () => {
+    expect((await geohook(['help', 'bogus'])).code).toBe(2)
+  })
+
   it.each([
     ['an unknown command', ['sing'], 'unknown command\nDid you mean sign?'],
-    ['an unknown command of another', ['inbox', 'lst'], 'unknown command\nDid you mean list?'],
-    ['no command of another', ['inbox'], 'a command is missing\nAdd --help'],
+    ['an unknown subcommand', ['inbox', 'lst'], 'unknown command\nDid you mean list?'],
+    ['a missing subcommand', ['inbox'], 'a command is missing\nAdd --help'],
     ['an unknown option', ['--verion'], 'unknown option --verion\nDid you mean --version?'],
     ['a missing value', ['key', '--bytes'], "option '--bytes <n>' argument missing"],
-    ['a value that is not allowed', ['mock', '--dialect', 'x'], '--dialect <name>: Allowed choices are'],
-    ['a bad address in the environment', ['list'], '--url <url>: give a URL that begins with http'],
-  ])('%s is told in two lines, with the exit code 2', async (_, args, message) => {
+    ['an invalid choice', ['mock', '--dialect', 'x'], '--dialect <name>: Allowed choices are'],
+    ['an invalid URL in the environment', ['list'], '--url <url>: give a URL that begins with http'],
+  ])('reports %s in an error and a hint, with exit code 2', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(args, { env: { GEOHOOK_URL: 'nonsense' } })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(`error: ${message}`)
-    expect(stderr.split('\n').length).toBe(3)
+    expect(stderr).toMatch(/^error: .+\n.+\n$/)
   })
 
-  it('are JSON with --json', async () => {
+  it('is reported as JSON with --json', async () => {
     const { code, stderr } = await geohook(['key', '--bytes', 'x', '--json'])
     expect(code).toBe(2)
     expect(JSON.parse(stderr)).toEqual({

@@ -7,7 +7,7 @@ import { createFolder, geohook } from '../helpers/cli.ts'
 import { useGeohook } from '../helpers/cli-host.ts'
 import { fill, payloads } from '../helpers/dead-letters.ts'
 import { KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
-import { NOBODY } from '../helpers/inboxes.ts'
+import { UNKNOWN_ID } from '../helpers/inboxes.ts'
 import { commandsIn, useTarget } from './secrecy/commands.ts'
 
 const folder = createFolder()
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await inbox.close()
 })
 
-/** Every command but the servers, and how it runs twice with the same end. */
+/** Every command except the servers, with arguments that give the same result twice. */
 const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number }> = {
   send: (url) => ({ args: ['send', body, '--to', url] }),
   replay: (url) => ({ args: commandsIn(folder).replay?.(url) ?? [] }),
@@ -39,16 +39,16 @@ const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number 
   trigger: (url) => ({ args: ['trigger', PARCELS, 'FeaturesCreated', '--url', url], code: 1 }),
   'inbox stats': () => ({ args: ['inbox', 'stats', '--store-env', 'GEOHOOK_INBOX', '--json'] }),
   'inbox list': () => ({ args: ['inbox', 'list', '--json'] }),
-  'inbox show': () => ({ args: ['inbox', 'show', NOBODY], code: 1 }),
-  'inbox retry': () => ({ args: ['inbox', 'retry', NOBODY], code: 1 }),
-  'inbox discard': () => ({ args: ['inbox', 'discard', NOBODY], code: 1 }),
+  'inbox show': () => ({ args: ['inbox', 'show', UNKNOWN_ID], code: 1 }),
+  'inbox retry': () => ({ args: ['inbox', 'retry', UNKNOWN_ID], code: 1 }),
+  'inbox discard': () => ({ args: ['inbox', 'discard', UNKNOWN_ID], code: 1 }),
   'inbox purge': () => ({ args: ['inbox', 'purge', '--state', 'done'] }),
-  'inbox export': () => ({ args: ['inbox', 'export', NOBODY, '--out', folder.path], code: 1 }),
+  'inbox export': () => ({ args: ['inbox', 'export', UNKNOWN_ID, '--out', folder.path], code: 1 }),
   'inbox backup': () => ({ args: ['inbox', 'backup', path], code: 2 }),
 }
 
-// The other tests run most command lines in one process, which does not show whether a command ends its own.
-describe.concurrent('a command in a process of its own ends, and prints what it prints in a shared one', () => {
+// Most tests share one process, which cannot show whether a command lets its process end.
+describe.concurrent('a command in its own process ends with the same output as in a shared process', () => {
   it.each(Object.entries(COMMANDS))('%s', async (_, toCase) => {
     const { args, code = 0 } = toCase(target.url)
     const [own, other] = [await geohook(args, { env }), await shared.geohook(args, { env })]
@@ -58,15 +58,15 @@ describe.concurrent('a command in a process of its own ends, and prints what it 
   })
 })
 
-/** Seconds may pass between two runs. */
+/** The age grows between two runs. */
 const withoutAge = (stdout: string): string => stdout.replace(/"age": \d+/, '"age": 0')
 
-it('every command is among them, but for the servers and the demonstration', () => {
+it('covers every command except the servers and the demo', () => {
   const names = createProgram().commands.flatMap((command) =>
     command.commands.length > 0
-      ? command.commands.map((one) => `${command.name()} ${one.name()}`)
+      ? command.commands.map((subcommand) => `${command.name()} ${subcommand.name()}`)
       : [command.name()],
   )
-  const others = ['demo', 'listen', 'mock']
-  expect([...Object.keys(COMMANDS), ...others].sort()).toEqual(names.sort())
+  const excluded = ['demo', 'listen', 'mock']
+  expect([...Object.keys(COMMANDS), ...excluded].sort()).toEqual(names.sort())
 })

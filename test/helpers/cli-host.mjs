@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 
-// Runs one command line after another, for `useCommandLine`: its answer to each is what a process would have printed.
+// Runs command lines one after another in one process, for `useGeohook`. Returns the exit code and the output of each.
 
 const cli = new URL('../../dist/cli.js', import.meta.url)
 const [, program] = /import\("(\.\/cli-program-[^"]+)"\)/.exec(readFileSync(cli, 'utf8')) ?? []
 const { run } = await import(new URL(program, cli).href)
 
-/** Keeps what is written to a stream; gives it, and puts the stream back. */
+/** Buffers the output of a stream. The returned function restores the stream and returns the text. */
 function capture(stream) {
   const { write } = stream
   let text = ''
@@ -22,10 +22,10 @@ function capture(stream) {
   }
 }
 
-const own = process.env
+const originalEnv = process.env
 
-async function answer({ id, args, env }) {
-  process.env = { ...own, ...env }
+async function handle({ id, args, env }) {
+  process.env = { ...originalEnv, ...env }
   process.argv = [process.execPath, cli.pathname, ...args]
   process.exitCode = undefined
   const [stdout, stderr] = [capture(process.stdout), capture(process.stderr)]
@@ -33,7 +33,7 @@ async function answer({ id, args, env }) {
   try {
     code = await run(process.argv)
   } finally {
-    process.env = own
+    process.env = originalEnv
     process.exitCode = undefined
     process.send({ id, code, stdout: stdout(), stderr: stderr() })
   }
@@ -41,8 +41,8 @@ async function answer({ id, args, env }) {
 
 let last = Promise.resolve()
 process.on('message', (request) => {
-  last = last.then(() => answer(request))
+  last = last.then(() => handle(request))
 })
-// A server that could not start may have left handlers of signals.
+// Signal handlers of a server that failed to start could keep the process alive.
 process.on('disconnect', () => process.exit())
 process.send('ready')

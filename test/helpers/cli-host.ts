@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll } from 'vitest'
-import { CLEAN, geohook, type Mock, type Ran, type Run, withMock, withoutProgress } from './cli.ts'
+import { CLEAN_ENV, geohook, type Mock, type Run, type RunResult, withMock, withoutProgress } from './cli.ts'
 import type { Started } from './process.ts'
 
 const HOST = new URL('cli-host.mjs', import.meta.url)
@@ -11,33 +11,33 @@ interface CommandLine {
   withMock(args: readonly string[], use: (mock: Mock) => Promise<void>): Promise<Started>
 }
 
-interface Answer extends Ran {
+interface HostMessage extends RunResult {
   id: number
 }
 
 /**
- * Runs `geohook` for one test file, every time in the same process: starting one takes longer than most cases. Runs with
- * a standard input or a working directory get a process of their own.
+ * Runs every `geohook` of a test file in the same process, because starting one takes longer than most tests. Runs with
+ * a standard input or a working directory get their own process.
  */
 export function useGeohook(): CommandLine {
   let starting: Promise<ChildProcess> | undefined
   let count = 0
-  const waiting = new Map<number, { resolve(ran: Ran): void; reject(reason: Error): void }>()
+  const pending = new Map<number, { resolve(result: RunResult): void; reject(reason: Error): void }>()
 
   async function start(): Promise<ChildProcess> {
     const stdio: StdioOptions = ['ignore', 'ignore', 'pipe', 'ipc']
-    const host = fork(HOST, { env: { ...process.env, ...CLEAN }, execArgv: [], stdio })
+    const host = fork(HOST, { env: { ...process.env, ...CLEAN_ENV }, execArgv: [], stdio })
     let errors = ''
     host.stderr?.on('data', (data) => {
       errors += data
     })
-    host.on('message', ({ id, ...ran }: Answer) => {
-      waiting.get(id)?.resolve({ ...ran, stderr: withoutProgress(ran.stderr) })
-      waiting.delete(id)
+    host.on('message', ({ id, ...result }: HostMessage) => {
+      pending.get(id)?.resolve({ ...result, stderr: withoutProgress(result.stderr) })
+      pending.delete(id)
     })
     host.on('close', () => {
-      for (const { reject } of waiting.values()) reject(new Error(`the command line ended:\n${errors}`))
-      waiting.clear()
+      for (const { reject } of pending.values()) reject(new Error(`the command line ended:\n${errors}`))
+      pending.clear()
     })
     await Promise.race([once(host, 'message'), once(host, 'close')])
     return host
@@ -56,7 +56,7 @@ export function useGeohook(): CommandLine {
     const host = await starting
     const id = count++
     return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject })
+      pending.set(id, { resolve, reject })
       host.send({ id, args, env: options.env }, (error) => {
         if (error) reject(error)
       })

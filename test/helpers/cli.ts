@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { afterAll, vi } from 'vitest'
 import { type Started, startNode } from './process.ts'
 
 /** The built command line. */
 export const CLI = new URL('../../dist/cli.js', import.meta.url).pathname
 
-/** What a developer's own environment must not change. */
-export const CLEAN = {
+/** Unsets variables of the developer's environment. */
+export const CLEAN_ENV = {
   SIGNATURE_KEY: undefined,
   GEOHOOK_URL: undefined,
   GEOHOOK_TOKEN: undefined,
@@ -23,29 +23,39 @@ export interface RunOptions {
   cwd?: string
 }
 
-export interface Ran {
+export interface RunResult {
   code: number | null
   stdout: string
   stderr: string
 }
 
-/** Starts `geohook`. Whoever starts it stops it. */
+/** Starts `geohook`. The caller must stop it. */
 export const startGeohook = (args: readonly string[], { env, stdin, cwd }: RunOptions = {}): Started =>
-  startNode([CLI, ...args], { ...CLEAN, ...env }, { stdin, cwd })
+  startNode([CLI, ...args], { ...CLEAN_ENV, ...env }, { stdin, cwd })
 
-export type Run = (args: readonly string[], options?: RunOptions) => Promise<Ran>
+export type Run = (args: readonly string[], options?: RunOptions) => Promise<RunResult>
 
-/** On a busy machine every command may take longer than a second, and reports its progress then. */
+/** Removes progress lines: on a busy machine every command may take longer than a second. */
 export const withoutProgress = (stderr: string): string => stderr.replace(/^.* \(\d+ s\)\n/gm, '')
 
-/** Runs `geohook` to its end, in a process of its own. */
+/** Runs `geohook` in its own process. */
 export const geohook: Run = async (args, options) => {
   const started = startGeohook(args, options)
   const code = await started.exited
   return { code, stdout: started.stdout, stderr: withoutProgress(started.stderr) }
 }
 
-/** A folder for the files of one test file, which is removed at its end. */
+/** Parses the result of a command with `--json`. */
+export const parseStdout = ({ stdout }: Pick<RunResult, 'stdout'>) => JSON.parse(stdout)
+
+/** Parses the events of `listen` or `mock` with `--json`. */
+export const parseEvents = ({ stdout }: Pick<RunResult, 'stdout'>): Record<string, unknown>[] =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+
+/** Creates a folder for one test file, and removes it at the end. */
 export function createFolder(): { path: string; file(name: string, content: string | Uint8Array): string } {
   const path = mkdtempSync(join(tmpdir(), 'geohook-cli-'))
   afterAll(() => rmSync(path, { recursive: true, force: true }))
@@ -58,7 +68,14 @@ export function createFolder(): { path: string; file(name: string, content: stri
   }
 }
 
-/** Starts `geohook listen` on a free port, runs a test with its address, and stops it. */
+/** Resolves when a process has changed its entry in the process list, which hides its arguments. */
+export async function untilProcessTitle(pid: number | undefined, title: string): Promise<void> {
+  const hasTitle = (): boolean =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', '').trim() === title
+  await vi.waitUntil(hasTitle, { timeout: 20_000, interval: 1 })
+}
+
+/** Starts `geohook listen` on a free port, passes its URL to a test, and stops it. */
 export async function withListener(
   args: readonly string[],
   use: (url: string, listener: Started) => Promise<void>,
@@ -78,10 +95,10 @@ export async function withListener(
 export interface Mock {
   url: string
   mock: Started
-  geohook(...args: string[]): Promise<Ran>
+  geohook(...args: string[]): Promise<RunResult>
 }
 
-/** Starts `geohook mock` on a free port, runs a test with it, and stops it. `run` runs the other commands. */
+/** Starts `geohook mock` on a free port, passes it to a test, and stops it. `run` runs the other commands. */
 export async function withMock(
   args: readonly string[],
   use: (mock: Mock) => Promise<void>,

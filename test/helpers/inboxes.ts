@@ -1,29 +1,29 @@
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
-import { createFolder, type Ran } from './cli.ts'
+import { createFolder, type RunResult } from './cli.ts'
 import { useGeohook } from './cli-host.ts'
 import { fill, ONE_ATTEMPT, payloads, workOff } from './dead-letters.ts'
 
-/** An id that no delivery has. */
-export const NOBODY = '0'.repeat(32)
+/** An id of no delivery. */
+export const UNKNOWN_ID = '0'.repeat(32)
 
-/** What a test has in its inbox: ids by state. */
-export interface Filled {
+/** An inbox with the ids of its deliveries by state. */
+export interface FilledInbox {
   path: string
   inbox: ReturnType<typeof createSqliteInbox>
   done: string[]
   dead: string[]
   waiting: string[]
-  /** Runs a command of `geohook inbox` over it. */
-  run(...args: string[]): Promise<Ran>
+  /** Runs a command of `geohook inbox` on it. */
+  run(...args: string[]): Promise<RunResult>
 }
 
 type WithInbox = (
   counts: { done?: number; dead?: number; waiting?: number },
-  use: (filled: Filled) => Promise<void>,
+  use: (filled: FilledInbox) => Promise<void>,
 ) => Promise<void>
 
-/** For one test file: its folder, and what gives each test an inbox with so many deliveries in each state. */
+/** Creates a folder for one test file, and a function that gives each test an inbox with deliveries in these states. */
 export function createInboxes(): { folder: string; withInbox: WithInbox } {
   const { path: folder } = createFolder()
   const { geohook } = useGeohook()
@@ -39,7 +39,7 @@ export function createInboxes(): { folder: string; withInbox: WithInbox } {
         const dead = await fill(inbox, payloads(counts.dead ?? 0))
         await workOff(inbox, 'the map is away\n  at line 2')
         const waiting = await fill(inbox, payloads(counts.waiting ?? 0))
-        const run = (...args: string[]): Promise<Ran> => geohook(['inbox', ...args, '--store', path])
+        const run = (...args: string[]): Promise<RunResult> => geohook(['inbox', ...args, '--store', path])
         await use({ path, inbox, done, dead, waiting, run })
       } finally {
         await inbox.close()
@@ -48,4 +48,4 @@ export function createInboxes(): { folder: string; withInbox: WithInbox } {
   }
 }
 
-export const linesOf = ({ stdout }: Ran): string[] => stdout.trimEnd().split('\n')
+export const linesOf = ({ stdout }: RunResult): string[] => stdout.trimEnd().split('\n')

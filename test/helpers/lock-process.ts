@@ -1,6 +1,6 @@
 import { lock } from '../../src/cli/mock/lock.ts'
 
-/** A process that takes a file at a given moment, says whether it got it, and gives it back when it is told to. */
+/** Locks a file at a given time and reports whether it holds the lock. Releases it on request. */
 let release: (() => Promise<void>) | undefined
 
 process.on('message', async ({ take, at }: { take?: string; at: number }) => {
@@ -10,7 +10,7 @@ process.on('message', async ({ take, at }: { take?: string; at: number }) => {
     process.send?.('released')
     return
   }
-  while (Date.now() < at); // all of them begin in the same millisecond
+  while (Date.now() < at); // all processes start in the same millisecond
   release = await lock(take).catch(() => undefined)
   process.send?.(release ? 'owner' : 'refused')
 })

@@ -21,10 +21,10 @@ async function ask(child: ChildProcess, message: object): Promise<string> {
 }
 
 /**
- * Has several processes take one file in the same millisecond, again and again. In three of four rounds, the file has
- * the lock of a process that was killed.
+ * Has several processes lock one file in the same millisecond, in each round. In three of four rounds, there is a stale
+ * lock of a killed process.
  *
- * @returns how many processes got the file, for each round
+ * @returns for each round, how many processes hold the lock
  */
 export async function lockRounds(rounds: number, processes: number): Promise<number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-lock-'))

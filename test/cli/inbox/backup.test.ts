@@ -23,8 +23,8 @@ const backUp = (file: string, ...args: string[]) =>
   geohook(['inbox', 'backup', file, '--store', path, ...args])
 
 describe('geohook inbox backup', () => {
-  it('copies an inbox that is in use, with what only its write-ahead log holds', async () => {
-    // The file alone is no backup.
+  it('copies an inbox in use, including its write-ahead log', async () => {
+    // The file alone is incomplete.
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(statSync(path).size)
     const file = join(folder.path, 'copy.db')
     expect(await backUp(file)).toEqual({ code: 0, stdout: `saved as ${file}\n`, stderr: '' })
@@ -45,7 +45,7 @@ describe('geohook inbox backup', () => {
     }
   })
 
-  it('is a function as well, whose documented example runs', async () => {
+  it('has a documented function whose example runs', async () => {
     const example = examples.find((code) => code.includes('backupSqliteInbox')) ?? ''
     const code = example
       .replace("'inbox.db'", JSON.stringify(path))
@@ -63,14 +63,14 @@ describe('geohook inbox backup', () => {
   it('overwrites nothing', async () => {
     const file = join(folder.path, 'there.db')
     writeFileSync(file, 'mine')
-    const ran = await backUp(file)
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('exists already') })
+    const result = await backUp(file)
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('exists already') })
     expect(readFileSync(file, 'utf8')).toBe('mine')
     expect(await backUp(path)).toMatchObject({ code: 2, stderr: expect.stringContaining('exists already') })
   })
 
   it.each([
-    ['a folder that is missing', ['missing/copy.db'], 'a folder that does not exist'],
+    ['a missing folder', ['missing/copy.db'], 'a folder that does not exist'],
     [
       'an inbox in PostgreSQL',
       ['copy2.db', '--store', 'postgres://127.0.0.1:1/db'],
@@ -81,12 +81,17 @@ describe('geohook inbox backup', () => {
       ['copy2.db', '--store', 'redis://127.0.0.1:1'],
       'this command can back up only SQLite inboxes',
     ],
-    ['an inbox that is missing', ['copy2.db', '--store', 'missing.db'], 'no such file'],
+    ['a missing inbox', ['copy2.db', '--store', 'missing.db'], 'no such file'],
     ['no file', [], "missing required argument 'file'"],
-  ])('refuses %s, and leaves nothing behind', async (_, [file, ...args], said) => {
+  ])('refuses %s, and leaves no file', async (_, [file, ...args], message) => {
     const named = file === undefined ? [] : [join(folder.path, file)]
-    const ran = await geohook(['inbox', 'backup', ...named, ...(args.length > 0 ? args : ['--store', path])])
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(said) })
+    const result = await geohook([
+      'inbox',
+      'backup',
+      ...named,
+      ...(args.length > 0 ? args : ['--store', path]),
+    ])
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
     expect(existsSync(named[0] ?? '')).toBe(false)
     expect(readdirSync(folder.path).filter((name) => name.includes('-part'))).toEqual([])
   })

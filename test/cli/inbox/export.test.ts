@@ -2,31 +2,30 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Ran, withListener } from '../../helpers/cli.ts'
+import { parseStdout, withListener } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
 import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
 import { KEY } from '../../helpers/deliver.ts'
-import { createInboxes, linesOf, NOBODY } from '../../helpers/inboxes.ts'
+import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
 const { geohook } = useGeohook()
 
 const { folder, withInbox } = createInboxes()
-const json = ({ stdout }: Ran) => JSON.parse(stdout)
 
 describe.concurrent('geohook inbox export', () => {
-  it('writes a dead letter that replay sends again, and a receiver verifies', () =>
+  it('writes dead letters that replay sends again and a receiver verifies', () =>
     withInbox({ dead: 2 }, async ({ run, inbox, dead }) => {
       const out = join(folder, 'captures')
-      const ran = await run('export', ...dead, NOBODY, '--out', out)
-      expect(ran.code).toBe(1)
+      const result = await run('export', ...dead, UNKNOWN_ID, '--out', out)
+      expect(result.code).toBe(1)
       const names = readdirSync(out).sort()
       const times = await Promise.all(dead.map(async (id) => (await inbox.get(id))?.receivedAt.toISOString()))
       expect(names).toEqual(
         dead.map((id, index) => `${times[index]?.replaceAll(':', '-')}-${id}.json`).sort(),
       )
-      expect(linesOf(ran).slice(2)).toEqual([
+      expect(linesOf(result).slice(2)).toEqual([
         ...dead.map((id) => `exported ${id}`),
-        `not exported ${NOBODY}: it is not in the inbox`,
+        `not exported ${UNKNOWN_ID}: it is not in the inbox`,
         '2 deliveries exported, of 3',
       ])
       const capture = JSON.parse(readFileSync(join(out, names[0] ?? ''), 'utf8'))
@@ -44,7 +43,7 @@ describe.concurrent('geohook inbox export', () => {
       expect((await inbox.stats()).dead).toBe(2)
     }))
 
-  it('prints one, which replay reads', () =>
+  it('prints one capture that replay reads', () =>
     withInbox({ dead: 1 }, async ({ run, inbox, dead: [id = ''] }) => {
       const { code, stdout } = await run('export', id)
       expect(code).toBe(0)
@@ -53,13 +52,13 @@ describe.concurrent('geohook inbox export', () => {
       await withListener(['--key', KEY], async (url) => {
         expect(await geohook(['replay', '-', '--to', url], { stdin: stdout })).toMatchObject({ code: 0 })
       })
-      expect(await run('export', NOBODY)).toMatchObject({ code: 1, stdout: '' })
+      expect(await run('export', UNKNOWN_ID)).toMatchObject({ code: 1, stdout: '' })
     }))
 
   it('exports all dead letters', () =>
     withInbox({ done: 1, dead: 3 }, async ({ run, dead }) => {
       const out = join(folder, 'all')
-      const { exported, refused } = json(await run('export', '--dead', '--out', out, '--json'))
+      const { exported, refused } = parseStdout(await run('export', '--dead', '--out', out, '--json'))
       expect(exported.map(({ id }: { id: string }) => id).sort()).toEqual([...dead].sort())
       expect(exported.map(({ file }: { file: string }) => file).sort()).toEqual(
         readdirSync(out)
@@ -69,10 +68,10 @@ describe.concurrent('geohook inbox export', () => {
       expect(refused).toEqual([])
     }))
 
-  it('skips what an export before has written, and adds what has died since', () =>
+  it('skips captures of an earlier export, and adds new dead letters', () =>
     withInbox({ dead: 2 }, async ({ run, inbox, dead }) => {
       const out = join(folder, 'twice')
-      const first = json(await run('export', '--dead', '--out', out, '--json'))
+      const first = parseStdout(await run('export', '--dead', '--out', out, '--json'))
       expect(first).toMatchObject({ alreadyThere: [] })
       const contents = () => readdirSync(out).map((name) => readFileSync(join(out, name), 'utf8'))
       const before = contents()
@@ -83,23 +82,23 @@ describe.concurrent('geohook inbox export', () => {
       })
       expect(contents()).toEqual(before)
 
-      // It waits again, so that it has another place among those that are dead afterwards.
+      // A retried letter changes its position in the list of dead letters.
       await inbox.retry(dead[0] ?? '')
       const [late = ''] = await fill(inbox, payloads(1))
       await workOff(inbox, 'the map is still away')
       const again = await run('export', '--dead', '--out', out, '--json')
       expect(again.code).toBe(0)
-      const { exported, alreadyThere } = json(again)
+      const { exported, alreadyThere } = parseStdout(again)
       expect(exported).toEqual([{ id: late, file: expect.stringContaining(late) }])
       const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : 1)
       expect(alreadyThere.sort(byId)).toEqual(first.exported.sort(byId))
       expect(readdirSync(out)).toHaveLength(3)
 
-      const named = await run('export', late, NOBODY, '--out', out)
+      const named = await run('export', late, UNKNOWN_ID, '--out', out)
       expect(named.code).toBe(1)
       expect(linesOf(named)).toEqual([
         `already there ${late}`,
-        `not exported ${NOBODY}: it is not in the inbox`,
+        `not exported ${UNKNOWN_ID}: it is not in the inbox`,
         '0 deliveries exported, 1 already there, of 2',
       ])
     }))

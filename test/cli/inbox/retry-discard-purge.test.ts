@@ -1,64 +1,63 @@
 // @module-tag sqlite
 import { describe, expect, it } from 'vitest'
 import { deadLetters } from '../../../src/cli/inbox/targets.ts'
-import type { Ran } from '../../helpers/cli.ts'
+import { parseStdout } from '../../helpers/cli.ts'
 import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
-import { createInboxes, NOBODY } from '../../helpers/inboxes.ts'
+import { createInboxes, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
 const { withInbox } = createInboxes()
-const json = ({ stdout }: Ran) => JSON.parse(stdout)
 
 describe.concurrent.each([
   ['retry', 'retried', 'waiting'],
   ['discard', 'discarded', undefined],
 ] as const)('geohook inbox %s', (command, verb, after) => {
-  it('does it with those that it can be done with, tells which not, and ends with 1', () =>
+  it('changes the deliveries that it can, prints why it refuses others, and exits with 1', () =>
     withInbox({ done: 1, dead: 1, waiting: 1 }, async ({ run, inbox, done, dead, waiting }) => {
-      const ran = await run(command, ...dead, ...done, NOBODY, ...waiting)
-      expect(ran).toEqual({
+      const result = await run(command, ...dead, ...done, UNKNOWN_ID, ...waiting)
+      expect(result).toEqual({
         code: 1,
         stderr: '',
         stdout: [
           `${verb} ${dead}`,
           `not ${verb} ${done}: it is done`,
-          `not ${verb} ${NOBODY}: it is not in the inbox`,
+          `not ${verb} ${UNKNOWN_ID}: it is not in the inbox`,
           `${verb} ${waiting}`,
           `2 deliveries ${verb}, of 4`,
           '',
         ].join('\n'),
       })
       for (const id of [...dead, ...waiting]) expect((await inbox.get(id))?.state).toBe(after)
-      const again = await run(command, ...done, NOBODY, '--json')
+      const again = await run(command, ...done, UNKNOWN_ID, '--json')
       expect(again.code).toBe(1)
-      expect(json(again)).toEqual({
+      expect(parseStdout(again)).toEqual({
         [verb]: 0,
         refused: [
           { id: done[0], state: 'done' },
-          { id: NOBODY, state: null },
+          { id: UNKNOWN_ID, state: null },
         ],
       })
     }))
 
-  it('takes all dead letters with --dead, and no others', () =>
+  it('changes only dead letters with --dead', () =>
     withInbox({ done: 1, dead: 2, waiting: 1 }, async ({ run, inbox }) => {
       const all = command === 'discard' ? ['--dead', '--yes'] : ['--dead']
       expect(await run(command, ...all)).toEqual({ code: 0, stdout: `2 dead letters ${verb}\n`, stderr: '' })
       expect(await inbox.stats()).toMatchObject({ done: 1, dead: 0, waiting: after ? 3 : 1 })
-      expect(json(await run(command, ...all, '--json'))).toEqual({ [verb]: 0, refused: [] })
+      expect(parseStdout(await run(command, ...all, '--json'))).toEqual({ [verb]: 0, refused: [] })
       expect((await run(command, ...all)).stdout).toBe('there are no dead letters\n')
     }))
 })
 
-it('geohook inbox retry --dead takes 2,000 dead letters at once, which are handled then', async () => {
+it('geohook inbox retry --dead retries 2,000 dead letters', async () => {
   await withInbox({ dead: 2_000 }, async ({ run, inbox }) => {
-    expect(json(await run('retry', '--dead', '--json'))).toEqual({ retried: 2_000, refused: [] })
+    expect(parseStdout(await run('retry', '--dead', '--json'))).toEqual({ retried: 2_000, refused: [] })
     await workOff(inbox)
     expect(await inbox.stats()).toMatchObject({ done: 2_000, dead: 0, waiting: 0 })
   })
 })
 
 describe.concurrent('geohook inbox purge', () => {
-  it('removes what has ended so long ago, and tells how many', () =>
+  it('removes deliveries that ended before --older-than, and prints their number', () =>
     withInbox({ done: 2, dead: 1, waiting: 1 }, async ({ run, inbox }) => {
       expect((await run('purge', '--state', 'done', '--older-than', '7d')).stdout).toBe(
         '0 deliveries removed\n',
@@ -68,24 +67,23 @@ describe.concurrent('geohook inbox purge', () => {
         stdout: '2 deliveries removed\n',
         stderr: '',
       })
-      expect(json(await run('purge', '--state', 'dead', '--json'))).toEqual({ removed: 1 })
+      expect(parseStdout(await run('purge', '--state', 'dead', '--json'))).toEqual({ removed: 1 })
       expect(await inbox.stats()).toMatchObject({ done: 0, dead: 0, waiting: 1 })
     }))
 })
 
-describe('all dead letters', () => {
-  it('are also those that a pass has not found, and none twice', () =>
+describe('deadLetters', () => {
+  it('yields letters that appear between passes, and none twice', () =>
     withInbox({ dead: 3 }, async ({ inbox, dead }) => {
       const letters = deadLetters(inbox)
       expect((await letters.next()).value?.sort()).toEqual([...dead].sort())
       const died = await fill(inbox, payloads(2))
       await workOff(inbox, 'the map is still away')
       expect((await letters.next()).value?.sort()).toEqual([...died].sort())
-      // All are dead still.
       expect(await letters.next()).toEqual({ done: true, value: undefined })
     }))
 
-  it('end, where letters die for ever', () =>
+  it('ends after ten passes while new dead letters appear', () =>
     withInbox({}, async ({ inbox }) => {
       let passes = 0
       const fillAgain = async (): Promise<void> => {

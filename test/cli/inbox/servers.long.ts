@@ -6,38 +6,38 @@ import { createRedisInbox } from 'geohook/redis'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createFolder, geohook, type Ran, withListener } from '../../helpers/cli.ts'
+import { createFolder, geohook, type RunResult, withListener } from '../../helpers/cli.ts'
 import { fill, ONE_ATTEMPT, payloads, workOff } from '../../helpers/dead-letters.ts'
 import { KEY } from '../../helpers/deliver.ts'
+import { UNKNOWN_ID } from '../../helpers/inboxes.ts'
 import { describeWith, POSTGRES, REDIS } from '../../helpers/services.ts'
 
 const folder = createFolder()
-const NOBODY = '0'.repeat(32)
-const place = `geohook_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
+const name = `geohook_test_${randomUUID().replaceAll('-', '').slice(0, 16)}`
 
 await describeWith(POSTGRES, (url) => {
   const inbox = createPostgresInbox({
     connectionString: url,
-    schema: place,
+    schema: name,
     queue: 'parcels',
     ...ONE_ATTEMPT,
   })
-  tryAll(inbox, url, ['--schema', place, '--queue', 'parcels'])
+  testCommands(inbox, url, ['--schema', name, '--queue', 'parcels'])
 
-  it('whose schema is not there is not made by looking for it', async () => {
-    const missing = `${place}_x`
-    const ran = await geohook(['inbox', 'stats', '--store', url, '--schema', missing])
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
-    expect(ran.stderr).toContain('no inbox with that name in')
+  it('refuses a missing schema or queue without creating it', async () => {
+    const missing = `${name}_x`
+    const result = await geohook(['inbox', 'stats', '--store', url, '--schema', missing])
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(result.stderr).toContain('no inbox with that name in')
     expect(await schemas(url, missing)).toEqual([])
-    const queue = await geohook(['inbox', 'stats', '--store', url, '--schema', place, '--queue', 'nobody'])
+    const queue = await geohook(['inbox', 'stats', '--store', url, '--schema', name, '--queue', 'missing'])
     expect(queue).toMatchObject({ code: 2, stdout: '' })
   })
 
   afterAll(async () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
-    await client.query(`drop schema if exists ${place} cascade`)
+    await client.query(`drop schema if exists ${name} cascade`)
     await client.end()
   })
 })
@@ -53,19 +53,19 @@ async function schemas(connectionString: string, name: string): Promise<unknown[
 }
 
 await describeWith(REDIS, (url) => {
-  const inbox = createRedisInbox({ url, prefix: place, queue: 'parcels', ...ONE_ATTEMPT })
-  tryAll(inbox, url, ['--prefix', place, '--queue', 'parcels'])
+  const inbox = createRedisInbox({ url, prefix: name, queue: 'parcels', ...ONE_ATTEMPT })
+  testCommands(inbox, url, ['--prefix', name, '--queue', 'parcels'])
 
   afterAll(async () => {
     const client = new Redis(url)
-    for await (const keys of client.scanStream({ match: `${place}*`, count: 1_000 }))
+    for await (const keys of client.scanStream({ match: `${name}*`, count: 1_000 }))
       if (keys.length > 0) await client.unlink(...keys)
     await client.quit()
   })
 })
 
-/** Every command, over one inbox. */
-function tryAll(inbox: DurableInbox, store: string, options: string[]): void {
+/** Runs every command on one inbox. */
+function testCommands(inbox: DurableInbox, store: string, options: string[]): void {
   let dead: string[] = []
   beforeAll(async () => {
     await fill(inbox, payloads(2))
@@ -75,7 +75,7 @@ function tryAll(inbox: DurableInbox, store: string, options: string[]): void {
   }, 30_000)
   afterAll(() => inbox.close())
 
-  const run = (...args: string[]): Promise<Ran> =>
+  const run = (...args: string[]): Promise<RunResult> =>
     geohook(['inbox', ...args, ...options], { env: { GEOHOOK_INBOX: store } })
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(...args, '--json')
@@ -83,8 +83,7 @@ function tryAll(inbox: DurableInbox, store: string, options: string[]): void {
     return { code, ...JSON.parse(stdout) }
   }
 
-  // A dozen processes, one after another.
-  it('is looked into, exported, retried, discarded and purged', { timeout: 60_000 }, async () => {
+  it('prints, exports, retries, discards and purges deliveries', { timeout: 60_000 }, async () => {
     expect(await json('stats')).toEqual({ code: 0, waiting: 0, active: 0, done: 2, dead: 20 })
     const first = await json('list', '--state', 'dead', '--limit', '12')
     const rest = await json('list', '--state', 'dead', '--limit', '12', '--after', first.next)
@@ -104,8 +103,11 @@ function tryAll(inbox: DurableInbox, store: string, options: string[]): void {
 
     const [done] = (await json('list', '--state', 'done')).entries
     for (const command of ['retry', 'discard']) {
-      const refused = await json(command, done.id, NOBODY)
-      expect(refused).toMatchObject({ code: 1, refused: [{ state: 'done' }, { id: NOBODY, state: null }] })
+      const refused = await json(command, done.id, UNKNOWN_ID)
+      expect(refused).toMatchObject({
+        code: 1,
+        refused: [{ state: 'done' }, { id: UNKNOWN_ID, state: null }],
+      })
     }
     expect(await json('discard', id)).toEqual({ code: 0, discarded: 1, refused: [] })
     expect(await json('retry', '--dead')).toEqual({ code: 0, retried: 19, refused: [] })

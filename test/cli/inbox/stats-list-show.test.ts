@@ -1,20 +1,19 @@
 // @module-tag sqlite
 import { describe, expect, it } from 'vitest'
-import type { Ran } from '../../helpers/cli.ts'
+import { parseStdout } from '../../helpers/cli.ts'
 import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
 import { payloadOf, signatureOf } from '../../helpers/deliver.ts'
-import { createInboxes, linesOf, NOBODY } from '../../helpers/inboxes.ts'
+import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
 const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
 const { withInbox } = createInboxes()
-const json = ({ stdout }: Ran) => JSON.parse(stdout)
 
 describe.concurrent('geohook inbox stats', () => {
-  it('counts by state, and tells how long the oldest waits', () =>
+  it('prints counts by state, and how long the oldest delivery has been waiting', () =>
     withInbox({ done: 1, dead: 2, waiting: 3 }, async ({ inbox, run }) => {
-      const ran = await run('stats')
-      expect(ran).toMatchObject({ code: 0, stderr: '' })
-      const table = linesOf(ran).map((line) => line.split(/ {2,}/))
+      const result = await run('stats')
+      expect(result).toMatchObject({ code: 0, stderr: '' })
+      const table = linesOf(result).map((line) => line.split(/ {2,}/))
       expect(table.slice(0, 5)).toEqual([
         ['state', 'deliveries'],
         ['waiting', '3'],
@@ -23,10 +22,10 @@ describe.concurrent('geohook inbox stats', () => {
         ['dead', '2'],
       ])
       const { oldest } = await inbox.stats()
-      expect(linesOf(ran)[5]).toMatch(
+      expect(linesOf(result)[5]).toMatch(
         new RegExp(`^oldest waiting: ${oldest?.toISOString()}, \\d+ (s|min) ago$`),
       )
-      expect(json(await run('stats', '--json'))).toEqual({
+      expect(parseStdout(await run('stats', '--json'))).toEqual({
         waiting: 3,
         active: 0,
         done: 1,
@@ -36,15 +35,15 @@ describe.concurrent('geohook inbox stats', () => {
       })
     }))
 
-  it('of an empty inbox tells of no age', () =>
+  it('prints no age for an empty inbox', () =>
     withInbox({}, async ({ run }) => {
-      expect(json(await run('stats', '--json'))).toEqual({ waiting: 0, active: 0, done: 0, dead: 0 })
+      expect(parseStdout(await run('stats', '--json'))).toEqual({ waiting: 0, active: 0, done: 0, dead: 0 })
       expect((await run('stats')).stdout).not.toContain('oldest')
     }))
 })
 
 describe.concurrent('geohook inbox list', () => {
-  it('is a table, those received first at the beginning', () =>
+  it('prints a table, oldest delivery first', () =>
     withInbox({ done: 1, dead: 1, waiting: 1 }, async ({ run, done, dead, waiting }) => {
       const [head, ...rows] = linesOf(await run('list'))
       expect(head).toMatch(/^id +state +attempts +received +next or end +change types +size +error$/)
@@ -60,25 +59,27 @@ describe.concurrent('geohook inbox list', () => {
       expect(error).toBe('Error: the map is away at line 2')
     }))
 
-  it('lists one state, in pages', () =>
+  it('applies --state, --limit and --after', () =>
     withInbox({ done: 1, dead: 3 }, async ({ run, inbox }) => {
       const { entries } = await inbox.list({ state: 'dead' })
-      const first = json(await run('list', '--state', 'dead', '--limit', '2', '--json'))
+      const first = parseStdout(await run('list', '--state', 'dead', '--limit', '2', '--json'))
       expect(first.entries).toEqual(JSON.parse(JSON.stringify(entries.slice(0, 2))))
       const text = linesOf(await run('list', '--state', 'dead', '--limit', '2'))
       expect(text.at(-1)).toBe(`there may be more: --after ${first.next}`)
-      const rest = json(await run('list', '--state', 'dead', '--limit', '2', '--after', first.next, '--json'))
+      const rest = parseStdout(
+        await run('list', '--state', 'dead', '--limit', '2', '--after', first.next, '--json'),
+      )
       expect(rest).toEqual({ entries: JSON.parse(JSON.stringify(entries.slice(2))) })
     }))
 
-  it('says that there is nothing', () =>
+  it('reports an empty inbox', () =>
     withInbox({}, async ({ run }) => {
       expect(await run('list')).toEqual({ code: 0, stdout: 'there are no deliveries\n', stderr: '' })
     }))
 })
 
 describe.concurrent('geohook inbox show', () => {
-  it('tells everything about a dead letter', () =>
+  it('prints a dead letter with its error, headers and body', () =>
     withInbox({ dead: 1 }, async ({ run, inbox, dead: [id = ''] }) => {
       const item = await inbox.get(id)
       const body = Buffer.from(item?.delivery.rawBody ?? []).toString()
@@ -91,7 +92,7 @@ describe.concurrent('geohook inbox show', () => {
       expect(stdout).toContain(`\n  x-service: ${signatureOf(body)}\n`)
       expect(stdout.endsWith(`\nbody\n  ${body}\n`)).toBe(true)
 
-      const shown = json(await run('show', id, '--json'))
+      const shown = parseStdout(await run('show', id, '--json'))
       expect(shown).toMatchObject({
         id,
         state: 'dead',
@@ -104,7 +105,7 @@ describe.concurrent('geohook inbox show', () => {
       expect(Buffer.from(shown.body, 'base64').toString()).toBe(body)
     }))
 
-  it('hides credentials, and cuts a long body', () =>
+  it('redacts credentials, and cuts a long body', () =>
     withInbox({}, async ({ run, inbox }) => {
       const headers = {
         secret: 'GEHEIM-1',
@@ -127,19 +128,19 @@ describe.concurrent('geohook inbox show', () => {
       expect(stdout.length).toBeLessThan(18_000)
     }))
 
-  it('ends with 1 for what is not there', () =>
+  it('exits with 1 for an unknown id', () =>
     withInbox({}, async ({ run }) => {
-      const ran = await run('show', NOBODY)
-      expect(ran).toMatchObject({ code: 1, stdout: '' })
-      expect(ran.stderr).toContain(`error: delivery ${NOBODY} not found in the inbox\n`)
+      const result = await run('show', UNKNOWN_ID)
+      expect(result).toMatchObject({ code: 1, stdout: '' })
+      expect(result.stderr).toContain(`error: delivery ${UNKNOWN_ID} not found in the inbox\n`)
     }))
 })
 
-describe('what a stranger has sent', () => {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-  const DRAWING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202e\u2028]/
+describe('a hostile delivery', () => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for control characters
+  const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202e\u2028]/
 
-  it('draws nothing on a terminal, in no command', () =>
+  it('is printed by every command without control characters', () =>
     withInbox({}, async ({ run, inbox }) => {
       const hostile = '\u001b]0;x\u0007\u202e\u2028\u009b31m\r\nid  state'
       const [id = ''] = await fill(inbox, payloads(1, hostile), {
@@ -151,10 +152,9 @@ describe('what a stranger has sent', () => {
         for (const mode of [[], ['--json']]) {
           const { stdout, stderr, code } = await run(...args, ...mode)
           expect([args[0], code]).toEqual([args[0], 0])
-          expect(stdout + stderr).not.toMatch(DRAWING)
+          expect(stdout + stderr).not.toMatch(CONTROL)
         }
       }
-      // In a table, each delivery is one line.
       expect(linesOf(await run('list'))).toHaveLength(2)
     }))
 })

@@ -10,7 +10,7 @@ import { openDatabase } from '../../helpers/sqlite.ts'
 
 const { geohook } = useGeohook()
 
-/** Nothing else looks like it. */
+/** Occurs nowhere else in an output. */
 const PASSWORD = 'Geheimnis/0123456789'
 const folder = createFolder()
 const path = join(folder.path, 'inbox.db')
@@ -22,23 +22,23 @@ afterAll(() => inbox.close())
 
 const stats = (...args: string[]) => geohook(['inbox', 'stats', ...args])
 
-describe.concurrent('an inbox is where', () => {
+describe.concurrent('geohook inbox reads the store from', () => {
   it.each<[string, string[], Record<string, string>]>([
     ['--store', ['--store', path], {}],
     ['--store sqlite:', ['--store', `sqlite:${path}`], {}],
     ['--store-env', ['--store-env', 'MY_INBOX'], { MY_INBOX: path }],
     ['--store-file', ['--store-file', folder.file('store.txt', `${path}\n`)], {}],
     ['GEOHOOK_INBOX', [], { GEOHOOK_INBOX: path }],
-    ['an option, whatever GEOHOOK_INBOX', ['--store', path], { GEOHOOK_INBOX: missing }],
-  ])('%s says', async (_, args, env) => {
+    ['an option that overrides GEOHOOK_INBOX', ['--store', path], { GEOHOOK_INBOX: missing }],
+  ])('%s', async (_, args, env) => {
     const { code, stdout } = await geohook(['inbox', 'stats', '--json', ...args], { env })
     expect(code).toBe(0)
     expect(JSON.parse(stdout).waiting).toBe(1)
   })
 })
 
-describe.concurrent('what is no inbox is not opened, made or changed', () => {
-  const text = folder.file('text.db', 'not a database, and not to become one')
+describe('geohook inbox refuses', () => {
+  const text = folder.file('text.db', 'not a database')
   const empty = folder.file('empty.db', '')
   const foreign = join(folder.path, 'foreign.db')
   beforeAll(() => {
@@ -48,38 +48,38 @@ describe.concurrent('what is no inbox is not opened, made or changed', () => {
   })
 
   it.each<[string, string[], string]>([
-    ['nothing', [], 'the inbox is missing'],
-    ['a path where nothing is', ['--store', missing], 'in --store: no such file'],
-    ['a path in a folder that is missing', ['--store', join(missing, 'x')], 'no such file'],
+    ['a missing store', [], 'the inbox is missing'],
+    ['a missing file', ['--store', missing], 'in --store: no such file'],
+    ['a file in a missing folder', ['--store', join(missing, 'x')], 'no such file'],
     ['a folder', ['--store', folder.path], 'it is a folder'],
-    ['another file', ['--store', text], 'it is not a SQLite file'],
+    ['a text file', ['--store', text], 'it is not a SQLite file'],
     ['an empty file', ['--store', empty], 'it is not a SQLite file'],
-    ['another database', ['--store', foreign], 'is a database, but no inbox'],
+    ['a foreign database', ['--store', foreign], 'is a database, but no inbox'],
     ['an unknown scheme', ['--store', `mysql://u:${PASSWORD}@h/db`], 'has an unknown scheme'],
     ['an unescaped password', ['--store', `postgres://u:${PASSWORD}@h/db`], 'is not a URL'],
     ['two sources', ['--store', path, '--store-env', 'X'], 'cannot be mixed'],
     ['two stores', ['--store', path, '--store', path], 'only one store can be used'],
     ['an empty store', ['--store', ''], 'the store in --store is empty'],
-    ['a file of it that is missing', ['--store-file', missing], 'cannot read the file of --store-file'],
+    ['a missing --store-file', ['--store-file', missing], 'cannot read the file of --store-file'],
     ['--schema of SQLite', ['--store', path, '--schema', 'x'], '--schema is not for this kind of store'],
     ['--queue of SQLite', ['--store', path, '--queue', 'x'], '--queue is not for this kind of store'],
     ['--prefix of PostgreSQL', ['--store', 'postgres://h/db', '--prefix', 'x'], '--prefix is not for this'],
     ['--schema of Redis', ['--store', 'redis://h', '--schema', 'x'], '--schema is not for this'],
-    ['a schema that is none', ['--store', 'postgres://h/db', '--schema', 'a b'], 'schema must be'],
+    ['an invalid schema', ['--store', 'postgres://h/db', '--schema', 'a b'], 'schema must be'],
     ['an empty queue', ['--store', 'redis://h', '--queue', ''], '--queue is empty'],
-  ])('%s', async (_, args, said) => {
-    const ran = await stats(...args)
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
-    expect(ran.stderr).toContain(said)
-    expect(ran.stderr).not.toContain(PASSWORD)
+  ])('%s', async (_, args, message) => {
+    const result = await stats(...args)
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(result.stderr).toContain(message)
+    expect(result.stderr).not.toContain(PASSWORD)
     const asJson = await stats(...args, '--json')
     expect(asJson).toMatchObject({ code: 2, stdout: '' })
-    expect(JSON.parse(asJson.stderr).error.message).toContain(said)
+    expect(JSON.parse(asJson.stderr).error.message).toContain(message)
   })
 
-  it('and all is as it was', () => {
+  it('other files without creating or changing them', () => {
     expect(existsSync(missing)).toBe(false)
-    expect(readFileSync(text, 'utf8')).toBe('not a database, and not to become one')
+    expect(readFileSync(text, 'utf8')).toBe('not a database')
     expect(readFileSync(empty, 'utf8')).toBe('')
     const database = openDatabase(foreign)
     const tables = database.prepare('SELECT group_concat(name) AS names FROM sqlite_schema').get()
@@ -88,7 +88,7 @@ describe.concurrent('what is no inbox is not opened, made or changed', () => {
   })
 })
 
-describe.concurrent('wrong usage of geohook inbox', () => {
+describe.concurrent('geohook inbox exits with 2 for wrong usage', () => {
   const id = '0'.repeat(32)
   it.each<[string[], string]>([
     [['list', '--state', 'lost'], '--state <name>: Allowed choices are waiting'],
@@ -111,11 +111,11 @@ describe.concurrent('wrong usage of geohook inbox', () => {
     [['stats', `--stroe=postgres://u:${PASSWORD}@h`], 'unknown option --stroe\n'],
     [['stats', '--store-env', 'X', '--store-file', 'x'], 'cannot be mixed\nGive one of them.\n'],
     [['lst'], 'unknown command\nDid you mean list?'],
-  ])('%j', async (args, said) => {
-    const ran = await geohook(['inbox', ...args], { env: { GEOHOOK_INBOX: path } })
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
-    expect(ran.stderr).toContain(said)
-    expect(ran.stderr).not.toContain(PASSWORD)
-    expect(ran.stderr).not.toContain('geheim')
+  ])('%j', async (args, message) => {
+    const result = await geohook(['inbox', ...args], { env: { GEOHOOK_INBOX: path } })
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(result.stderr).toContain(message)
+    expect(result.stderr).not.toContain(PASSWORD)
+    expect(result.stderr).not.toContain('geheim')
   })
 })

@@ -12,19 +12,19 @@ const folder = createFolder()
 const body = payloadOf('FeaturesCreated')
 const NOTE = /in clear in the header secret, and does not sign/
 
-/** A key whose bytes on the wire are more than its characters. */
+/** A key whose UTF-8 bytes outnumber its characters. */
 const WIDE = 'Flurst\u00fcck-2026'
 
-describe.concurrent('a delivery with its key in the header secret', () => {
+describe.concurrent('a request with a key in the header secret', () => {
   it.each([
-    ['the key that is known', KEY],
+    ['the key of the receiver', KEY],
     ['another key', 'someone-elses-key'],
-  ])('is saved without it: %s', async (_, secret) => {
+  ])('is saved without the key, and explained with a note: %s', async (_, secret) => {
     const captures = join(folder.path, secret)
     await withListener(['--key', KEY, '--save', captures], async (url, { printed }) => {
       await send(url, { headers: { 'content-type': 'application/json', SECRET: secret }, body })
-      const [, told = ''] = await printed(/^( +note: .*)$/m)
-      expect(told).toMatch(NOTE)
+      const [, note = ''] = await printed(/^( +note: .*)$/m)
+      expect(note).toMatch(NOTE)
       const [, file = ''] = await printed(/saved: (\S+)/)
       const json = readFileSync(file, 'utf8')
       expect(JSON.parse(json).headers).toContainEqual(['SECRET', '***'])
@@ -40,7 +40,7 @@ describe.concurrent('a delivery with its key in the header secret', () => {
     })
   })
 
-  it('gets no note where it is signed too', async () => {
+  it('is explained without a note if it is signed', async () => {
     const file = folder.file('body.json', body)
     const header = ['--header', 'secret: x', '--header', 'x-service: 00']
     const { stdout } = await geohook(['explain', '--body', file, ...header, '--key', KEY])
@@ -48,12 +48,12 @@ describe.concurrent('a delivery with its key in the header secret', () => {
   })
 })
 
-it('a known key in any other header is not saved either, with the other values as they were', async () => {
+it('geohook listen --save redacts its keys in every header, and keeps the other values', async () => {
   const captures = join(folder.path, 'any')
   await withListener(['--key', 'newer', '--key', WIDE, '--save', captures], async (url, { printed }) => {
     const wire = Buffer.from(WIDE).toString('latin1')
     const headers = { 'x-api-key': [wire, WIDE], 'x-other': 'newest', 'x-newer': ['newer', 'a'] }
-    // As bytes: with a text, Node writes the headers in the encoding of the text.
+    // With a string body, Node would write the headers in the encoding of the body.
     await send(url, { headers, body: Buffer.from(body) })
     const [, file = ''] = await printed(/saved: (\S+)/)
     const saved = JSON.parse(readFileSync(file, 'utf8')).headers as string[][]

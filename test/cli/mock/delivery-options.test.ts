@@ -1,21 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { createFolder } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
+import { useJsonFiles } from '../../helpers/cli-seed.ts'
 import { base64Of, KEY, signatureOf } from '../../helpers/deliver.ts'
 import { startTarget, type TargetRequest } from '../../helpers/target.ts'
 
 const { withMock } = useGeohook()
 
-const folder = createFolder()
+const jsonFile = useJsonFiles()
 const FORM = 'application/x-www-form-urlencoded'
-let seeds = 0
 
-/** What arrives when something happens on two layers, of a mock with these options. */
+/** The deliveries of a mock with these options, after an event on two layers. */
 async function deliveries(args: string[], contentType = 'application/json'): Promise<TargetRequest[]> {
   const target = await startTarget()
   const service = { serviceName: 'Parcels', serviceType: 'FeatureServer' }
   const webhook = { ...service, name: 'edits', hookUrl: target.url, signatureKey: KEY, contentType }
-  const seed = folder.file(`${++seeds}.json`, JSON.stringify({ webhooks: [webhook] }))
+  const seed = jsonFile({ webhooks: [webhook] })
   try {
     await withMock(['--seed', seed, ...args], async ({ geohook }) => {
       const layers = ['--layer', '1', '--layer', '2']
@@ -32,31 +31,31 @@ const first = async (args: string[], contentType?: string): Promise<TargetReques
 
 const headerOf = ({ headers }: TargetRequest, name = 'x-service'): unknown => headers[name]
 
-describe.concurrent('geohook mock writes deliveries', () => {
-  it('with the signature in the header, the encoding and the prefix that it is told', async () => {
+describe.concurrent('geohook mock', () => {
+  it('signs with --signature-header, --encoding and --prefix', async () => {
     const args = ['--signature-header', 'x-mine', '--encoding', 'base64', '--prefix', 'v1=']
     const request = await first(args)
     expect(headerOf(request, 'x-mine')).toBe(`v1=${base64Of(request.body)}`)
     expect(headerOf(request)).toBeUndefined()
   })
 
-  it('as hosted services do, but for what it is told', async () => {
+  it('applies --encoding to the signatures of the hosted dialect', async () => {
     const request = await first(['--dialect', 'hosted', '--encoding', 'hex'])
     expect(headerOf(request, 'x-esrihook-signature')).toBe(`sha256=${signatureOf(request.body)}`)
   })
 
-  it('percent-encoded with --percent-encoded', async () => {
+  it('percent-encodes signatures with --percent-encoded', async () => {
     const request = await first(['--prefix', 'sha256=', '--percent-encoded'])
     expect(headerOf(request)).toBe(`sha256%3d${signatureOf(request.body)}`)
   })
 
-  it('as a form with a plain payload, signed in a field', async () => {
+  it('sends a form with a plain payload and the signature in a field', async () => {
     const request = await first(['--form-payload', 'plain', '--signature-in', 'field'], FORM)
     const [, payload = '', signature] = /^payload=(\{.*\})&x-service=(\w+)$/.exec(`${request.body}`) ?? []
     expect(signature).toBe(signatureOf(payload))
   })
 
-  it('with changesUrl as it is told, one for each layer, one at a time', async () => {
+  it('applies --changes-url, --fan-out and --concurrency', async () => {
     const args = ['--changes-url', 'none', '--fan-out', 'layer', '--concurrency', '1']
     const requests = await deliveries(args)
     expect(requests.length).toBe(2)

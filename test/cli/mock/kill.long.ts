@@ -6,13 +6,13 @@ import type { Started } from '../../helpers/process.ts'
 
 const folder = createFolder()
 const WEBHOOKS = 24
-/** Nobody touches these: they make a file that takes a while to write. */
-const BYSTANDERS = 1500
+/** Webhooks that no request changes, so that the file takes a while to write. */
+const UNCHANGED = 1500
 const ROUNDS = 3
-/** Of these every round deletes some. */
+/** Each round deletes some webhooks. */
 const isDeleted = (webhook: number, round: number): boolean => webhook % (ROUNDS + 1) === round
 
-/** What the service has acknowledged: the number of the last edit, or that it was deleted. */
+/** The last acknowledged change of each webhook: the number of the edit, or the deletion. */
 type Acknowledged = Map<string, number | 'deleted'>
 
 async function start(state: string, seed: string): Promise<{ mock: Started; url: string }> {
@@ -21,8 +21,8 @@ async function start(state: string, seed: string): Promise<{ mock: Started; url:
   return { mock, url }
 }
 
-/** Edits and deletes without a pause until the service is killed in the middle of it. */
-async function disturb(
+/** Edits and deletes webhooks concurrently until the service is killed. */
+async function changeUntilKilled(
   url: string,
   round: number,
   acknowledged: Acknowledged,
@@ -53,16 +53,15 @@ async function disturb(
     }
   }
 
-  // Each ends with the connection, at the latest.
   await Promise.allSettled(Array.from({ length: WEBHOOKS }, (_, webhook) => work(webhook)))
 }
 
-it('kill -9 loses nothing that was acknowledged, and never leaves half a state file', async () => {
+it('geohook mock loses no acknowledged change at kill -9', async () => {
   const state = join(folder.path, 'state.json')
   const seed = folder.file(
     'seed.json',
     JSON.stringify({
-      webhooks: Array.from({ length: WEBHOOKS + BYSTANDERS }, (_, webhook) => ({
+      webhooks: Array.from({ length: WEBHOOKS + UNCHANGED }, (_, webhook) => ({
         serviceName: webhook < WEBHOOKS ? 'Parcels' : 'Roads',
         serviceType: 'FeatureServer',
         id: `w${webhook}`,
@@ -76,7 +75,7 @@ it('kill -9 loses nothing that was acknowledged, and never leaves half a state f
   for (let round = 0; round < ROUNDS; round++) {
     const { mock, url } = await start(state, seed)
     let done = 0
-    await disturb(url, round, acknowledged, () => {
+    await changeUntilKilled(url, round, acknowledged, () => {
       if (++done === 100 + 7 * round) mock.child.kill('SIGKILL')
     })
     expect(await mock.exited).toBe(null)
@@ -93,12 +92,12 @@ it('kill -9 loses nothing that was acknowledged, and never leaves half a state f
       if (last === 'deleted') expect(webhook).toBeUndefined()
       else if (webhook) {
         const number = Number(webhook.name.split(' ')[1])
-        // One more may have been saved whose acknowledgement did not come through.
+        // One more edit may have been saved without being acknowledged.
         expect([last, last + 1]).toContain(number)
         expect(webhook.hookUrl).toBe(`http://127.0.0.1:9/${number}`)
         acknowledged.set(id, number)
       } else {
-        // Deleted, and the acknowledgement did not come through.
+        // Deleted without being acknowledged.
         expect(isDeleted(Number(id.slice(1)), round) && last % 3 === 2).toBe(true)
         acknowledged.set(id, 'deleted')
       }
@@ -107,7 +106,7 @@ it('kill -9 loses nothing that was acknowledged, and never leaves half a state f
   expect([...acknowledged.values()]).toContain('deleted')
 })
 
-it('a file that a death left beside the state file is not taken for it', async () => {
+it('geohook mock ignores the incomplete file of a killed process', async () => {
   const state = join(folder.path, 'other.json')
   writeFileSync(`${state}-geohook-part`, '{"webhooks":[{"half')
   const seed = folder.file(

@@ -5,7 +5,7 @@ it.each([
   [60, 3],
   [20, 8],
 ])(
-  'a state file has exactly one owner in each of %i rounds with %i processes',
+  'a state file is locked by exactly one process in each of %i rounds with %i processes',
   async (rounds, processes) => {
     const owners = await lockRounds(rounds, processes)
     expect(owners).toEqual(Array(rounds).fill(1))

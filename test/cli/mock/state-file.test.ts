@@ -31,7 +31,7 @@ async function open(path: string): Promise<StateFile> {
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
 describe('a state file', () => {
-  it('is nothing until something was saved', async () => {
+  it('is empty until the first save', async () => {
     const path = join(folder.path, 'none.json')
     const file = await open(path)
     expect(file.content).toBeUndefined()
@@ -62,7 +62,7 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ number: 49 })
   })
 
-  it('is whole at every moment, also while it is written', async () => {
+  it('is complete at any time during a save', async () => {
     const path = join(folder.path, 'large.json')
     const file = await open(path)
     const text = 'x'.repeat(4_000_000)
@@ -82,7 +82,7 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ number: 1, text })
   })
 
-  it('leaves a file of yours beside it alone', async () => {
+  it('does not change other files in its folder', async () => {
     const path = join(folder.path, 'mine', 'state.json')
     mkdirSync(join(folder.path, 'mine'))
     writeFileSync(`${path}.tmp`, 'mine')
@@ -92,10 +92,10 @@ describe('a state file', () => {
     expect(readFileSync(`${path}.tmp`, 'utf8')).toBe('mine')
   })
 
-  it('is for its owner only, and leaves nothing beside it', async () => {
+  it('is readable only by its owner, and the only file in its folder after a release', async () => {
     const path = join(folder.path, 'private', 'state.json')
     mkdirSync(join(folder.path, 'private'))
-    // One that a process left when it died.
+    // From a process that was killed.
     writeFileSync(`${path}-geohook-part`, '{"half":')
     chmodSync(`${path}-geohook-part`, 0o644)
     const file = await open(path)
@@ -105,14 +105,14 @@ describe('a state file', () => {
     expect(readdirSync(join(folder.path, 'private'))).toEqual(['state.json'])
   })
 
-  it('that is damaged is an error, and stays as it is', async () => {
+  it('that is damaged is refused and not changed', async () => {
     const path = folder.file('damaged.json', '{"webhooks": [')
     await expect(open(path)).rejects.toMatchObject({ exitCode: 2 })
     expect(readFileSync(path, 'utf8')).toBe('{"webhooks": [')
     expect(readdirSync(folder.path).filter((name) => name.endsWith('.lock'))).toEqual([])
   })
 
-  it('goes on after a write that failed', async () => {
+  it('can be saved again after a failed write', async () => {
     const later = join(folder.path, 'later')
     mkdirSync(later)
     const path = join(later, 'state.json')
@@ -124,7 +124,7 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ a: 2 })
   })
 
-  it("is one process's alone, until it is released or that process has died", async () => {
+  it('is locked until its process releases it or dies', async () => {
     const path = join(folder.path, 'shared.json')
     const script = `import('${new URL('../../../src/cli/mock/lock.ts', import.meta.url).pathname}')
       .then(({ lock }) => lock(${JSON.stringify(path)}))
@@ -140,27 +140,27 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ a: 1 })
   })
 
-  it('has exactly one owner when three processes take it at once, also after a process was killed', async () => {
-    // lock.long.ts has more rounds.
+  it('is locked by exactly one of three processes that open it at the same time', async () => {
+    // lock.long.ts runs more rounds.
     expect(await lockRounds(4, 3)).toEqual(Array(4).fill(1))
   })
 
-  it('is not locked by the files of other state files, nor of processes that have died', async () => {
-    const beside = join(folder.path, 'beside')
-    mkdirSync(beside)
+  it('is not locked by lock files of other state files or of dead processes', async () => {
+    const locks = join(folder.path, 'locks')
+    mkdirSync(locks)
     const uuid = '00000000-0000-4000-8000-000000000000'
     const others = [
       `b.json.${process.ppid}-${uuid}.lock`,
       `a.json.b.${process.ppid}-${uuid}.lock`,
       'a.json.lock',
     ]
-    for (const name of [...others, `a.json.4194305-${uuid}.lock`]) writeFileSync(join(beside, name), '')
-    const file = await open(join(beside, 'a.json'))
+    for (const name of [...others, `a.json.4194305-${uuid}.lock`]) writeFileSync(join(locks, name), '')
+    const file = await open(join(locks, 'a.json'))
     await file.release()
-    expect(readdirSync(beside).sort()).toEqual(others.sort())
+    expect(readdirSync(locks).sort()).toEqual(others.sort())
   })
 
-  it('behind a symbolic link is kept where it is, and none beside it is followed', async () => {
+  it('is written through a symbolic link, but its temporary file never is', async () => {
     const real = folder.file('real.json', '{}')
     const victim = folder.file('victim.txt', 'mine')
     const link = join(folder.path, 'link.json')

@@ -1,31 +1,31 @@
-import { describe, expect, it } from 'vitest'
-import { createFolder, withMock } from '../../helpers/cli.ts'
-import { startTarget } from '../../helpers/target.ts'
+import { expect, it } from 'vitest'
+import { parseEvents, withMock } from '../../helpers/cli.ts'
+import { useJsonFiles } from '../../helpers/cli-seed.ts'
+import { startHeldTarget } from '../../helpers/cli-servers.ts'
 
-const folder = createFolder()
+const jsonFile = useJsonFiles()
 
-describe.concurrent('geohook mock that is stopped while a delivery is on the wire', () => {
-  it.each([
-    ['says after a second what it waits for', [], /^waiting for deliveries in flight \(1 s\)\n$/],
-    ['says nothing more with --json', ['--json'], /^$/],
-  ])('%s', async (_, args, told) => {
-    let arrived = (): void => {}
-    const arrival = new Promise<void>((resolve) => {
-      arrived = resolve
+it('geohook mock waits for a delivery in flight before it stops, and reports it except with --json', async () => {
+  const target = await startHeldTarget()
+  const webhook = { serviceName: 'P', serviceType: 'FeatureServer', name: 'n', hookUrl: target.url }
+  const seed = jsonFile({ webhooks: [webhook] })
+  const trigger = ['trigger', 'P.FeatureServer', 'x', '--no-wait']
+  await withMock(['--seed', seed, '--json'], async ({ mock: quiet, geohook: runOnQuiet }) => {
+    await runOnQuiet(...trigger)
+    await target.arrived(1)
+    await withMock(['--seed', seed], async ({ mock, geohook }) => {
+      await geohook(...trigger)
+      await target.arrived(2)
+      // The quiet mock is stopped first, so it has waited at least as long when the other one reports.
+      const stopped = [quiet.stop('SIGINT'), mock.stop('SIGINT')]
+      await mock.printed(/waiting for deliveries in flight \(1 s\)\n/)
+      target.release()
+      expect(await Promise.all(stopped)).toEqual([0, 0])
+      expect(mock.stderr).toMatch(/^(waiting for deliveries in flight \(\d+ s\)\n)+$/)
+      expect(mock.stdout).toMatch(/attempt/)
     })
-    const slow = await startTarget((res) => {
-      arrived()
-      setTimeout(() => res.end(), 2_000)
-    })
-    const webhook = { serviceName: 'P', serviceType: 'FeatureServer', name: 'n', hookUrl: slow.url }
-    const seed = folder.file(`${args.length}.json`, JSON.stringify({ webhooks: [webhook] }))
-    const mock = await withMock(['--seed', seed, ...args], async ({ mock, geohook }) => {
-      expect((await geohook('trigger', 'P.FeatureServer', 'x', '--no-wait')).code).toBe(0)
-      await arrival
-      expect(await mock.stop('SIGINT')).toBe(0)
-    })
-    await slow.close()
-    expect(mock.stderr).toMatch(told)
-    expect(mock.stdout).toMatch(/attempt/)
+    expect(quiet.stderr).toBe('')
+    expect(parseEvents(quiet).at(-1)).toMatchObject({ event: 'attempt', status: 200 })
   })
+  await target.close()
 })

@@ -1,22 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder } from '../../helpers/cli.ts'
+import { captureJson } from '../../helpers/cli-captures.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
 import { payloadOf } from '../../helpers/deliver.ts'
 import { startTarget, type Target } from '../../helpers/target.ts'
 
-/** Nothing else looks like it. */
+/** Occurs nowhere else in an output. */
 export const KEY = 'Geheimnis0123456789Kataster'
 
-const CAPTURE = {
-  geohook: 'capture',
-  version: 1,
-  receivedAt: '2026-01-02T03:04:05.678Z',
-  method: 'POST',
-  url: '/',
-  headers: [['x-service', 'none']],
-  body: '',
-  outcome: { status: 401 },
-}
+const CAPTURE = captureJson({ headers: [['x-service', 'none']], outcome: { status: 401 } })
 
 const WEBHOOK = {
   id: 'w1',
@@ -30,7 +22,7 @@ const WEBHOOK = {
   active: true,
 }
 
-/** For one test file: a service that shows the keys, as the mock does, and is a receiver at the root. */
+/** For one test file: starts a service that returns keys, as the mock does, and a receiver at any other path. */
 export function useTarget(): { readonly url: string } {
   let target: Target
   beforeAll(async () => {
@@ -51,7 +43,7 @@ export function useTarget(): { readonly url: string } {
 
 type Folder = ReturnType<typeof createFolder>
 
-/** Every command that takes a key, or is shown one. */
+/** Every command that takes a key. */
 export function commandsIn(folder: Folder): Record<string, (url: string) => string[]> {
   const body = folder.file('body.json', payloadOf('FeaturesCreated'))
   const capture = folder.file('capture.json', JSON.stringify(CAPTURE))
@@ -66,7 +58,7 @@ export function commandsIn(folder: Folder): Record<string, (url: string) => stri
   }
 }
 
-/** How a key is given, and the mistakes in which one is easily quoted. */
+/** Ways to give a key, including mistakes whose error message could quote it. */
 function waysIn(folder: Folder): [name: string, args: string[], env: Record<string, string>][] {
   const file = folder.file('key.txt', `${KEY}\n`)
   const padded = folder.file('padded.txt', ` ${KEY}\n`)
@@ -82,14 +74,14 @@ function waysIn(folder: Folder): [name: string, args: string[], env: Record<stri
     ['a misspelt option', [`--kye=${KEY}`], {}],
     ['an option and the key in one word', [`--key${KEY}`], {}],
     ['a short option', [`-k${KEY}`], {}],
-    ['two kinds', ['--key', KEY, '--key-env', 'MY_KEY'], { MY_KEY: KEY }],
+    ['two kinds of options', ['--key', KEY, '--key-env', 'MY_KEY'], { MY_KEY: KEY }],
   ]
 }
 
-/** Every command, given a key in every way that is picked, with `more` behind. */
+/** Runs every command with every selected way to give a key, and with `more` arguments. */
 export function describeCommands(
   more: readonly string[],
-  isPicked: (command: string, way: string) => boolean = () => true,
+  isSelected: (command: string, way: string) => boolean = () => true,
 ): void {
   const { geohook } = useGeohook()
   const target = useTarget()
@@ -98,7 +90,7 @@ export function describeCommands(
   describe.concurrent.each(Object.entries(commandsIn(folder)))(
     ['geohook %s', ...more].join(' '),
     (command, args) => {
-      it.each(ways.filter(([way]) => isPicked(command, way)))(
+      it.each(ways.filter(([way]) => isSelected(command, way)))(
         'never shows the key: %s',
         async (_, given, env) => {
           const { stdout, stderr } = await geohook([...args(target.url), ...given, ...more], { env })

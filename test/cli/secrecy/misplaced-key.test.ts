@@ -4,15 +4,15 @@ import { useGeohook } from '../../helpers/cli-host.ts'
 
 const { geohook } = useGeohook()
 
-/** Nothing else looks like it. */
+/** Occurs nowhere else in an output. */
 const KEY = 'Geheimnis0123456789Kataster'
 const folder = createFolder()
 const body = folder.file('body.json', '{}')
 
-/** What was typed in place of something else. */
+/** Input that no output may quote. */
 const WORDS = new RegExp(`${KEY}|keyparcels|${folder.path}`)
 
-/** A key that stands where something else should, and what is said of it. */
+/** A key in the wrong place, and the error message. */
 const MISPLACED: [string, string[], string][] = [
   ['the command', [KEY], 'unknown command\n'],
   ['a service', ['trigger', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
@@ -24,8 +24,8 @@ const MISPLACED: [string, string[], string][] = [
   ],
   ['the service of an edit', ['edit', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
   ['the service of a delete', ['delete', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
-  ['a word too many', ['sign', body, KEY], 'too many arguments'],
-  ['a word where there is none', ['demo', KEY], 'too many arguments'],
+  ['a surplus argument', ['sign', body, KEY], 'too many arguments'],
+  ['an argument of a command without arguments', ['demo', KEY], 'too many arguments'],
   ['a choice', ['sign', body, '--encoding', KEY], '--encoding <name>: Allowed choices are hex'],
   ['a choice, with a quote', ['sign', body, '--encoding', `x' is invalid. ${KEY}`], '--encoding <name>: Al'],
   ['a number', ['key', '--bytes', KEY], '--bytes <n>: give a whole number'],
@@ -56,16 +56,19 @@ const MISPLACED: [string, string[], string][] = [
 ]
 
 describe.concurrent('a key in place of', () => {
-  it.each(MISPLACED)('%s is not shown', async (_, args, said) => {
+  it.each(MISPLACED)('%s is not quoted', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain(said)
+    expect(stderr).toContain(message)
     const asJson = await geohook([...args, '--json'])
     for (const output of [stderr, asJson.stdout, asJson.stderr]) expect(output).not.toMatch(WORDS)
   })
 
-  it('the name of a command that is to be explained, or of an address in the environment, is not shown', async () => {
-    for (const ran of [await geohook(['help', KEY]), await geohook(['list'], { env: { GEOHOOK_URL: KEY } })])
-      expect(ran.stdout + ran.stderr).not.toContain(KEY)
+  it('the argument of help, or the URL in the environment, is not quoted', async () => {
+    for (const result of [
+      await geohook(['help', KEY]),
+      await geohook(['list'], { env: { GEOHOOK_URL: KEY } }),
+    ])
+      expect(result.stdout + result.stderr).not.toContain(KEY)
   })
 })

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { CLI, createFolder, startGeohook } from '../../helpers/cli.ts'
+import { CLI, createFolder, startGeohook, untilProcessTitle } from '../../helpers/cli.ts'
 import { send } from '../../helpers/http.ts'
 import { startNode } from '../../helpers/process.ts'
 import { startTarget } from '../../helpers/target.ts'
 import { commandsIn, describeCommands, KEY, useTarget } from './commands.ts'
 
-// All commands with all ways, and with --json, run in secrecy.long.ts.
+// secrecy.long.ts runs all combinations, and with --json.
 describeCommands(
   [],
   (command, way) => command === 'sign' || way === '--key' || way.startsWith('the key in place'),
@@ -17,8 +17,8 @@ const target = useTarget()
 const folder = createFolder()
 const commands = commandsIn(folder)
 
-describe.concurrent('what is not a process of its own for long', () => {
-  it('list and edit show that there is a key, not which', async () => {
+describe.concurrent('the key', () => {
+  it('is *** in the output of list and edit', async () => {
     const list = startGeohook(['list', '--url', target.url])
     const listed = startGeohook(['list', '--url', target.url, '--json'])
     const edited = startGeohook([
@@ -38,7 +38,7 @@ describe.concurrent('what is not a process of its own for long', () => {
     }
   })
 
-  it('listen has it neither in its output, nor in its captures, nor in the list of processes', async () => {
+  it('is not in the output, captures or process list entry of listen', async () => {
     const captures = join(folder.path, 'captures')
     const listener = startGeohook(['listen', '--port', '0', '--key', KEY, '--save', captures])
     try {
@@ -54,33 +54,21 @@ describe.concurrent('what is not a process of its own for long', () => {
     expect(listener.output).not.toContain(KEY)
   })
 
-  it.each(Object.keys(commands))(
-    '%s takes it out of the list of processes before it reads anything',
-    async (name) => {
-      // A standard input or a target that keeps the command waiting, so that it can be looked at.
-      const slow = await startTarget(() => {})
-      const waiting: Record<string, string[]> = {
-        sign: ['sign', '-'],
-        verify: ['verify', '-', '--signature', 'x'],
-        explain: ['explain', '--body', '-'],
-      }
-      const args = waiting[name] ?? (commands[name]?.(slow.url) as string[])
-      const started = startNode([CLI, ...args, '--key', KEY], {}, { stdin: 'open' })
-      try {
-        await untilRenamed(started.child.pid, name)
-      } finally {
-        await started.stop()
-        await slow.close()
-      }
-    },
-  )
+  it.each(Object.keys(commands))('leaves the process list before %s reads any input', async (name) => {
+    // An open standard input, or a target that does not respond, keeps the command running.
+    const silent = await startTarget(() => {})
+    const waiting: Record<string, string[]> = {
+      sign: ['sign', '-'],
+      verify: ['verify', '-', '--signature', 'x'],
+      explain: ['explain', '--body', '-'],
+    }
+    const args = waiting[name] ?? (commands[name]?.(silent.url) as string[])
+    const started = startNode([CLI, ...args, '--key', KEY], {}, { stdin: 'open' })
+    try {
+      await untilProcessTitle(started.child.pid, `geohook ${name}`)
+    } finally {
+      await started.stop()
+      await silent.close()
+    }
+  })
 })
-
-/** Looks again and again, because nothing tells when a process renames itself. */
-async function untilRenamed(pid: number | undefined, name: string): Promise<void> {
-  for (;;) {
-    const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-    if (commandLine.replaceAll('\0', '').trim() === `geohook ${name}`) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}

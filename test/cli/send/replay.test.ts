@@ -2,22 +2,19 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createFolder, withListener } from '../../helpers/cli.ts'
+import { captureJson } from '../../helpers/cli-captures.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
+import { withTarget } from '../../helpers/cli-servers.ts'
 import { base64Of, KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { send } from '../../helpers/http.ts'
-import { startTarget, type Target, unusedUrl } from '../../helpers/target.ts'
+import { unusedUrl } from '../../helpers/target.ts'
 
 const { geohook } = useGeohook()
 
 const folder = createFolder()
 const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)
 
-const CAPTURE = {
-  geohook: 'capture',
-  version: 1,
-  receivedAt: '2026-01-02T03:04:05.678Z',
-  method: 'POST',
-  url: '/hook',
+const CAPTURE = captureJson({
   headers: [
     ['Host', 'receiver.example'],
     ['Content-Type', 'application/json'],
@@ -28,19 +25,8 @@ const CAPTURE = {
     ['X-Service', 'as it was'],
   ],
   body: Buffer.from(BINARY).toString('base64'),
-  outcome: { status: 200 },
-}
+})
 const capture = folder.file('capture.json', JSON.stringify(CAPTURE))
-
-async function withTarget(use: (target: Target) => Promise<void>, statuses = [200]): Promise<void> {
-  let next = 0
-  const target = await startTarget((res) => res.writeHead(statuses[next++ % statuses.length] ?? 200).end())
-  try {
-    await use(target)
-  } finally {
-    await target.close()
-  }
-}
 
 describe.concurrent('geohook replay', () => {
   it('sends a capture of 7 MB', () =>
@@ -51,10 +37,10 @@ describe.concurrent('geohook replay', () => {
       expect(requests[0]?.body.equals(body)).toBe(true)
     }))
 
-  it('sends a capture as it was', () =>
+  it('sends a capture unchanged', () =>
     withTarget(async ({ url, requests }) => {
-      const ran = await geohook(['replay', capture, '--to', `${url}/other`])
-      expect(ran).toEqual({ code: 0, stdout: `200  ${capture}\n1 response with 2xx, of 1\n`, stderr: '' })
+      const result = await geohook(['replay', capture, '--to', `${url}/other`])
+      expect(result).toEqual({ code: 0, stdout: `200  ${capture}\n1 response with 2xx, of 1\n`, stderr: '' })
       const [request] = requests
       expect(request).toMatchObject({ method: 'POST', url: '/other' })
       expect(request?.body.equals(BINARY)).toBe(true)
@@ -66,7 +52,7 @@ describe.concurrent('geohook replay', () => {
       })
     }))
 
-  it('signs anew when told to, in place of the old signature', () =>
+  it('replaces the signature with --resign', () =>
     withTarget(async ({ url, requests }) => {
       const resign = ['--resign', '--key', KEY]
       await geohook(['replay', capture, '--to', url, ...resign])
@@ -90,21 +76,21 @@ describe.concurrent('geohook replay', () => {
       expect(requests[2]?.headers['x-mine']).toBe(signatureOf(BINARY))
     }))
 
-  it('sends each several times, several at a time, and counts', () =>
+  it('sends each capture --count times, and exits with 1 if one response is not 2xx', () =>
     withTarget(
       async ({ url, requests }) => {
         const args = ['replay', capture, '--to', url, '--count', '20', '--concurrency', '4', '--json']
-        const ran = await geohook(args)
-        expect(ran).toMatchObject({ code: 1, stderr: '' })
-        const { results } = JSON.parse(ran.stdout) as { results: { status: number }[] }
+        const result = await geohook(args)
+        expect(result).toMatchObject({ code: 1, stderr: '' })
+        const { results } = JSON.parse(result.stdout) as { results: { status: number }[] }
         expect(results.length).toBe(20)
         expect(results.filter(({ status }) => status === 500).length).toBe(10)
         expect(requests.length).toBe(20)
       },
-      [200, 500],
+      { statuses: [200, 500] },
     ))
 
-  it('sends what listen saved, in the order of its arrival, and a receiver verifies it again', async () => {
+  it('sends the captures of geohook listen in order of arrival, and a receiver verifies them again', async () => {
     const captures = join(folder.path, 'captures')
     const env = { SIGNATURE_KEY: KEY }
     const bodies = ['FeaturesCreated', 'FeaturesDeleted'].map((type) => payloadOf(type))
@@ -130,14 +116,14 @@ describe.concurrent('geohook replay', () => {
     expect(listener.stdout).toMatch(/verified +200 {2}FeaturesCreated .*verified +200 {2}FeaturesDeleted /s)
   })
 
-  it('ends with 3 when nobody is there, and says so for each', async () => {
+  it('exits with 3 when the receiver is unreachable, and prints the error for each capture', async () => {
     const url = await unusedUrl()
-    const ran = await geohook(['replay', capture, capture, '--to', url])
-    expect(ran).toMatchObject({ code: 3, stderr: '' })
-    expect(ran.stdout).toMatch(/^(--- .*: connection refused\n){2}0 responses with 2xx, of 2\n$/)
+    const result = await geohook(['replay', capture, capture, '--to', url])
+    expect(result).toMatchObject({ code: 3, stderr: '' })
+    expect(result.stdout).toMatch(/^(--- .*: connection refused\n){2}0 responses with 2xx, of 2\n$/)
   })
 
-  it('names the file and the member of a capture that is none', async () => {
+  it('names the file and the invalid member of a capture', async () => {
     const broken: [string, unknown][] = [
       ['geohook', { ...CAPTURE, geohook: 1 }],
       ['version', { ...CAPTURE, version: 2 }],
@@ -155,9 +141,9 @@ describe.concurrent('geohook replay', () => {
     await Promise.all(
       broken.map(async ([member, value], index) => {
         const file = folder.file(`broken-${index}.json`, JSON.stringify(value))
-        const ran = await geohook(['replay', file, '--to', 'http://127.0.0.1:1'])
-        expect(ran).toMatchObject({ code: 2, stdout: '' })
-        expect(ran.stderr).toMatch(
+        const result = await geohook(['replay', file, '--to', 'http://127.0.0.1:1'])
+        expect(result).toMatchObject({ code: 2, stdout: '' })
+        expect(result.stderr).toMatch(
           new RegExp(`^error: .*broken-${index}\\.json is not a capture: ${member} must be `),
         )
       }),
@@ -166,24 +152,24 @@ describe.concurrent('geohook replay', () => {
 
   it.each([
     [
-      'a file that is no JSON',
+      'a file that is not JSON',
       [folder.file('no.json', '{"a": 1\n!}')],
       /no\.json is not JSON: look at line 2, column 1/,
     ],
-    ['a file that ends too early', [folder.file('half.json', '{"a"')], /half\.json is not JSON/],
+    ['an incomplete file', [folder.file('half.json', '{"a"')], /half\.json is not JSON/],
     ['an empty file', [folder.file('empty.json', '')], /empty\.json is not JSON/],
     [
       'an empty folder',
       [mkdirSync(join(folder.path, 'empty'), { recursive: true }) ?? ''],
       /contains no captures/,
     ],
-    ['a file that is not there', ['nowhere.json'], /cannot read nowhere\.json: no such file/],
+    ['a missing file', ['nowhere.json'], /cannot read nowhere\.json: no such file/],
     ['a key without --resign', [capture, '--key', KEY], /a key requires --resign/],
     ['--resign without a key', [capture, '--resign'], /the signature key is missing/],
     ['no file', [], /missing required argument 'captures'/],
-  ])('refuses %s with the exit code 2', async (_, args, message) => {
-    const ran = await geohook(['replay', '--to', 'http://127.0.0.1:1', ...args])
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
-    expect(ran.stderr).toMatch(message)
+  ])('refuses %s with exit code 2', async (_, args, message) => {
+    const result = await geohook(['replay', '--to', 'http://127.0.0.1:1', ...args])
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(result.stderr).toMatch(message)
   })
 })

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createFolder, startGeohook } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
+import { startHeldTarget, withTarget } from '../../helpers/cli-servers.ts'
 import { base64Of, KEY, signatureOf } from '../../helpers/deliver.ts'
-import { startTarget, type Target, unusedUrl } from '../../helpers/target.ts'
+import { startTarget, unusedUrl } from '../../helpers/target.ts'
 
 const { geohook } = useGeohook()
 
@@ -11,20 +12,13 @@ const BINARY = Uint8Array.from({ length: 256 }, (_, byte) => byte)
 const body = folder.file('body.bin', BINARY)
 const env = { SIGNATURE_KEY: KEY }
 
-async function withTarget(use: (target: Target) => Promise<void>, status = 200): Promise<void> {
-  const target = await startTarget((res) => res.writeHead(status).end('{"status":"handled"}'))
-  try {
-    await use(target)
-  } finally {
-    await target.close()
-  }
-}
+const RESPONSE = { body: '{"status":"handled"}' }
 
 describe.concurrent('geohook send', () => {
-  it('signs and posts the exact bytes of a file or of the standard input', () =>
+  it('signs and posts the exact bytes of a file or the standard input', () =>
     withTarget(async ({ url, requests }) => {
-      const ran = await geohook(['send', body, '--to', `${url}/hook?a=b`], { env })
-      expect(ran).toEqual({ code: 0, stdout: '200  {"status":"handled"}\nsent 256 bytes\n', stderr: '' })
+      const result = await geohook(['send', body, '--to', `${url}/hook?a=b`], { env })
+      expect(result).toEqual({ code: 0, stdout: '200  {"status":"handled"}\nsent 256 bytes\n', stderr: '' })
       await geohook(['send', '-', '--to', url], { env, stdin: BINARY })
       expect(requests.length).toBe(2)
       for (const request of requests) {
@@ -36,15 +30,15 @@ describe.concurrent('geohook send', () => {
         })
       }
       expect(requests[0]).toMatchObject({ method: 'POST', url: '/hook?a=b' })
-    }))
+    }, RESPONSE))
 
-  it('makes a payload, a form, and the signature in any form', () =>
+  it('applies the options for the payload, the signature and the content type', () =>
     withTarget(async ({ url, requests }) => {
       const made = ['--change-type', 'FeaturesCreated', '--change-type', 'FeaturesDeleted']
       const written = ['--encoding', 'base64', '--prefix', 'sha256=', '--signature-header', 'X-Mine']
       const more = ['--form', '--header', 'x-other: 1', '--json']
-      const ran = await geohook(['send', '--to', url, ...made, ...written, ...more], { env })
-      expect(JSON.parse(ran.stdout)).toEqual({
+      const result = await geohook(['send', '--to', url, ...made, ...written, ...more], { env })
+      expect(JSON.parse(result.stdout)).toEqual({
         status: 200,
         bytes: requests[0]?.body.length,
         answer: '{"status":"handled"}',
@@ -62,21 +56,24 @@ describe.concurrent('geohook send', () => {
       ])
       await geohook(['send', body, '--to', url, '--content-type', 'text/plain'], { env })
       expect(requests[1]?.headers['content-type']).toBe('text/plain')
-    }))
+    }, RESPONSE))
 
-  it.each([401, 302, 500])('ends with 1 when it is answered %i', (status) =>
-    withTarget(async ({ url }) => {
-      const ran = await geohook(['send', body, '--to', url], { env })
-      expect(ran).toMatchObject({ code: 1, stderr: '' })
-      expect(ran.stdout).toMatch(new RegExp(`^${status} `))
-    }, status),
+  it.each([401, 302, 500])('exits with 1 for a response with status %i', (status) =>
+    withTarget(
+      async ({ url }) => {
+        const result = await geohook(['send', body, '--to', url], { env })
+        expect(result).toMatchObject({ code: 1, stderr: '' })
+        expect(result.stdout).toMatch(new RegExp(`^${status} `))
+      },
+      { ...RESPONSE, statuses: [status] },
+    ),
   )
 
-  it('ends with 3 when nobody is there, or what is there does not speak HTTP', async () => {
+  it('exits with 3 when the receiver is unreachable or does not speak HTTP', async () => {
     const url = await unusedUrl()
-    const ran = await geohook(['send', body, '--to', url], { env })
-    expect(ran).toMatchObject({ code: 3, stdout: '' })
-    expect(ran.stderr).toBe(
+    const result = await geohook(['send', body, '--to', url], { env })
+    expect(result).toMatchObject({ code: 3, stdout: '' })
+    expect(result.stderr).toBe(
       `error: cannot reach ${url}: connection refused\nIs it running, and is the port right?\n`,
     )
     const json = await geohook(['send', body, '--to', url, '--json'], { env })
@@ -96,28 +93,30 @@ describe.concurrent('geohook send', () => {
   })
 
   it.each([
-    ['nothing to send', ['--to', 'http://127.0.0.1:1']],
+    ['a missing body', ['--to', 'http://127.0.0.1:1']],
     ['a file and a change type', [body, '--change-type', 'x', '--to', 'http://127.0.0.1:1']],
-    ['no address', [body]],
-    ['an address that is none', [body, '--to', 'ftp://127.0.0.1']],
-    ['a form of bytes that are no text', [body, '--form', '--to', 'http://127.0.0.1:1']],
-    [
-      'a content type that would be two lines',
-      [body, '--content-type', 'a\r\nb', '--to', 'http://127.0.0.1:1'],
-    ],
-  ])('refuses %s with the exit code 2', async (_, args) => {
-    const ran = await geohook(['send', ...args], { env })
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
-    expect(ran.stderr).toMatch(/^error: .+\n(.+\n)?$/)
+    ['a missing URL', [body]],
+    ['an invalid URL', [body, '--to', 'ftp://127.0.0.1']],
+    ['a form whose body is not text', [body, '--form', '--to', 'http://127.0.0.1:1']],
+    ['a content type of two lines', [body, '--content-type', 'a\r\nb', '--to', 'http://127.0.0.1:1']],
+  ])('refuses %s with exit code 2', async (_, args) => {
+    const result = await geohook(['send', ...args], { env })
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(result.stderr).toMatch(/^error: .+\n(.+\n)?$/)
   })
 
-  it('tells what it waits for when it takes longer than a second', async () => {
-    const target = await startTarget((res) => setTimeout(() => res.end(), 1_300))
+  it('reports progress after a second, except with --json', async () => {
+    const target = await startHeldTarget()
     const args = ['send', body, '--to', target.url]
-    const [told, quiet] = [startGeohook(args, { env }), startGeohook([...args, '--json'], { env })]
-    expect([await told.exited, await quiet.exited]).toEqual([0, 0])
+    const quiet = startGeohook([...args, '--json'], { env })
+    // It started first, so it has waited at least as long when the other one reports.
+    await target.arrived(1)
+    const started = startGeohook(args, { env })
+    await started.printed(/waiting for .* \(1 s\)\n/)
+    target.release()
+    expect([await started.exited, await quiet.exited]).toEqual([0, 0])
     await target.close()
-    expect(told.stderr).toMatch(/^waiting for http:\S+ \(\d+ s\)\n/)
+    expect(started.stderr).toMatch(/^waiting for http:\S+ \(\d+ s\)\n/)
     expect(quiet.stderr).toBe('')
   })
 })

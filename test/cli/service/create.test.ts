@@ -8,7 +8,7 @@ const { geohook, withMock } = useGeohook()
 const PARCELS = 'Parcels.FeatureServer'
 
 describe.concurrent('geohook create', () => {
-  it('makes a webhook that is delivered to, and signed with the key', async () => {
+  it('creates a webhook whose deliveries are signed with the key', async () => {
     const target = await startTarget()
     const mock = await withMock([], async ({ geohook }) => {
       const triggers = ['--change-types', 'FeaturesCreated,FeaturesUpdated']
@@ -30,7 +30,7 @@ describe.concurrent('geohook create', () => {
     expect(mock.output).not.toContain(KEY)
   })
 
-  it('gives every option on, and needs no key', async () => {
+  it('sends every option, and ignores SIGNATURE_KEY', async () => {
     await withMock([], async ({ geohook: run, url }) => {
       const args = ['--active', 'false', '--payload-format', 'pjson', '--json', '--name', 'n']
       const form = ['--content-type', 'application/x-www-form-urlencoded', '--hook-url', await unusedUrl()]
@@ -45,7 +45,6 @@ describe.concurrent('geohook create', () => {
         contentType: 'application/x-www-form-urlencoded',
         scheduleInfo: { recurrenceInfo: { interval: 7, frequency: 'minute' } },
       })
-      // The variable is for those who send and receive; a service gets a key only from an option.
       const bare = ['create', PARCELS, '--name', 'bare', '--hook-url', 'http://127.0.0.1:9/', '--url', url]
       const made = await geohook(bare, { env: { SIGNATURE_KEY: KEY } })
       expect(made.stdout).toMatch(/\n {2}changeTypes {2}\*\n.*\n {2}key {10}none\n$/)
@@ -55,8 +54,8 @@ describe.concurrent('geohook create', () => {
   it.each([
     ['a name', ['--hook-url', 'http://127.0.0.1:9/'], "required option '--name <text>' not specified"],
     ['a payload URL', ['--name', 'n'], "required option '--hook-url <url>' not specified"],
-  ])('must have %s', async (_, args, message) => {
-    const ran = await geohook(['create', PARCELS, ...args])
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+  ])('requires %s', async (_, args, message) => {
+    const result = await geohook(['create', PARCELS, ...args])
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createFolder, startGeohook, withMock } from '../../helpers/cli.ts'
+import { startHeldTarget } from '../../helpers/cli-servers.ts'
 import { KEY } from '../../helpers/deliver.ts'
-import { startTarget } from '../../helpers/target.ts'
 
 const MANY = 10_000
 const WEBHOOKS = Array.from({ length: MANY }, (_, number) => ({
@@ -17,12 +17,14 @@ const WEBHOOKS = Array.from({ length: MANY }, (_, number) => ({
 const folder = createFolder()
 const seed = folder.file('seed.json', JSON.stringify({ webhooks: WEBHOOKS }))
 
-/** Where the column begins, as people see it: these characters are two columns wide. */
+/** The display column of a text: these characters are two columns wide. */
 const columnOf = (line: string, text: string): number =>
   line.slice(0, line.indexOf(text)).replaceAll('\u5730', '..').replaceAll('\u56f3', '..').length
 
 describe('with 10,000 webhooks', () => {
-  it('mock tells how many and the first ten, and list shows all of them', { timeout: 20_000 }, async () => {
+  it('geohook mock prints their number and the first ten, and list prints all of them', {
+    timeout: 20_000,
+  }, async () => {
     const mock = await withMock(['--seed', seed], async ({ mock, geohook }) => {
       await mock.printed(/\.\.\. and 9990 more/)
       const { code, stdout } = await geohook('list')
@@ -32,21 +34,21 @@ describe('with 10,000 webhooks', () => {
       for (const row of [rows[0], rows[10], rows[MANY - 1]])
         expect(columnOf(row ?? '', 'FeaturesCreated')).toBe(columnOf(head, 'change types'))
     })
-    const [first, second, ...told] = mock.stdout.trimEnd().split('\n')
+    const [first, second, ...rows] = mock.stdout.trimEnd().split('\n')
     expect(first).toMatch(/^mock service on http:/)
     expect(second).toBe('1 service, 10000 webhooks')
-    expect(told.length).toBe(11)
-    expect(told[9]).toBe('  Parcels.FeatureServer  \u5730\u56f3 9 (w9)  http://127.0.0.1:9/hook')
+    expect(rows.length).toBe(11)
+    expect(rows[9]).toBe('  Parcels.FeatureServer  \u5730\u56f3 9 (w9)  http://127.0.0.1:9/hook')
   })
 
-  it('list tells what it waits for until it prints', { timeout: 20_000 }, async () => {
-    const slow = await startTarget((res) =>
-      setTimeout(() => res.end(JSON.stringify({ webhooks: WEBHOOKS })), 1_500),
-    )
-    const list = startGeohook(['list', '--url', slow.url])
+  it('geohook list reports progress until it prints', { timeout: 20_000 }, async () => {
+    const target = await startHeldTarget(JSON.stringify({ webhooks: WEBHOOKS }))
+    const list = startGeohook(['list', '--url', target.url])
+    await list.printed(/\(1 s\)\n/)
+    target.release()
     expect(await list.exited).toBe(0)
-    await slow.close()
-    expect(list.output).toMatch(/^asking http:\S+ \(1 s\)\nservice /)
+    await target.close()
+    expect(list.output).toMatch(/^asking http:\S+ \(1 s\)\n(asking .*\n)*service /)
     expect(list.stdout.trimEnd().split('\n').length).toBe(MANY + 1)
   })
 })

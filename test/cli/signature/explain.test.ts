@@ -6,6 +6,7 @@ import type { Cause } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { FIXES } from '../../../src/signature/explain/causes.ts'
 import { createFolder } from '../../helpers/cli.ts'
+import { captureJson } from '../../helpers/cli-captures.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
 
 const { geohook } = useGeohook()
@@ -21,7 +22,7 @@ const digest = (body: string | Uint8Array, key: string | Uint8Array = KEY): Buff
 const hex = (body: string | Uint8Array, key: string | Uint8Array = KEY): string =>
   digest(body, key).toString('hex')
 
-/** What a receiver captured, and the keys that it has. */
+/** A captured request, and the keys of the receiver. */
 interface Mistake {
   headers: [string, string][]
   body?: string | Uint8Array
@@ -31,12 +32,12 @@ interface Mistake {
 const signed = (signature: string): Mistake => ({ headers: [['x-service', signature]] })
 const received = (body: string | Uint8Array, signature: string): Mistake => ({ ...signed(signature), body })
 
-/** A body whose base64 signature has a plus, which a form decoder makes a space of. */
+/** A body whose base64 signature contains a plus, which a form decoder turns into a space. */
 const WITH_PLUS = Array.from({ length: 100 }, (_, when) => `{"when":${when}}`).find((body) =>
   digest(body).toString('base64').includes('+'),
 ) as string
 
-/** One captured mistake for every cause that explain knows. */
+/** One mistake for every cause that explain finds. */
 const MISTAKES: Record<Exclude<Cause, 'ok'>, Mistake> = {
   signature_header_missing: { headers: [['content-type', 'application/json']] },
   signature_in_other_header: { headers: [['X-Hub-Signature-256', `sha256=${hex(JSON_BODY)}`]] },
@@ -86,16 +87,8 @@ const MISTAKES: Record<Exclude<Cause, 'ok'>, Mistake> = {
 const folder = createFolder()
 
 function writeCapture(path: string, { headers, body = JSON_BODY }: Mistake): string {
-  const capture = {
-    geohook: 'capture',
-    version: 1,
-    receivedAt: '2026-01-02T03:04:05.678Z',
-    method: 'POST',
-    url: '/hook',
-    headers,
-    body: Buffer.from(body).toString('base64'),
-    outcome: { status: 401, code: 'signature_mismatch' },
-  }
+  const outcome = { status: 401, code: 'signature_mismatch' }
+  const capture = captureJson({ headers, body: Buffer.from(body).toString('base64'), outcome })
   writeFileSync(path, JSON.stringify(capture))
   return path
 }
@@ -103,7 +96,7 @@ function writeCapture(path: string, { headers, body = JSON_BODY }: Mistake): str
 const keyArgs = (keys = [KEY]): string[] => keys.flatMap((key) => ['--key', key])
 
 describe.concurrent('geohook explain', () => {
-  it('has more than twenty captured mistakes', () => {
+  it('is tested with a mistake for every cause', () => {
     expect(Object.keys(MISTAKES).sort()).toEqual(
       Object.keys(FIXES)
         .filter((cause) => cause !== 'ok')
@@ -121,14 +114,14 @@ describe.concurrent('geohook explain', () => {
     expect(evidence).toMatch(/^ {2}evidence {2}.+\.$/)
     expect(fix).toBe(`  fix       ${FIXES[cause as Cause]}`)
     expect(more).toEqual([''])
-    // A signature by an older key is right, though something is to be done.
+    // A signature by an older key is valid, though the sender should be updated.
     expect(code).toBe(cause === 'key_previous' ? 0 : 1)
     expect(stderr).toBe('')
     expect(stdout).not.toContain(KEY)
     expect(stdout).not.toContain(hex(mistake.body ?? JSON_BODY))
   })
 
-  it('explains a folder in the order of its names, as JSON too', async () => {
+  it('explains the captures of a folder in the order of their names', async () => {
     const captures = join(folder.path, 'captures')
     mkdirSync(captures)
     writeFileSync(join(captures, 'notes.txt'), 'not a capture')
@@ -156,7 +149,7 @@ describe.concurrent('geohook explain', () => {
     })
   })
 
-  it('explains a body with headers, and looks where it is told to', async () => {
+  it('explains --body with --header, and applies --profile and --signature-header', async () => {
     const body = folder.file('body.json', JSON_BODY)
     const header = `X-EsriHook-Signature: sha256=${digest(JSON_BODY).toString('base64')}`
     const args = ['explain', '--body', body, '--header', header, '--key', KEY]
@@ -172,12 +165,12 @@ describe.concurrent('geohook explain', () => {
     }
   })
 
-  it('takes a key of a variable as it is, and of a file without one line end, like all commands', async () => {
+  it('keeps white space of a key in a variable, and removes one line end from a key file', async () => {
     const file = writeCapture(join(folder.path, 'right.json'), signed(hex(JSON_BODY)))
     const keyFile = folder.file('key.txt', `${KEY}\n`)
     expect((await geohook(['explain', file, '--key-file', keyFile])).code).toBe(0)
-    const ran = await geohook(['explain', file], { env: { SIGNATURE_KEY: `${KEY}\n` } })
-    expect(ran).toMatchObject({ code: 1, stdout: expect.stringContaining('key_whitespace') })
+    const result = await geohook(['explain', file], { env: { SIGNATURE_KEY: `${KEY}\n` } })
+    expect(result).toMatchObject({ code: 1, stdout: expect.stringContaining('key_whitespace') })
   })
 
   it('reads a capture of 10 MB', async () => {
@@ -187,19 +180,19 @@ describe.concurrent('geohook explain', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  it('escapes what a stranger wrote', async () => {
+  it('escapes control characters in file names', async () => {
     const file = folder.file('evil\u001b[2J.json', '')
     writeCapture(file, MISTAKES.body_bom)
     expect((await geohook(['explain', file, '--key', KEY])).stdout).toContain('evil\\u{1b}[2J.json\n')
   })
 
   it.each([
-    ['nothing to explain', ['--key', KEY]],
-    ['both', ['x.json', '--body', 'y', '--key', KEY]],
+    ['no request', ['--key', KEY]],
+    ['captures and --body', ['x.json', '--body', 'y', '--key', KEY]],
     ['headers without a body', ['x.json', '--header', 'a: b', '--key', KEY]],
     ['no key', [join(folder.path, 'x.json')]],
-    ['a file that is not there', ['nowhere.json', '--key', KEY]],
-  ])('refuses %s with the exit code 2', async (_, args) => {
+    ['a missing file', ['nowhere.json', '--key', KEY]],
+  ])('refuses %s with exit code 2', async (_, args) => {
     expect(await geohook(['explain', ...args])).toMatchObject({ code: 2, stdout: '' })
   })
 })

@@ -9,7 +9,7 @@ const { geohook } = useGeohook()
 const folder = createFolder()
 
 describe.concurrent('geohook key', () => {
-  it('prints a new key each time, alphanumeric, of 32 random bytes', async () => {
+  it('prints a new key of 32 random bytes in hex', async () => {
     const keys = await Promise.all([geohook(['key']), geohook(['key'])])
     for (const { code, stdout, stderr } of keys) {
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -18,7 +18,7 @@ describe.concurrent('geohook key', () => {
     expect(keys[0].stdout).not.toBe(keys[1].stdout)
   })
 
-  it('takes a length within bounds', async () => {
+  it('applies --bytes from 16 to 512', async () => {
     expect((await geohook(['key', '--bytes', '512'])).stdout).toMatch(/^[0-9a-f]{1024}\n$/)
     expect(JSON.parse((await geohook(['key', '--bytes', '16', '--json'])).stdout)).toEqual({
       signatureKey: expect.stringMatching(/^[0-9a-f]{32}$/),
@@ -28,7 +28,7 @@ describe.concurrent('geohook key', () => {
     }
   })
 
-  it('writes it to a file that only its owner may read, without printing it, and never over another', async () => {
+  it('writes the key to a new private file with --out, and does not print it', async () => {
     const path = join(folder.path, 'new key.txt')
     const { code, stdout, stderr } = await geohook(['key', '--out', path])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -41,11 +41,10 @@ describe.concurrent('geohook key', () => {
     expect(again).toMatchObject({ code: 2, stdout: '' })
     expect(again.stderr).toContain('already exists')
     expect(readFileSync(path, 'utf8')).toBe(written)
-    // What it writes, the other commands read.
     expect(await geohook(['sign', '-', '--key-file', path], { stdin: 'x' })).toMatchObject({ code: 0 })
   })
 
-  it('says where it cannot write', async () => {
+  it('names the file that it cannot write', async () => {
     const { code, stderr } = await geohook(['key', '--out', join(folder.path, 'no', 'key.txt')])
     expect(code).toBe(2)
     expect(stderr).toMatch(/^error: cannot write .*key\.txt: ENOENT\n/)

@@ -18,7 +18,7 @@ const empty = folder.file('empty', '')
 mkdirSync(join(folder.path, 'folder'))
 
 describe.concurrent('geohook sign', () => {
-  it('signs the exact bytes of a file, of the standard input, and of nothing', async () => {
+  it('signs the exact bytes of a file, the standard input and an empty file', async () => {
     const env = { SIGNATURE_KEY: KEY }
     expect(await geohook(['sign', body], { env })).toEqual({
       code: 0,
@@ -29,7 +29,7 @@ describe.concurrent('geohook sign', () => {
     expect((await geohook(['sign', empty], { env })).stdout).toBe(`${hmac('')}\n`)
   })
 
-  it('writes base64, a prefix, and JSON', async () => {
+  it('applies --encoding, --prefix and --json', async () => {
     const args = ['sign', body, '--key', KEY, '--encoding', 'base64', '--prefix', 'sha256=']
     expect((await geohook(args)).stdout).toBe(`sha256=${hmac(BINARY, 'base64')}\n`)
     expect(JSON.parse((await geohook([...args, '--json'])).stdout)).toEqual({
@@ -37,12 +37,12 @@ describe.concurrent('geohook sign', () => {
     })
   })
 
-  it('takes the key from each of its places', async () => {
+  it('reads the key from an option, a file and a variable', async () => {
     const expected = { code: 0, stdout: `${hmac(BINARY)}\n`, stderr: '' }
     const file = folder.file('key.txt', `${KEY}\r\n`)
     expect(await geohook(['sign', body, '--key', KEY])).toEqual(expected)
     expect(await geohook(['sign', body, '--key-file', file])).toEqual(expected)
-    // An option wins over the variable that is read without one.
+    // An option overrides SIGNATURE_KEY.
     const env = { OTHER: KEY, SIGNATURE_KEY: 'another' }
     expect(await geohook(['sign', body, '--key-env', 'OTHER'], { env })).toEqual(expected)
   })
@@ -69,20 +69,25 @@ describe.concurrent('geohook sign', () => {
       {},
       'white space',
     ],
-    ['a key file with a mark', [body, '--key-file', folder.file('bom', `\ufeff${KEY}`)], {}, 'white space'],
+    [
+      'a key file with a byte order mark',
+      [body, '--key-file', folder.file('bom', `\ufeff${KEY}`)],
+      {},
+      'white space',
+    ],
     ['a key file of random bytes', [body, '--key-file', folder.file('bytes', BINARY)], {}, 'not UTF-8 text'],
     [
-      'a key file that is not there',
+      'a missing key file',
       [body, '--key-file', 'nowhere.txt'],
       {},
       'cannot read the file of --key-file: no such file',
     ],
     ['two kinds of keys', [body, '--key', KEY, '--key-env', 'A'], {}, 'cannot be mixed'],
     ['two keys', [body, '--key', KEY, '--key', 'B'], {}, 'only one key'],
-    ['no body', ['nowhere.json', '--key', KEY], {}, 'cannot read nowhere.json: no such file'],
+    ['a missing body file', ['nowhere.json', '--key', KEY], {}, 'cannot read nowhere.json: no such file'],
     ['a folder', [join(folder.path, 'folder'), '--key', KEY], {}, 'it is a folder'],
-    ['a file in a file', [join(body, 'x'), '--key', KEY], {}, 'a part of its path is a file'],
-    ['a file without an end', ['/dev/zero', '--key', KEY], {}, 'larger than 64 MiB'],
+    ['a path below a file', [join(body, 'x'), '--key', KEY], {}, 'a part of its path is a file'],
+    ['an endless file', ['/dev/zero', '--key', KEY], {}, 'larger than 64 MiB'],
     [
       'an unknown encoding',
       [body, '--key', KEY, '--encoding', 'rot13'],
@@ -91,8 +96,8 @@ describe.concurrent('geohook sign', () => {
     ],
     ['an unknown option', [body, '--kee', KEY], {}, 'unknown option --kee\nDid you mean --key?'],
     ['no argument', ['--key', KEY], {}, "missing required argument 'file'"],
-    ['too many', [body, body, '--key', KEY], {}, 'too many arguments'],
-  ])('refuses %s with the exit code 2', async (_, args, env, message) => {
+    ['too many arguments', [body, body, '--key', KEY], {}, 'too many arguments'],
+  ])('refuses %s with exit code 2', async (_, args, env, message) => {
     const { code, stdout, stderr } = await geohook(['sign', ...args], { env })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(message)
@@ -102,10 +107,16 @@ describe.concurrent('geohook sign', () => {
   })
 })
 
+it('geohook sign refuses to read the standard input twice', async () => {
+  const { code, stderr } = await geohook(['sign', '-', '--key-file', '-'], { stdin: KEY })
+  expect(code).toBe(2)
+  expect(stderr).toContain('it can be read only once')
+})
+
 describe.concurrent('geohook verify', () => {
   const verify = (...args: string[]) => geohook(['verify', body, ...args])
 
-  it('says verified for the right signature, in each of its forms', async () => {
+  it('prints verified for a valid signature in each form', async () => {
     for (const given of [
       ['--signature', hmac(BINARY)],
       ['--signature', `sha256=${hmac(BINARY, 'base64')}`, '--encoding', 'base64'],
@@ -116,7 +127,7 @@ describe.concurrent('geohook verify', () => {
     }
   })
 
-  it('says which key of a ring it was', async () => {
+  it('prints which of several keys matched', async () => {
     const ring = ['--key', 'newer', '--key', KEY, '--signature', hmac(BINARY)]
     expect((await verify(...ring)).stdout).toBe('verified with key 1, 0 being the newest\n')
     expect(JSON.parse((await verify(...ring, '--json')).stdout)).toEqual({ ok: true, keyIndex: 1 })
@@ -129,7 +140,7 @@ describe.concurrent('geohook verify', () => {
     ['signature_malformed', ['--header', `x-service: ${hmac(BINARY)}`, '--header', 'X-Service: x']],
     ['signature_missing', ['--signature', '']],
     ['signature_missing', ['--header', 'content-type: text/plain']],
-  ])('says %s, with the exit code 1', async (reason, given) => {
+  ])('prints %s and exits with 1', async (reason, given) => {
     const { code, stdout, stderr } = await verify('--key', KEY, ...given)
     expect({ code, stdout }).toEqual({ code: 1, stdout: `${reason}\n` })
     expect(stderr).toContain('geohook explain')
@@ -140,10 +151,10 @@ describe.concurrent('geohook verify', () => {
 
   it.each([
     ['no signature', []],
-    ['both', ['--signature', 'a', '--header', 'x-service: a']],
-    ['a header that is none', ['--header', 'x-service']],
-    ['a header that would be two', ['--header', 'x-service: a\r\nb: c']],
-  ])('refuses %s with the exit code 2', async (_, given) => {
+    ['--signature and --header', ['--signature', 'a', '--header', 'x-service: a']],
+    ['an invalid header', ['--header', 'x-service']],
+    ['a header of two lines', ['--header', 'x-service: a\r\nb: c']],
+  ])('refuses %s with exit code 2', async (_, given) => {
     expect(await verify('--key', KEY, ...given)).toMatchObject({ code: 2, stdout: '' })
   })
 })

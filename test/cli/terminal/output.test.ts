@@ -14,9 +14,9 @@ const ESCAPE = '\u001b['
 
 describe.concurrent('colours', () => {
   it.each([
-    ['are off where nobody sees them', {}, false],
+    ['are off when the output is not a terminal', {}, false],
     ['are on with FORCE_COLOR', { FORCE_COLOR: '1' }, true],
-    ['are on with FORCE_COLOR, whatever NO_COLOR says', { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
+    ['are on with FORCE_COLOR and NO_COLOR', { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
     ['are off with NO_COLOR', { NO_COLOR: '1' }, false],
     ['are off with FORCE_COLOR=0', { FORCE_COLOR: '0' }, false],
     ['are off in CI', { CI: 'true' }, false],
@@ -33,8 +33,8 @@ describe.concurrent('colours', () => {
   })
 })
 
-describe.concurrent('a closed output', () => {
-  it('ends a command quietly', async () => {
+describe.concurrent('a failed output', () => {
+  it('closed by the reader ends a command without an error', async () => {
     const child = spawn(process.execPath, [CLI, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()
     let stderr = ''
@@ -43,7 +43,7 @@ describe.concurrent('a closed output', () => {
     expect(stderr).toBe('')
   })
 
-  it.runIf(existsSync('/dev/full'))('that is full is told, with the exit code 2', async () => {
+  it.runIf(existsSync('/dev/full'))('on a full disk is reported with exit code 2', async () => {
     const full = openSync('/dev/full', 'w')
     const child = spawn(process.execPath, [CLI, 'key'], { stdio: ['ignore', full, 'pipe'] })
     let stderr = ''
@@ -53,7 +53,7 @@ describe.concurrent('a closed output', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: cannot write the output: ENOSPC\n' })
   })
 
-  it('ends a server quietly, as with head', async () => {
+  it('closed by the reader ends geohook listen without an error', async () => {
     const listener = startGeohook(['listen', '--port', '0', '--key', KEY])
     const [, url = ''] = await listener.printed(/(http:\S+)/)
     listener.child.stdout?.destroy()
@@ -64,8 +64,8 @@ describe.concurrent('a closed output', () => {
   })
 })
 
-describe('what comes from outside', () => {
-  it('is written out where it could draw, and stays as it is where it could not', () => {
+describe('text from outside', () => {
+  it('has only its control characters and direction marks escaped', () => {
     expect(printable('Flurst\u00fccke \ud83d\ude00 \u65e5\u672c')).toBe(
       'Flurst\u00fccke \ud83d\ude00 \u65e5\u672c',
     )
@@ -74,7 +74,7 @@ describe('what comes from outside', () => {
     )
   })
 
-  it('is escaped in JSON, which says the same as before', () => {
+  it('is escaped in JSON without changing the parsed value', () => {
     const value = { a: ['\u009b\u202e\u2028\u{e0001}\n', 'Flurst\u00fccke'] }
     for (const indent of [0, 2]) {
       const json = toPrintableJson(value, indent)

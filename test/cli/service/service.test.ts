@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { createFolder, parseStdout, withListener } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+import { seedFor, useJsonFiles } from '../../helpers/cli-seed.ts'
+import { KEY } from '../../helpers/deliver.ts'
+import { unusedUrl } from '../../helpers/target.ts'
+
+const { geohook, withMock } = useGeohook()
+
+const folder = createFolder()
+const jsonFile = useJsonFiles()
+const PARCELS = 'Parcels.FeatureServer'
+const JOBS = 'Jobs/Analysis.GPServer'
+
+describe.concurrent('geohook list, edit, delete and trigger', () => {
+  it('manage webhooks of a mock service whose deliveries reach geohook listen', async () => {
+    await withListener(
+      [],
+      async (hookUrl, listener) => {
+        const seed = jsonFile(seedFor(hookUrl))
+        const mock = await withMock(['--seed', seed], async ({ geohook, mock, url }) => {
+          const list = await geohook('list')
+          expect(list).toMatchObject({ code: 0, stderr: '' })
+          expect(list.stdout).toMatch(/^service +id +name +change types +active +key +hookUrl\n/)
+          expect(list.stdout).toMatch(
+            /Parcels\.FeatureServer +w0 +edits 0 +FeaturesCreated +yes +\*\*\* +http/,
+          )
+          expect(list.stdout).toMatch(/Jobs\/Analysis\.GPServer +[\w-]+ +jobs /)
+
+          const created = await geohook('trigger', PARCELS, 'FeaturesCreated')
+          expect(created).toMatchObject({ code: 0, stderr: '' })
+          expect(created.stdout).toMatch(/^200 {2}attempt 1 {2}http:\S+ {2}\d+ ms\n$/)
+          await listener.printed(/verified +200 {2}FeaturesCreated {2}Parcels \/ edits 0 /)
+          await mock.printed(/200 {2}attempt 1 {2}http/)
+
+          const job = await geohook('trigger', JOBS, 'esriJobSucceeded', '--job-id', 'j42', '--json')
+          expect(parseStdout(job).attempts).toEqual([
+            expect.objectContaining({ number: 1, status: 200, milliseconds: expect.any(Number) }),
+          ])
+          await listener.printed(/verified +200 {2}esriJobSucceeded {2}Analysis \/ jobs /)
+
+          const edit = ['--name', 'renamed', '--change-types', 'FeaturesUpdated']
+          expect((await geohook('edit', PARCELS, 'edits 0', ...edit)).stdout).toMatch(
+            /^edited renamed \(w0\)\n.*\n {2}changeTypes {2}FeaturesUpdated\n.*true\n.*as it was\n$/,
+          )
+          expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).stdout).toBe(
+            'no webhook is subscribed to this event\n',
+          )
+          expect((await geohook('trigger', PARCELS, 'FeaturesUpdated')).code).toBe(0)
+          await mock.printed(/edited {2}renamed of Parcels\.FeatureServer/)
+
+          const changed = await geohook('edit', PARCELS, 'w0', '--key', 'another', '--json')
+          expect(parseStdout(changed)).toMatchObject({ id: 'w0', name: 'renamed', signatureKey: '***' })
+          // The listener does not know the new key.
+          expect(await geohook('trigger', PARCELS, 'FeaturesUpdated')).toMatchObject({ code: 1 })
+
+          const deleted = await geohook('delete', PARCELS, 'renamed')
+          expect(deleted).toEqual({ code: 0, stdout: 'deleted renamed (w0)\n', stderr: '' })
+          expect((await geohook('list', PARCELS)).stdout).toBe('there are no webhooks\n')
+          expect(parseStdout(await geohook('delete', JOBS, '--all', '--json'))).toEqual({
+            deleted: [expect.any(String)],
+          })
+          expect(await geohook('list', '--url', `${url}/`)).toMatchObject({ code: 0 })
+        })
+        expect(mock.output).not.toContain(KEY)
+        expect(await mock.exited).toBe(0)
+      },
+      { env: { SIGNATURE_KEY: KEY } },
+    )
+  })
+
+  it('edit sends every option, and a schedule', async () => {
+    await withMock(['--seed', jsonFile(seedFor(await unusedUrl()))], async ({ geohook }) => {
+      const schedule = '{"recurrenceInfo":{"interval":7,"frequency":"minute"}}'
+      const args = ['--hook-url', 'http://127.0.0.1:9/x', '--active', 'false', '--payload-format', 'pjson']
+      const more = ['--content-type', 'application/x-www-form-urlencoded', '--schedule', schedule, '--json']
+      const result = await geohook('edit', PARCELS, 'w0', ...args, ...more)
+      expect(result.code).toBe(0)
+      expect(parseStdout(result)).toMatchObject({
+        name: 'edits 0',
+        changeTypes: ['FeaturesCreated'],
+        hookUrl: 'http://127.0.0.1:9/x',
+        active: false,
+        payloadFormat: 'pjson',
+        contentType: 'application/x-www-form-urlencoded',
+        scheduleInfo: { recurrenceInfo: { interval: 7, frequency: 'minute' } },
+        signatureKey: '***',
+      })
+    })
+  })
+
+  it('exit with 1 and print the error of the service', async () => {
+    const args = ['--seed', jsonFile(seedFor(await unusedUrl())), '--always200']
+    await withMock(args, async ({ geohook }) => {
+      const cases: [string[], RegExp][] = [
+        [['list', 'Nothing.FeatureServer'], /^error: the service answered 404 for \/services\/Nothing/],
+        [['edit', PARCELS, 'nothing', '--name', 'x'], /^error: webhook nothing not found\n"geohook list"/],
+        [
+          ['edit', PARCELS, 'w0', '--payload-format', 'json', '--change-types', ''],
+          /^error: the service answered 400 .*changeTypes/,
+        ],
+        [['delete', PARCELS, 'w0', 'nothing'], /^error: webhook nothing not found\n/],
+        [
+          ['trigger', 'Nothing.FeatureServer', 'x'],
+          /^error: the service answered 4\d\d for \/_mock\/trigger: .*no service/,
+        ],
+      ]
+      for (const [line, message] of cases) {
+        const result = await geohook(...line)
+        expect(result).toMatchObject({ code: 1, stdout: '' })
+        expect(result.stderr).toMatch(message)
+      }
+      // A delete with an unknown name deletes nothing.
+      expect((await geohook('list', PARCELS)).stdout).toContain('w0')
+    })
+  })
+
+  it('trigger prints a failed attempt, and does not wait for it with --no-wait', async () => {
+    await withMock(['--seed', jsonFile(seedFor(await unusedUrl()))], async ({ geohook }) => {
+      const failed = await geohook('trigger', PARCELS, 'FeaturesCreated')
+      expect(failed).toMatchObject({ code: 1, stderr: '' })
+      expect(failed.stdout).toMatch(/^--- {2}attempt 1 {2}http:\S+ {2}\d+ ms {2}.*ECONNREFUSED/)
+      expect(await geohook('trigger', PARCELS, 'FeaturesCreated', '--no-wait')).toMatchObject({
+        code: 0,
+        stdout: 'triggered\n',
+      })
+    })
+  })
+
+  it('send the token of a user from each source without printing it', async () => {
+    const users = [{ username: 'alice', password: 'wonderland', privileges: ['features'] }]
+    const args = ['--users', jsonFile(users), '--seed', jsonFile(seedFor(await unusedUrl()))]
+    await withMock(args, async ({ url, geohook: run }) => {
+      const refused = await run('list', PARCELS)
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toMatch(/answered 499 .*--token-file/s)
+      const form = new URLSearchParams({ username: 'alice', password: 'wonderland', f: 'json' })
+      const response = await fetch(`${url}/generateToken`, { method: 'POST', body: form })
+      const { token } = (await response.json()) as { token: string }
+      const file = folder.file('token.txt', `${token}\n`)
+      for (const [given, env] of [
+        [['--token', token], {}],
+        [['--token-file', file], {}],
+        [[], { GEOHOOK_TOKEN: token }],
+        [['--token-env', 'OTHER'], { OTHER: token }],
+      ] as [string[], Record<string, string>][]) {
+        const result = await geohook(['list', PARCELS, '--url', url, ...given], { env })
+        expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('edits 0') })
+        expect(result.stdout + result.stderr).not.toContain(token)
+      }
+      const wrong = await run('list', PARCELS, '--token', 'secretnonsense')
+      expect(wrong.stderr).toMatch(/answered 498 /)
+      expect(wrong.stderr).not.toContain('secretnonsense')
+      expect(await run('delete', JOBS, '--all', '--token', token)).toMatchObject({ code: 1 })
+    })
+  })
+})
+
+describe.concurrent('wrong usage of the service commands exits with 2', () => {
+  it.each([
+    ['edit without a change', ['edit', PARCELS, 'x'], /there is nothing to change/],
+    [
+      'edit with an invalid schedule',
+      ['edit', PARCELS, 'x', '--schedule', '[]'],
+      /--schedule must be a JSON object/,
+    ],
+    ['delete without names', ['delete', PARCELS], /either the webhooks to delete or --all/],
+    [
+      'delete with names and --all',
+      ['delete', PARCELS, 'x', '--all'],
+      /either the webhooks to delete or --all/,
+    ],
+    ['a service without its type', ['list', 'Parcels'], /give it as Parcels\.FeatureServer/],
+    ['an invalid layer', ['trigger', PARCELS, 'x', '--layer', '-1'], /--layer <n>: give a whole number/],
+    ['an empty token', ['list', '--token', ''], /the token in --token is empty/],
+    ['a token of two lines', ['list', '--token', 'a\r\nb: c'], /cannot be written/],
+    ['a URL with a query', ['list', '--url', 'http://127.0.0.1:1/?a=b'], /--url has a query/],
+  ])('%s', async (_, line, message) => {
+    const result = await geohook(line)
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(result.stderr).toMatch(message)
+  })
+})
