@@ -1,13 +1,13 @@
 /**
- * Milliseconds until the next attempt: twice as long each time, and by chance up to a half shorter, so that what failed
- * together does not come again together.
+ * Computes the milliseconds until the next attempt. The delay doubles with each attempt, and a random part of up to
+ * half of it is subtracted, so that deliveries that failed together are not retried together.
  *
- * @param attempt the one that failed, from 1
+ * @param attempt number of the attempt that failed, from 1
  */
 export function backoff(
   attempt: number,
   { retryDelay, maxRetryDelay }: { retryDelay: number; maxRetryDelay: number },
 ): number {
-  const longest = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay)
-  return Math.ceil(longest * (1 - Math.random() / 2))
+  const delay = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay)
+  return Math.ceil(delay * (1 - Math.random() / 2))
 }

@@ -1,20 +1,20 @@
-/** Most bytes of a batch: it is made in one go, and the event loop stands still meanwhile. */
-const MOST_BYTES = 1_048_576
+/** Maximum bytes of a batch: building it blocks the event loop. */
+const MAX_BYTES = 1_048_576
 
-/** Bounds of batches. */
-export interface BatchBounds {
-  /** Most items of a batch. */
+/** Limits of batches. */
+export interface BatchLimits {
+  /** Maximum number of items in a batch. */
   items: number
-  /** Most batches in flight. */
+  /** Maximum number of batches in flight. */
   inFlight: number
-  /** Milliseconds that an item waits to be sent, at most: after that its sender has given up. */
-  patience: number
+  /** Maximum milliseconds that an item waits to be sent: the client of its request gives up after that. */
+  maxWait: number
 }
 
-/** What becomes of each item of a batch, in the order of the items. */
-export type Outcomes<Result> = readonly (Result | Error)[]
+/** The result of each item of a batch, in the order of the items. */
+export type BatchResults<Result> = readonly (Result | Error)[]
 
-interface Waiting<Item, Result> {
+interface QueuedItem<Item, Result> {
   item: Item
   bytes: number
   timer: ReturnType<typeof setTimeout>
@@ -27,44 +27,44 @@ interface Waiting<Item, Result> {
  * could be in flight. An item that is larger than a batch is sent by itself. An item that waits too long is rejected and
  * not sent.
  *
- * @param send if it rejects, so does every item of the batch; an `Error` in its outcomes rejects one item only
+ * @param send if it rejects, every item of the batch is rejected; an `Error` in its results rejects one item only
  */
 export function createBatches<Item, Result>(
-  bounds: BatchBounds,
-  send: (items: readonly Item[]) => Promise<Outcomes<Result>>,
+  limits: BatchLimits,
+  send: (items: readonly Item[]) => Promise<BatchResults<Result>>,
 ): (item: Item, bytes: number) => Promise<Result> {
-  const waiting: Waiting<Item, Result>[] = []
+  const queued: QueuedItem<Item, Result>[] = []
   let inFlight = 0
   let isScheduled = false
 
   function schedule(): void {
-    if (isScheduled || waiting.length === 0 || inFlight >= bounds.inFlight) return
+    if (isScheduled || queued.length === 0 || inFlight >= limits.inFlight) return
     isScheduled = true
     setImmediate(() => {
       isScheduled = false
-      while (waiting.length > 0 && inFlight < bounds.inFlight) void sendSome(takeSome())
+      while (queued.length > 0 && inFlight < limits.inFlight) void sendBatch(takeBatch())
     })
   }
 
-  function takeSome(): Waiting<Item, Result>[] {
+  function takeBatch(): QueuedItem<Item, Result>[] {
     let count = 0
-    for (let bytes = 0; count < Math.min(waiting.length, bounds.items); count++) {
-      bytes += waiting[count]?.bytes ?? 0
-      if (count > 0 && bytes > MOST_BYTES) break
+    for (let bytes = 0; count < Math.min(queued.length, limits.items); count++) {
+      bytes += queued[count]?.bytes ?? 0
+      if (count > 0 && bytes > MAX_BYTES) break
     }
-    const batch = waiting.splice(0, count)
+    const batch = queued.splice(0, count)
     for (const { timer } of batch) clearTimeout(timer)
     return batch
   }
 
-  async function sendSome(batch: Waiting<Item, Result>[]): Promise<void> {
+  async function sendBatch(batch: QueuedItem<Item, Result>[]): Promise<void> {
     inFlight++
     try {
-      const outcomes = await send(batch.map(({ item }) => item))
+      const results = await send(batch.map(({ item }) => item))
       for (const [index, { resolve, reject }] of batch.entries()) {
-        const outcome = outcomes[index]
-        if (outcome instanceof Error) reject(outcome)
-        else resolve(outcome as Result)
+        const result = results[index]
+        if (result instanceof Error) reject(result)
+        else resolve(result as Result)
       }
     } catch (error) {
       for (const { reject } of batch) reject(error)
@@ -77,11 +77,11 @@ export function createBatches<Item, Result>(
   return (item, bytes) =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        waiting.splice(waiting.indexOf(one), 1)
-        reject(new Error(`overloaded: the delivery waited ${bounds.patience} ms and was not sent`))
-      }, bounds.patience)
-      const one = { item, bytes, timer, resolve, reject }
-      waiting.push(one)
+        queued.splice(queued.indexOf(entry), 1)
+        reject(new Error(`overloaded: the delivery waited ${limits.maxWait} ms and was not sent`))
+      }, limits.maxWait)
+      const entry = { item, bytes, timer, resolve, reject }
+      queued.push(entry)
       schedule()
     })
 }

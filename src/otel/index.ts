@@ -9,20 +9,20 @@ import {
 import { configInvalid } from '../errors.ts'
 import type { Observer } from '../receiver/observer.ts'
 import type { RequestHead } from '../receiver/request.ts'
-import { forwardTo, letAround } from './forward.ts'
-import { guard } from './guard.ts'
-import { createMeasures, type Measures } from './metrics.ts'
+import { forwardAround, forwardTo } from './forward-observer.ts'
+import { ignoreErrors } from './ignore-errors.ts'
+import { createInstruments, type Instruments } from './metrics.ts'
 import { type DeliverySummary, endSpan, startSpan, summarize } from './spans.ts'
 
-/** What {@link createOtelObserver} takes. */
+/** Options of {@link createOtelObserver}. */
 export interface OtelOptions {
-  /** What the deliveries are for, in the span's name and in every metric: one of few fixed texts. Default `'webhook'`. */
+  /** Purpose of the deliveries, part of the span name and of every metric: one of few constant texts. Default `'webhook'`. */
   destination?: string | undefined
-  /** Default: the one that is registered with the API, also when that happens later. */
+  /** Default: the provider registered with the API, even if it is registered later. */
   tracerProvider?: TracerProvider | undefined
-  /** Default: the one that is registered with the API, also when that happens later. */
+  /** Default: the provider registered with the API, even if it is registered later. */
   meterProvider?: MeterProvider | undefined
-  /** Another observer, which is told everything as well. What it has no function for, the receiver's log still tells. */
+  /** Another observer to call as well. Events for which it has no function still go to the receiver's log. */
   observer?: Observer | undefined
 }
 
@@ -30,10 +30,12 @@ export interface OtelOptions {
 const SCOPE = 'geohook'
 
 /**
- * An observer that makes an OpenTelemetry span of every request and keeps metrics. Its span is active while key
- * functions, schemas, stores and handlers run, so that their spans are children of it. docs/observability.md has the names.
+ * Creates an observer that records an OpenTelemetry span for every request, and metrics. The span is active while key
+ * functions, schemas, stores and handlers run, so that their spans become its children. docs/observability.md has the
+ * names.
  *
- * Nothing of a body, a header, a URL, a key or an error's message is written, but for change types that are names.
+ * Spans and metrics contain change types that are identifiers, but no other part of a body, and no headers, URLs, keys
+ * or error messages.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
@@ -50,49 +52,49 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
   if (typeof destination !== 'string' || destination === '') throw configInvalid('destination must be a text')
   if (typeof observer !== 'object' || observer === null) throw configInvalid('observer must be an object')
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
-  const measures = createLatestMeasures(destination, options.meterProvider)
+  const latestInstruments = createLatestInstruments(destination, options.meterProvider)
   const forwarded = forwardTo(observer)
   const summaries = new WeakMap<RequestHead, DeliverySummary>()
   return {
     ...forwarded,
     accepted(seen) {
-      guard(() => summaries.set(seen.request, summarize(seen.delivery)))
+      ignoreErrors(() => summaries.set(seen.request, summarize(seen.delivery)))
       return forwarded.accepted?.(seen)
     },
     around({ request, run }) {
       const started = performance.now()
-      const measure = guard(measures)
-      const parent = guard(() => context.active()) ?? ROOT_CONTEXT
+      const recorder = ignoreErrors(latestInstruments)
+      const parent = ignoreErrors(() => context.active()) ?? ROOT_CONTEXT
       const span = startSpan(tracer, request, destination, parent)
-      let working: Promise<void> | undefined
-      const work = () => (working ??= measured())
-      async function measured(): Promise<void> {
-        measure?.begin()
-        letAround(observer, { request, run })
+      let running: Promise<void> | undefined
+      const runOnce = () => (running ??= runMeasured())
+      async function runMeasured(): Promise<void> {
+        recorder?.begin()
+        forwardAround(observer, { request, run })
         const outcome = await run()
         const summary = summaries.get(request)
         if (span) endSpan(span, outcome, summary)
-        measure?.end(outcome, summary, (performance.now() - started) / 1000)
+        recorder?.end(outcome, summary, (performance.now() - started) / 1000)
       }
-      if (span) guard(() => context.with(trace.setSpan(parent, span), work))
-      return work() // without a span, or where it cannot be made the active one
+      if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
+      return runOnce() // if there is no span, or it could not be made active
     },
   }
 }
 
 /**
- * The instruments of the provider that is registered now. The API hands spans on to a provider that comes later, but
- * instruments that were made before stay mute.
+ * Creates instruments of the provider that is registered now. The API forwards spans to a provider that is registered
+ * later, but instruments that were created before record nothing.
  */
-function createLatestMeasures(destination: string, given: MeterProvider | undefined): () => Measures {
+function createLatestInstruments(destination: string, given: MeterProvider | undefined): () => Instruments {
   let provider: MeterProvider | undefined
-  let measures: Measures | undefined
+  let instruments: Instruments | undefined
   return () => {
     const latest = given ?? metrics.getMeterProvider()
-    if (!measures || latest !== provider) {
-      measures = createMeasures(latest.getMeter(SCOPE), destination)
+    if (!instruments || latest !== provider) {
+      instruments = createInstruments(latest.getMeter(SCOPE), destination)
       provider = latest
     }
-    return measures
+    return instruments
   }
 }

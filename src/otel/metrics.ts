@@ -1,68 +1,68 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Outcome } from '../receiver/outcome.ts'
-import { guard } from './guard.ts'
+import { ignoreErrors } from './ignore-errors.ts'
 import { type Attributes, type METRIC_ATTRIBUTES, METRICS, SYSTEM } from './names.ts'
 import type { DeliverySummary } from './spans.ts'
 
 type MetricAttributes = Attributes<typeof METRIC_ATTRIBUTES, string | number>
 
 /** The instruments of one meter. */
-export interface Measures {
+export interface Instruments {
   begin(): void
   end(outcome: Outcome, delivery: DeliverySummary | undefined, seconds: number): void
 }
 
-/** The boundaries that the semantic conventions advise for this duration. */
+/** Bucket boundaries that the semantic conventions recommend for this duration. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576]
 
-/** Makes the instruments. What is verified is measured; of the rest there is a count, and no more. */
-export function createMeasures(meter: Meter, destination: string): Measures {
+/** Creates the instruments. Verified deliveries are measured; other requests are only counted. */
+export function createInstruments(meter: Meter, destination: string): Instruments {
   const where: MetricAttributes = { 'messaging.destination.name': destination }
   const operation: MetricAttributes = {
     ...where,
     'messaging.system.name': SYSTEM,
     'messaging.operation.name': 'process',
   }
-  const duration = guard(() =>
+  const duration = ignoreErrors(() =>
     meter.createHistogram('messaging.process.duration', {
-      description: 'Duration of verified deliveries, from the beginning of the request to its outcome.',
+      description: 'Duration of verified deliveries, from the start of the request to its outcome.',
       unit: METRICS['messaging.process.duration'],
       advice: { explicitBucketBoundaries: SECONDS },
     }),
   )
-  const requests = guard(() =>
+  const requests = ignoreErrors(() =>
     meter.createCounter('geohook.requests', {
-      description: 'Requests that ended, refused ones and handshakes among them.',
+      description: 'Requests that ended, including rejected ones and handshakes.',
       unit: METRICS['geohook.requests'],
     }),
   )
-  const atWork = guard(() =>
+  const inFlight = ignoreErrors(() =>
     meter.createUpDownCounter('geohook.at_work', {
-      description: 'Requests that have no outcome yet.',
+      description: 'Requests in flight.',
       unit: METRICS['geohook.at_work'],
     }),
   )
-  const size = guard(() =>
+  const size = ignoreErrors(() =>
     meter.createHistogram('geohook.delivery.body.size', {
-      description: 'Bodies of verified deliveries.',
+      description: 'Body size of verified deliveries.',
       unit: METRICS['geohook.delivery.body.size'],
       advice: { explicitBucketBoundaries: BYTES },
     }),
   )
   return {
-    begin: () => guard(() => atWork?.add(1, where)),
+    begin: () => ignoreErrors(() => inFlight?.add(1, where)),
     end({ kind, status, error }, delivery, seconds) {
-      guard(() => atWork?.add(-1, where))
+      ignoreErrors(() => inFlight?.add(-1, where))
       const result: MetricAttributes = {
         'geohook.outcome': kind,
         'http.response.status_code': status,
         ...(error && { 'error.type': error.code }),
       }
-      guard(() => requests?.add(1, { ...where, ...result }))
+      ignoreErrors(() => requests?.add(1, { ...where, ...result }))
       if (!delivery) return
-      guard(() => duration?.record(seconds, { ...operation, ...result }))
-      guard(() => size?.record(delivery.size, where))
+      ignoreErrors(() => duration?.record(seconds, { ...operation, ...result }))
+      ignoreErrors(() => size?.record(delivery.size, where))
     },
   }
 }

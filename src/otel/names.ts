@@ -1,6 +1,6 @@
 /**
- * What a span can bear. The names are those of OpenTelemetry's semantic conventions, version 1.45, written out here
- * because the package that has them is no dependency; what they have no name for begins with `geohook.`.
+ * Attributes of a span. The names are those of OpenTelemetry's semantic conventions, version 1.45, written out here to
+ * avoid a dependency. Attributes that the conventions do not define begin with `geohook.`.
  */
 export const SPAN_ATTRIBUTES = [
   'messaging.system.name',
@@ -19,10 +19,10 @@ export const SPAN_ATTRIBUTES = [
   'geohook.event_count',
 ] as const
 
-/** What an `exception` event of a span can bear. */
+/** Attributes of a span's `exception` event. */
 export const EXCEPTION_ATTRIBUTES = ['exception.type', 'geohook.exception.code'] as const
 
-/** What a measurement can bear: few values each, because every combination is a time series of its own. */
+/** Attributes of a measurement. Each has few values, because every combination is a time series. */
 export const METRIC_ATTRIBUTES = [
   'messaging.system.name',
   'messaging.operation.name',
@@ -32,7 +32,7 @@ export const METRIC_ATTRIBUTES = [
   'geohook.outcome',
 ] as const
 
-/** The metrics, with their units. */
+/** Metrics and their units. */
 export const METRICS = {
   'messaging.process.duration': 's',
   'geohook.requests': '{request}',
@@ -40,11 +40,11 @@ export const METRICS = {
   'geohook.delivery.body.size': 'By',
 } as const
 
-/** Attributes of which only those in a list can be written. */
+/** Attributes limited to the names in a list. */
 export type Attributes<Names extends readonly string[], Value> = { [Name in Names[number]]?: Value }
 
-/** Stands for every value that is not written as it is, as in the semantic conventions. */
+/** Replaces values that are not recorded, as in the semantic conventions. */
 export const OTHER = '_OTHER'
 
-/** The messaging system, in the words of the conventions. */
+/** The name of the messaging system. */
 export const SYSTEM = 'webhook'

@@ -2,15 +2,15 @@ import { type Context, type Span, SpanKind, SpanStatusCode, type Tracer } from '
 import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
-import { boundedChangeTypes, boundedMethod, describeThrown, thrownBehind } from './bounded.ts'
-import { guard } from './guard.ts'
+import { ignoreErrors } from './ignore-errors.ts'
 import { type Attributes, type EXCEPTION_ATTRIBUTES, type SPAN_ATTRIBUTES, SYSTEM } from './names.ts'
+import { causesOf, describeThrown, sanitizeChangeTypes, sanitizeMethod } from './sanitize.ts'
 
 type SpanAttributes = Attributes<typeof SPAN_ATTRIBUTES, string | number | string[]>
 
 /**
- * Begins the span of a request. Its parent is the active span of this process, and never one that the request names:
- * no signature covers a `traceparent` header. There is none where the SDK fails.
+ * Starts the span of a request. Its parent is the active span of this process, never one from the request: no signature
+ * covers a `traceparent` header. Returns `undefined` if the SDK fails.
  */
 export function startSpan(
   tracer: Tracer,
@@ -23,14 +23,14 @@ export function startSpan(
     'messaging.operation.name': 'process',
     'messaging.operation.type': 'process',
     'messaging.destination.name': destination,
-    'http.request.method': boundedMethod(method),
+    'http.request.method': sanitizeMethod(method),
   }
-  return guard(() =>
+  return ignoreErrors(() =>
     tracer.startSpan(`process ${destination}`, { kind: SpanKind.CONSUMER, attributes }, parent),
   )
 }
 
-/** What is told of a delivery; not the delivery itself, which may be large. */
+/** The attributes of a delivery. Keeping the delivery itself would keep its body in memory. */
 export interface DeliverySummary {
   id: string
   size: number
@@ -51,21 +51,21 @@ export const summarize = ({
   id,
   size: rawBody.length,
   profile,
-  changeTypes: boundedChangeTypes(changeTypes),
+  changeTypes: sanitizeChangeTypes(changeTypes),
   eventCount: events.length,
   keyIndex,
 })
 
-/** Ends it with what became of the request. Only failures on this side are errors: anyone can be refused at any rate. */
+/** Ends the span with the outcome. Only failures on this side are errors, because anyone can cause rejections. */
 export function endSpan(span: Span, outcome: Outcome, delivery: DeliverySummary | undefined): void {
-  if (guard(() => span.isRecording())) {
-    guard(() => span.setAttributes(attributesOf(outcome, delivery)))
+  if (ignoreErrors(() => span.isRecording())) {
+    ignoreErrors(() => span.setAttributes(attributesOf(outcome, delivery)))
     if (outcome.status >= 500) {
-      guard(() => span.setStatus({ code: SpanStatusCode.ERROR }))
-      guard(() => recordThrown(span, outcome))
+      ignoreErrors(() => span.setStatus({ code: SpanStatusCode.ERROR }))
+      ignoreErrors(() => recordThrown(span, outcome))
     }
   }
-  guard(() => span.end())
+  ignoreErrors(() => span.end())
 }
 
 function attributesOf(
@@ -87,9 +87,9 @@ function attributesOf(
   }
 }
 
-/** Not by `recordException`, which writes the message and the stack. */
+/** Records the causes without `recordException`, which would write the message and the stack. */
 function recordThrown(span: Span, { error }: Outcome): void {
-  for (const thrown of error ? thrownBehind(error) : []) {
+  for (const thrown of error ? causesOf(error) : []) {
     const { type, code } = describeThrown(thrown)
     const attributes: Attributes<typeof EXCEPTION_ATTRIBUTES, string> = {
       'exception.type': type,

@@ -4,10 +4,10 @@ import { createBatches } from '../../src/inbox/batches.ts'
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
 /** Keeps each batch until it is let go. */
-function useBatches(bounds: { items: number; inFlight: number; patience?: number }) {
+function useBatches(limits: { items: number; inFlight: number; maxWait?: number }) {
   const sent: (readonly number[])[] = []
   const ends: (() => void)[] = []
-  const add = createBatches<number, number>({ patience: 60_000, ...bounds }, async (items) => {
+  const add = createBatches<number, number>({ maxWait: 60_000, ...limits }, async (items) => {
     sent.push(items)
     await new Promise<void>((resolve) => ends.push(resolve))
     return items.map((item) => (item < 0 ? new Error(`bad ${item}`) : item))
@@ -19,7 +19,7 @@ function useBatches(bounds: { items: number; inFlight: number; patience?: number
   return { sent, add, tick, endAll }
 }
 
-it('sends what is added in one tick together, up to the bounds, and the rest when a batch has ended', async () => {
+it('sends what is added in one tick together, up to the limits, and the rest when a batch has ended', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 4, inFlight: 2 })
   const results = Promise.all(numbers(10).map((item) => add(item, 1)))
   await tick()
@@ -34,7 +34,7 @@ it('sends what is added in one tick together, up to the bounds, and the rest whe
   expect(await results).toEqual(numbers(10))
 })
 
-it('bounds a batch by bytes, and sends a larger item by itself', async () => {
+it('limits a batch by bytes, and sends a larger item by itself', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 100, inFlight: 100 })
   const sizes = [600_000, 600_000, 3_000_000, 1, 1]
   const results = Promise.all(sizes.map((bytes, index) => add(index, bytes)))
@@ -58,7 +58,7 @@ it('rejects the items that failed, and no others of their batch', async () => {
 
 it('rejects all items of a batch that could not be sent, and goes on', async () => {
   let isDown = true
-  const add = createBatches<number, number>({ items: 2, inFlight: 1, patience: 60_000 }, async (items) => {
+  const add = createBatches<number, number>({ items: 2, inFlight: 1, maxWait: 60_000 }, async (items) => {
     if (isDown) throw new Error('down')
     return items
   })
@@ -69,7 +69,7 @@ it('rejects all items of a batch that could not be sent, and goes on', async () 
 })
 
 it('rejects an item that waits too long, does not send it, and goes on', async () => {
-  const { sent, add, tick, endAll } = useBatches({ items: 1, inFlight: 1, patience: 50 })
+  const { sent, add, tick, endAll } = useBatches({ items: 1, inFlight: 1, maxWait: 50 })
   const first = add(1, 1)
   await expect(Promise.all([add(2, 1), add(3, 1)])).rejects.toThrow('overloaded')
   await tick()

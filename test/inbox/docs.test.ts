@@ -1,52 +1,48 @@
 import { readFileSync } from 'node:fs'
+import { createMemoryDuplicates } from 'geohook/inbox'
 import { expect, it } from 'vitest'
+import { createDuplicates, type DuplicatesTable } from '../../src/inbox/duplicates.ts'
+import { readInboxOptions } from '../../src/inbox/inbox-options.ts'
 
-const root = new URL('../../', import.meta.url).pathname
-const read = (path: string): string => readFileSync(root + path, 'utf8')
+const DOCS = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8')
 
-/** The options that the tables under a heading tell, with their defaults as they are told. */
-function toldUnder(heading: string): [string, string][] {
-  const section = read('docs/inbox.md').split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  return [...section.matchAll(/^\|.*?`(\w+)` \| `(\d+)` \|/gm)].map(([, name = '', value = '']) => [
-    name,
-    value,
-  ])
+/** The options in the tables of a section, with their numeric defaults. */
+function defaultsUnder(heading: string): Record<string, number> {
+  const section = DOCS.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  const rows = section.matchAll(/^\|.*?`(\w+)` \| `(\d+)` \|/gm)
+  return Object.fromEntries([...rows].map(([, name = '', value]) => [name, Number(value)]))
 }
 
-/** What a number of the source is: digits, days. */
-function toNumber(text: string): string {
-  const factors = text.split('*').map((factor) => factor.trim().replace('DAY', '86_400_000'))
-  return String(factors.reduce((product, factor) => product * Number(factor.replaceAll('_', '')), 1))
-}
-
-it('the options of the inboxes have the defaults that are told', () => {
-  const source = read('src/inbox/options.ts')
-  const inSource = [...source.matchAll(/readNumber\('(\w+)', options\.\1 \?\? ([^,]+), /g)].map(
-    ([, name = '', value = '']) => [name, toNumber(value)],
-  )
-  expect(inSource.length).toBe(8)
-  expect(toldUnder('Options')).toEqual(inSource)
-  const concurrency = /options\?\.concurrency \?\? (\d+)/.exec(source)?.[1]
-  expect(read('docs/inbox.md')).toContain(`deliveries at a time, ${concurrency} by default`)
+it('docs/inbox.md states the defaults of the inbox options', () => {
+  const { notify: _, ...defaults } = readInboxOptions({})
+  expect(defaultsUnder('Options')).toEqual(defaults)
 })
 
-it('the options of the stores of duplicates have the defaults that are told', () => {
-  const inSource = ['claims', 'memory-duplicates'].flatMap((file) =>
-    [...read(`src/inbox/${file}.ts`).matchAll(/[{,] (\w+) = ([\d_]+)(?=[, ])/g)].map(
-      ([, name = '', value = '']) => [name, toNumber(value)],
-    ),
-  )
-  expect(inSource.length).toBe(3)
-  expect(toldUnder('Duplicates without an inbox')).toEqual(inSource)
-})
+it('docs/inbox.md states the defaults of the duplicate stores', async () => {
+  const { lease, retention, maxEntries = 0 } = defaultsUnder('Duplicates without an inbox')
+  const used: number[] = []
+  const table = {
+    async claim(_, __, leaseNow) {
+      used.push(leaseNow)
+      return 'claimed'
+    },
+    async done(_, retentionNow) {
+      used.push(retentionNow)
+    },
+    async close() {},
+  } as Partial<DuplicatesTable> as DuplicatesTable
+  const store = createDuplicates(table, {})
+  await store.claim('a')
+  await store.done('a')
+  await store.close()
+  expect(used).toEqual([lease, retention])
 
-it('the docstrings of the options tell the same defaults', () => {
-  const files = ['options', 'claims', 'memory-duplicates'].map((file) => read(`src/inbox/${file}.ts`))
-  const told = files.flatMap((text) =>
-    [...text.matchAll(/Default ([\d,]*\d)[^\n]*\n {2}(\w+)\?:/g)].map(([, value = '', name = '']) => [
-      name,
-      value.replaceAll(',', ''),
-    ]),
-  )
-  expect(told).toEqual([...toldUnder('Options'), ...toldUnder('Duplicates without an inbox')])
+  const memory = createMemoryDuplicates()
+  for (let number = 0; number <= maxEntries; number++) {
+    await memory.claim(`${number}`)
+    await memory.done(`${number}`)
+    if (number === maxEntries - 1) expect(await memory.claim('0')).toBe('done')
+  }
+  expect(await memory.claim('0')).toBe('claimed')
+  await memory.close()
 })

@@ -47,9 +47,9 @@ it.each([22, 26])(
     const root = join(import.meta.dirname, '../..')
     const files = [
       'contract/inbox/sqlite.test.ts',
-      'inbox/sqlite.test.ts',
-      'inbox/sqlite-transactions.test.ts',
-      'inbox/sqlite-faults.test.ts',
+      'inbox/sqlite/file.test.ts',
+      'inbox/sqlite/transactions.test.ts',
+      'inbox/sqlite/faults.test.ts',
     ]
     const started = startProgram(
       nodeOf(version),

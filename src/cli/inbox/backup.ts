@@ -24,7 +24,7 @@ export function createInboxBackupCommand(): Command {
           'this command can back up only SQLite inboxes',
           'Use the tools of the server: pg_dump for PostgreSQL, BGSAVE for Redis.',
         )
-      const { backupSqliteInbox } = await import('../../inbox/sqlite.ts')
+      const { backupSqliteInbox } = await import('../../inbox/sqlite/index.ts')
       progress.update('copying the file')
       await backupSqliteInbox(text, file)
     })

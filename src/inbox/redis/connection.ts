@@ -1,33 +1,37 @@
 import type { Redis } from 'ioredis'
-import { toDatabase } from './options.ts'
+import { toDatabase } from './connection-options.ts'
 import { loadIoredis } from './packages.ts'
 
-/** Milliseconds until Redis counts as unreachable: a sender waits for the answer. */
-export const PATIENCE = 3_000
+/** Milliseconds until Redis counts as unreachable: a client waits for its response. */
+export const CALL_TIMEOUT = 3_000
 
-/** Milliseconds until a connection to the same server is tried again, at most. */
-const RECONNECT = 500
+/** Maximum milliseconds between two tries to reconnect. */
+const MAX_RECONNECT_DELAY = 500
 
-/** Milliseconds that a server gets to end a connection too: one where a worker waits for jobs is slow, and keeps the process. */
-export const HANG_UP = 50
+/**
+ * Milliseconds that a server has to close a connection on its side. The connection of a worker that waits for jobs is
+ * slow to close, and keeps the process alive.
+ */
+export const DISCONNECT_TIMEOUT = 50
 
-/** A connection that is opened at its first use, fails fast, and comes back by itself. */
+/** A connection that opens at its first use, fails fast, and reconnects by itself. */
 export interface Connection<Opened> {
   /**
-   * Does something over the connection.
+   * Runs a function over the connection.
    *
-   * @throws where Redis cannot be reached, or refuses; without the command, which may hold a password or a body
+   * @throws if Redis is unreachable or returns an error. The error does not contain the command, which may include a
+   *   password or a body
    */
   run<Result>(work: (opened: Opened) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 
-/** What a connection needs. */
+/** What {@link createConnection} needs. */
 export interface ConnectionOptions<Opened> {
   url: string
-  /** What has to be done with a connection before its first use. */
+  /** Prepares a new connection. */
   open(client: Redis): Promise<Opened>
-  /** Is told what happens to the connection while nobody uses it. */
+  /** Receives errors of the connection, also while it is idle. */
   onError(error: Error): void
 }
 
@@ -35,32 +39,32 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
   const { url, open, onError } = options
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
   let closing: Promise<void> | undefined
-  /** Why the connection is not there: what a command hears is only that it is not. */
+  /** Why the connection failed. The error of a command only says that there is no connection. */
   let lastError: Error | undefined
 
   async function connect(): Promise<{ client: Redis; opened: Opened }> {
     const { Redis } = await loadIoredis()
     const client = new Redis(url, {
       lazyConnect: true,
-      connectTimeout: PATIENCE,
-      commandTimeout: PATIENCE,
-      // One that says nothing is given up, so that a dead route does not last as long as TCP would have it.
-      socketTimeout: PATIENCE,
-      disconnectTimeout: HANG_UP,
+      connectTimeout: CALL_TIMEOUT,
+      commandTimeout: CALL_TIMEOUT,
+      // Gives up a silent connection: TCP alone would notice a dead route much later.
+      socketTimeout: CALL_TIMEOUT,
+      disconnectTimeout: DISCONNECT_TIMEOUT,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
-      retryStrategy: (times) => Math.min(times * 50, RECONNECT),
+      retryStrategy: (times) => Math.min(times * 50, MAX_RECONNECT_DELAY),
     })
     client.on('ready', () => {
       lastError = undefined
     })
     client.on('error', (error) => {
-      lastError = toPlain(error)
+      lastError = withoutCommand(error)
       onError(lastError)
     })
     try {
       await client.connect()
-      // ioredis only reports where the server does not have it, and goes on in database 0.
+      // If the database does not exist, ioredis only reports that, and uses database 0.
       await client.select(Number(toDatabase(url)))
       return { client, opened: await open(client) }
     } catch (error) {
@@ -69,8 +73,8 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
     }
   }
 
-  /** What could not be opened is opened anew the next time. */
-  function use(): Promise<{ client: Redis; opened: Opened }> {
+  /** Opens the connection. After a failure the next call tries again. */
+  function ensureOpen(): Promise<{ client: Redis; opened: Opened }> {
     opening ??= connect().catch((error) => {
       opening = undefined
       throw error
@@ -78,7 +82,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
     return opening
   }
 
-  async function hangUp(): Promise<void> {
+  async function disconnect(): Promise<void> {
     const { client } = (await opening?.catch(() => undefined)) ?? {}
     await client?.quit().catch(() => client.disconnect())
   }
@@ -87,22 +91,22 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
     async run(work) {
       if (closing) throw new Error('the connection to Redis was closed')
       try {
-        const { client, opened } = await use()
+        const { client, opened } = await ensureOpen()
         if (client.status !== 'ready') throw new Error('Redis cannot be reached', { cause: lastError })
         return await work(opened)
       } catch (error) {
-        throw toPlain(error)
+        throw withoutCommand(error)
       }
     },
     close() {
-      closing ??= hangUp()
+      closing ??= disconnect()
       return closing
     },
   }
 }
 
-/** An error without the command that it came from: an observer may print it with all that it holds. */
-export function toPlain(error: unknown): Error {
+/** Removes the command from an error of ioredis, because an observer may print all members of the error. */
+export function withoutCommand(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('Redis failed', { cause: error })
   if (!('command' in error || 'previousErrors' in error)) return error
   const plain = new Error(error.message)

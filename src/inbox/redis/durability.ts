@@ -2,11 +2,11 @@ import type { Redis } from 'ioredis'
 import { warn } from '../../receiver/log.ts'
 
 /**
- * Says, once in a process, where Redis would lose deliveries.
+ * Warns, once in a process, if the settings of Redis would lose deliveries.
  *
- * @returns whether the server says anything about itself: INFO can be forbidden
+ * @returns false if the server does not allow INFO
  */
-export async function lookAtDurability(client: Redis): Promise<boolean> {
+export async function checkDurability(client: Redis): Promise<boolean> {
   const info = await client.info().catch((error: Error) => {
     if (/NOPERM|unknown command/i.test(error.message)) return undefined
     throw error
@@ -14,16 +14,16 @@ export async function lookAtDurability(client: Redis): Promise<boolean> {
   if (info === undefined) return false
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
   if (/^aof_enabled:0/m.test(info))
-    warnOnce('Redis has no append-only file: deliveries are lost with it. Set appendonly to yes.')
+    warnOnce('Redis has no append-only file: a crash of the server loses deliveries. Set appendonly to yes.')
   if (policy !== undefined && policy !== 'noeviction')
     warnOnce(`Redis may evict deliveries (${policy}). Set maxmemory-policy to noeviction.`)
   return true
 }
 
-const said = new Set<string>()
+const warned = new Set<string>()
 
-/** Inboxes can be many, and servers few. */
+/** Emits each warning once, because many inboxes may share a server. */
 function warnOnce(text: string): void {
-  if (!said.has(text)) warn(text, 'inbox_not_durable')
-  said.add(text)
+  if (!warned.has(text)) warn(text, 'inbox_not_durable')
+  warned.add(text)
 }

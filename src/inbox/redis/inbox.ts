@@ -1,18 +1,19 @@
 import { configInvalid } from '../../errors.ts'
-import type { DurableInbox, Workers } from '../inbox.ts'
-import { type InboxConfig, readConcurrency, readListOptions, readPurgeOptions, toPage } from '../options.ts'
-import { startSweeping } from '../sweep.ts'
+import type { DurableInbox, Workers } from '../durable-inbox.ts'
+import type { InboxConfig } from '../inbox-options.ts'
+import { readConcurrency, readListOptions, readPurgeOptions, toPage } from '../method-options.ts'
+import { startRetentionSweep } from '../retention-sweep.ts'
 import { createConnection } from './connection.ts'
-import { DATA_FIELD, readDelivery, STALLED_FIELD, toJobId } from './jobs.ts'
-import { listEntries, oldestWaiting, readEntry } from './listing.ts'
-import { createPuts } from './puts.ts'
-import { countJobs, findJob, isChanged, type OpenedQueue, openQueue } from './queue.ts'
+import { createPut } from './put.ts'
+import { type OpenedQueue, openQueue } from './queue.ts'
+import { countJobs, listEntries, oldestWaiting, readItem } from './read.ts'
 import { startRedisWorkers } from './workers.ts'
+import { discardJob, purgeJobs, retryJob } from './write.ts'
 
-/** Entries that are removed in one go: Redis does nothing else meanwhile. */
-const AT_ONCE = 1_000
+/** Maximum number of entries removed in one command: it blocks Redis. */
+const PURGE_BATCH = 1_000
 
-/** What an inbox over BullMQ needs. */
+/** What {@link createBullmqInbox} needs. */
 export interface BullmqInboxOptions {
   url: string
   prefix: string
@@ -20,97 +21,66 @@ export interface BullmqInboxOptions {
   config: InboxConfig
 }
 
+/** Creates an inbox from a queue of BullMQ. It has no `DeliveriesTable`, because BullMQ brings its own workers. */
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
-  const { maxPending, tell } = config
-  const working = new Set<Workers>()
+  const { maxPending, notify } = config
+  const running = new Set<Workers>()
   let closed = false
   const { run, close } = createConnection<OpenedQueue>({
     url,
     open: (client) => openQueue(client, name, prefix),
-    onError: (error) => tell('trouble', { error }),
+    onError: (error) => notify('trouble', { error }),
   })
 
-  async function purge(state: 'done' | 'dead', before: number, limit: number): Promise<number> {
-    const type = state === 'done' ? 'completed' : 'failed'
-    return run(async ({ queue }) => (await queue.clean(Date.now() - before, limit, type)).length)
-  }
+  const purge = (state: 'done' | 'dead', before: number, limit: number): Promise<number> =>
+    run((opened) => purgeJobs(opened, state, before, limit))
 
   return {
-    put: createPuts(run, maxPending),
+    put: createPut(run, maxPending),
 
     work(receiver, options) {
       const concurrency = readConcurrency(receiver, options)
       if (closed) throw configInvalid('the inbox is closed')
       const workers = startRedisWorkers({ url, prefix, name, run, receiver, concurrency, config })
-      const sweeping = startSweeping({ purge }, config, Date.now)
-      const both: Workers = {
+      const sweep = startRetentionSweep({ purge }, config, Date.now)
+      const started: Workers = {
         async close() {
-          await Promise.all([workers.close(), sweeping.close()])
-          working.delete(both)
+          await Promise.all([workers.close(), sweep.close()])
+          running.delete(started)
         },
       }
-      working.add(both)
-      return both
+      running.add(started)
+      return started
     },
 
     stats: () =>
-      run(async ({ queue, client }) => {
-        const oldest = await oldestWaiting(queue, client)
-        return { ...(await countJobs(queue)), maxPending, ...(oldest && { oldest }) }
+      run(async (opened) => {
+        const oldest = await oldestWaiting(opened)
+        return { ...(await countJobs(opened.queue)), maxPending, ...(oldest && { oldest }) }
       }),
 
     async list(options) {
-      const listing = readListOptions(options)
-      return run(async ({ queue, client }) => toPage(await listEntries(queue, client, listing), listing))
+      const query = readListOptions(options)
+      return run(async (opened) => toPage(await listEntries(opened, query), query))
     },
 
-    get: (id) =>
-      run(async ({ queue, client }) => {
-        const jobId = toJobId(id)
-        for (;;) {
-          const type = await queue.getJobState(jobId)
-          if (type === 'unknown') return undefined
-          const [entry, data] = await Promise.all([
-            readEntry(queue, client, jobId, type),
-            client.hget(queue.toKey(jobId), DATA_FIELD),
-          ])
-          // It was moved meanwhile: what was read does not fit together.
-          if ((await queue.getJobState(jobId)) !== type) continue
-          return entry && { ...entry, delivery: readDelivery(() => JSON.parse(data ?? 'null')) }
-        }
-      }),
-
-    retry: (id) =>
-      run(async ({ queue, client }) => {
-        const found = await findJob(queue, id)
-        if (found?.state === 'dead') {
-          await client.hdel(queue.toKey(toJobId(id)), STALLED_FIELD)
-          return isChanged(found.job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }))
-        }
-        if (found?.type === 'delayed') return isChanged(found.job.promote())
-        return found?.state === 'waiting'
-      }),
-
-    discard: (id) =>
-      run(async ({ queue }) => {
-        const found = await findJob(queue, id)
-        if (found?.state !== 'dead' && found?.state !== 'waiting') return false
-        return isChanged(found.job.remove())
-      }),
+    get: (id) => run((opened) => readItem(opened, id)),
+    retry: (id) => run((opened) => retryJob(opened, id)),
+    discard: (id) => run((opened) => discardJob(opened, id)),
 
     async purge(options) {
       const { state, olderThan } = readPurgeOptions(options)
       const before = Date.now() - olderThan
-      for (let removed = 0; ; ) {
-        const some = await purge(state, before, AT_ONCE)
-        removed += some
-        if (some < AT_ONCE) return removed
+      for (let total = 0; ; ) {
+        const removed = await purge(state, before, PURGE_BATCH)
+        total += removed
+        if (removed < PURGE_BATCH) return total
       }
     },
 
     async close() {
       closed = true
-      await Promise.all([...working].map((workers) => workers.close()))
+      await Promise.all([...running].map((workers) => workers.close()))
       await close()
     },
   }

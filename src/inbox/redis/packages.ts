@@ -1,12 +1,12 @@
-/** ioredis, loaded when it is first needed. */
+/** Loads ioredis at its first use. */
 export const loadIoredis = (): Promise<typeof import('ioredis')> => load('ioredis', () => import('ioredis'))
 
-/** BullMQ, loaded when it is first needed. */
+/** Loads BullMQ at its first use. */
 export const loadBullmq = (): Promise<typeof import('bullmq')> => load('bullmq', () => import('bullmq'))
 
-async function load<Package>(name: string, from: () => Promise<Package>): Promise<Package> {
+async function load<Package>(name: string, importPackage: () => Promise<Package>): Promise<Package> {
   try {
-    return await from()
+    return await importPackage()
   } catch (cause) {
     throw new Error(`geohook/redis cannot load ${name}: npm install bullmq ioredis`, { cause })
   }

@@ -1,30 +1,29 @@
-import type { Worker } from 'bullmq'
+import type { Job, JobJson, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Receiver } from '../../receiver/api.ts'
 import { backoff } from '../backoff.ts'
-import type { Workers } from '../inbox.ts'
-import type { InboxConfig } from '../options.ts'
-import type { Envelope } from '../stored.ts'
-import { type Attempts, createAttempts } from './attempts.ts'
-import { type Connection, HANG_UP, toPlain } from './connection.ts'
-import { createLeases } from './leases.ts'
+import type { Workers } from '../durable-inbox.ts'
+import type { InboxConfig } from '../inbox-options.ts'
+import type { Envelope } from '../serialize.ts'
+import { type Connection, DISCONNECT_TIMEOUT, withoutCommand } from './connection.ts'
+import { createExpiredLeases } from './expired-leases.ts'
+import { createJobProcessor, type JobProcessor } from './job-processor.ts'
 import { loadBullmq, loadIoredis } from './packages.ts'
 import type { OpenedQueue } from './queue.ts'
-import { toTolerant } from './worker.ts'
 
-/** Milliseconds after which Redis is tried again, at most. */
-const AGAIN = 1_000
+/** Maximum milliseconds between two tries to reach Redis. */
+const MAX_RETRY_DELAY = 1_000
 
-/** Milliseconds without an answer after which a connection is given up. BullMQ waits 10 s for a job, at most. */
-const SILENCE = 20_000
+/** Milliseconds after which a silent connection is given up. BullMQ waits at most 10 s for a job. */
+const SOCKET_TIMEOUT = 20_000
 
-/** Milliseconds that BullMQ gets, when all handlers have ended, to write that down and to hang up. */
-const FAREWELL = 3_000
+/** Milliseconds that BullMQ has, after all handlers have ended, to record that and to disconnect. */
+const CLOSE_TIMEOUT = 3_000
 
-/** BullMQ does not count attempts that never ended as we do: it is not to give up before us. */
-const STALLS = 1_000_000
+/** BullMQ's limit of expired leases. It is so high that only our limit of attempts applies. */
+const MAX_STALLED = 1_000_000
 
-/** What workers need. */
+/** What {@link startRedisWorkers} needs. */
 export interface RedisWorkersOptions {
   url: string
   prefix: string
@@ -35,66 +34,66 @@ export interface RedisWorkersOptions {
   config: InboxConfig
 }
 
-/** A BullMQ worker that runs handlers: it begins when Redis is there, and can be closed when Redis is not. */
+/** Starts a BullMQ worker that runs handlers. It starts as soon as Redis is reachable, and closes even if it is not. */
 export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   const { url, prefix, name, run, receiver, concurrency, config } = options
-  const { lease, tell } = config
-  const onError = (error: unknown): void => tell('trouble', { error: toPlain(error) })
+  const { lease, notify } = config
+  const onError = (error: unknown): void => notify('trouble', { error: withoutCommand(error) })
   const clients: Redis[] = []
   const stop = new AbortController()
   let closing: Promise<void> | undefined
-  let isOver = false
+  let isClosed = false
 
-  /** The connections of a worker wait for Redis as long as it takes. BullMQ makes its second one from the first. */
+  /** Opens a connection that waits for Redis without a time limit. BullMQ duplicates it for a second one. */
   async function connect(): Promise<Redis> {
     const { Redis } = await loadIoredis()
     const client = new Redis(url, {
       maxRetriesPerRequest: null,
-      socketTimeout: SILENCE,
-      disconnectTimeout: HANG_UP,
-      retryStrategy: (times) => Math.min(times * 50, AGAIN),
+      socketTimeout: SOCKET_TIMEOUT,
+      disconnectTimeout: DISCONNECT_TIMEOUT,
+      retryStrategy: (times) => Math.min(times * 50, MAX_RETRY_DELAY),
     })
-    const watch = (one: Redis): Redis => {
-      clients.push(one)
-      return one.on('error', (error) => isOver || onError(error))
+    const watch = (connection: Redis): Redis => {
+      clients.push(connection)
+      return connection.on('error', (error) => isClosed || onError(error))
     }
     const duplicate = client.duplicate.bind(client)
     client.duplicate = (override) => watch(duplicate(override))
     return watch(client)
   }
 
-  async function begin(): Promise<{ worker: Worker<Envelope>; attempts: Attempts } | undefined> {
+  async function begin(): Promise<{ worker: Worker<Envelope>; processor: JobProcessor } | undefined> {
     while (!stop.signal.aborted) {
       try {
         const { DelayedError, UnrecoverableError, Worker } = await loadBullmq()
-        const saysInfo = await run(async (opened) => opened.saysInfo)
+        const allowsInfo = await run(async (opened) => opened.allowsInfo)
         const connection = await connect()
         if (stop.signal.aborted) return undefined
-        const attempts = createAttempts({
+        const processor = createJobProcessor({
           receiver,
           config,
-          Last: UnrecoverableError,
-          Later: DelayedError,
-          ...createLeases(run, onError),
+          UnrecoverableError,
+          DelayedError,
+          ...createExpiredLeases(run, onError),
         })
-        const worker = new (toTolerant(Worker))(name, attempts.process, {
+        const worker = new (toTolerantWorker(Worker))(name, processor.process, {
           connection,
           prefix,
           concurrency,
-          skipVersionCheck: !saysInfo,
+          skipVersionCheck: !allowsInfo,
           lockDuration: lease,
           lockRenewTime: lease / 3,
           stalledInterval: lease / 2,
-          maxStalledCount: STALLS,
-          runRetryDelay: AGAIN,
+          maxStalledCount: MAX_STALLED,
+          runRetryDelay: MAX_RETRY_DELAY,
           settings: { backoffStrategy: (attempt) => backoff(attempt, config) },
         })
         worker.on('error', onError)
-        attempts.watch(worker)
-        return { worker, attempts }
+        processor.watch(worker)
+        return { worker, processor }
       } catch (error) {
         onError(error)
-        await wait(AGAIN, stop.signal)
+        await wait(MAX_RETRY_DELAY, stop.signal)
       }
     }
     return undefined
@@ -102,17 +101,17 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
 
   async function end(): Promise<void> {
     stop.abort()
-    const { worker, attempts } = (await beginning) ?? {}
-    const farewell = new AbortController()
-    const late = async () => {
+    const { worker, processor } = (await beginning) ?? {}
+    const timeout = new AbortController()
+    const timedOut = async () => {
       do {
-        await attempts?.ended()
-        await wait(FAREWELL, farewell.signal)
-      } while (attempts?.isAtWork())
+        await processor?.idle()
+        await wait(CLOSE_TIMEOUT, timeout.signal)
+      } while (processor?.isBusy())
     }
-    await Promise.race([worker?.close().catch(onError), late()])
-    farewell.abort()
-    isOver = true // what a connection says now is that it has been ended
+    await Promise.race([worker?.close().catch(onError), timedOut()])
+    timeout.abort()
+    isClosed = true // later errors of the connections are caused by the disconnect
     for (const client of clients) client.disconnect()
   }
 
@@ -142,4 +141,17 @@ function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
       resolve()
     }
   })
+}
+
+/** Extends BullMQ's worker to take jobs whose data is not JSON: it would throw, and leave them active forever. */
+function toTolerantWorker(Base: typeof Worker<Envelope>): typeof Worker<Envelope> {
+  return class extends Base {
+    protected override createJob(json: JobJson, jobId: string): Job<Envelope> {
+      try {
+        return super.createJob(json, jobId)
+      } catch {
+        return super.createJob({ ...json, data: 'null' }, jobId)
+      }
+    }
+  }
 }

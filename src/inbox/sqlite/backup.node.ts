@@ -12,22 +12,22 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { configInvalid } from '../../errors.ts'
-import { toConfigInvalid } from './making.node.ts'
-import { createStore } from './store.ts'
+import { toConfigInvalid } from './path-errors.node.ts'
+import { createTransactions } from './transactions.ts'
 
 /**
- * Copies an inbox file that is in use. The copy is made in a part file beside `to`, and is named `to` only when it is
- * whole. A process that is killed leaves at most the part file.
+ * Copies an inbox file that is in use. The copy is written to a part file in the same folder, and named `to` only when
+ * it is complete. A process that is killed leaves at most the part file.
  */
 export async function backUp(path: string, to: string): Promise<void> {
   if (!existsSync(path)) throw configInvalid(`${path} does not exist`, 'Give the path of an inbox.')
-  requireFree(to)
+  requireMissing(to)
   const part = `${to}-${randomBytes(8).toString('hex')}-part`
-  make(part, to)
-  const store = createStore(path)
+  createEmptyFile(part, to)
+  const transactions = createTransactions(path)
   try {
-    await store.read((db) => {
-      truncateSync(part) // a try that failed because of a lock may have written something
+    await transactions.read((db) => {
+      truncateSync(part) // an attempt that failed because of a lock may have written something
       db.run('VACUUM INTO ?', part)
     })
     flush(part)
@@ -35,27 +35,27 @@ export async function backUp(path: string, to: string): Promise<void> {
     if (process.platform !== 'win32') flush(dirname(to))
   } finally {
     rmSync(part, { force: true })
-    await store.close()
+    await transactions.close()
   }
 }
 
-/** Fails early: what happens to the name during the backup, only the end of the backup can see. */
-function requireFree(to: string): void {
-  let isFree: boolean
+/** Fails early. A file that is created during the backup is detected at its end. */
+function requireMissing(to: string): void {
+  let isMissing: boolean
   try {
-    isFree = lstatSync(to, { throwIfNoEntry: false }) === undefined
+    isMissing = lstatSync(to, { throwIfNoEntry: false }) === undefined
   } catch (error) {
     throw toConfigInvalid(to, error)
   }
-  if (!isFree) throw taken(to)
+  if (!isMissing) throw alreadyExists(to)
 }
 
 /** Creates an empty file that only its owner may read. */
-function make(file: string, to: string): void {
+function createEmptyFile(file: string, to: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
-    throw isTaken(error) ? taken(to) : toConfigInvalid(to, error)
+    throw isExisting(error) ? alreadyExists(to) : toConfigInvalid(to, error)
   }
 }
 
@@ -64,14 +64,14 @@ function moveTo(to: string, part: string): void {
   try {
     linkSync(part, to)
   } catch (error) {
-    if (isTaken(error)) throw taken(to)
+    if (isExisting(error)) throw alreadyExists(to)
     renameWithoutLinks(to, part)
   }
 }
 
-/** Some file systems have no hard links, and say so with various codes. */
+/** For file systems without hard links, which report that with various codes. */
 function renameWithoutLinks(to: string, part: string): void {
-  make(to, to)
+  createEmptyFile(to, to)
   try {
     renameSync(part, to)
   } catch (error) {
@@ -80,12 +80,12 @@ function renameWithoutLinks(to: string, part: string): void {
   }
 }
 
-const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
+const isExisting = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
 
-const taken = (to: string): Error =>
+const alreadyExists = (to: string): Error =>
   configInvalid(`${to} exists already`, 'Give another path: a backup replaces nothing.')
 
-/** Waits until it is on the disk. */
+/** Returns when the file or folder is on disk. */
 function flush(path: string): void {
   const handle = openSync(path, 'r')
   try {

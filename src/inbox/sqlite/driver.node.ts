@@ -1,7 +1,7 @@
 import type BetterSqlite from 'better-sqlite3'
 import { WebhookError } from '../../errors.ts'
 
-/** What SQLite keeps in a column. */
+/** A value of a column. */
 export type Value = string | number | Uint8Array | null
 
 /** An open database. Each statement is prepared once. */
@@ -15,10 +15,10 @@ export interface Database {
   close(): void
 }
 
-/** Opens a file; it is made where it is not there. Nothing waits for a lock: that would stop the event loop. */
+/** Opens a file, and creates it if it is missing. No call waits for a lock: that would block the event loop. */
 export type OpenDatabase = (path: string) => Database
 
-/** What both drivers have. */
+/** The part of the drivers' API that both share. */
 interface Driver {
   prepare(sql: string): {
     run(...values: Value[]): { changes: number | bigint }
@@ -30,7 +30,7 @@ interface Driver {
 }
 
 /**
- * `node:sqlite`, or `better-sqlite3` in a Node that has none.
+ * Loads `node:sqlite`, or `better-sqlite3` if this Node does not have it.
  *
  * @throws {WebhookError} `config_invalid`
  */
@@ -42,7 +42,7 @@ export async function loadDriver(): Promise<OpenDatabase> {
   let Better: typeof BetterSqlite
   try {
     Better = (await import('better-sqlite3')).default
-    new Better(':memory:').close() // one that was not compiled for this Node shows it only here
+    new Better(':memory:').close() // a build for another Node version fails only here
   } catch (cause) {
     throw new WebhookError('config_invalid', {
       message: 'there is neither node:sqlite nor better-sqlite3 here',
@@ -70,37 +70,38 @@ function toDatabase(driver: Driver): Database {
   }
 }
 
-/** Another connection holds the lock. */
+/** True if another connection holds the lock. */
 export const isBusy = (error: unknown): boolean => isResult(error, 5, 'SQLITE_BUSY')
 
-export const isNoDatabase = (error: unknown): boolean => isResult(error, 26, 'SQLITE_NOTADB')
+/** True if the file is not a database. */
+export const isNotADatabase = (error: unknown): boolean => isResult(error, 26, 'SQLITE_NOTADB')
 
-/** The disk is full. */
+/** True if SQLite reports a full disk. */
 export const isFull = (error: unknown): boolean => isResult(error, 13, 'SQLITE_FULL')
 
-/** What a full disk, or a quota, looks like in other places: files cannot be opened, made or made longer. */
+/** True for all errors that a full disk or a quota can cause: files cannot be opened, created or extended. */
 export const mayBeFull = (error: unknown): boolean =>
   isFull(error) ||
   isResult(error, 10, 'SQLITE_IOERR') ||
   isResult(error, 14, 'SQLITE_CANTOPEN') ||
   (error as { code?: unknown }).code === 'ENOSPC'
 
-/** What SQLite says of values that it cannot take. */
-const OF_VALUES = [
+/** Results for values that SQLite cannot store. */
+const VALUE_ERRORS = [
   [18, 'SQLITE_TOOBIG'],
   [19, 'SQLITE_CONSTRAINT'],
   [20, 'SQLITE_MISMATCH'],
   [25, 'SQLITE_RANGE'],
 ] as const
 
-/** The store is to blame, not what it was asked to keep, and not the program. */
-export function isOfStore(error: unknown): boolean {
+/** True if the database failed; false for values that it cannot store, and for errors of the program. */
+export function isStoreError(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-  const isOfSqlite = typeof errcode === 'number' || String(code).startsWith('SQLITE_')
-  return isOfSqlite && !OF_VALUES.some(([number, name]) => isResult(error, number, name))
+  const isSqliteError = typeof errcode === 'number' || String(code).startsWith('SQLITE_')
+  return isSqliteError && !VALUE_ERRORS.some(([number, name]) => isResult(error, number, name))
 }
 
-/** One driver gives SQLite's number, the other its name; both may be of a special case. */
+/** Compares a result. One driver reports its number, the other its name, and both may add an extended code. */
 function isResult(error: unknown, number: number, name: string): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   if (typeof errcode === 'number') return (errcode & 0xff) === number

@@ -54,15 +54,15 @@ const observer = { failed() {}, dead() {}, trouble() {} }
 /** Open an inbox, and load its engine. */
 const OPENERS: Record<Engine, (text: string, options: StoreOptions) => Promise<DurableInbox>> = {
   async sqlite(path) {
-    const { createSqliteInbox } = await import('../../../inbox/sqlite.ts')
+    const { createSqliteInbox } = await import('../../../inbox/sqlite/index.ts')
     return createSqliteInbox({ path, observer })
   },
   async postgres(connectionString, { schema, queue }) {
-    const { createPostgresInbox } = await import('../../../inbox/postgres.ts')
+    const { createPostgresInbox } = await import('../../../inbox/postgres/index.ts')
     return createPostgresInbox({ connectionString, schema, queue, observer })
   },
   async redis(url, { prefix, queue }) {
-    const { createRedisInbox } = await import('../../../inbox/redis.ts')
+    const { createRedisInbox } = await import('../../../inbox/redis/index.ts')
     return createRedisInbox({ url, prefix, queue, observer })
   },
 }

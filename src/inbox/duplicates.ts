@@ -1,0 +1,93 @@
+import type { DuplicateStore } from '../receiver/duplicates.ts'
+import { readNumber } from './inbox-options.ts'
+
+/** Options of every duplicate store. */
+export interface DuplicatesOptions {
+  /**
+   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1: a claim is void if its process has not renewed it for so long.
+   * Default 30,000.
+   */
+  lease?: number | undefined
+  /** Milliseconds that done deliveries are remembered, from 1. Default 86,400,000, one day. */
+  retention?: number | undefined
+}
+
+/** A duplicate store that holds resources until it is closed. */
+export interface ClosableDuplicateStore extends DuplicateStore {
+  close(): Promise<void>
+}
+
+/**
+ * The port that an engine implements for duplicates: the table of claims. Every method is atomic and uses the clock of
+ * the store.
+ */
+export interface DuplicatesTable {
+  /** Claims a delivery, unless another claim is still within its lease or the delivery is done. */
+  claim(id: string, owner: string, lease: number): Promise<'claimed' | 'busy' | 'done'>
+  renew(ids: readonly string[], owner: string, lease: number): Promise<void>
+  /** Records that a delivery is done, even if its claim has lapsed. */
+  done(id: string, retention: number): Promise<void>
+  /** Removes a claim. Changes nothing if the owner has lost it. */
+  release(id: string, owner: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** Creates a duplicate store from a table. It renews its claims as long as the process lives. */
+export function createDuplicates(
+  table: DuplicatesTable,
+  { lease = 30_000, retention = 86_400_000 }: DuplicatesOptions,
+): ClosableDuplicateStore {
+  readNumber('lease', lease, 1_000, 2 ** 31 - 1)
+  readNumber('retention', retention, 1)
+  // Created at the first claim: Cloudflare Workers have no random numbers before the first request.
+  let owner: string | undefined
+  /** Claims of this process. A `done` one stays here until the table has recorded it. */
+  const claims = new Map<string, 'in progress' | 'done'>()
+  let timer: ReturnType<typeof setInterval> | undefined
+
+  async function heartbeat(): Promise<void> {
+    try {
+      await table.renew([...claims.keys()], String(owner), lease)
+      for (const [id, state] of claims) if (state === 'done') await recordDone(id)
+    } catch {} // the next heartbeat tries again
+  }
+
+  async function recordDone(id: string): Promise<void> {
+    await table.done(id, retention)
+    forget(id)
+  }
+
+  function forget(id: string): void {
+    claims.delete(id)
+    if (claims.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    async claim(id) {
+      // Our claim counts even if its lease has run out because the event loop was blocked.
+      const state = claims.get(id)
+      if (state) return state === 'done' ? 'done' : 'busy'
+      owner ??= crypto.randomUUID()
+      const claim = await table.claim(id, owner, lease)
+      if (claim !== 'claimed') return claim
+      claims.set(id, 'in progress')
+      timer ??= setInterval(heartbeat, lease / 3)
+      return claim
+    },
+    async done(id) {
+      // If the table cannot record it now, the claim stays until it can. Otherwise a retry would be handled again.
+      claims.set(id, 'done')
+      await recordDone(id)
+    },
+    async release(id) {
+      forget(id)
+      await table.release(id, String(owner))
+    },
+    async close() {
+      clearInterval(timer)
+      await table.close()
+    },
+  }
+}

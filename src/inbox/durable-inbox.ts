@@ -1,0 +1,129 @@
+import type { Receiver } from '../receiver/api.ts'
+import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
+import type { Inbox } from '../receiver/options.ts'
+
+/**
+ * State of a delivery: `waiting` for its next attempt, `active` in a process, `done` after its handlers succeeded, or
+ * `dead`: a dead letter, whose attempts are spent.
+ */
+export type InboxState = 'waiting' | 'active' | 'done' | 'dead'
+
+/** One delivery in an inbox, without its body and headers. */
+export interface InboxEntry {
+  /** The delivery's id. */
+  id: string
+  state: InboxState
+  /** Number of attempts to handle it that have begun. */
+  attempts: number
+  changeTypes: readonly string[]
+  /** Body size in bytes. */
+  size: number
+  receivedAt: Date
+  /** When the next attempt is due. Only while the delivery is waiting. */
+  dueAt?: Date
+  /** When the delivery was done or became a dead letter. */
+  endedAt?: Date
+  /** Error of the last failed attempt, at most 2,000 characters. */
+  error?: string
+}
+
+/** One delivery in an inbox, with its body and headers. */
+export interface InboxItem extends InboxEntry {
+  delivery: StoredDelivery
+}
+
+/** Number of deliveries in each state, and the limit. */
+export interface InboxStats extends Record<InboxState, number> {
+  /** Maximum number of waiting and active deliveries. The inbox rejects more. */
+  maxPending: number
+  /** When the oldest waiting delivery was received. */
+  oldest?: Date
+}
+
+/** Options of {@link DurableInbox.list}. */
+export interface ListOptions {
+  /** Default: all states. */
+  state?: InboxState | undefined
+  /** Maximum number of entries, 1 to 1,000. Default 100. */
+  limit?: number | undefined
+  /** The `next` of the previous page. */
+  after?: string | undefined
+}
+
+/**
+ * A page of entries, in the order of reception. A delivery that changes between two calls may appear on both pages or
+ * on neither.
+ */
+export interface InboxPage {
+  entries: InboxEntry[]
+  /** Value for `after`, if there may be more entries. */
+  next?: string
+}
+
+/** Options of {@link DurableInbox.purge}. */
+export interface PurgeOptions {
+  state: 'done' | 'dead'
+  /** Minimum milliseconds since the delivery ended. Default 0: all. */
+  olderThan?: number | undefined
+}
+
+/** Options of {@link DurableInbox.work}. */
+export interface WorkOptions {
+  /** Number of deliveries handled at a time, 1 to 1,000. Default 4. */
+  concurrency?: number | undefined
+}
+
+/** The workers that {@link DurableInbox.work} started in this process. */
+export interface Workers {
+  /** Stops taking deliveries, and resolves when the attempts in progress have ended. */
+  close(): Promise<void>
+}
+
+/**
+ * A durable inbox: it stores a delivery before the request is answered, and runs the handlers until they succeed or
+ * the attempts are spent. Created by `createMemoryInbox`, `createSqliteInbox`, `createPostgresInbox` and
+ * `createRedisInbox`.
+ *
+ * Every method rejects while the store is unreachable, and works again as soon as the store does.
+ */
+export interface DurableInbox extends Inbox {
+  /**
+   * Stores a delivery. Resolves when it would survive a crash, or with `'duplicate'` if the inbox has it already, in
+   * any state. Rejects if the inbox is full.
+   */
+  put(delivery: Delivery): Promise<'stored' | 'duplicate'>
+  /**
+   * Starts workers that run a receiver's handlers for the deliveries in the inbox.
+   *
+   * @throws {WebhookError} `config_invalid`, also if the inbox is closed
+   */
+  work(receiver: Pick<Receiver, 'handle'>, options?: WorkOptions): Workers
+  stats(): Promise<InboxStats>
+  /** @throws {WebhookError} `config_invalid` */
+  list(options?: ListOptions): Promise<InboxPage>
+  get(id: string): Promise<InboxItem | undefined>
+  /**
+   * Makes a delivery due now. A dead letter gets all its attempts again.
+   *
+   * @returns false unless the delivery is waiting or dead
+   */
+  retry(id: string): Promise<boolean>
+  /**
+   * Removes a delivery.
+   *
+   * @returns false unless the delivery is waiting or dead
+   */
+  discard(id: string): Promise<boolean>
+  /**
+   * Removes done deliveries or dead letters, and resolves with their number. The inbox no longer recognizes a removed
+   * delivery as a duplicate.
+   *
+   * @throws {WebhookError} `config_invalid`
+   */
+  purge(options: PurgeOptions): Promise<number>
+  /**
+   * Closes the workers after their attempts in progress have ended, then the store. A handler must not await it: it
+   * would wait for itself.
+   */
+  close(): Promise<void>
+}

@@ -1,0 +1,46 @@
+import { WebhookError } from '../errors.ts'
+import type { StoredDelivery } from '../receiver/delivery.ts'
+import { createLog } from '../receiver/log.ts'
+
+/** An attempt to handle a delivery, as an {@link InboxObserver} sees it. */
+export interface AttemptEnded {
+  delivery: StoredDelivery
+  /** Number of the attempt, from 1. */
+  attempt: number
+  /** Duration of the attempt. */
+  milliseconds: number
+}
+
+/** Functions that an inbox calls on events. Their results and errors are ignored. */
+export interface InboxObserver {
+  /** The handlers succeeded. */
+  handled?(event: AttemptEnded): unknown
+  /** An attempt failed, and another will follow. */
+  failed?(event: AttemptEnded & { error: unknown }): unknown
+  /** The last attempt failed. */
+  dead?(event: AttemptEnded & { error: unknown }): unknown
+  /** The store is unreachable or returned an error. Workers continue as soon as it recovers. */
+  trouble?(event: { error: unknown }): unknown
+}
+
+/** Calls one function of an observer. */
+export type InboxNotify = <Name extends keyof InboxObserver>(
+  name: Name,
+  event: Parameters<NonNullable<InboxObserver[Name]>>[0],
+) => void
+
+/** Wraps the user's observer. Errors without a matching observer function become process warnings. */
+export function createInboxNotify(observer: InboxObserver): InboxNotify {
+  const log = createLog(Date.now)
+
+  return (name, event) => {
+    try {
+      const listener: unknown = observer[name]
+      if (typeof listener === 'function') Promise.resolve(listener.call(observer, event)).catch(() => {})
+      else if ('error' in event) {
+        const code = name === 'trouble' ? 'inbox_unavailable' : 'handler_failed'
+        log.failed?.({ error: new WebhookError(code, { cause: event.error }) } as never)
+      }
+    } catch {}
+  }
+}

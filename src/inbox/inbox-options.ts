@@ -1,0 +1,72 @@
+import { configInvalid } from '../errors.ts'
+import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
+
+/** Options of every inbox. docs/inbox.md has them as a table. */
+export interface InboxOptions {
+  /** Maximum number of waiting and active deliveries, from 1; more are rejected with 503. Default 100,000. */
+  maxPending?: number | undefined
+  /** Maximum number of attempts to handle a delivery, 1 to 1,000. Default 20. */
+  attempts?: number | undefined
+  /** Milliseconds between the first attempt and the second, 1 to 2^31 - 1; each further delay doubles. Default 1,000. */
+  retryDelay?: number | undefined
+  /** Maximum delay between two attempts in milliseconds, 1 to 2^31 - 1. Default 600,000. */
+  maxRetryDelay?: number | undefined
+  /** Maximum duration of an attempt in milliseconds, 1 to 2^31 - 1. Default 60,000. */
+  timeout?: number | undefined
+  /** Lease in milliseconds, 1,000 to 2^31 - 1: if a worker has not renewed it, another takes the delivery. Default 30,000. */
+  lease?: number | undefined
+  /** Milliseconds that done deliveries are kept and recognized as duplicates, from 1. Default 86,400,000, one day. */
+  retention?: number | undefined
+  /** Milliseconds that dead letters are kept, from 1. Default 2,592,000,000, thirty days. */
+  deadRetention?: number | undefined
+  /** Functions to call on events. Default: failures become process warnings, at most one a minute for each code. */
+  observer?: InboxObserver | undefined
+}
+
+/** The validated options, with defaults. */
+export interface InboxConfig {
+  maxPending: number
+  attempts: number
+  retryDelay: number
+  maxRetryDelay: number
+  timeout: number
+  lease: number
+  retention: number
+  deadRetention: number
+  notify: InboxNotify
+}
+
+const MAX_TIMER = 2 ** 31 - 1
+const DAY = 86_400_000
+
+/** @throws {WebhookError} `config_invalid` */
+export function readInboxOptions(options: InboxOptions): InboxConfig {
+  return {
+    maxPending: readNumber('maxPending', options.maxPending ?? 100_000, 1),
+    attempts: readNumber('attempts', options.attempts ?? 20, 1, 1_000),
+    retryDelay: readNumber('retryDelay', options.retryDelay ?? 1_000, 1, MAX_TIMER),
+    maxRetryDelay: readNumber('maxRetryDelay', options.maxRetryDelay ?? 600_000, 1, MAX_TIMER),
+    timeout: readNumber('timeout', options.timeout ?? 60_000, 1, MAX_TIMER),
+    lease: readNumber('lease', options.lease ?? 30_000, 1_000, MAX_TIMER),
+    retention: readNumber('retention', options.retention ?? DAY, 1),
+    deadRetention: readNumber('deadRetention', options.deadRetention ?? 30 * DAY, 1),
+    notify: createInboxNotify(options.observer ?? {}),
+  }
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readClock(clock: () => number = Date.now): () => number {
+  if (typeof clock !== 'function') throw configInvalid('clock must be a function')
+  return clock
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readNumber(
+  name: string,
+  value: number,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value
+  throw configInvalid(`${name} must be a whole number, ${min} to ${max}`)
+}

@@ -1,0 +1,42 @@
+import type { DuplicatesTable } from '../duplicates.ts'
+
+/** Creates a table of claims in the memory of this process. */
+export function createMemoryDuplicatesTable(maxEntries: number, clock: () => number): DuplicatesTable {
+  const claims = new Map<string, { owner: string; until: number }>()
+  /** When each done delivery expires. Ordered by the time they were done, so the next to expire come first. */
+  const done = new Map<string, number>()
+
+  /** Removes expired entries, and others until there is space for one more. */
+  function evict(): void {
+    for (const [id, until] of done) {
+      if (until > clock() && done.size + claims.size < maxEntries) return
+      done.delete(id)
+    }
+  }
+
+  return {
+    async claim(id, owner, lease) {
+      if ((done.get(id) ?? 0) > clock()) return 'done'
+      if ((claims.get(id)?.until ?? 0) > clock()) return 'busy'
+      evict()
+      if (claims.size >= maxEntries) throw new Error(`${maxEntries} deliveries are in progress`)
+      claims.set(id, { owner, until: clock() + lease })
+      return 'claimed'
+    },
+    async renew(ids, owner, lease) {
+      for (const id of ids) {
+        const claim = claims.get(id)
+        if (claim?.owner === owner) claim.until = clock() + lease
+      }
+    },
+    async done(id, retention) {
+      claims.delete(id)
+      done.delete(id)
+      done.set(id, clock() + retention)
+    },
+    async release(id, owner) {
+      if (claims.get(id)?.owner === owner) claims.delete(id)
+    },
+    async close() {},
+  }
+}

@@ -1,0 +1,59 @@
+import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import type { DurableInbox } from '../durable-inbox.ts'
+import { type InboxOptions, readClock, readInboxOptions, readNumber } from '../inbox-options.ts'
+import { createTableInbox } from '../table-inbox.ts'
+import { createMemoryDuplicatesTable } from './duplicates.ts'
+import { createMemoryTable } from './table.ts'
+
+/** Options of {@link createMemoryInbox}. */
+export interface MemoryInboxOptions extends InboxOptions {
+  /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
+  clock?: (() => number) | undefined
+}
+
+/**
+ * Creates an inbox in the memory of this process, for tests: it behaves like the others, but survives nothing.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createMemoryInbox } from 'geohook/inbox'
+ *
+ * const inbox = createMemoryInbox()
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox }).on('*', (event) => console.log(event))
+ * inbox.work(receiver)
+ * await inbox.close() // at the end of a test: waits for attempts in progress
+ * ```
+ */
+export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {
+  const clock = readClock(options.clock)
+  return createTableInbox(createMemoryTable(clock), readInboxOptions(options), clock)
+}
+
+/** Options of {@link createMemoryDuplicates}. */
+export interface MemoryDuplicatesOptions extends DuplicatesOptions {
+  /** Maximum number of deliveries to remember, from 1; above it the oldest done one is forgotten. Default 100,000. */
+  maxEntries?: number | undefined
+  /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
+  clock?: (() => number) | undefined
+}
+
+/**
+ * Creates a duplicate store in the memory of this process: it remembers which deliveries are in progress and which are
+ * done.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createMemoryDuplicates } from 'geohook/inbox'
+ *
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', duplicates: createMemoryDuplicates() })
+ * ```
+ */
+export function createMemoryDuplicates(options: MemoryDuplicatesOptions = {}): ClosableDuplicateStore {
+  const { maxEntries = 100_000, clock } = options
+  const table = createMemoryDuplicatesTable(readNumber('maxEntries', maxEntries, 1), readClock(clock))
+  return createDuplicates(table, options)
+}

@@ -1,0 +1,53 @@
+import { configInvalid } from '../errors.ts'
+import type { Receiver } from '../receiver/api.ts'
+import type {
+  InboxEntry,
+  InboxPage,
+  InboxState,
+  ListOptions,
+  PurgeOptions,
+  WorkOptions,
+} from './durable-inbox.ts'
+import { readNumber } from './inbox-options.ts'
+
+/** @throws {WebhookError} `config_invalid` */
+export function readConcurrency(receiver: Pick<Receiver, 'handle'>, options?: WorkOptions): number {
+  if (typeof receiver?.handle !== 'function') throw configInvalid('work() needs a receiver')
+  return readNumber('concurrency', options?.concurrency ?? 4, 1, 1_000)
+}
+
+/** The validated options of `list`. */
+export interface ListQuery {
+  state: InboxState | undefined
+  limit: number
+  /** Number of entries before the page. */
+  offset: number
+}
+
+const STATES: readonly unknown[] = ['waiting', 'active', 'done', 'dead', undefined]
+
+/** @throws {WebhookError} `config_invalid` */
+export function readListOptions(options?: ListOptions): ListQuery {
+  const { state, limit = 100, after = '0' } = options ?? {}
+  if (!STATES.includes(state)) throw configInvalid('state must be waiting, active, done or dead')
+  if (typeof after !== 'string' || !/^\d{1,15}$/.test(after))
+    throw configInvalid('after must be the next of a page')
+  return { state, limit: readNumber('limit', limit, 1, 1_000), offset: Number(after) }
+}
+
+/**
+ * Makes a page of entries.
+ *
+ * @param entries `limit` + 1 entries if there are more than `limit`
+ */
+export function toPage(entries: InboxEntry[], { limit, offset }: ListQuery): InboxPage {
+  if (entries.length <= limit) return { entries }
+  return { entries: entries.slice(0, limit), next: String(offset + limit) }
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readPurgeOptions(options: PurgeOptions): { state: 'done' | 'dead'; olderThan: number } {
+  const { state, olderThan = 0 } = options ?? {}
+  if (state !== 'done' && state !== 'dead') throw configInvalid('state must be done or dead')
+  return { state, olderThan: readNumber('olderThan', olderThan, 0) }
+}

@@ -1,0 +1,70 @@
+import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import type { DurableInbox } from '../durable-inbox.ts'
+import { type InboxOptions, readInboxOptions, readNumber } from '../inbox-options.ts'
+import { createTableInbox } from '../table-inbox.ts'
+import { createBossConnection } from './connection.ts'
+import { type PostgresOptions, readPostgresOptions, readQueue } from './connection-options.ts'
+import { createPostgresDuplicatesTable } from './duplicates.ts'
+import { createPostgresTable } from './table.ts'
+
+export type * from '../types.ts'
+export type { PostgresOptions } from './connection-options.ts'
+
+/** Options of {@link createPostgresInbox}. `lease` must be at least 10,000 ms. */
+export interface PostgresInboxOptions extends PostgresOptions, InboxOptions {
+  /** Name of the pg-boss queue, one for each inbox in a schema: letters, digits, `_`, `-` and `.`, at most 100. Default `'inbox'`. */
+  queue?: string | undefined
+}
+
+/** Options of {@link createPostgresDuplicates}. */
+export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOptions {}
+
+/**
+ * Creates an inbox in PostgreSQL for several processes on several machines. It uses pg-boss, which you have to install.
+ *
+ * It connects at the first use. A stored delivery is as durable as the server's `synchronous_commit` makes it. The
+ * inbox that stored a delivery sets its number of attempts. After a failed attempt, the inbox that made the attempt
+ * sets the delay; after a process died, the inbox that stored the delivery does. Each process compares `maxPending`
+ * with a count of waiting deliveries that is up to a second old and does not include active ones.
+ *
+ * The queue is created if it is missing, also while the inbox is in use. A job in it that is not a delivery becomes a
+ * dead letter and is reported as `trouble`; `get` returns it with an empty body.
+ *
+ * @throws {WebhookError} `config_invalid`. If the queue exists with a policy other than `standard`, each method rejects
+ *   with this error
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createPostgresInbox } from 'geohook/postgres'
+ *
+ * const inbox = createPostgresInbox({ connectionString: process.env.DATABASE_URL ?? 'postgres://localhost/parcels' })
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox }).on('*', (event) => console.log(event))
+ * inbox.work(receiver)
+ * ```
+ */
+export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox {
+  const location = { ...readPostgresOptions(options), queue: readQueue(options.queue) }
+  const config = readInboxOptions(options)
+  readNumber('lease', config.lease, 10_000) // the shortest heartbeat of pg-boss
+  const connection = createBossConnection(location, config)
+  return createTableInbox(createPostgresTable({ ...location, connection }, config), config, Date.now)
+}
+
+/**
+ * Creates a duplicate store in PostgreSQL: all processes know which deliveries are in progress and which are done. It
+ * needs the package pg, and connects at the first use.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createPostgresDuplicates } from 'geohook/postgres'
+ *
+ * const duplicates = createPostgresDuplicates({ connectionString: 'postgres://localhost/parcels' })
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', duplicates })
+ * ```
+ */
+export function createPostgresDuplicates(options: PostgresDuplicatesOptions): ClosableDuplicateStore {
+  const { connectionString, schema } = readPostgresOptions(options)
+  return createDuplicates(createPostgresDuplicatesTable(connectionString, schema), options)
+}

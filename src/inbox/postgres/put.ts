@@ -1,0 +1,92 @@
+import type { JobInsert } from 'pg-boss'
+import { type BatchLimits, type BatchResults, createBatches } from '../batches.ts'
+import { createCapacity } from '../capacity.ts'
+import type { DeliveriesTable } from '../deliveries-table.ts'
+import type { InboxConfig } from '../inbox-options.ts'
+import { toEnvelope } from '../serialize.ts'
+import type { JobsLocation } from './connection.ts'
+import type { JobReader } from './read.ts'
+import { toId, toJob } from './schema.ts'
+import { isDataError, isDeadlock } from './sqlstates.ts'
+import { CALL_TIMEOUT, withTimeout } from './timeout.ts'
+
+/**
+ * Two batches in flight: the server inserts the jobs of one while the next is built. A job that is sent has at least
+ * half its time left.
+ */
+const BATCHES: BatchLimits = { items: 500, inFlight: 2, maxWait: CALL_TIMEOUT / 2 }
+
+/** Milliseconds for which a count of waiting jobs is used: PostgreSQL has to read each of them. */
+const COUNT_TTL = 1_000
+
+type PutResult = 'stored' | 'duplicate'
+
+/** Creates a function that puts deliveries into a queue of pg-boss, several in one statement. */
+export function createPut(
+  { connection, queue }: JobsLocation,
+  reader: JobReader,
+  config: InboxConfig,
+): DeliveriesTable['put'] {
+  const capacity = createCapacity(reader.countWaiting, COUNT_TTL)
+  const add = createBatches(BATCHES, insertBisecting)
+
+  async function insert(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
+    // pg-boss accepts each id once in a statement.
+    const byId = new Map(jobs.map((job) => [String(job.id), job]))
+    // Always in the same order: statements that insert the same ids in different orders deadlock.
+    const sorted = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])
+    const [boss, ids] = await connection.runInTime(
+      async (boss) => [boss, await boss.insert(queue, sorted, { returnId: true })] as const,
+    )
+    const stored = new Set(ids?.map(toId))
+    const missing = [...byId.keys()].filter((id) => !stored.has(id))
+    const lost = new Set(missing.length > 0 ? await reader.missing(missing) : [])
+    // pg-boss also returns no id if it stored nothing: the queue is missing, or replaced by one with a policy.
+    if (lost.size > 0) connection.discard(boss)
+    return jobs.map(({ id }) => {
+      if (lost.has(String(id)))
+        return new Error(`pg-boss has stored nothing: its queue ${queue} was removed or replaced`)
+      return stored.delete(String(id)) ? 'stored' : 'duplicate'
+    })
+  }
+
+  /** Retries once after a deadlock, which a statement of another program can still cause. */
+  async function insertWithRetry(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
+    try {
+      return await insert(jobs)
+    } catch (error) {
+      if (!isDeadlock(error)) throw error
+      return insert(jobs)
+    }
+  }
+
+  /** Splits the batch if PostgreSQL rejects it: one bad job must not fail the others. */
+  async function insertBisecting(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
+    try {
+      return await insertWithRetry(jobs)
+    } catch (error) {
+      if (jobs.length === 1 || !isDataError(error)) throw error
+      const half = Math.ceil(jobs.length / 2)
+      const results: (PutResult | Error)[] = []
+      for (const part of [jobs.slice(0, half), jobs.slice(half)])
+        results.push(...(await insertBisecting(part).catch((cause: Error) => part.map(() => cause))))
+      return results
+    }
+  }
+
+  return async (delivery, { maxPending }) => {
+    const envelope = toEnvelope(delivery)
+    // A string, because PostgreSQL rejects NUL and unpaired surrogates in JSON, but not their escapes in a string.
+    const changeTypes = JSON.stringify(envelope.changeTypes) as never
+    if (!(await capacity.acquire(maxPending)))
+      return (await reader.missing([delivery.id])).length === 0 ? 'duplicate' : 'full'
+    let result: PutResult | undefined
+    try {
+      // The job may be queued, and then sent in several statements, each with its own time limit.
+      result = await withTimeout(add(toJob({ ...envelope, changeTypes }, config), envelope.body.length))
+      return result
+    } finally {
+      capacity.release(result === 'stored')
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import type { JobInsert, JobWithMetadata } from 'pg-boss'
+import type { InboxState } from '../durable-inbox.ts'
+import type { InboxConfig } from '../inbox-options.ts'
+import type { Envelope } from '../serialize.ts'
+
+/** The pg-boss states of each inbox state. An operator's `cancelled` job is not retried, so it is a dead letter. */
+export const JOB_STATES: Readonly<Record<InboxState, readonly JobWithMetadata['state'][]>> = {
+  waiting: ['created', 'retry'],
+  active: ['active'],
+  done: ['completed'],
+  dead: ['failed', 'cancelled'],
+}
+
+/** Lists pg-boss states, for `state::text = any(…)`. */
+export const jobStatesOf = (...states: InboxState[]): string[] => states.flatMap((state) => JOB_STATES[state])
+
+/** True if a job can have this id: job ids are UUIDs, and PostgreSQL accepts any 32 hexadecimal digits as one. */
+export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
+
+/** Converts the id of a job, which PostgreSQL returns with hyphens, to the id of its delivery. */
+export const toId = (uuid: string): string => uuid.replaceAll('-', '')
+
+/** Largest retention of pg-boss: 2^31 - 1 seconds, sixty-eight years. The inbox removes deliveries itself. */
+const NEVER = 2 ** 31 - 1
+
+const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
+
+/** Converts a delivery to a job with the same id. */
+export function toJob(
+  envelope: Envelope,
+  { attempts, retryDelay, maxRetryDelay, lease }: InboxConfig,
+): JobInsert {
+  return {
+    id: envelope.id,
+    data: envelope,
+    retryLimit: attempts - 1,
+    // These apply if a process ended during an attempt. After a failed attempt the inbox sets the delay itself.
+    retryBackoff: true,
+    retryDelay: toSeconds(retryDelay),
+    retryDelayMax: toSeconds(maxRetryDelay),
+    heartbeatSeconds: toSeconds(lease),
+    expireInSeconds: NEVER,
+    retentionSeconds: NEVER,
+    deleteAfterSeconds: 0,
+  }
+}
+
+/** Statements that create the table of claims. A claim without an owner is a done delivery. */
+export const createDuplicatesSql = (schema: string, table: string): string =>
+  `create schema if not exists ${schema};
+  create table if not exists ${table} (id text primary key, owner text, until timestamptz not null);
+  create index if not exists duplicates_until on ${table} (until)`

@@ -1,0 +1,90 @@
+import type { DeliveriesTable } from '../deliveries-table.ts'
+import type { InboxConfig } from '../inbox-options.ts'
+import type { JobsLocation } from './connection.ts'
+import { readDelivery } from './decode.ts'
+import { createPut } from './put.ts'
+import { createJobReader } from './read.ts'
+import { isId, toId } from './schema.ts'
+import { createTakeJob } from './take.ts'
+import { type ChangedJobs, createJobWriter, type JobAttempt } from './write.ts'
+
+/** Creates a table of deliveries from a queue of pg-boss. Times are those of the server's clock. */
+export function createPostgresTable(location: JobsLocation, config: InboxConfig): DeliveriesTable {
+  const { connection, queue } = location
+  const reader = createJobReader(location)
+  const writer = createJobWriter(location)
+  const takeJob = createTakeJob(location)
+  /** Number of the attempt in progress here for each delivery, so that an end is not recorded for another attempt. */
+  const taken = new Map<string, number>()
+
+  /** Forgets an attempt, unless the delivery was taken again meanwhile. */
+  function forget(id: string, retryCount: number): void {
+    if (taken.get(id) === retryCount) taken.delete(id)
+  }
+
+  /** Runs in the background. If it fails, pg-boss makes the job due again when its heartbeat has lapsed. */
+  async function bury(attempt: JobAttempt): Promise<void> {
+    const text = `the job ${attempt.id} in the queue ${queue} cannot be read: its data is not a delivery`
+    config.notify('trouble', { error: new Error(text) })
+    await writer.bury(attempt, text).catch((error) => config.notify('trouble', { error }))
+  }
+
+  async function complete(attempt: JobAttempt): Promise<boolean> {
+    const ended = await connection.runInTime((boss) => boss.complete(queue, attempt))
+    return (ended as unknown as ChangedJobs).affected > 0 || writer.completeWaiting(attempt)
+  }
+
+  return {
+    put: createPut(location, reader, config),
+
+    async take({ suspects }) {
+      const job = await takeJob({ suspects })
+      if (!job) return {}
+      const { id, data, retryCount, retryLimit, isSuspect } = job
+      const delivery = readDelivery(id, data)
+      if (!delivery) {
+        void bury({ id, retryCount })
+        return { wait: 0 }
+      }
+      taken.set(id, retryCount)
+      return { taken: { delivery, attempt: retryCount + 1, attempts: retryLimit + 1, isSuspect } }
+    },
+
+    async renew(_, ids) {
+      const jobs = ids.flatMap((id) => {
+        const retryCount = taken.get(id)
+        return retryCount === undefined ? [] : { id, retryCount }
+      })
+      if (jobs.length === 0) return []
+      const { settled } = await connection.runInTime(
+        async (boss) => (await boss.touch(queue, jobs)) as unknown as ChangedJobs,
+      )
+      const kept = new Set(settled.map(toId))
+      for (const { id, retryCount } of jobs) if (!kept.has(id)) forget(id, retryCount)
+      return ids.filter((id) => kept.has(id))
+    },
+
+    async endAttempt(_, id, end) {
+      const retryCount = taken.get(id)
+      if (retryCount === undefined) return false
+      const attempt = { id, retryCount }
+      const isRecorded =
+        end.state === 'done'
+          ? await complete(attempt)
+          : await writer.fail(attempt, end.error, end.state === 'dead' ? 0 : end.delay)
+      forget(id, retryCount)
+      return isRecorded
+    },
+
+    counts: reader.counts,
+    list: reader.list,
+    async get(id) {
+      if (!isId(id)) return undefined
+      return reader.get(id)
+    },
+    retry: async (id) => isId(id) && writer.retry(id),
+    discard: async (id) => isId(id) && writer.discard(id),
+    purge: (state, before, limit) => writer.purge(state, Date.now() - before, limit),
+    close: () => connection.close(),
+  }
+}

@@ -1,0 +1,50 @@
+import type { TakeRequest } from '../deliveries-table.ts'
+import type { JobsLocation } from './connection.ts'
+import { toId } from './schema.ts'
+
+/** A job that a worker took. */
+export interface TakenJob {
+  id: string
+  data: unknown
+  /** Number of the attempt, from 0. */
+  retryCount: number
+  retryLimit: number
+  isSuspect: boolean
+}
+
+/** True for a job whose heartbeat lapsed: pg-boss writes this message. */
+const IS_SUSPECT = `(job.output->'value'->>'message' is not distinct from 'job heartbeat timeout')`
+
+/**
+ * Takes a job like `fetch` of pg-boss, which can neither skip suspects nor skip the wait for the disk. A take need not
+ * be on disk: if the server crashes, the job waits again. The end of the job is written through.
+ */
+export function createTakeJob({
+  connection,
+  schema,
+  queue,
+}: JobsLocation): (request: Pick<TakeRequest, 'suspects'>) => Promise<TakenJob | undefined> {
+  const text = `
+    update ${schema}.job job
+    set state = 'active', started_on = now(), heartbeat_on = now(),
+      retry_count = case when started_on is null then retry_count else retry_count + 1 end
+    where name = $1 and id = (
+      select id from ${schema}.job job
+      where name = $1 and state < 'active' and not blocked and start_after <= now() and ($2 or not ${IS_SUSPECT})
+        and (select set_config('synchronous_commit', 'off', true)) is not null
+      order by priority desc, created_on
+      limit 1
+      for update skip locked
+    )
+    returning id, data, retry_count as "retryCount", retry_limit as "retryLimit", ${IS_SUSPECT} as "isSuspect"`
+
+  return async ({ suspects }) => {
+    // Lets handlers that began in this event loop tick run first. If they end the process, the next job must not have
+    // been taken.
+    await new Promise((resolve) => setImmediate(resolve))
+    // Without a time limit: a job that arrived after it would stay active until its lease runs out.
+    const { rows } = await connection.run((boss) => boss.getDb().executeSql(text, [queue, suspects]))
+    const [job] = rows as TakenJob[]
+    return job && { ...job, id: toId(job.id) }
+  }
+}

@@ -1,0 +1,55 @@
+import type { Redis } from 'ioredis'
+import type { DuplicatesTable } from '../duplicates.ts'
+import { createConnection } from './connection.ts'
+
+/** Value of a key whose delivery is done. While it is in progress, the value is the owner. */
+const DONE = 'done'
+
+const CLAIM = `
+local owner = redis.call('GET', KEYS[1])
+if owner == '${DONE}' then return 'done' end
+if owner then return 'busy' end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 'claimed'`
+
+/** Also renews a lapsed claim that no other process has taken: this process lives, but its event loop was blocked. */
+const RENEW = `
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`
+
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`
+
+/** Creates a table of claims from keys that expire, one for each delivery. They may be on any node of a cluster. */
+export function createRedisDuplicatesTable(url: string, prefix: string): DuplicatesTable {
+  const connection = createConnection<Redis>({
+    url,
+    open: async (client) => client,
+    onError() {}, // the caller receives the error
+  })
+  const keyOf = (id: string) => `${prefix}:duplicates:${id}`
+
+  return {
+    claim: (id, owner, lease) =>
+      connection.run(
+        async (client) =>
+          (await client.eval(CLAIM, 1, keyOf(id), owner, lease)) as 'claimed' | 'busy' | 'done',
+      ),
+    renew: (ids, owner, lease) =>
+      connection.run(async (client) => {
+        await Promise.all(ids.map((id) => client.eval(RENEW, 1, keyOf(id), owner, lease)))
+      }),
+    done: (id, retention) =>
+      connection.run(async (client) => {
+        await client.set(keyOf(id), DONE, 'PX', retention)
+      }),
+    release: (id, owner) =>
+      connection.run(async (client) => {
+        await client.eval(RELEASE, 1, keyOf(id), owner)
+      }),
+    close: connection.close,
+  }
+}

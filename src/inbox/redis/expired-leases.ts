@@ -1,0 +1,63 @@
+import type { Connection } from './connection.ts'
+import type { OpenedQueue } from './queue.ts'
+import { ATTEMPTS_FIELD, DATA_FIELD, type DeliveryJob, STALLED_FIELD } from './schema.ts'
+
+/** Functions that BullMQ lacks for attempts whose lease ran out. */
+export interface ExpiredLeases {
+  /** Counts an attempt that is about to begin, up to `max`. Resolves with its number, or 0 if the job no longer exists. */
+  countAttempt(job: DeliveryJob, max: number): Promise<number>
+  /**
+   * Records that an attempt ended without its process: the delivery is not a suspect any more. If the attempt was
+   * counted before it began, takes that back, because BullMQ counts it now.
+   */
+  clearSuspect(job: DeliveryJob, isCounted: boolean): Promise<void>
+  /** True if another worker has, or had, a job whose lease has run out. */
+  isTaken(jobId: string, workerId: string): Promise<boolean>
+}
+
+/** Both scripts write to an existing job only: BullMQ would mistake a new hash for a job, and never add that job. */
+const COUNT = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return 0 end
+local attempt = redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', 1)
+if attempt > tonumber(ARGV[1]) then redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', -1) end
+return attempt`
+
+const CLEAR = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return end
+redis.call('HSET', KEYS[1], '${STALLED_FIELD}', 0)
+redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', ARGV[1])`
+
+export function createExpiredLeases(
+  run: Connection<OpenedQueue>['run'],
+  onError: (error: unknown) => void,
+): ExpiredLeases {
+  return {
+    async countAttempt(job, max) {
+      try {
+        return await run(async ({ queue, client }) => {
+          const attempt = await client.eval(COUNT, 1, queue.toKey(job.id ?? ''), max)
+          return Number(attempt)
+        })
+      } catch (error) {
+        onError(error)
+        throw error
+      }
+    },
+
+    async clearSuspect(job, isCounted) {
+      const cleared = run(({ queue, client }) =>
+        client.eval(CLEAR, 1, queue.toKey(job.id ?? ''), isCounted ? -1 : 0),
+      )
+      await cleared.catch(onError)
+    },
+
+    async isTaken(jobId, workerId) {
+      const taken = run(async ({ queue, client }) => {
+        // The worker that has a job holds its lock, with a token that begins with the worker's id.
+        const token = await client.get(`${queue.toKey(jobId)}:lock`)
+        if (token !== null) return !token.startsWith(`${workerId}:`)
+        return !['active', 'waiting'].includes(await queue.getJobState(jobId))
+      })
+      // If Redis is unreachable, the next renewal asks again.
+      return taken.catch(() => false)
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { configInvalid } from '../../errors.ts'
+import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import type { DurableInbox } from '../durable-inbox.ts'
+import { type InboxOptions, readInboxOptions } from '../inbox-options.ts'
+import { type RedisOptions, readName, readRedisOptions } from './connection-options.ts'
+import { createRedisDuplicatesTable } from './duplicates.ts'
+import { createBullmqInbox } from './inbox.ts'
+
+export type * from '../types.ts'
+export type { RedisOptions } from './connection-options.ts'
+
+/** Options of {@link createRedisInbox}. */
+export interface RedisInboxOptions extends RedisOptions, InboxOptions {
+  /** Name of the queue, 1 to 200 characters without colons and control characters. Default `inbox`. */
+  queue?: string | undefined
+}
+
+/** Options of {@link createRedisDuplicates}. */
+export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions {}
+
+/**
+ * Creates an inbox in Redis for any number of processes. It uses BullMQ, needs the packages `bullmq` and `ioredis`, and
+ * connects at the first use.
+ *
+ * It is as durable as the server: with `appendonly yes` and `appendfsync everysec` a crash of the machine can lose the
+ * last second, with `appendfsync always` nothing. One process never exceeds `maxPending`; several can exceed it by the
+ * deliveries that they add within 0.1 s. After a process died, another takes its deliveries within one to two leases.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createRedisInbox } from 'geohook/redis'
+ *
+ * const inbox = createRedisInbox({ url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379' })
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox }).on('*', (event) => console.log(event))
+ * ```
+ */
+export function createRedisInbox(options: RedisInboxOptions): DurableInbox {
+  const { url, prefix } = readRedisOptions(options)
+  const queue = readName('queue', options.queue ?? 'inbox')
+  if (queue.includes(':')) throw configInvalid('queue must not contain a colon')
+  return createBullmqInbox({ url, prefix, queue, config: readInboxOptions(options) })
+}
+
+/**
+ * Creates a duplicate store in Redis for any number of processes: it remembers which deliveries are in progress and
+ * which are done. It needs the package `ioredis`, and connects at the first use.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createRedisDuplicates } from 'geohook/redis'
+ *
+ * const duplicates = createRedisDuplicates({ url: process.env.REDIS_URL ?? 'redis://127.0.0.1:6379' })
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', duplicates })
+ * ```
+ */
+export function createRedisDuplicates(options: RedisDuplicatesOptions): ClosableDuplicateStore {
+  const { url, prefix } = readRedisOptions(options)
+  return createDuplicates(createRedisDuplicatesTable(url, prefix), options)
+}

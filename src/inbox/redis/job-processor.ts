@@ -1,0 +1,167 @@
+import type { DelayedError, UnrecoverableError, Worker } from 'bullmq'
+import type { Receiver } from '../../receiver/api.ts'
+import type { StoredDelivery } from '../../receiver/delivery.ts'
+import { toErrorText } from '../error-text.ts'
+import type { AttemptEnded } from '../inbox-observer.ts'
+import type { InboxConfig } from '../inbox-options.ts'
+import { runAttempt } from '../run-attempt.ts'
+import type { Envelope } from '../serialize.ts'
+import { acquireSuspectSlot } from '../suspect-slot.ts'
+import { readDelivery } from './decode.ts'
+import type { ExpiredLeases } from './expired-leases.ts'
+import type { DeliveryJob } from './schema.ts'
+
+/** Maximum number of remembered runs whose end BullMQ could not record. */
+const MAX_RUNS = 10_000
+
+/** Minimum milliseconds until a suspect that found another one in progress is taken again. The maximum is twice this. */
+const SUSPECT_DELAY = 500
+
+/** A run of the handlers in this process. */
+interface Run {
+  stop: AbortController
+  /** True if the attempt was counted before it began. */
+  isCounted: boolean
+  /** Rejects with the error that BullMQ has to record. */
+  ended: Promise<AttemptEnded>
+}
+
+/** Runs the handlers for a worker of BullMQ. */
+export interface JobProcessor {
+  process(job: DeliveryJob, token?: string): Promise<void>
+  /** Notifies the observer of ended attempts when BullMQ has recorded them, and aborts those that another process took. */
+  watch(worker: Worker<Envelope>): void
+  isBusy(): boolean
+  /** Resolves when no handler is running. */
+  idle(): Promise<void>
+}
+
+/** What {@link createJobProcessor} needs. */
+export interface JobProcessorOptions extends ExpiredLeases {
+  receiver: Pick<Receiver, 'handle'>
+  config: InboxConfig
+  /** BullMQ's error for a failure without another attempt. */
+  UnrecoverableError: typeof UnrecoverableError
+  /** BullMQ's error for a job that waits again and did not fail. */
+  DelayedError: typeof DelayedError
+}
+
+export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
+  const { receiver, config, UnrecoverableError, DelayedError, countAttempt, clearSuspect, isTaken } = options
+  const { attempts, timeout, notify } = config
+  /** Runs in progress, and successful ones that BullMQ has not recorded yet. */
+  const runs = new Map<string, Run>()
+  const inProgress = new Set<Promise<unknown>>()
+  const endings = new WeakMap<DeliveryJob, AttemptEnded>()
+  // A delivery that was removed and stored again is another job with the same id.
+  const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
+
+  async function run(job: DeliveryJob, isCounted: boolean, stop: AbortSignal): Promise<AttemptEnded> {
+    const attempt = isCounted ? await countAttempt(job, attempts) : job.attemptsMade + 1
+    const started = performance.now()
+    const delivery = read(job)
+    // Another process has handled the job, and it was removed. BullMQ records nothing after this error.
+    if (attempt === 0) throw new DelayedError()
+    const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
+    try {
+      // The process ended during every attempt. The delivery must not end more processes.
+      if (attempt > attempts) throw new Error('its process ended during the last attempt')
+      await runAttempt(receiver, delivery, { attempt, timeout, stop })
+      return ended()
+    } catch (cause) {
+      const text = toErrorText(cause)
+      const error = attempt >= attempts ? new UnrecoverableError(text) : new Error(text)
+      throw Object.assign(error, { cause, ended: ended() })
+    }
+  }
+
+  /** Fails without another attempt if the data is damaged. */
+  function read(job: DeliveryJob): StoredDelivery {
+    try {
+      return readDelivery(() => job.data)
+    } catch (error) {
+      notify('trouble', { error })
+      throw new UnrecoverableError(toErrorText(error))
+    }
+  }
+
+  function begin(job: DeliveryJob, isSuspect: boolean): Run {
+    const stop = new AbortController()
+    const key = keyOf(job)
+    // BullMQ counts an attempt when it ends. A suspect's attempt may end the process, so it is counted before.
+    const isCounted = isSuspect || job.attemptsMade >= attempts
+    const ended = run(job, isCounted, stop.signal)
+    const started: Run = { stop, isCounted, ended }
+    runs.set(key, started)
+    inProgress.add(ended)
+    ended
+      .catch(() => {
+        if (runs.get(key) === started) runs.delete(key)
+      })
+      .finally(() => {
+        inProgress.delete(ended)
+        evict()
+      })
+    return started
+  }
+
+  function evict(): void {
+    const [oldest] = runs.keys()
+    if (runs.size > MAX_RUNS && oldest !== undefined) runs.delete(oldest)
+  }
+
+  return {
+    async process(job, token) {
+      // The lease ran out, because Redis was unreachable or the event loop was blocked, and the job came back to the
+      // process that runs its handlers or has run them. The result of that run is used.
+      const earlier = runs.get(keyOf(job))
+      const isSuspect = job.stalledCounter > 0
+      const freeSlot = isSuspect && !earlier ? acquireSuspectSlot() : undefined
+      if (isSuspect && !earlier && !freeSlot) {
+        await job.moveToDelayed(Date.now() + Math.ceil(SUSPECT_DELAY * (1 + Math.random())), token)
+        throw new DelayedError()
+      }
+      const { ended, isCounted } = earlier ?? begin(job, isSuspect)
+      const clearIfSuspect = async (): Promise<void> => {
+        if (isSuspect || isCounted) await clearSuspect(job, isCounted)
+      }
+      try {
+        endings.set(job, await ended)
+        await clearIfSuspect()
+      } catch (error) {
+        const { ended } = error as { ended?: AttemptEnded }
+        if (ended) endings.set(job, ended)
+        if (ended || error instanceof UnrecoverableError) await clearIfSuspect()
+        throw error
+      } finally {
+        freeSlot?.()
+      }
+    },
+
+    watch(worker) {
+      worker.on('completed', (job) => {
+        runs.delete(keyOf(job))
+        const ended = endings.get(job)
+        if (ended) notify('handled', ended)
+      })
+      worker.on('failed', (job, error) => {
+        const ended = job && endings.get(job)
+        if (ended)
+          notify(error instanceof UnrecoverableError ? 'dead' : 'failed', { ...ended, error: error.cause })
+      })
+      worker.on('lockRenewalFailed', async (ids) => {
+        const asked = [...runs]
+        const lost = new Error('another process has taken the delivery over')
+        for (const id of ids) {
+          if (!(await isTaken(id, worker.id))) continue
+          for (const [key, { stop }] of asked) if (key.startsWith(`${id} `)) stop.abort(lost)
+        }
+      })
+    },
+
+    isBusy: () => inProgress.size > 0,
+    async idle() {
+      while (inProgress.size > 0) await Promise.allSettled(inProgress)
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import type { IRedisClient } from 'bullmq'
+import type { Delivery } from '../../receiver/delivery.ts'
+import { type BatchLimits, type BatchResults, createBatches } from '../batches.ts'
+import { createCapacity } from '../capacity.ts'
+import type { DurableInbox } from '../durable-inbox.ts'
+import { toEnvelope } from '../serialize.ts'
+import { CALL_TIMEOUT, type Connection, withoutCommand } from './connection.ts'
+import { loadBullmq } from './packages.ts'
+import type { OpenedQueue } from './queue.ts'
+import { countPending } from './read.ts'
+import { DATA_FIELD, ENTRY_FIELD, toEntryHead, toJobId, toJobOptions } from './schema.ts'
+
+/** Two small batches in flight: Redis adds the jobs of one while the next is built. */
+const BATCHES: BatchLimits = { items: 25, inFlight: 2, maxWait: CALL_TIMEOUT }
+
+/** Milliseconds for which a count of pending jobs is used. */
+const COUNT_TTL = 100
+
+/** Results of MARK for each key. */
+const MARKED = { duplicate: 0, stored: 1, missing: 2 }
+
+/**
+ * Sets the entry field of jobs, in the order of KEYS. A job without the field is new: BullMQ does not change an existing
+ * job, and does not report it. A hash that is not a job is deleted, because BullMQ would mistake it for one.
+ */
+const MARK = `local marked = {}
+for index, key in ipairs(KEYS) do
+  local is_job = redis.pcall('HEXISTS', key, '${DATA_FIELD}')
+  if is_job == 1 then
+    marked[index] = redis.call('HSETNX', key, ARGV[1], ARGV[index + 1])
+  else
+    marked[index] = ${MARKED.missing}
+    if is_job == 0 then redis.call('DEL', key) end
+  end
+end
+return marked`
+
+/** The part of a BullMQ 5 queue that has the wrapped client. */
+interface WithClient {
+  client: Promise<IRedisClient>
+}
+
+/** Creates a function that puts deliveries into a queue of BullMQ. */
+export function createPut(run: Connection<OpenedQueue>['run'], maxPending: number): DurableInbox['put'] {
+  const capacity = createCapacity(() => run(({ queue }) => countPending(queue)), COUNT_TTL)
+  const add = createBatches(BATCHES, (deliveries: readonly Delivery[]) =>
+    run((opened) => addAll(opened, deliveries)),
+  )
+
+  return async (delivery) => {
+    if (!(await capacity.acquire(maxPending))) {
+      const isJob = await run(({ queue, client }) =>
+        client.hexists(queue.toKey(toJobId(delivery.id)), DATA_FIELD),
+      )
+      if (isJob > 0) return 'duplicate'
+      throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
+    }
+    let result: 'stored' | 'duplicate' | undefined
+    try {
+      result = await add(delivery, delivery.rawBody.length)
+      return result
+    } finally {
+      capacity.release(result === 'stored')
+    }
+  }
+}
+
+type AddResult = 'stored' | 'duplicate' | 'missing' | Error
+
+/** Adds jobs, and tries missing ones a second time. */
+async function addAll(
+  opened: OpenedQueue,
+  deliveries: readonly Delivery[],
+): Promise<BatchResults<'stored' | 'duplicate'>> {
+  const first = await addJobs(opened, deliveries)
+  const missing = deliveries.filter((_, index) => first[index] === 'missing')
+  const again = missing.length > 0 ? await addJobs(opened, missing) : []
+  return first.map((result) => {
+    const last = result === 'missing' ? again.shift() : result
+    return last === undefined || last === 'missing' ? new Error('Redis has not stored the delivery') : last
+  })
+}
+
+/**
+ * Adds jobs. One is missing if its key held a hash that was not a job, or if Redis had forgotten BullMQ's script: ioredis
+ * then sends the script a second time, after ours.
+ */
+async function addJobs(
+  { queue, client }: OpenedQueue,
+  deliveries: readonly Delivery[],
+): Promise<AddResult[]> {
+  const { Job } = await loadBullmq()
+  // BullMQ's scripts need the client that BullMQ has wrapped. BullMQ 5 has no backend.
+  const owner = 'getBackend' in queue ? queue.getBackend() : (queue as WithClient)
+  const wrapped = await owner.client
+  const keys: string[] = []
+  const heads: string[] = []
+  const adding = deliveries.map((delivery) => {
+    const options = toJobOptions(delivery)
+    keys.push(queue.toKey(options.jobId))
+    heads.push(toEntryHead(delivery))
+    return new Job(queue, 'delivery', toEnvelope(delivery), options, options.jobId).addJob(wrapped)
+  })
+  // Sent after them on the same connection, so Redis runs it last.
+  const marking = client.eval(MARK, keys.length, ...keys, ENTRY_FIELD, ...heads) as Promise<number[]>
+  const [added, marked] = await Promise.all([Promise.allSettled(adding), marking])
+  return added.map((settled, index) => {
+    if (settled.status === 'rejected') return withoutCommand(settled.reason)
+    if (marked[index] === MARKED.missing) return 'missing'
+    return marked[index] === MARKED.stored ? 'stored' : 'duplicate'
+  })
+}

@@ -1,0 +1,77 @@
+import type { Job, JobsOptions, JobType } from 'bullmq'
+import type { Delivery } from '../../receiver/delivery.ts'
+import type { InboxState } from '../durable-inbox.ts'
+import type { Envelope } from '../serialize.ts'
+
+/** A job of BullMQ that holds a delivery. */
+export type DeliveryJob = Job<Envelope>
+
+/** BullMQ's limit of attempts. It is at least as high as any `attempts` option, which the worker enforces. */
+const MAX_ATTEMPTS = 1_000
+
+/**
+ * Derives the id of a job from its delivery's id, so that a delivery never has two jobs. BullMQ rejects numbers and
+ * colons as job ids, and the prefix keeps them apart from BullMQ's own keys.
+ */
+export const toJobId = (id: string): string =>
+  `delivery-${id.replace(/[%:]/g, (character) => (character === ':' ? '%3a' : '%25'))}`
+
+export const fromJobId = (jobId: string): string =>
+  jobId.replace(/^delivery-/, '').replace(/%3a|%25/g, (code) => (code === '%3a' ? ':' : '%'))
+
+export const toJobOptions = (delivery: Delivery): JobsOptions & { jobId: string } => ({
+  jobId: toJobId(delivery.id),
+  timestamp: delivery.receivedAt.getTime(),
+  attempts: MAX_ATTEMPTS,
+  backoff: { type: 'geohook' },
+  stackTraceLimit: 0,
+})
+
+/** BullMQ's job types of each state, in the order in which entries of all states are listed. */
+export const JOB_TYPES: Record<InboxState, JobType[]> = {
+  done: ['completed'],
+  dead: ['failed'],
+  active: ['active'],
+  waiting: ['waiting', 'prioritized', 'delayed'],
+}
+
+export function toState(type: string): InboxState | undefined {
+  if (type === 'unknown') return undefined
+  if (type === 'completed') return 'done'
+  if (type === 'failed') return 'dead'
+  return type === 'active' ? 'active' : 'waiting'
+}
+
+/** Our field of a job's hash: the {@link EntryHead}, so that an entry can be read without the body. */
+export const ENTRY_FIELD = 'geohook'
+
+/** BullMQ's field for the data of a job. A hash without it is not a job. */
+export const DATA_FIELD = 'data'
+
+/** BullMQ's count of ended attempts. */
+export const ATTEMPTS_FIELD = 'atm'
+
+/** BullMQ's count of leases that ran out. */
+export const STALLED_FIELD = 'stc'
+
+/** Fields of a job's hash from which an entry is made. */
+export const ENTRY_FIELDS: readonly string[] = [
+  ENTRY_FIELD,
+  'timestamp',
+  ATTEMPTS_FIELD,
+  STALLED_FIELD,
+  'finishedOn',
+  'failedReason',
+]
+
+/** The members of a delivery that an entry needs. */
+export interface EntryHead {
+  id: string
+  changeTypes: readonly string[]
+  size: number
+}
+
+export function toEntryHead({ id, changeTypes, rawBody }: Delivery): string {
+  const head: EntryHead = { id, changeTypes, size: rawBody.length }
+  return JSON.stringify(head)
+}

@@ -1,0 +1,46 @@
+import type { DeliveriesTable } from './deliveries-table.ts'
+import type { InboxConfig } from './inbox-options.ts'
+
+/** Maximum milliseconds between two sweeps. */
+const SWEEP_INTERVAL = 60_000
+
+/** Maximum number of entries removed in one transaction: no other process can write meanwhile. */
+const PURGE_BATCH = 1_000
+
+/** Removes done deliveries and dead letters when their retention is over, at regular intervals. */
+export function startRetentionSweep(
+  table: Pick<DeliveriesTable, 'purge'>,
+  config: InboxConfig,
+  clock: () => number,
+): { close(): Promise<void> } {
+  const { retention, deadRetention, notify } = config
+  let closed = false
+  let sweeping = Promise.resolve()
+
+  async function sweep(): Promise<void> {
+    try {
+      await removeAll('done', clock() - retention)
+      await removeAll('dead', clock() - deadRetention)
+    } catch (error) {
+      notify('trouble', { error })
+    }
+  }
+
+  async function removeAll(state: 'done' | 'dead', before: number): Promise<void> {
+    while (!closed && (await table.purge(state, before, PURGE_BATCH)) > 0);
+  }
+
+  const timer = setInterval(
+    () => {
+      sweeping = sweeping.then(sweep)
+    },
+    Math.min(SWEEP_INTERVAL, retention, deadRetention),
+  )
+  return {
+    async close() {
+      closed = true
+      clearInterval(timer)
+      await sweeping
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { Receiver } from '../receiver/api.ts'
+import type { StoredDelivery } from '../receiver/delivery.ts'
+
+/** Options of {@link runAttempt}. */
+export interface AttemptOptions {
+  /** Number of the attempt, from 1. */
+  attempt: number
+  /** Milliseconds. */
+  timeout: number
+  /** Aborts the attempt, for example because another process has taken the delivery. */
+  stop?: AbortSignal | undefined
+}
+
+/**
+ * Runs the handlers of a delivery once. Rejects at the timeout even if a handler ignores its signal: a handler that
+ * hangs must not occupy a worker forever.
+ */
+export async function runAttempt(
+  receiver: Pick<Receiver, 'handle'>,
+  delivery: StoredDelivery,
+  { attempt, timeout, stop }: AttemptOptions,
+): Promise<void> {
+  const controller = new AbortController()
+  const { signal } = controller
+  const onStop = () => controller.abort(stop?.reason)
+  const timer = setTimeout(() => {
+    controller.abort(new DOMException(`the handlers took more than ${timeout} ms`, 'TimeoutError'))
+  }, timeout)
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  if (stop?.aborted) onStop()
+  stop?.addEventListener('abort', onStop, { once: true })
+  try {
+    await Promise.race([aborted, receiver.handle(delivery, { signal, attempt })])
+  } finally {
+    clearTimeout(timer)
+    stop?.removeEventListener('abort', onStop)
+  }
+}

@@ -1,0 +1,67 @@
+import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
+import type { HeaderBag } from '../receiver/headers.ts'
+
+/** Copies the stored members of a delivery, so that later changes to the original do not reach the copy. */
+export function copyDelivery(delivery: Delivery | StoredDelivery): StoredDelivery {
+  const { id, rawBody, contentType, headers, receivedAt, profile, keyIndex } = delivery
+  return {
+    id,
+    rawBody: rawBody.slice(),
+    contentType,
+    headers: { ...headers },
+    receivedAt: new Date(receivedAt),
+    profile,
+    ...(keyIndex !== undefined && { keyIndex }),
+  }
+}
+
+/** Serializes a delivery as JSON, without its body, id and time. */
+export function toHead(delivery: StoredDelivery): string {
+  const { contentType, headers, profile, keyIndex } = delivery
+  return JSON.stringify({ contentType, headers, profile, keyIndex })
+}
+
+/** Restores a delivery from what {@link toHead} wrote. */
+export function fromHead(head: string, id: string, rawBody: Uint8Array, receivedAt: number): StoredDelivery {
+  const { contentType, headers, profile, keyIndex } = JSON.parse(head) as {
+    contentType: string
+    headers: HeaderBag
+    profile: string
+    keyIndex?: number
+  }
+  return copyDelivery({
+    id,
+    rawBody,
+    contentType,
+    headers,
+    receivedAt: new Date(receivedAt),
+    profile,
+    ...(keyIndex !== undefined && { keyIndex }),
+  })
+}
+
+/** A delivery as one JSON object, for stores that take JSON. `body` is base64. */
+export interface Envelope {
+  id: string
+  changeTypes: readonly string[]
+  size: number
+  receivedAt: number
+  head: string
+  body: string
+}
+
+export function toEnvelope(delivery: Delivery): Envelope {
+  const { id, changeTypes, rawBody, receivedAt } = delivery
+  return {
+    id,
+    changeTypes,
+    size: rawBody.length,
+    receivedAt: receivedAt.getTime(),
+    head: toHead(delivery),
+    body: Buffer.from(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength).toString('base64'),
+  }
+}
+
+export function fromEnvelope({ id, head, body, receivedAt }: Envelope): StoredDelivery {
+  return fromHead(head, id, new Uint8Array(Buffer.from(body, 'base64')), receivedAt)
+}

@@ -1,0 +1,130 @@
+import { configInvalid } from '../../errors.ts'
+import { createPrivateFile } from './create-file.node.ts'
+import { maxLogPages } from './disk-reserve.node.ts'
+import { type Database, isNotADatabase, type OpenDatabase } from './driver.node.ts'
+import { type OpenFiles, watchOpenFiles } from './open-files.node.ts'
+import { realPath } from './path.node.ts'
+import { notADatabase } from './path-errors.node.ts'
+import { APPLICATION_ID, UPGRADES } from './schema.ts'
+
+/** An open inbox file. */
+export interface Connection {
+  db: Database
+  /** Begins a write transaction. Its commit waits for the disk only with `FULL`. */
+  begin(synchronous: 'FULL' | 'NORMAL'): void
+  /** Throws if a file of the database was deleted or replaced: everything written to it would be lost. */
+  requireFiles(): void
+  /** Ends a failed transaction, and moves the write-ahead log into the database. Returns false if that is not possible now. */
+  checkpoint(): boolean
+  /** Closes the connection. Returns false, and keeps it open, if it alone can still read a deleted log. */
+  close(): boolean
+}
+
+/**
+ * Opens an inbox file, and creates it if it is missing.
+ *
+ * @throws {WebhookError} `config_invalid` if the file is not an inbox. It stays unchanged
+ */
+export function openFile(open: OpenDatabase, path: string): Connection {
+  const real = realPath(path)
+  createPrivateFile(real)
+  const db = open(real)
+  try {
+    prepare(db, real)
+    return connect(db, watchOpenFiles(path, real))
+  } catch (error) {
+    db.close()
+    throw isNotADatabase(error) ? notADatabase(real, error) : error
+  }
+}
+
+function connect(db: Database, files: OpenFiles): Connection {
+  let isLogOurs = !files.isLogEmpty
+
+  function checkpoint(): boolean {
+    try {
+      db.exec('ROLLBACK')
+    } catch {} // SQLite has rolled back already, or no transaction had begun
+    try {
+      return moveLog(db)
+    } catch {
+      return false
+    }
+  }
+
+  return {
+    db,
+    begin(synchronous) {
+      db.exec(`PRAGMA synchronous = ${synchronous}`)
+      db.run('BEGIN IMMEDIATE')
+      files.requireSame()
+      if (isLogOurs) return
+      // Other processes may still use a deleted log. They do not write any more, because they check their files first.
+      // We cannot move what only their log holds, so we write nothing until they have moved it.
+      db.run('ROLLBACK')
+      if (!moveLog(db)) throw Object.assign(new Error('a deleted log is in use'), { code: 'SQLITE_BUSY' })
+      isLogOurs = true
+      db.run('BEGIN IMMEDIATE')
+    },
+    requireFiles: files.requireSame,
+    checkpoint,
+    close() {
+      if (files.canSaveLog() && !checkpoint()) return false
+      db.close()
+      return true
+    },
+  }
+}
+
+/** Moves the write-ahead log into the database. Returns false if other processes still read it or are moving it. */
+function moveLog(db: Database): boolean {
+  const { busy, log, checkpointed } =
+    db.get<{ busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)') ?? {}
+  return busy === 0 && log === checkpointed
+}
+
+function prepare(db: Database, path: string): void {
+  db.exec('BEGIN') // so that no other process creates the tables between the two reads
+  const version = readVersion(db, path)
+  db.exec('COMMIT')
+  // Lets the file shrink when rows are removed. It only works while the file is still empty.
+  if (version === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
+  const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
+  if (mode !== 'wal') throw configInvalid(`${path} is on a file system without shared memory`)
+  // FULL: a commit survives a power failure. fullfsync is needed for that on macOS.
+  db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216')
+  db.exec(`PRAGMA wal_autocheckpoint = ${maxLogPages(path)}`)
+  db.exec('PRAGMA temp_store = MEMORY')
+  // Read again: the first read in WAL mode creates the log files.
+  if (readVersion(db, path) < UPGRADES.length) upgrade(db, path)
+}
+
+/** Reads the version again in the same transaction, because another process may have upgraded the file meanwhile. */
+function upgrade(db: Database, path: string): void {
+  db.exec('BEGIN IMMEDIATE')
+  for (const upgrade of UPGRADES.slice(readVersion(db, path))) db.exec(upgrade)
+  db.exec(`PRAGMA user_version = ${UPGRADES.length}`)
+  db.exec('COMMIT')
+}
+
+/** Returns the version of the tables; 0 if the file is empty. */
+function readVersion(db: Database, path: string): number {
+  const version = readNumber(db, 'PRAGMA user_version')
+  const application = readNumber(db, 'PRAGMA application_id')
+  if (application === APPLICATION_ID) {
+    if (version >= 1 && version <= UPGRADES.length) return version
+    throw configInvalid(
+      `${path} was created by a newer version of geohook`,
+      'Use that version, or another path.',
+    )
+  }
+  const isEmpty = readNumber(db, 'SELECT count(*) FROM sqlite_schema') === 0
+  if (isEmpty && application === 0 && version === 0) return 0
+  throw configInvalid(
+    `${path} is a database, but not an inbox of geohook`,
+    'Give the inbox a file of its own.',
+  )
+}
+
+const readNumber = (db: Database, sql: string): number =>
+  Object.values(db.get<Record<string, number>>(sql) ?? {})[0] ?? 0

@@ -1,0 +1,93 @@
+import { readSize } from '../../receiver/options.ts'
+import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import type { DurableInbox } from '../durable-inbox.ts'
+import { type InboxOptions, readClock, readInboxOptions } from '../inbox-options.ts'
+import { createTableInbox } from '../table-inbox.ts'
+import { backUp } from './backup.node.ts'
+import { createSqliteDuplicatesTable } from './duplicates.ts'
+import { readPath } from './path.node.ts'
+import { createSqliteTable } from './table.ts'
+import { createTransactions } from './transactions.ts'
+
+export type * from '../types.ts'
+
+/** Options of {@link createSqliteInbox}. */
+export interface SqliteInboxOptions extends InboxOptions {
+  /** Path of the file. A missing file is created, readable by its owner only; its folder must exist. */
+  path: string
+  /**
+   * Maximum sum of the body sizes of waiting and active deliveries; more are rejected with 503. In bytes or as
+   * `'512mb'` or `'4gb'` (units of 1024). Default `'4gb'`.
+   */
+  maxPendingBytes?: number | string | undefined
+  /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
+  clock?: (() => number) | undefined
+}
+
+/**
+ * Creates an inbox in a SQLite file: accepted deliveries survive a crash and a power failure. Several processes on one
+ * machine may share the file. It is opened at the first use, with `node:sqlite` (Node 22.13 and newer) or with
+ * `better-sqlite3`, which you have to install.
+ *
+ * @throws {WebhookError} `config_invalid`. If the file is not an inbox, each method rejects with this error
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createSqliteInbox } from 'geohook/sqlite'
+ *
+ * const inbox = createSqliteInbox({ path: 'inbox.db' })
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', inbox }).on('*', (event) => console.log(event))
+ * inbox.work(receiver)
+ * ```
+ */
+export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
+  const transactions = createTransactions(readPath(options?.path))
+  const maxPendingBytes = readSize('maxPendingBytes', options.maxPendingBytes ?? '4gb')
+  const clock = readClock(options.clock)
+  const table = createSqliteTable(transactions, clock, maxPendingBytes)
+  return createTableInbox(table, readInboxOptions(options), clock)
+}
+
+/**
+ * Backs up an inbox file while processes use it. The copy is consistent, and complete on disk when this resolves; a
+ * plain copy of the file would lack the contents of its write-ahead log. The copy is an inbox file that only its owner
+ * may read.
+ *
+ * @param path path of the inbox
+ * @param to path of the copy, which must not exist yet
+ * @throws {WebhookError} `config_invalid` if there is no inbox at `path`, or a file at `to`
+ * @example
+ * ```ts
+ * import { backupSqliteInbox } from 'geohook/sqlite'
+ *
+ * await backupSqliteInbox('inbox.db', `inbox-${Date.now()}.db`)
+ * ```
+ */
+export async function backupSqliteInbox(path: string, to: string): Promise<void> {
+  return backUp(readPath(path), readPath(to))
+}
+
+/** Options of {@link createSqliteDuplicates}. */
+export interface SqliteDuplicatesOptions extends DuplicatesOptions {
+  /** Path of the file. It may be the file of an inbox. */
+  path: string
+}
+
+/**
+ * Creates a duplicate store in a SQLite file: all processes that share the file know which deliveries are in progress
+ * and which are done.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createSqliteDuplicates } from 'geohook/sqlite'
+ *
+ * const duplicates = createSqliteDuplicates({ path: 'inbox.db' })
+ * const receiver = createReceiver({ signatureKey: 'parcels2026', duplicates })
+ * ```
+ */
+export function createSqliteDuplicates(options: SqliteDuplicatesOptions): ClosableDuplicateStore {
+  const transactions = createTransactions(readPath(options?.path))
+  return createDuplicates(createSqliteDuplicatesTable(transactions), options)
+}

@@ -1,0 +1,63 @@
+import { type Stats, statSync } from 'node:fs'
+
+/** The files of an open database. */
+export interface OpenFiles {
+  /** True if the log was empty when the database was opened. */
+  isLogEmpty: boolean
+  /** Throws if a file was deleted or replaced: everything written to it would be lost. */
+  requireSame(): void
+  /**
+   * True if the log or its index was deleted, and no other process has begun a new one. Then the open connection can
+   * still move the deleted log into the database.
+   */
+  canSaveLog(): boolean
+}
+
+/**
+ * Remembers the identity of the files of an open database, to notice if one is deleted or replaced.
+ *
+ * @param path may be a symbolic link: if it leads to another file later, the database counts as replaced
+ * @param real path of the open file, without symbolic links
+ */
+export function watchOpenFiles(path: string, real: string): OpenFiles {
+  const database = watchFile(path, real)
+  const log = watchFile(`${real}-wal`)
+  const index = watchFile(`${real}-shm`)
+
+  return {
+    isLogEmpty: log.isEmpty,
+    requireSame() {
+      for (const { name, check } of [database, log, index])
+        if (check() !== 'same') throw new Error(`${name} was deleted or replaced while the inbox was open`)
+    },
+    canSaveLog() {
+      const results = [log.check(), index.check()]
+      if (database.check() !== 'same' || results.every((result) => result === 'same')) return false
+      return results.every((result) => result !== 'replaced')
+    },
+  }
+}
+
+interface WatchedFile {
+  name: string
+  isEmpty: boolean
+  check(): 'same' | 'missing' | 'replaced'
+}
+
+function watchFile(name: string, opened = name): WatchedFile {
+  const before = statSync(opened, { throwIfNoEntry: false })
+  return {
+    name,
+    isEmpty: before?.size === 0,
+    check() {
+      const now = statSync(name, { throwIfNoEntry: false })
+      if (isSame(before, now)) return 'same'
+      // A process that only tried to read leaves a new, empty log.
+      return now && now.size > 0 ? 'replaced' : 'missing'
+    },
+  }
+}
+
+/** A missing file is never the same: while a database is open, all of its files exist. */
+const isSame = (before: Stats | undefined, now: Stats | undefined): boolean =>
+  now !== undefined && before?.ino === now.ino && before.dev === now.dev

@@ -1,0 +1,53 @@
+import { readlinkSync, realpathSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { configInvalid } from '../../errors.ts'
+import { toConfigInvalid } from './path-errors.node.ts'
+
+/**
+ * Validates a path and makes it absolute, so that a later change of the working directory has no effect.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function readPath(path: unknown): string {
+  if (typeof path !== 'string' || path === '' || path === ':memory:')
+    throw configInvalid('path must be the path of a file', 'In memory there is createMemoryInbox().')
+  // SQLite would read `file:` as a URL, and a driver would cut the others off.
+  if (/^file:|^\s|\s$|\0/.test(path))
+    throw configInvalid('path must be a plain path, without white space around it')
+  return resolve(path)
+}
+
+/**
+ * Resolves all symbolic links of a path, whether its file exists or not. SQLite does the same, and keeps the
+ * write-ahead log next to the file that a link leads to.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function realPath(path: string): string {
+  try {
+    return resolveLinks(path)
+  } catch (error) {
+    throw toConfigInvalid(path, error)
+  }
+}
+
+function resolveLinks(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const folder = realpathSync.native(dirname(path))
+  const target = readLink(path)
+  if (target === undefined) return join(folder, basename(path))
+  return resolveLinks(isAbsolute(target) ? target : `${folder}${sep}${target}`)
+}
+
+/** Returns the target of a symbolic link whose file does not exist, or `undefined` if there is no link. */
+function readLink(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}

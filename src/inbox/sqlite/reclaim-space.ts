@@ -1,0 +1,74 @@
+import type { Database } from './driver.node.ts'
+import type { Transactions } from './transactions.ts'
+
+/** Maximum body bytes that one transaction removes: it blocks the event loop. */
+export const MAX_REMOVED_BYTES: number = 64 * 1024 ** 2
+
+/** Pages of 4 KiB that one transaction cuts off the end of the file. */
+const VACUUM_PAGES = 500
+
+/** The same on a full disk: the pages have to fit into the write-ahead log as it is. */
+const FULL_DISK_PAGES = 32
+
+/** A row with the size of its body in bytes. */
+export interface Sized {
+  seq: number
+  size: number
+}
+
+/** Returns the first rows up to a sum of bytes, but at least one. */
+export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: number): Row[] {
+  let bytes = 0
+  return rows.filter(({ size }, index) => {
+    bytes += size
+    return index === 0 || bytes <= maxBytes
+  })
+}
+
+/** Cuts free pages off the file. Returns how many are left. */
+export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
+  db.exec(`PRAGMA incremental_vacuum(${pages})`)
+  return db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
+}
+
+/** Removes the bodies of some done deliveries, after a given one. Returns the deliveries. */
+function removeBodies(db: Database, { at, seq }: { at: number; seq: number }): (Sized & { at: number })[] {
+  const done = db.all<Sized & { at: number }>(
+    `SELECT seq, size, at FROM delivery WHERE state = 'done' AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT 250`,
+    ...[at, seq],
+  )
+  const batch = upToBytes(done, FULL_DISK_PAGES * 4_096)
+  for (const { seq } of batch) db.run('DELETE FROM content WHERE seq = ?', seq)
+  return batch
+}
+
+/**
+ * Creates a function that frees disk space on a full disk: it deletes the bodies of done deliveries, the oldest first,
+ * and shrinks the file. The deliveries are still recognized as duplicates.
+ */
+export function createReclaimer({ write, read, reserve }: Transactions): () => void {
+  let isRunning = false
+
+  async function reclaim(): Promise<void> {
+    let ended = { at: -1, seq: -1 }
+    while (reserve.isShort()) {
+      const { done, free } = await write((db) => ({
+        done: removeBodies(db, ended),
+        free: vacuum(db, FULL_DISK_PAGES),
+      }))
+      await read((db) => db.get('PRAGMA wal_checkpoint(PASSIVE)')) // which shrinks the file
+      if (done.length === 0 && free === 0) return
+      ended = done.at(-1) ?? ended
+    }
+  }
+
+  return () => {
+    if (isRunning) return
+    isRunning = true
+    reclaim()
+      .catch(() => {}) // the next rejected delivery tries again
+      .finally(() => {
+        isRunning = false
+      })
+  }
+}

@@ -1,0 +1,68 @@
+import { type Database, isStoreError } from './driver.node.ts'
+
+/** Maximum number of operations in one transaction: it blocks the event loop. */
+const MAX_OPERATIONS = 250
+
+/** Maximum bytes added in one transaction, unless a single delivery is larger. */
+const MAX_BYTES = 2 * 1024 ** 2
+
+/** An operation that runs in a transaction, usually with others. */
+export interface Operation {
+  /** Bytes that it adds. */
+  bytes: number
+  run(db: Database, requireSpace: () => void): unknown
+  /** True if it needs a transaction of its own. */
+  isAlone: boolean
+  /** Receives the result. */
+  settle(result: OperationResult): void
+  /** Until when it waits for a lock, on the clock of `performance.now()`. */
+  deadline: number
+}
+
+export type OperationResult = { value: unknown } | { error: unknown }
+
+/** Removes the operations of the next transaction from a queue. */
+export function takeBatch(queue: Operation[]): Operation[] {
+  if (queue[0]?.isAlone) return queue.splice(0, 1)
+  let bytes = 0
+  const length = queue.slice(0, MAX_OPERATIONS).findIndex((operation, index) => {
+    bytes += operation.bytes
+    return index > 0 && bytes > MAX_BYTES
+  })
+  return queue.splice(0, length === -1 ? MAX_OPERATIONS : length)
+}
+
+/** Runs an operation in a savepoint: if it fails, only its own changes are rolled back. */
+export function runInSavepoint(
+  db: Database,
+  run: Operation['run'],
+  requireSpace: () => void,
+): OperationResult {
+  db.run('SAVEPOINT job')
+  try {
+    const value = run(db, requireSpace)
+    db.run('RELEASE job')
+    return { value }
+  } catch (error) {
+    if (isStoreError(error)) throw error
+    db.run('ROLLBACK TO job')
+    db.run('RELEASE job')
+    return { error }
+  }
+}
+
+/** Runs a function at the first call only. If it throws, every call throws the same error. */
+export function memoize(run: () => void): () => void {
+  let result: { error?: unknown } | undefined
+  return () => {
+    if (!result) {
+      try {
+        run()
+        result = {}
+      } catch (error) {
+        result = { error }
+      }
+    }
+    if ('error' in result) throw result.error
+  }
+}

@@ -1,0 +1,191 @@
+import { type Connection, openFile } from './connection.node.ts'
+import { createDiskReserve, type DiskReserve } from './disk-reserve.node.ts'
+import { type Database, isBusy, isFull, isStoreError, loadDriver, mayBeFull } from './driver.node.ts'
+import {
+  memoize,
+  type Operation,
+  type OperationResult,
+  runInSavepoint,
+  takeBatch,
+} from './transaction-batch.ts'
+
+/** Maximum milliseconds to wait for a lock that another process holds. */
+const LOCK_TIMEOUT = 2_000
+
+/** Maximum milliseconds between two tries to get the lock. They are random, so that processes do not collide again. */
+const MAX_PAUSE = 20
+
+/** Milliseconds between two checks of the files, to notice a deleted file even while nothing is written. */
+const CHECK_INTERVAL = 1_000
+
+/** Runs transactions on a file, which is opened at the first use, and again after it has failed. */
+export interface Transactions {
+  /** Runs an operation in a transaction: all of it or nothing. Resolves when it is on disk. */
+  write<Result>(run: (db: Database) => Result): Promise<Result>
+  /**
+   * Does the same before all queued operations, in a transaction of its own that does not wait for the disk: it survives
+   * the end of the process, but not a power failure.
+   */
+  writeAlone<Result>(run: (db: Database) => Result): Promise<Result>
+  /**
+   * Does the same as `write` for an operation that adds so many bytes. It must call `requireSpace`, which throws if the
+   * disk is too full.
+   */
+  add<Result>(bytes: number, run: (db: Database, requireSpace: () => void) => Result): Promise<Result>
+  /** Runs an operation that only reads. It does not wait for writers. */
+  read<Result>(run: (db: Database) => Result): Promise<Result>
+  reserve: DiskReserve
+  /** Rejects new operations, and resolves when the accepted ones have ended. */
+  close(): Promise<void>
+}
+
+export function createTransactions(path: string): Transactions {
+  const reserve = createDiskReserve(path)
+  let connection: Connection | undefined
+  let checking: ReturnType<typeof setInterval> | undefined
+  let queue: Operation[] = []
+  let flushing = Promise.resolve()
+  let isFlushing = false
+  const reading = new Set<Promise<unknown>>()
+  let isClosed = false
+
+  async function connect(): Promise<Connection> {
+    if (connection) return connection
+    const open = await loadDriver()
+    try {
+      connection ??= openFile(open, path)
+    } catch (error) {
+      if (mayBeFull(error)) reserve.release()
+      throw error
+    }
+    checking ??= setInterval(checkFiles, CHECK_INTERVAL).unref()
+    return connection
+  }
+
+  function checkFiles(): void {
+    try {
+      connection?.requireFiles()
+    } catch {
+      disconnect()
+    }
+  }
+
+  /** The next operation opens the file again: it may have been removed, replaced or repaired. */
+  function disconnect(): void {
+    try {
+      if (connection?.close() === false) return
+    } catch {}
+    connection = undefined
+    clearInterval(checking)
+    checking = undefined
+  }
+
+  function requireOpen(): void {
+    if (isClosed) throw new Error('the store is closed')
+  }
+
+  async function flush(): Promise<void> {
+    for (isFlushing = true; queue.length > 0; ) {
+      // Operations of the same event loop tick share one transaction, and one write to the disk.
+      await new Promise((resolve) => setImmediate(resolve))
+      try {
+        const { begin } = await connect()
+        begin(queue[0]?.isAlone ? 'NORMAL' : 'FULL')
+      } catch (error) {
+        rejectQueued(error)
+        if (isBusy(error)) await pause()
+        else recover(error)
+        continue
+      }
+      commit(takeBatch(queue))
+    }
+    isFlushing = false
+  }
+
+  /** Rejects all queued operations, or, if another process holds the lock, those that have waited long enough. */
+  function rejectQueued(error: unknown): void {
+    const cutoff = isBusy(error) ? performance.now() : Infinity
+    const rejected = queue.filter(({ deadline }) => deadline <= cutoff)
+    queue = queue.filter(({ deadline }) => deadline > cutoff)
+    for (const { settle } of rejected) settle({ error })
+  }
+
+  function commit(batch: readonly Operation[]): void {
+    let results: OperationResult[]
+    const bytes = batch.reduce((sum, operation) => sum + operation.bytes, 0)
+    const requireSpace = memoize(() => reserve.require(bytes))
+    try {
+      const { db, requireFiles } = connection as Connection
+      results = batch.map(({ run }) => runInSavepoint(db, run, requireSpace))
+      db.run('COMMIT')
+      requireFiles()
+    } catch (error) {
+      results = batch.map(() => ({ error }))
+      recover(error)
+    }
+    batch.forEach(({ settle }, index) => {
+      settle(results[index] as OperationResult)
+    })
+  }
+
+  /** Rolls back a failed transaction, and frees disk space if the disk may be full. */
+  function recover(error: unknown): void {
+    if (mayBeFull(error)) reserve.release()
+    // The log has space on the disk already. Moving it, with the space of the reserve, makes it usable again.
+    if (isFull(error) && connection?.checkpoint()) return
+    disconnect()
+  }
+
+  async function enqueue<Result>(operation: Omit<Operation, 'settle' | 'deadline'>): Promise<Result> {
+    requireOpen()
+    return new Promise<Result>((resolve, reject) => {
+      const settle = (result: OperationResult): void => {
+        if ('error' in result) reject(result.error)
+        else resolve(result.value as Result)
+      }
+      const queued = { ...operation, settle, deadline: performance.now() + LOCK_TIMEOUT }
+      if (queued.isAlone) queue.unshift(queued)
+      else queue.push(queued)
+      if (!isFlushing) flushing = flush()
+    })
+  }
+
+  async function readNow<Result>(run: (db: Database) => Result): Promise<Result> {
+    for (const deadline = performance.now() + LOCK_TIMEOUT; ; ) {
+      requireOpen()
+      try {
+        const { db, requireFiles } = await connect()
+        requireFiles()
+        return run(db)
+      } catch (error) {
+        checkFiles()
+        if (!isBusy(error) && isStoreError(error)) disconnect()
+        if (!isBusy(error) || performance.now() >= deadline) throw error
+      }
+      await pause()
+    }
+  }
+
+  return {
+    write: (run) => enqueue({ run, bytes: 0, isAlone: false }),
+    writeAlone: (run) => enqueue({ run, bytes: 0, isAlone: true }),
+    add: (bytes, run) => enqueue({ run, bytes, isAlone: false }),
+
+    async read(run) {
+      const ended = readNow(run)
+      reading.add(ended)
+      return ended.finally(() => reading.delete(ended))
+    },
+
+    reserve,
+
+    async close() {
+      isClosed = true
+      await Promise.allSettled([flushing, ...reading])
+      disconnect()
+    },
+  }
+}
+
+const pause = (): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, Math.ceil(Math.random() * MAX_PAUSE)))

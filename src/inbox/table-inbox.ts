@@ -1,0 +1,81 @@
+import { configInvalid } from '../errors.ts'
+import type { DeliveriesTable } from './deliveries-table.ts'
+import type { DurableInbox, Workers } from './durable-inbox.ts'
+import type { InboxConfig } from './inbox-options.ts'
+import { readConcurrency, readListOptions, readPurgeOptions, toPage } from './method-options.ts'
+import { startRetentionSweep } from './retention-sweep.ts'
+import { startTableWorkers } from './table-workers.ts'
+
+/** Maximum number of entries removed in one transaction. */
+const PURGE_BATCH = 1_000
+
+/** Creates an inbox from a table of deliveries. */
+export function createTableInbox(
+  table: DeliveriesTable,
+  config: InboxConfig,
+  clock: () => number,
+): DurableInbox {
+  const running = new Set<ReturnType<typeof startTableWorkers>>()
+  const inProgress = new Set<string>()
+  let closed = false
+  const wakeWorkers = () => {
+    for (const workers of running) workers.wake()
+  }
+
+  return {
+    async put(delivery) {
+      const { maxPending } = config
+      const result = await table.put(delivery, { maxPending })
+      if (result === 'full') throw new Error(`the inbox is full: ${maxPending} deliveries are in it`)
+      if (result === 'stored') wakeWorkers()
+      return result
+    },
+
+    work(receiver, options) {
+      const concurrency = readConcurrency(receiver, options)
+      if (closed) throw configInvalid('the inbox is closed')
+      const workers = startTableWorkers({ table, receiver, concurrency, config, clock, inProgress })
+      const sweep = startRetentionSweep(table, config, clock)
+      const started: Workers & { wake(): void } = {
+        wake: workers.wake,
+        async close() {
+          await Promise.all([workers.close(), sweep.close()])
+          running.delete(started)
+        },
+      }
+      running.add(started)
+      return started
+    },
+
+    stats: async () => ({ ...(await table.counts()), maxPending: config.maxPending }),
+    async list(options) {
+      const query = readListOptions(options)
+      return toPage(await table.list(query), query)
+    },
+    get: (id) => table.get(id),
+
+    async retry(id) {
+      const isRetried = await table.retry(id)
+      if (isRetried) wakeWorkers()
+      return isRetried
+    },
+
+    discard: (id) => table.discard(id),
+
+    async purge(options) {
+      const { state, olderThan } = readPurgeOptions(options)
+      const before = clock() - olderThan
+      for (let total = 0; ; ) {
+        const removed = await table.purge(state, before, PURGE_BATCH)
+        total += removed
+        if (removed === 0) return total
+      }
+    },
+
+    async close() {
+      closed = true
+      await Promise.all([...running].map((workers) => workers.close()))
+      await table.close()
+    },
+  }
+}

@@ -1,0 +1,16 @@
+/** Types that every inbox entry of the package exports. */
+export type { ClosableDuplicateStore, DuplicatesOptions } from './duplicates.ts'
+export type {
+  DurableInbox,
+  InboxEntry,
+  InboxItem,
+  InboxPage,
+  InboxState,
+  InboxStats,
+  ListOptions,
+  PurgeOptions,
+  Workers,
+  WorkOptions,
+} from './durable-inbox.ts'
+export type { AttemptEnded, InboxObserver } from './inbox-observer.ts'
+export type { InboxOptions } from './inbox-options.ts'

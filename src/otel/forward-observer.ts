@@ -1,0 +1,40 @@
+import type { Observer } from '../receiver/observer.ts'
+import { ignoreErrors } from './ignore-errors.ts'
+
+type Listeners = Omit<Required<Observer>, 'around'>
+
+const NAMES: Record<keyof Listeners, true> = {
+  accepted: true,
+  refused: true,
+  duplicate: true,
+  handled: true,
+  failed: true,
+  handshake: true,
+}
+
+/**
+ * Creates an observer that calls another one. It has only the functions of that observer: for the others the receiver
+ * writes its log, as it does without an observer.
+ */
+export function forwardTo(observer: Observer): Observer {
+  const names = (Object.keys(NAMES) as (keyof Listeners)[]).filter((name) => has(observer, name))
+  return Object.fromEntries(
+    // Called as methods, because the observer may be an instance of a class.
+    names.map((name) => [name, (seen: never) => observer[name]?.(seen)]),
+  )
+}
+
+function has(observer: Observer, name: keyof Observer): boolean {
+  try {
+    return typeof observer[name] === 'function'
+  } catch {
+    return true // a getter that throws counts as a function that threw
+  }
+}
+
+/** Calls an observer's `around`. Whatever it does, the receiver runs the work once. */
+export function forwardAround(observer: Observer, seen: Around): void {
+  ignoreErrors(() => void Promise.resolve(observer.around?.(seen)).catch(() => {}))
+}
+
+type Around = Parameters<Required<Observer>['around']>[0]

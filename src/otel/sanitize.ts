@@ -1,0 +1,49 @@
+import type { WebhookError } from '../errors.ts'
+import { OTHER } from './names.ts'
+
+/** Maximum number of change types of a delivery, and of errors of a failure. */
+const MAX_LISTED = 16
+
+/** Matches identifiers. Sentences, JSON and tokens with a signature do not match. */
+const NAME = /^[\w.:$-]{1,64}$/
+
+/** Error codes as Node, SQL databases and libraries write them: `ECONNREFUSED`, `ERR_X`, `23505`. */
+const CODE = /^[A-Z0-9_]{1,40}$/
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'CONNECT', 'TRACE']
+
+/** Replaces every method that HTTP does not define by one value, because clients can send any text. */
+export const sanitizeMethod = (method: string): string => (METHODS.includes(method) ? method : OTHER)
+
+/** Limits the number of change types, and replaces those that are not identifiers: clients can send any text. */
+export function sanitizeChangeTypes(changeTypes: readonly string[]): string[] {
+  const names = changeTypes.slice(0, MAX_LISTED).map((name) => (NAME.test(name) ? name : OTHER))
+  return [...new Set(names)]
+}
+
+/** Lists the causes of one of our errors. */
+export function causesOf({ cause }: WebhookError): unknown[] {
+  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
+  return causes.slice(0, MAX_LISTED).filter((thrown) => thrown !== undefined)
+}
+
+/**
+ * Returns the class and the code of a thrown value. The message, the stack and `name` may quote a payload, and the value
+ * may be the payload: so the class is the constructor's name, and only errors have codes.
+ */
+export function describeThrown(thrown: unknown): { type: string; code?: string } {
+  if (typeof thrown !== 'object' || thrown === null) return { type: typeof thrown }
+  try {
+    const constructedBy: unknown = Object.getPrototypeOf(thrown)?.constructor
+    const name: unknown = typeof constructedBy === 'function' ? constructedBy.name : undefined
+    const code: unknown = isError(thrown) ? (thrown as { code?: unknown }).code : undefined
+    const type = typeof name === 'string' && NAME.test(name) ? name : OTHER
+    return typeof code === 'string' && CODE.test(code) ? { type, code } : { type }
+  } catch {
+    return { type: OTHER } // a getter or a proxy that throws
+  }
+}
+
+/** Also recognizes errors of another realm, which has its own `Error`. */
+const isError = (thrown: object): boolean =>
+  thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'

@@ -1,0 +1,185 @@
+import type { HandlerContext } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import { deliveryOf, idOf, useSchema } from './fixture.ts'
+
+/** Something to wait for, and what lets it go on. */
+function createGate() {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+await describeWith(POSTGRES, (connectionString) => {
+  describe('attempts of one delivery in PostgreSQL', { timeout: 60_000 }, () => {
+    const { schema, client, queueNow, open, operate } = useSchema(connectionString, 'attempts')
+    const id = idOf('e')
+
+    it.each(['success', 'failure'])(
+      'the late %s of an attempt that lapsed does not end the newer one',
+      async (end) => {
+        const [gates, begun, over] = [[createGate(), createGate()], [] as string[], [] as string[]]
+        const openAs = (name: string) => {
+          const tell = () => void over.push(name)
+          const inbox = open({ observer: { handled: tell, failed: tell, dead: tell, trouble: tell } })
+          return { inbox, handle: { handle: (_: unknown, context?: HandlerContext) => work(name, context) } }
+        }
+        async function work(name: string, context?: HandlerContext): Promise<void> {
+          begun.push(`${name} ${context?.attempt}`)
+          await gates[begun.length - 1]?.opened
+          if (name === 'first' && end === 'failure') throw new Error('too late')
+        }
+        const [first, second] = [openAs('first'), openAs('second')]
+        await first.inbox.put(deliveryOf(id))
+        first.inbox.work(first.handle as never, { concurrency: 1 })
+        await until(() => begun.length === 1)
+        // What pg-boss does when a process says nothing any more; the first heartbeat comes later than all this.
+        await operate((boss, queue) => boss.fail(queue, id))
+        second.inbox.work(second.handle as never, { concurrency: 1 })
+        await until(() => begun.length === 2)
+        gates[0]?.open()
+        await until(() => over.length === 1)
+        expect(begun).toEqual(['first 1', 'second 2'])
+        expect(over).toEqual(['first'])
+        expect(await second.inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })
+        gates[1]?.open()
+        await until(async () => (await second.inbox.get(id))?.state === 'done')
+        expect(await second.inbox.get(id)).toMatchObject({ state: 'done', attempts: 2 })
+      },
+    )
+
+    it('one that lapsed while its handler is in progress is not begun again by another worker of the inbox', async () => {
+      const inbox = open()
+      const gate = createGate()
+      const begun: [string, number | undefined][] = []
+      const handle = async (delivery: { id: string }, context?: HandlerContext) => {
+        begun.push([delivery.id, context?.attempt])
+        if (delivery.id === id) await gate.opened
+      }
+      await inbox.put(deliveryOf(id))
+      inbox.work({ handle }, { concurrency: 1 })
+      await until(() => begun.length === 1)
+      await operate((boss, queue) => boss.fail(queue, id))
+      inbox.work({ handle }, { concurrency: 1 })
+      await until(async () => (await inbox.get(id))?.attempts === 2)
+      await inbox.put(deliveryOf(idOf(1)))
+      await until(async () => (await inbox.stats()).done === 1)
+      gate.open()
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect(begun).toEqual([id, idOf(1)].map((one) => [one, 1]))
+    })
+
+    it('a delivery whose claim the server lost in a crash is done when its handler succeeds', async () => {
+      const inbox = open()
+      const gate = createGate()
+      let begun = 0
+      await inbox.put(deliveryOf(id))
+      inbox.work({
+        async handle() {
+          begun++
+          await gate.opened
+        },
+      })
+      await until(() => begun === 1)
+      // As the job was before the claim, but not due, so that the worker does not claim it again.
+      const { rowCount } = await client.query(
+        `update ${schema}.job set state = 'created', started_on = null, heartbeat_on = null,
+          start_after = now() + interval '1 hour' where name = $1 and id = $2`,
+        [queueNow(), id],
+      )
+      expect(rowCount).toBe(1)
+      gate.open()
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect(begun).toBe(1)
+    })
+
+    it('a heartbeat that is late does not take the next attempt from its process', async () => {
+      const inbox = open({ lease: 10_000 })
+      const other = idOf(0)
+      const gates = [createGate(), createGate()]
+      const attempts: number[] = []
+      const { opened: ended, open: endOther } = createGate()
+      await inbox.put(deliveryOf(other))
+      await inbox.put(deliveryOf(id))
+      inbox.work({
+        async handle(delivery, context) {
+          if (delivery.id === other) return ended
+          const attempt = context?.attempt ?? 0
+          attempts.push(attempt)
+          await gates[attempt - 1]?.opened
+          if (attempt === 1) throw new Error('once')
+        },
+      })
+      await until(() => attempts.length === 1)
+      // Its heartbeat waits for this row, before it comes to the other one.
+      await client.query('begin')
+      try {
+        await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [
+          queueNow(),
+          other,
+        ])
+        await until(async () => {
+          const { rows } = await client.query(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1`,
+            [`%${schema}%heartbeat_on%`],
+          )
+          return rows.length > 0
+        })
+        gates[0]?.open()
+        await until(() => attempts.length === 2)
+      } finally {
+        await client.query('commit')
+      }
+      await until(async () => {
+        const { rows } = await client.query(
+          `select 1 from ${schema}.job where name = $1 and id = $2 and heartbeat_on > started_on`,
+          [queueNow(), other],
+        )
+        return rows.length > 0
+      })
+      gates[1]?.open()
+      endOther()
+      await until(async () => (await inbox.stats()).done === 2)
+      expect(attempts).toEqual([1, 2])
+    })
+
+    it('a dead letter that is tried again is the oldest again, with all its attempts and what it was kept with', async () => {
+      const inbox = open({ attempts: 2 })
+      let isGood = false
+      const attempts: (number | undefined)[] = []
+      const receiver = {
+        async handle(_: unknown, context?: HandlerContext) {
+          attempts.push(context?.attempt)
+          if (!isGood) throw new Error('bad')
+        },
+      }
+      const received = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds))
+      await inbox.put({ ...deliveryOf(id), receivedAt: received(1) })
+      const workers = inbox.work(receiver as never)
+      await until(async () => (await inbox.stats()).dead === 1)
+      await workers.close()
+      await inbox.put({ ...deliveryOf(idOf(2)), receivedAt: received(2) })
+      await inbox.put({ ...deliveryOf(idOf(3)), receivedAt: received(3) })
+      expect((await inbox.stats()).oldest).toEqual(received(2))
+      const before = await inbox.get(id)
+      // Retried by another, who would try it once.
+      expect(await open({ attempts: 1 }).retry(id)).toBe(true)
+      expect((await inbox.stats()).oldest).toEqual(received(1))
+      expect((await inbox.list()).entries.map((entry) => entry.id)).toEqual([id, idOf(2), idOf(3)])
+      const after = await inbox.get(id)
+      expect(after).toMatchObject({ state: 'waiting', attempts: 0, dueAt: expect.any(Date) })
+      expect(after).not.toHaveProperty('endedAt')
+      expect(after?.delivery).toEqual(before?.delivery)
+      for (const digit of [2, 3]) await inbox.discard(idOf(digit))
+      inbox.work(receiver as never)
+      await until(async () => (await inbox.stats()).dead === 1)
+      isGood = true
+      expect(await inbox.retry(id)).toBe(true)
+      await until(async () => (await inbox.get(id))?.state === 'done')
+      expect(attempts).toEqual([1, 2, 1, 2, 1])
+    })
+  })
+})

@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { inspect } from 'node:util'
+import { createPostgresDuplicates, createPostgresInbox } from 'geohook/postgres'
+import pg from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startNode } from '../../helpers/process.ts'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import { root } from '../../package/entries.ts'
+import { deliveryOf } from './fixture.ts'
+
+const PASSWORD = 'hunter-2-secret'
+const NOWHERE = `postgres://user:${PASSWORD}@127.0.0.1:1/x`
+const ID = 'ab'.repeat(16)
+
+describe('PostgreSQL that is not there', () => {
+  it.each([
+    ['no connection string', {}],
+    ['no text', { connectionString: 5 }],
+    ['another URL', { connectionString: `https://user:${PASSWORD}@db.example/parcels` }],
+    ['what is no URL', { connectionString: `postgres://user:${PASSWORD}@[db.example/parcels` }],
+    ['a schema with a quote', { connectionString: NOWHERE, schema: 'geo"hook' }],
+    ['a schema that begins with a digit', { connectionString: NOWHERE, schema: '1geohook' }],
+    ['a schema of 51 letters', { connectionString: NOWHERE, schema: 'a'.repeat(51) }],
+    ['a schema that PostgreSQL keeps to itself', { connectionString: NOWHERE, schema: 'PG_geohook' }],
+    ['the schema of the standard', { connectionString: NOWHERE, schema: 'information_schema' }],
+    ['a schema that is a statement', { connectionString: NOWHERE, schema: 'x; drop table job' }],
+  ])('refuses %s, and does not say the password', (_, options) => {
+    for (const create of [createPostgresInbox, createPostgresDuplicates]) {
+      let thrown: unknown
+      try {
+        create(options as never)
+      } catch (error) {
+        thrown = error
+      }
+      expect(thrown).toMatchObject({ code: 'config_invalid' })
+      expect(inspect(thrown, { depth: 9, showHidden: true })).not.toContain(PASSWORD)
+    }
+  })
+
+  it.each(['', 'in box', "in'box", 'a'.repeat(101), 5])('refuses the queue %j', (queue) => {
+    expect(() => createPostgresInbox({ connectionString: NOWHERE, queue: queue as string })).toThrow(
+      expect.objectContaining({ code: 'config_invalid' }),
+    )
+  })
+
+  it('refuses a lease that pg-boss has no heartbeat for', () => {
+    expect(() => createPostgresInbox({ connectionString: NOWHERE, lease: 9_999 })).toThrow(
+      expect.objectContaining({ code: 'config_invalid' }),
+    )
+  })
+
+  it('opens nothing before it is used, and nothing to close', async () => {
+    let connections = 0
+    const server = createServer(() => {
+      connections++
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const connectionString = `postgres://127.0.0.1:${(server.address() as { port: number }).port}/x`
+    for (const one of [
+      createPostgresInbox({ connectionString }),
+      createPostgresDuplicates({ connectionString }),
+    ]) {
+      await one.close()
+      await one.close()
+    }
+    server.close()
+    await once(server, 'close')
+    expect(connections).toBe(0)
+  })
+
+  it('rejects without the password', async () => {
+    const troubles: unknown[] = []
+    const inbox = createPostgresInbox({
+      connectionString: NOWHERE,
+      observer: { trouble: ({ error }) => troubles.push(error) },
+    })
+    const duplicates = createPostgresDuplicates({ connectionString: NOWHERE })
+    const errors = await Promise.all(
+      [inbox.put(deliveryOf(ID)), inbox.stats(), duplicates.claim(ID)].map((call) =>
+        (call as Promise<unknown>).catch((error: unknown) => error),
+      ),
+    )
+    for (const error of errors) expect(error).toBeInstanceOf(Error)
+    expect(inspect([errors, troubles], { depth: 9, showHidden: true })).not.toContain(PASSWORD)
+    await Promise.all([inbox.close(), duplicates.close()])
+  })
+
+  it.each([
+    ['pg-boss', 'createPostgresInbox', '.stats()'],
+    ['pg', 'createPostgresDuplicates', ".claim('a')"],
+  ])('says to install %s where it is missing', async (name, create, call) => {
+    // As for who has not installed it: to Node there is no such package.
+    const hooks = `export const resolve = (name, context, next) => {
+      if (name === '${name}') throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' })
+      return next(name, context)
+    }`
+    const program = `
+      import { register } from 'node:module'
+      register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)})
+      const { ${create} } = await import('geohook/postgres')
+      const store = ${create}({ connectionString: 'postgres://127.0.0.1:1/x' })
+      await store${call}.catch((error) => console.log(error.message))`
+    const started = startNode(['--input-type=module', '--eval', program], {}, { cwd: root })
+    expect(await started.exited).toBe(0)
+    expect(started.stdout).toContain(`npm install ${name}`)
+  })
+})
+
+await describeWith(POSTGRES, (connectionString) => {
+  describe('several in one schema', () => {
+    const schema = `geohook_several_${process.pid}_${Date.now()}`
+    const closing: { close(): Promise<void> }[] = []
+    afterAll(async () => {
+      await Promise.all(closing.map((one) => one.close()))
+      const client = new pg.Client({ connectionString })
+      await client.connect()
+      await client.query(`drop schema if exists ${schema} cascade`)
+      await client.end()
+    })
+
+    it('each queue is an inbox of its own, beside the duplicates, all begun at once', async () => {
+      const inboxes = ['a', 'b', 'b'].map((queue) => createPostgresInbox({ connectionString, schema, queue }))
+      const stores = [1, 2, 3].map(() => createPostgresDuplicates({ connectionString, schema }))
+      closing.push(...inboxes, ...stores)
+      const claims = Promise.all(stores.map((store) => store.claim(ID)))
+      // Two that make the schema at once may be in each other's way; the next call makes it.
+      const put = async (inbox: (typeof inboxes)[number]) =>
+        inbox.put(deliveryOf(ID)).catch(() => inbox.put(deliveryOf(ID)))
+      expect((await Promise.all(inboxes.map(put))).sort()).toEqual(['duplicate', 'stored', 'stored'])
+      expect((await claims).sort()).toEqual(['busy', 'busy', 'claimed'])
+      const handled: string[] = []
+      inboxes[0]?.work({ handle: async ({ id }) => void handled.push(id) })
+      await expect.poll(() => handled).toEqual([ID])
+      expect((await inboxes[1]?.stats())?.waiting).toBe(1)
+    })
+
+    it('tries as often as it was told when the delivery came, and as soon as it is told now', async () => {
+      const options = {
+        connectionString,
+        schema,
+        queue: 'c',
+        retryDelay: 1,
+        observer: { failed() {}, dead() {} },
+      }
+      const [first, second] = [
+        createPostgresInbox({ ...options, attempts: 2, retryDelay: 600_000 }),
+        createPostgresInbox({ ...options, attempts: 1 }),
+      ]
+      closing.push(first, second)
+      await first.put(deliveryOf(ID))
+      const attempts: number[] = []
+      second.work({
+        async handle(_, context) {
+          attempts.push(context?.attempt ?? 0)
+          throw new Error('down')
+        },
+      })
+      await expect.poll(async () => (await first.get(ID))?.state, { timeout: 10_000 }).toBe('dead')
+      expect(attempts).toEqual([1, 2])
+      expect(await first.get(ID)).toMatchObject({ attempts: 2, error: 'Error: down' })
+    })
+  })
+})

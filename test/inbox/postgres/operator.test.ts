@@ -1,0 +1,169 @@
+import { createPostgresDuplicates } from 'geohook/postgres'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import { deliveryOf, idOf, useSchema } from './fixture.ts'
+
+await describeWith(POSTGRES, (connectionString) => {
+  describe('what an operator does to the tables of an inbox', { timeout: 60_000 }, () => {
+    const { schema, client, queueNow, open, operate } = useSchema(connectionString, 'operator')
+
+    /** Again where it and the inbox wait for each other. */
+    const dropSchema = () =>
+      until(() =>
+        client.query(`drop schema ${schema} cascade`).then(
+          () => true,
+          ({ code }) => code !== '40P01',
+        ),
+      )
+
+    it.each([
+      ['the queue is removed', () => operate((boss, queue) => boss.deleteQueue(queue))],
+      ['the schema is dropped', dropSchema],
+    ])('%s: nothing is taken that is not kept, and it recovers by itself', async (_, remove) => {
+      const inbox = open()
+      const handled: string[] = []
+      expect(await inbox.put(deliveryOf(idOf(1)))).toBe('stored')
+      inbox.work({ handle: async ({ id }) => void handled.push(id) })
+      await until(() => handled.length === 1)
+      await remove()
+      // As a sender does it.
+      await until(() =>
+        inbox.put(deliveryOf(idOf(2))).then(
+          (kept) => {
+            expect(kept).toBe('stored')
+            return true
+          },
+          () => false,
+        ),
+      )
+      expect(await inbox.put(deliveryOf(idOf(2)))).toBe('duplicate')
+      await until(() => handled.includes(idOf(2)))
+      await until(async () => (await inbox.stats()).done === 1)
+      await inbox.close()
+      // What was stopped has left nothing open.
+      await until(async () => {
+        const { rows } = await client.query('select pid from pg_stat_activity where query like $1', [
+          `%${schema}%${queueNow()}%`,
+        ])
+        return rows.length === 0
+      })
+    })
+
+    it('refuses tables that a newer pg-boss made, with both versions and the fix', async () => {
+      const inbox = open()
+      await inbox.stats()
+      const { rows } = await client.query(`select version from ${schema}.version`)
+      await client.query(`update ${schema}.version set version = 9999`)
+      try {
+        const newer = open()
+        const refused = {
+          code: 'config_invalid',
+          message: expect.stringMatching(
+            new RegExp(`${schema}.* version 9999.* at most ${rows[0].version}$`),
+          ),
+          hint: expect.stringContaining('Install the pg-boss that the other processes use'),
+        }
+        await expect(newer.stats()).rejects.toMatchObject(refused)
+        await expect(newer.put(deliveryOf(idOf(3)))).rejects.toMatchObject(refused)
+      } finally {
+        await client.query(`update ${schema}.version set version = ${rows[0].version}`)
+      }
+      expect(await open().put(deliveryOf(idOf(3)))).toBe('stored')
+    })
+
+    it('the schema of duplicates is dropped: an error, and then claims again', async () => {
+      const place = `${schema}_duplicates`
+      const store = createPostgresDuplicates({ connectionString, schema: place })
+      try {
+        expect(await store.claim(idOf(1))).toBe('claimed')
+        await client.query(`drop schema ${place} cascade`)
+        await until(() =>
+          store.claim(idOf(2)).then(
+            (claim) => claim === 'claimed',
+            () => false,
+          ),
+        )
+      } finally {
+        await store.close()
+        await client.query(`drop schema if exists ${place} cascade`)
+      }
+    })
+
+    it.each(['short', 'singleton', 'stately', 'exclusive'] as const)(
+      'refuses a queue with the policy %s',
+      async (policy) => {
+        await operate((boss, queue) => boss.createQueue(queue, { policy }))
+        const inbox = open()
+        for (const call of [() => inbox.put(deliveryOf(idOf(1))), () => inbox.stats()])
+          await expect(call()).rejects.toMatchObject({
+            code: 'config_invalid',
+            message: expect.stringContaining(`policy ${policy}`),
+          })
+      },
+    )
+
+    it('a queue that is replaced by one with a policy takes nothing that it drops', async () => {
+      const inbox = open()
+      await inbox.put(deliveryOf(idOf(1)))
+      await operate(async (boss, queue) => {
+        await boss.deleteQueue(queue)
+        await boss.createQueue(queue, { policy: 'short' })
+      })
+      expect(await inbox.put(deliveryOf(idOf(2)))).toBe('stored')
+      await expect(inbox.put(deliveryOf(idOf(3)))).rejects.toThrow('kept nothing')
+      await expect(inbox.put(deliveryOf(idOf(3)))).rejects.toThrow('policy short')
+    })
+
+    it.each([
+      ['{}', '{}'],
+      ['null', 'null'],
+      ['a number', '5'],
+      ['a list', '[]'],
+      ['a head that is no JSON', '{"id":"1","head":"{","body":"","changeTypes":"[","receivedAt":1,"size":1}'],
+      ['a body that is no text', '{"head":"{}","body":{"length":9},"changeTypes":5,"receivedAt":1}'],
+      ['a time that is none', '{"head":"{}","body":"","changeTypes":"[5]","receivedAt":"soon"}'],
+    ])('a job with %s as its data becomes a dead letter, its neighbours are handled', async (_, data) => {
+      const troubles: unknown[] = []
+      // No lease ends within the time of a test.
+      const observer = { trouble: ({ error }: { error: unknown }) => troubles.push(error) }
+      const inbox = open({ attempts: 2, lease: 600_000, observer })
+      for (const digit of [1, 2, 3]) await inbox.put(deliveryOf(idOf(digit)))
+      await client.query(`update ${schema}.job set data = $3 where name = $1 and id = $2`, [
+        queueNow(),
+        idOf(2),
+        data,
+      ])
+      expect((await inbox.stats()).waiting).toBe(3)
+      expect((await inbox.list()).entries.map(({ id }) => id)).toEqual([1, 2, 3].map(idOf))
+      const handled: string[] = []
+      inbox.work({ handle: async ({ id }) => void handled.push(id) })
+      await until(async () => (await inbox.stats()).dead === 1)
+      await until(async () => (await inbox.stats()).done === 2)
+      expect(handled.sort()).toEqual([idOf(1), idOf(3)])
+      const [letter] = (await inbox.list({ state: 'dead' })).entries
+      expect(letter).toMatchObject({ id: idOf(2), attempts: 1, endedAt: expect.any(Date) })
+      expect(letter?.error).toContain('cannot be read')
+      expect(letter?.changeTypes.every((type) => typeof type === 'string')).toBe(true)
+      expect(Number.isFinite(letter?.receivedAt.getTime())).toBe(true)
+      expect(await inbox.get(idOf(2))).toMatchObject({ ...letter, delivery: { id: idOf(2) } })
+      expect(troubles.map(String)).toEqual([expect.stringContaining('cannot be read')])
+      // It can be tried again, in vain, and be discarded.
+      expect(await inbox.retry(idOf(2))).toBe(true)
+      await until(() => troubles.length === 2)
+      await until(async () => (await inbox.get(idOf(2)))?.state === 'dead')
+      expect(await inbox.discard(idOf(2))).toBe(true)
+    })
+
+    it('a job of somebody else becomes a dead letter at once', async () => {
+      const troubles: unknown[] = []
+      const inbox = open({ observer: { trouble: ({ error }) => troubles.push(error) } })
+      await inbox.stats()
+      await operate((boss, queue) => boss.send(queue, {}, { retryLimit: 9 }))
+      const workers = inbox.work({ handle: async () => {} })
+      await until(async () => (await inbox.stats()).dead === 1)
+      await workers.close()
+      expect(troubles).toHaveLength(1)
+    })
+  })
+})

@@ -1,0 +1,25 @@
+import pg from 'pg'
+import { afterAll, describe } from 'vitest'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import { describeMany } from '../processes.ts'
+
+await describeWith(POSTGRES, (url) => {
+  const schemas: string[] = []
+  afterAll(async () => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    for (const schema of schemas) await client.query(`drop schema if exists ${schema} cascade`)
+    await client.end()
+  })
+
+  describe('many processes on PostgreSQL', () => {
+    describeMany({
+      url,
+      attemptAfterKill: 2,
+      name() {
+        schemas.push(`geohook_many_${process.pid}_${Date.now()}_${schemas.length}`)
+        return `postgres:${schemas.at(-1)}`
+      },
+    })
+  })
+})

@@ -1,0 +1,116 @@
+import { createRedisDuplicates } from 'geohook/redis'
+import { describe, expect, it } from 'vitest'
+import { uniquePayload, until } from '../../contract/inbox/fixture.ts'
+import { describeWith, REDIS } from '../../helpers/services.ts'
+import { usePrefix } from './fixture.ts'
+
+await describeWith(REDIS, (url) => {
+  const { client, prefixNow, open, send, handling } = usePrefix(url)
+
+  describe('an inbox in Redis', () => {
+    it('takes maxPending and no more, however many come at once, and more when there is room', async () => {
+      const inbox = open({ maxPending: 10 })
+      const answers = await Promise.all(Array.from({ length: 300 }, () => send(inbox)))
+      expect(answers.filter(({ status }) => status === 202)).toHaveLength(10)
+      expect(answers.filter(({ status }) => status === 503)).toHaveLength(290)
+      expect(await inbox.stats()).toMatchObject({ waiting: 10 })
+      inbox.work(handling(() => {}))
+      await until(async () => (await inbox.stats()).done === 10)
+      // A count that said "full" is good for 0.1 s.
+      await until(async () => (await send(inbox)).status === 202)
+    })
+
+    it('is full: what is stored already is a duplicate', async () => {
+      const inbox = open({ maxPending: 1 })
+      const payload = uniquePayload()
+      expect((await send(inbox, payload)).status).toBe(202)
+      expect((await send(inbox)).status).toBe(503)
+      expect((await send(inbox, payload)).status).toBe(200)
+    })
+
+    it('names the one as oldest that was received first, also when others wait for their next attempt', async () => {
+      const inbox = open({ attempts: 2, retryDelay: 60_000 })
+      await send(inbox)
+      const [first] = (await inbox.list()).entries
+      const workers = inbox.work(
+        handling(() => {
+          throw new Error('not now')
+        }),
+      )
+      await until(async () => (await inbox.list()).entries[0]?.error !== undefined)
+      await workers.close()
+      for (let later = 0; later < 2; later++) {
+        await until(() => Date.now() > Number(first?.receivedAt))
+        await send(inbox)
+      }
+      expect(await inbox.stats()).toMatchObject({ waiting: 3, oldest: first?.receivedAt })
+      await inbox.discard(first?.id ?? '')
+      const [second, third] = (await inbox.list()).entries
+      expect(Number(second?.receivedAt)).toBeLessThanOrEqual(Number(third?.receivedAt))
+      expect((await inbox.stats()).oldest).toEqual(second?.receivedAt)
+    })
+
+    it.each(['null', '{}', '{', '{"head":"null"}'])(
+      'what cannot be read is a dead letter at once, and hides no other: %s',
+      async (data) => {
+        const troubles: unknown[] = []
+        const inbox = open({
+          lease: 1_000,
+          observer: { trouble: ({ error }) => troubles.push(error), dead() {}, failed() {} },
+        })
+        const payload = uniquePayload()
+        await send(inbox, payload)
+        const [first] = (await inbox.list()).entries
+        await send(inbox)
+        const id = first?.id ?? ''
+        await client.hset(`${prefixNow()}:inbox:delivery-${id}`, 'data', data)
+        expect((await inbox.list()).entries).toContainEqual(first)
+        expect((await inbox.stats()).waiting).toBe(2)
+        await expect(inbox.get(id)).rejects.toThrow('the stored delivery cannot be read')
+        inbox.work(handling(() => {}))
+        await until(async () => (await inbox.stats()).done + (await inbox.stats()).dead === 2)
+        const { entries } = await inbox.list({ state: 'dead' })
+        expect(entries).toMatchObject([{ id, attempts: 1, error: expect.stringContaining('cannot be read') }])
+        expect(String(troubles[0])).toContain('cannot be read')
+        expect(await inbox.discard(id)).toBe(true)
+        expect((await send(inbox, payload)).status).toBe(202)
+      },
+    )
+
+    it('lists without the bodies', async () => {
+      const inbox = open()
+      const data = new Blob([new Uint8Array(5 * 1_024 * 1_024)])
+      for (let number = 0; number < 3; number++) await send(inbox)
+      const ids = (await inbox.list()).entries.map(({ id }) => id)
+      const before = await sent()
+      for (const id of ids)
+        await client.hset(`${prefixNow()}:inbox:delivery-${id}`, 'data', await data.text())
+      await inbox.list()
+      expect((await sent()) - before).toBeLessThan(1_024 * 1_024)
+
+      async function sent(): Promise<number> {
+        return Number(/total_net_output_bytes:(\d+)/.exec(await client.info('stats'))?.[1])
+      }
+    })
+
+    it('is closed: work() says so', async () => {
+      const inbox = open()
+      await inbox.close()
+      expect(() => inbox.work(handling(() => {}))).toThrow(
+        expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('closed') }),
+      )
+    })
+
+    it('a database that the server does not have: 503, and nothing is stored in another', async () => {
+      const inbox = open({ url: new URL('/999999', url).href })
+      expect((await send(inbox)).status).toBe(503)
+      await expect(inbox.stats()).rejects.toThrow('DB index is out of range')
+      inbox.work(handling(() => {}))
+      expect(await client.keys(`${prefixNow()}*`)).toEqual([])
+      const duplicates = createRedisDuplicates({ url: new URL('/999999', url).href, prefix: prefixNow() })
+      await expect(duplicates.claim('ab'.repeat(16))).rejects.toThrow('DB index is out of range')
+      await duplicates.close()
+      expect(await client.keys(`${prefixNow()}*`)).toEqual([])
+    })
+  })
+})

@@ -1,6 +1,0 @@
-// @module-tag sqlite
-
-import { describeLosingParts } from './losing-parts.ts'
-
-describeLosingParts({ processes: 1, losses: 40 })
-describeLosingParts({ processes: 3, losses: 40 })

@@ -1,0 +1,84 @@
+// @module-tag sqlite
+
+import fs, { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { backupSqliteInbox, createSqliteInbox } from 'geohook/sqlite'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startNode } from '../../helpers/process.ts'
+import { root } from '../../package/entries.ts'
+import { deliveryOf, useFolder } from './fixture.ts'
+
+/** Kills itself while SQLite writes the copy. */
+const KILLED = `
+  import { createRequire } from 'node:module'
+  import { backupSqliteInbox } from 'geohook/sqlite'
+  const Database = process.getBuiltinModule('node:sqlite')?.DatabaseSync ??
+    createRequire(import.meta.url)('better-sqlite3')
+  const { prepare } = Database.prototype
+  Database.prototype.prepare = function (sql) {
+    if (sql.startsWith('VACUUM')) process.kill(process.pid, 'SIGKILL')
+    return prepare.call(this, sql)
+  }
+  await backupSqliteInbox(process.argv[1], process.argv[2])`
+
+describe('a backup of a SQLite inbox', () => {
+  const fixture = useFolder()
+  const { linkSync } = fs
+  function replaceLink(link: typeof linkSync): void {
+    fs.linkSync = link
+    syncBuiltinESMExports()
+  }
+  afterEach(() => replaceLink(linkSync))
+
+  const copies = () => readdirSync(fixture.folder.path).filter((name) => name.startsWith('copy'))
+  const waitingIn = async (path: string) => (await fixture.keep(createSqliteInbox({ path })).stats()).waiting
+  const refused = { code: 'config_invalid', message: expect.stringContaining('exists already') }
+
+  it('leaves other files alone whose names are like its own: an inbox in use', async () => {
+    const path = fixture.folder.fileIn('copy-part')
+    const inbox = fixture.keep(createSqliteInbox({ path }))
+    await inbox.put(deliveryOf())
+    await backupSqliteInbox(path, fixture.folder.fileIn('copy'))
+    await inbox.put(deliveryOf())
+    expect([await waitingIn(path), await waitingIn(fixture.folder.fileIn('copy'))]).toEqual([2, 1])
+  })
+
+  it('leaves the name of the copy free if its process is killed', async () => {
+    await fixture.open().put(deliveryOf())
+    const to = fixture.folder.fileIn('copy.db')
+    const args = ['--input-type=module', '--eval', KILLED, fixture.path, to]
+    const { child, exited } = startNode(args, {}, { cwd: root })
+    await exited
+    expect(child.signalCode).toBe('SIGKILL')
+    expect(copies()).toEqual([expect.stringMatching(/^copy\.db-[0-9a-f]{16}-part$/)])
+    await backupSqliteInbox(fixture.path, to)
+    expect(await waitingIn(to)).toBe(1)
+  })
+
+  const notSupported: typeof linkSync = () => {
+    throw Object.assign(new Error('operation not permitted'), { code: 'EPERM' })
+  }
+  it.each([
+    ['with hard links', linkSync],
+    ['without hard links', notSupported],
+  ])('replaces no file that was created meanwhile, on a file system %s', async (_, link) => {
+    await fixture.open().put(deliveryOf())
+    const to = fixture.folder.fileIn('copy.db')
+    replaceLink((part, name) => {
+      writeFileSync(to, 'mine')
+      link(part, name)
+    })
+    await expect(backupSqliteInbox(fixture.path, to)).rejects.toMatchObject(refused)
+    expect(readFileSync(to, 'utf8')).toBe('mine')
+    expect(copies()).toEqual(['copy.db'])
+  })
+
+  it('works on a file system without hard links', async () => {
+    await fixture.open().put(deliveryOf())
+    const to = fixture.folder.fileIn('copy.db')
+    replaceLink(notSupported)
+    await backupSqliteInbox(fixture.path, to)
+    expect(copies()).toEqual(['copy.db'])
+    expect(await waitingIn(to)).toBe(1)
+  })
+})

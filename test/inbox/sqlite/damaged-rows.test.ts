@@ -1,0 +1,83 @@
+// @module-tag sqlite
+import { createSqliteInbox } from 'geohook/sqlite'
+import { describe, expect, it } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
+import { deliveryOf, useFolder } from './fixture.ts'
+
+const fixture = useFolder()
+const { keep } = fixture
+
+describe('a row that is damaged', () => {
+  const damages: [string, string, RegExp][] = [
+    ['a head that is no JSON', "UPDATE content SET head = '{' WHERE seq = 2", /cannot be read.*JSON/],
+    ['a head that is none', "UPDATE content SET head = 'null' WHERE seq = 2", /cannot be read/],
+    ['no content', 'DELETE FROM content WHERE seq = 2', /cannot be read.*its bytes are missing/],
+    ['a number for its bytes', 'UPDATE content SET body = 7 WHERE seq = 2', /its bytes are missing/],
+  ]
+  it.each(damages)('with %s becomes a dead letter, and the others are handled', async (_, sql, error) => {
+    const troubles: unknown[] = []
+    const inbox = keep(
+      createSqliteInbox({
+        path: fixture.path,
+        attempts: 2,
+        observer: { trouble: ({ error }) => troubles.push(error) },
+      }),
+    )
+    const deliveries = [deliveryOf(), deliveryOf(), deliveryOf()]
+    for (const one of deliveries) await inbox.put(one)
+    damage(sql)
+    const handled: string[] = []
+    inbox.work({ handle: async ({ id }) => void handled.push(id) }, { concurrency: 3 })
+    await until(async () => (await inbox.stats()).dead === 1)
+    await until(async () => (await inbox.stats()).done === 2)
+    const [first, second, third] = deliveries.map(({ id }) => id)
+    expect(handled).toEqual([first, third])
+    expect(troubles).toEqual([])
+    expect(errorOf(second)).toMatch(error)
+    // A second try of it ends in the same way, and it can be removed.
+    expect(await inbox.retry(second ?? '')).toBe(true)
+    await until(async () => (await inbox.stats()).dead === 1)
+    expect(await inbox.discard(second ?? '')).toBe(true)
+    expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 2, dead: 0 })
+  })
+
+  it.each([
+    ['a head that is no JSON', "UPDATE content SET head = '{' WHERE seq = 2", 10],
+    ['no content', 'DELETE FROM content WHERE seq = 2', 0],
+    ['change types that are no JSON', "UPDATE delivery SET change_types = 'x' WHERE seq = 2", 10],
+    ['change types that are no list', "UPDATE delivery SET change_types = '7' WHERE seq = 2", 10],
+  ])('with %s is listed, with what is left of it', async (_, sql, length) => {
+    const inbox = keep(createSqliteInbox({ path: fixture.path }))
+    const deliveries = [deliveryOf(), deliveryOf(), deliveryOf()]
+    for (const one of deliveries) await inbox.put(one)
+    damage(sql)
+    const { entries } = await inbox.list()
+    expect(entries.map(({ id }) => id)).toEqual(deliveries.map(({ id }) => id))
+    expect(entries[1]).toMatchObject({ state: 'waiting', changeTypes: [], size: 10 })
+    const item = await inbox.get(deliveries[1]?.id ?? '')
+    expect(item?.delivery.id).toBe(deliveries[1]?.id)
+    expect(item?.delivery.rawBody).toEqual(new Uint8Array(length))
+  })
+
+  it('with a due time of nonsense is due', async () => {
+    const inbox = keep(createSqliteInbox({ path: fixture.path }))
+    for (let i = 0; i < 2; i++) await inbox.put(deliveryOf())
+    damage("UPDATE delivery SET at = 'x', attempts = 'x' WHERE seq = 1")
+    inbox.work({ handle: async () => {} })
+    await until(async () => (await inbox.stats()).done === 2)
+  })
+
+  function damage(sql: string): void {
+    const db = openDatabase(fixture.path)
+    db.exec(sql)
+    db.close()
+  }
+
+  function errorOf(id = ''): string {
+    const db = openDatabase(fixture.path)
+    const row = db.prepare(`SELECT error FROM delivery WHERE id = '${id}'`).get() as { error: string }
+    db.close()
+    return row.error
+  }
+})

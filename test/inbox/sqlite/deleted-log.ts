@@ -1,0 +1,80 @@
+import { rmSync } from 'node:fs'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { expect, it } from 'vitest'
+import { createFolder } from '../../helpers/folder.ts'
+import { type Started, startNode } from '../../helpers/process.ts'
+import { openDatabase } from '../../helpers/sqlite.ts'
+import { root } from '../../package/entries.ts'
+
+/** Puts deliveries, eight at once, and prints the id of each one that was accepted. */
+const PUTTING = `
+  import { createSqliteInbox } from 'geohook/sqlite'
+  const inbox = createSqliteInbox({ path: process.argv[1], maxPending: 1e9 })
+  let number = 0
+  async function put() {
+    const id = (process.pid + '0'.repeat(10) + number++).padStart(32, '0')
+    const delivery = { id, rawBody: new Uint8Array(500), contentType: '', headers: {}, receivedAt: new Date(),
+      profile: 'service', payload: {}, events: [], changeTypes: [] }
+    for (;;) {
+      try {
+        await inbox.put(delivery)
+        return console.log('accepted ' + id)
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+  }
+  for (let i = 0; i < 8; i++) void (async () => { for (;;) await put() })()`
+
+const acceptedBy = ({ stdout }: Started): string[] =>
+  [...stdout.matchAll(/accepted (\d+)\n/g)].map(([, id = '']) => id)
+
+/** Deletes a part of the file again and again while processes put deliveries, then kills them. */
+export function describeLosingParts({ processes, losses }: { processes: number; losses: number }): void {
+  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
+  const title = `${processes} killed processes lose nothing that they accepted, whose log was deleted ${losses} times, seed ${seed}`
+  it(title, { timeout: 120_000 }, async () => {
+    let state = seed
+    const random = (): number => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
+      return state / 0x7fffffff
+    }
+    const folder = createFolder()
+    const path = folder.fileIn('inbox.db')
+    const start = (): Started =>
+      startNode(['--input-type=module', '--eval', PUTTING, path], {}, { cwd: root })
+    const started = Array.from({ length: processes }, start)
+    /** Until each process has had some more accepted. */
+    const goOn = async (): Promise<void> => {
+      const before = started.map((one) => acceptedBy(one).length)
+      for (const [index, one] of started.entries())
+        while (acceptedBy(one).length < (before[index] ?? 0) + 30)
+          await new Promise((resolve) => one.child.stdout?.once('data', resolve))
+    }
+    try {
+      await goOn()
+      for (let i = 0; i < losses; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 100 * random()))
+        rmSync(`${path}-wal`, { force: true })
+        await goOn()
+      }
+    } finally {
+      await Promise.all(started.map((one) => one.stop('SIGKILL')))
+    }
+    const accepted = started.flatMap(acceptedBy)
+    expect(accepted.length).toBeGreaterThan(30 * losses)
+    const db = openDatabase(path)
+    expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+    db.close()
+    const kept = new Set<string>()
+    const inbox = createSqliteInbox({ path })
+    for (let after: string | undefined = '0'; after !== undefined; ) {
+      const page = await inbox.list({ limit: 1_000, after })
+      for (const { id } of page.entries) kept.add(id)
+      after = page.next
+    }
+    await inbox.close()
+    expect(accepted.filter((id) => !kept.has(id))).toEqual([])
+    await folder.remove()
+  })
+}

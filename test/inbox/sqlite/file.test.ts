@@ -1,0 +1,185 @@
+// @module-tag sqlite
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createSqliteDuplicates, createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import { describe, expect, it, vi } from 'vitest'
+import { until } from '../../contract/inbox/fixture.ts'
+import { openDatabase, SqliteDatabase } from '../../helpers/sqlite.ts'
+import { deliveryOf, send, useFolder } from './fixture.ts'
+
+const fixture = useFolder()
+const { open, keep } = fixture
+
+describe('the file', () => {
+  it.skipIf(process.platform === 'win32')('is for its owner alone, and what is beside it', async () => {
+    const before = process.umask(0)
+    try {
+      await send(open())
+    } finally {
+      process.umask(before)
+    }
+    const modes = readdirSync(fixture.folder.path).map((name) => [
+      name,
+      (statSync(fixture.folder.fileIn(name)).mode & 0o777).toString(8),
+    ])
+    expect(modes.sort()).toEqual([
+      ['inbox.db', '600'],
+      ['inbox.db-reserve', '600'],
+      ['inbox.db-shm', '600'],
+      ['inbox.db-wal', '600'],
+    ])
+  })
+
+  it('is made when it is first used, and alone when all are closed', async () => {
+    const inbox = open()
+    expect(existsSync(fixture.path)).toBe(false)
+    await inbox.stats()
+    expect(existsSync(fixture.path)).toBe(true)
+    await inbox.close()
+    expect(readdirSync(fixture.folder.path)).toEqual(['inbox.db'])
+  })
+
+  it('is written through to the disk with each transaction', async () => {
+    const exec = vi.spyOn(SqliteDatabase.prototype, 'exec')
+    await send(open())
+    const [db] = exec.mock.contexts
+    exec.mockRestore()
+    expect(db?.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+    expect(db?.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+  })
+
+  it.each([1_000, '1000b', '1kb'])(
+    'holds bodies of no more than maxPendingBytes: %s',
+    async (maxPendingBytes) => {
+      const inbox = keep(createSqliteInbox({ path: fixture.path, maxPendingBytes }))
+      const deliveries = Array.from({ length: 5 }, () => deliveryOf(new Uint8Array(250)))
+      const ends = await Promise.allSettled(deliveries.map((one) => inbox.put(one)))
+      expect(ends.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected'])
+      await expect(inbox.put(deliveryOf(new Uint8Array(30)))).rejects.toThrow(/is full.*maxPendingBytes/)
+      expect(await inbox.put(deliveries[0] as (typeof deliveries)[0])).toBe('duplicate')
+      inbox.work({ handle: async () => {} })
+      await until(async () => (await inbox.stats()).done === 4)
+      expect(await inbox.put(deliveryOf(new Uint8Array(900)))).toBe('stored')
+    },
+  )
+
+  it.each([0, -1, 1.5, 'x', '1tb'])('refuses %j as maxPendingBytes', (maxPendingBytes) => {
+    const path = fixture.path
+    expect(() => createSqliteInbox({ path, maxPendingBytes: maxPendingBytes as never })).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringContaining('maxPendingBytes'),
+      }),
+    )
+  })
+
+  it('becomes smaller when what was in it is removed', async () => {
+    const inbox = open()
+    for (let i = 0; i < 40; i++) await inbox.put(deliveryOf(new Uint8Array(100_000)))
+    await inbox.close()
+    expect(statSync(fixture.path).size).toBeGreaterThan(4_000_000)
+    const again = open()
+    again.work({ handle: async () => {} }, { concurrency: 40 })
+    await until(async () => (await again.stats()).done === 40)
+    expect(await again.purge({ state: 'done' })).toBe(40)
+    await again.close()
+    expect(statSync(fixture.path).size).toBeLessThan(400_000)
+  })
+
+  it('is of an inbox and of a store of duplicates at once', async () => {
+    const inbox = open()
+    const duplicates = keep(createSqliteDuplicates({ path: fixture.path }))
+    const claims = Promise.all([duplicates.claim('a'), duplicates.claim('a'), inbox.put(deliveryOf())])
+    expect(await claims).toEqual(['claimed', 'busy', 'stored'])
+  })
+
+  it('keeps what is done for ever, where it is told to', async () => {
+    const open = () =>
+      keep(createSqliteDuplicates({ path: fixture.path, retention: Number.MAX_SAFE_INTEGER }))
+    const [first, second] = [open(), open()]
+    expect(await first.claim('a')).toBe('claimed')
+    await first.done('a')
+    expect(await second.claim('a')).toBe('done')
+    const db = openDatabase(fixture.path)
+    const { until } = db.prepare("SELECT until FROM claim WHERE id = 'a'").get() as { until: number }
+    db.close()
+    expect(Number.isSafeInteger(until)).toBe(true) // one driver throws where it is not
+  })
+
+  const ofOthers: [string, (path: string) => void][] = [
+    [
+      'of another program',
+      (path) => {
+        const db = openDatabase(path)
+        db.exec('CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)')
+        db.close()
+      },
+    ],
+    [
+      'of another program that has marked it as its own',
+      (path) => {
+        const db = openDatabase(path)
+        db.exec('PRAGMA application_id = 7')
+        db.close()
+      },
+    ],
+    [
+      'with a write-ahead log, of another program',
+      (path) => {
+        const db = openDatabase(path)
+        db.exec('PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)')
+        db.close()
+      },
+    ],
+    ['that is no database', (path) => writeFileSync(path, 'a letter to somebody '.repeat(100))],
+  ]
+  it.each(ofOthers)('%s is refused and left as it is', async (_, make) => {
+    make(fixture.path)
+    const bytes = readFileSync(fixture.path)
+    const inbox = open()
+    await expect(inbox.stats()).rejects.toThrow(/not an inbox of geohook|not a database/)
+    expect(await send(inbox)).toBe(503)
+    await inbox.close()
+    expect(readFileSync(fixture.path).equals(bytes)).toBe(true)
+    expect(readdirSync(fixture.folder.path)).toEqual(['inbox.db'])
+  })
+
+  it('of a newer version is refused and left as it is', async () => {
+    const older = open()
+    await send(older)
+    await older.close()
+    const db = openDatabase(fixture.path)
+    db.exec('PRAGMA user_version = 99')
+    db.close()
+    const bytes = readFileSync(fixture.path)
+    const inbox = open()
+    await expect(inbox.put(deliveryOf())).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('newer version of geohook'),
+    })
+    await inbox.close()
+    expect(readFileSync(fixture.path).equals(bytes)).toBe(true)
+  })
+
+  it.each([undefined, '', ':memory:', 7, 'file:inbox.db', ' inbox.db', 'inbox.db\n', 'a\0b'])(
+    'is not %j',
+    (path) => {
+      for (const create of [createSqliteInbox, createSqliteDuplicates])
+        expect(() => create({ path: path as string })).toThrow(
+          expect.objectContaining({ code: 'config_invalid' }),
+        )
+    },
+  )
+
+  it('is where it was meant to be, when the working directory changes', async () => {
+    const before = process.cwd()
+    let inbox: DurableInbox | undefined
+    try {
+      process.chdir(fixture.folder.path)
+      inbox = keep(createSqliteInbox({ path: 'here.db' }))
+    } finally {
+      process.chdir(before)
+    }
+    await inbox.stats()
+    expect(existsSync(fixture.folder.fileIn('here.db'))).toBe(true)
+  })
+})

@@ -1,0 +1,37 @@
+// @module-tag sqlite
+
+import { statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { describe, expect, it } from 'vitest'
+import { createDisk, describeWithDisks } from '../../helpers/tmpfs.ts'
+import { deliveryOf } from './fixture.ts'
+import { useSmallDisk } from './small-disk.ts'
+
+await describeWithDisks(() => {
+  describe('a SQLite inbox on a disk of 8 MB', { timeout: 120_000 }, () => {
+    const small = useSmallDisk()
+
+    it('refuses deliveries while it is full, handles all it has while another program took the rest, and accepts more', async () => {
+      await small.flood(20_000)
+      small.fill()
+      small.work(4)
+      await small.requireRecovery()
+    })
+  })
+
+  it('a SQLite inbox accepts deliveries on a disk that reports a size of 0, and its log stays small', async () => {
+    const disk = createDisk(0)
+    const path = join(disk.path, 'inbox.db')
+    const inbox = createSqliteInbox({ path })
+    try {
+      expect(statfsSync(disk.path).blocks).toBe(0)
+      for (let i = 0; i < 20; i++) await inbox.put(deliveryOf(new Uint8Array(1024 ** 2)))
+      expect(statSync(`${path}-wal`).size).toBeLessThan(10 * 1024 ** 2)
+      expect(statSync(`${path}-reserve`).size).toBe(8 * 1024 ** 2)
+    } finally {
+      await inbox.close()
+      await disk.remove()
+    }
+  })
+})

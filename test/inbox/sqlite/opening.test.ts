@@ -1,0 +1,121 @@
+// @module-tag sqlite
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
+import { expect, it, vi } from 'vitest'
+import { SqliteDatabase } from '../../helpers/sqlite.ts'
+import { root } from '../../package/entries.ts'
+import { useFolder } from './fixture.ts'
+
+const fixture = useFolder()
+
+/** What another process does that makes the file. */
+const MAKE = `
+  import { createSqliteInbox } from 'geohook/sqlite'
+  const inbox = createSqliteInbox({ path: process.argv[1] })
+  await inbox.stats()
+  await inbox.close()`
+
+it.each(['PRAGMA user_version', 'PRAGMA application_id', 'SELECT count(*) FROM sqlite_schema'])(
+  'a file that another process makes between two looks at it is no stranger: %s',
+  async (look) => {
+    const { prepare } = SqliteDatabase.prototype
+    let made = 0
+    const spy = vi.spyOn(SqliteDatabase.prototype, 'prepare').mockImplementation(function (sql) {
+      if (sql === look && made++ === 0) {
+        const args = ['--input-type=module', '--eval', MAKE, fixture.path]
+        // It fails where it is made to wait until this look is over, which is as good.
+        spawnSync(process.execPath, args, { cwd: root, timeout: 10_000 })
+      }
+      return prepare.call(this, sql)
+    })
+    try {
+      expect(await fixture.open().stats()).toMatchObject({ waiting: 0 })
+    } finally {
+      spy.mockRestore()
+    }
+    expect(made).toBeGreaterThan(0)
+  },
+)
+
+const paths: [string, (path: string) => string, RegExp, RegExp][] = [
+  [
+    'a file that is no database',
+    (path) => {
+      writeFileSync(path, 'a letter to somebody '.repeat(100))
+      return path
+    },
+    /inbox\.db is not a database/,
+    /a file of its own, or restore a backup/,
+  ],
+  ['a folder', dirname, /is a folder/, /path of a file/],
+  [
+    'a folder that is missing',
+    (path) => join(dirname(path), 'away/inbox.db'),
+    /away\/inbox\.db is in a folder that does not exist/,
+    /Create the folder .*away/,
+  ],
+  [
+    'a file in place of the folder',
+    (path) => {
+      writeFileSync(path, '')
+      return join(path, 'inbox.db')
+    },
+    /is not in a folder: .*inbox\.db is a file/,
+    /another path/,
+  ],
+  ['a name that is too long', (path) => `${path}${'x'.repeat(300)}`, /is too long/, /shorter/],
+]
+it.each(paths)('refuses %s with the path and the fix', async (_, make, message, hint) => {
+  const path = make(fixture.path)
+  const refused = {
+    code: 'config_invalid',
+    message: expect.stringMatching(message),
+    hint: expect.stringMatching(hint),
+  }
+  await expect(fixture.keep(createSqliteInbox({ path })).stats()).rejects.toMatchObject(refused)
+  await expect(fixture.keep(createSqliteDuplicates({ path })).claim('a')).rejects.toMatchObject(refused)
+})
+
+// Nothing is forbidden to root, so another user tries.
+it.skipIf(process.getuid?.() !== 0)(
+  'refuses a file and a folder without permission, with the path and the fix',
+  () => {
+    const tryAsNobody = (path: string) => {
+      const program = `
+      import { createSqliteInbox } from 'geohook/sqlite'
+      import { statSync } from 'node:fs'
+      // Whatever the working directory is: the packages are loaded before the rights are given up.
+      await createSqliteInbox({ path: process.argv[1] + '-own' }).stats()
+      process.setgid(65534)
+      process.setuid(65534)
+      await createSqliteInbox({ path: process.argv[1] }).stats().catch(({ code, message, hint }) => {
+        console.log([code, message, hint].join('; '))
+      })
+      process.exit()`
+      const args = ['--input-type=module', '--eval', program, path]
+      return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).stdout
+    }
+    const said = (path: string) =>
+      `config_invalid; ${path} may not be read and written; Give this user access to the file and its folder.\n`
+    chmodSync(fixture.folder.path, 0o755)
+    writeFileSync(fixture.path, '')
+    chmodSync(fixture.path, 0o444)
+    expect(tryAsNobody(fixture.path)).toBe(said(fixture.path))
+    const inside = join(fixture.folder.path, 'closed')
+    mkdirSync(inside, { mode: 0o700 })
+    expect(tryAsNobody(join(inside, 'inbox.db'))).toBe(said(join(inside, 'inbox.db')))
+  },
+)
+
+it('is closed for good, also while the first read opens it', async () => {
+  const { path } = fixture
+  const inbox = createSqliteInbox({ path })
+  const reading = inbox.stats()
+  await inbox.close()
+  expect((await reading).waiting).toBe(0)
+  // The last connection that is closed removes the log.
+  expect(existsSync(`${path}-wal`)).toBe(false)
+  await expect(inbox.stats()).rejects.toThrow('the store is closed')
+})

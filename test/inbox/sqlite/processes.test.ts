@@ -1,0 +1,143 @@
+// @module-tag sqlite
+import { writeFileSync } from 'node:fs'
+import { createReceiver } from 'geohook'
+import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { uniquePayload, until } from '../../contract/inbox/fixture.ts'
+import { deliver, KEY } from '../../helpers/deliver.ts'
+import { createFolder } from '../../helpers/folder.ts'
+import { createGate } from '../../helpers/gate.ts'
+import { type Started, startNode } from '../../helpers/process.ts'
+import { root } from '../../package/entries.ts'
+
+/** Milliseconds. On a busy machine a process may be unable to prolong a shorter lease in time. */
+const LEASE = 3_000
+
+let folder: ReturnType<typeof createFolder>
+let path = ''
+let inbox: DurableInbox
+let children: Started[] = []
+beforeEach(() => {
+  folder = createFolder()
+  path = folder.fileIn('inbox.db')
+  inbox = createSqliteInbox({ path, lease: LEASE })
+  children = []
+})
+afterEach(async () => {
+  await Promise.all(children.map((child) => child.stop('SIGKILL')))
+  await inbox.close()
+  await folder.remove()
+})
+
+/** A process with the built package; it says when it is there, and then what `program` prints. */
+async function start(program: string): Promise<Started> {
+  const whole = `
+    import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
+    const path = process.argv[1]
+    setInterval(() => {}, 1000)
+    ${program}
+    console.log('ready')`
+  const child = startNode(['--input-type=module', '--eval', whole, path], {}, { cwd: root })
+  children.push(child)
+  await child.printed(/ready/)
+  return child
+}
+
+const working = (handle: string): string => `
+  const inbox = createSqliteInbox({ path, lease: ${LEASE} })
+  const handle = async ({ id }, { attempt }) => { console.log('handles ' + id + ' ' + attempt); ${handle} }
+  inbox.work({ handle }, { concurrency: 5 })`
+
+async function send(count: number): Promise<string[]> {
+  const ids: string[] = []
+  const receiver = createReceiver({
+    signatureKey: KEY,
+    inbox,
+    observer: { handled: ({ delivery }) => ids.push(delivery.id) },
+  })
+  const answers = await Promise.all(Array.from({ length: count }, () => deliver(receiver, uniquePayload())))
+  expect(answers.map(({ status }) => status)).toEqual(Array(count).fill(202))
+  return ids.sort()
+}
+
+const handledBy = ({ stdout }: Started): string[] =>
+  [...stdout.matchAll(/handles (\w+)/g)].map(([, id = '']) => id)
+
+it('three processes share the work, each delivery once', async () => {
+  await Promise.all([start(working('')), start(working('')), start(working(''))])
+  const ids = await send(100)
+  await until(async () => (await inbox.stats()).done === 100)
+  await until(() => children.flatMap(handledBy).length >= 100)
+  expect(children.flatMap(handledBy).sort()).toEqual(ids)
+})
+
+it('what a process had at work when it was killed is taken over', async () => {
+  const child = await start(working('await new Promise(() => {})'))
+  const [id] = await send(1)
+  await child.printed(/handles \w+ 1/)
+  await child.stop('SIGKILL')
+  expect((await inbox.get(id ?? ''))?.state).toBe('active')
+  const handled: [string, number][] = []
+  inbox.work({ handle: async (delivery, context) => void handled.push([delivery.id, context?.attempt ?? 0]) })
+  await until(async () => (await inbox.stats()).done === 1)
+  expect(handled).toEqual([[id, 2]])
+})
+
+it('a process that stood still leaves an attempt alone that another has begun since', async () => {
+  // One handler ends as soon as it goes on, the other never: neither may end the new attempt, or prolong its lease.
+  const child = await start(`
+    import { existsSync } from 'node:fs'
+    const inbox = createSqliteInbox({ path, lease: ${LEASE}, observer: { failed() {} } })
+    const handle = async ({ id }, { attempt, signal }) => {
+      console.log('handles ' + id + ' ' + attempt)
+      signal.addEventListener('abort', () => console.log('stopped ' + id))
+      if (handle.count++ > 0) await new Promise(() => {})
+      while (!existsSync(path + '-go')) await new Promise((resolve) => setTimeout(resolve, 5))
+      console.log('ended ' + id)
+    }
+    handle.count = 0
+    inbox.work({ handle })`)
+  const ids = await send(2)
+  await until(() => handledBy(child).length === 2)
+  child.child.kill('SIGSTOP')
+  // Both are suspects now, of which a process takes one at a time.
+  const other = await start(`
+    import { existsSync } from 'node:fs'
+    ${working("while (!existsSync(path + '-end')) await new Promise((resolve) => setTimeout(resolve, 5))")}`)
+  const { gate, release } = createGate()
+  const attempts: (number | undefined)[] = []
+  inbox.work({
+    handle: async (_, context) => {
+      attempts.push(context?.attempt)
+      await gate
+    },
+  })
+  await other.printed(/handles \w+ 2/)
+  await until(() => attempts.length === 1)
+  writeFileSync(`${path}-go`, '')
+  child.child.kill('SIGCONT')
+  await child.printed(/ended/)
+  await child.printed(/stopped/)
+  // Longer than a lease: the attempts are still those of the others.
+  const isLater = Date.now() + 1.5 * LEASE
+  await until(async () => {
+    for (const id of ids) expect(await inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })
+    return Date.now() > isLater
+  })
+  release()
+  writeFileSync(`${path}-end`, '')
+  await until(async () => (await inbox.stats()).done === 2)
+  for (const id of ids) expect((await inbox.get(id))?.attempts).toBe(2)
+  expect(attempts).toEqual([2])
+})
+
+it('of three processes that claim the same deliveries at once, one gets each', async () => {
+  const claiming = `
+    const duplicates = createSqliteDuplicates({ path })
+    const ids = Array.from({ length: 100 }, (_, i) => 'delivery' + i)
+    const claims = await Promise.all(ids.map((id) => duplicates.claim(id)))
+    ids.forEach((id, i) => claims[i] === 'claimed' && console.log('handles ' + id))`
+  await Promise.all([start(claiming), start(claiming), start(claiming)])
+  const ids = Array.from({ length: 100 }, (_, i) => `delivery${i}`)
+  expect(children.flatMap(handledBy).sort()).toEqual(ids.sort())
+})
