@@ -4,7 +4,8 @@ import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, vi } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { createGate } from '../helpers/gate.ts'
-import { deliveryOf, useFolder } from './sqlite/fixture.ts'
+import { deliveryOf } from './deliveries.ts'
+import { useFolder } from './sqlite/fixture.ts'
 
 const HOUR = 3_600_000
 

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { createGate } from '../helpers/gate.ts'
 import { openDatabase } from '../helpers/sqlite.ts'
-import { deliveryOf, useFolder } from './sqlite/fixture.ts'
+import { deliveryOf } from './deliveries.ts'
+import { useFolder } from './sqlite/fixture.ts'
 
 const fixture = useFolder()
 

@@ -3,7 +3,8 @@ import { createMemoryInbox, type MemoryInboxOptions } from 'geohook/inbox'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
-import { deliveryOf, useFolder } from './sqlite/fixture.ts'
+import { deliveryOf } from './deliveries.ts'
+import { useFolder } from './sqlite/fixture.ts'
 
 /** More than are removed in one go. */
 const COUNT = 1_100

@@ -5,7 +5,7 @@ import { createGate } from '../../helpers/gate.ts'
 import type { DuplicatesEngine, DuplicatesEngineKind } from './engine.ts'
 import { uniquePayload, until } from './fixture.ts'
 
-/** The contract of a store of duplicates: one suite over every engine. */
+/** The contract of a duplicate store. Every engine must pass it. */
 export function describeDuplicates(kind: DuplicatesEngineKind): void {
   describe(`duplicates in ${kind.name}`, { timeout: 40_000 }, () => {
     let engine: DuplicatesEngine
@@ -25,7 +25,7 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
     }
     const id = 'ab'.repeat(16)
 
-    it('claimed, busy, and done', async () => {
+    it('returns claimed, then busy, then done', async () => {
       const store = open()
       expect(await store.claim(id)).toBe('claimed')
       expect(await store.claim(id)).toBe('busy')
@@ -34,14 +34,14 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       expect(await store.claim('cd'.repeat(16))).toBe('claimed')
     })
 
-    it('claimed again after a release', async () => {
+    it('can be claimed again after a release', async () => {
       const store = open()
       await store.claim(id)
       await store.release(id)
       expect(await store.claim(id)).toBe('claimed')
     })
 
-    it('a release after done changes nothing', async () => {
+    it('ignores a release after done', async () => {
       const store = open()
       await store.claim(id)
       await store.done(id)
@@ -49,14 +49,14 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       expect(await store.claim(id)).toBe('done')
     })
 
-    it('one of many at once', async () => {
+    it('gives one of many concurrent claims the delivery', async () => {
       const store = open()
       const claims = await Promise.all(Array.from({ length: 50 }, () => store.claim(id)))
       expect(claims.filter((claim) => claim === 'claimed').length).toBe(1)
       expect(claims.filter((claim) => claim === 'busy').length).toBe(49)
     })
 
-    it('prolongs a claim as long as its process lives', async () => {
+    it('renews a claim as long as its process lives', async () => {
       const store = open({ lease: 1_000 })
       await store.claim(id)
       const other = kind.isShared ? open({ lease: 1_000 }) : store
@@ -67,7 +67,7 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       }
     })
 
-    it('forgets what is done after its retention', async () => {
+    it('forgets a done delivery after its retention', async () => {
       const store = open({ retention: 200 })
       await store.claim(id)
       await store.done(id)
@@ -79,11 +79,11 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       ['lease', 999],
       ['lease', 2 ** 31],
       ['retention', 0],
-    ])('refuses a %s of %d', (name, value) => {
+    ])('rejects a %s of %d', (name, value) => {
       expect(() => open({ [name]: value })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
     })
 
-    it('behind a receiver: two at once run the handler once, a failure lets the retry run', async () => {
+    it('runs the handler once for two concurrent requests, and again for the retry of a failure', async () => {
       const { gate, release } = createGate()
       let runs = 0
       const receiver = createReceiver({
@@ -108,20 +108,20 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
     })
 
     if (kind.isShared) {
-      it('shared among processes', async () => {
+      it('shares claims among processes', async () => {
         const [first, second] = [open(), open()]
         expect(await first.claim(id)).toBe('claimed')
         expect(await second.claim(id)).toBe('busy')
-        await second.release(id) // it is not its own
+        await second.release(id) // another process owns the claim
         expect(await second.claim(id)).toBe('busy')
         await first.done(id)
         expect(await second.claim(id)).toBe('done')
       })
 
-      it('voids the claims of a process that says nothing any more', async () => {
+      it('voids the claims of a dead process after their lease', async () => {
         const first = engine.open({ lease: 1_000 })
         expect(await first.claim(id)).toBe('claimed')
-        await first.close() // as at its end, its claims stay
+        await first.close() // like the end of a process: its claims stay
         const second = open({ lease: 1_000 })
         expect(await second.claim(id)).toBe('busy')
         await until(async () => (await second.claim(id)) === 'claimed')

@@ -1,25 +1,25 @@
 import type { DuplicateStore } from 'geohook'
 import type { DurableInbox, InboxOptions } from 'geohook/inbox'
 
-/** One store for inboxes, made for one test. */
+/** A store for the inboxes of one test. */
 export interface InboxEngine {
-  /** An inbox over the store; called again, another over the same store, as another process would have it. */
+  /** Opens an inbox over the store. Each call opens another one, as another process would. */
   open(options?: InboxOptions): DurableInbox
-  /** Removes the store. The inboxes are closed before. */
+  /** Removes the store, after its inboxes were closed. */
   remove(): Promise<void>
 }
 
-/** What the suite has to know of an engine. */
+/** An engine that the suite tests. */
 export interface InboxEngineKind {
   name: string
   create(): Promise<InboxEngine>
-  /** The shortest lease that it takes, in milliseconds. */
-  leastLease: number
-  /** Whether several inboxes can be over one store, and find there what was kept: of all but memory. */
+  /** The shortest lease that the engine accepts, in milliseconds. */
+  minLease: number
+  /** Whether several inboxes can share a store, and a new one finds its deliveries: true for all but memory. */
   isShared: boolean
 }
 
-/** One store for duplicates, made for one test. */
+/** A store for the duplicates of one test. */
 export interface DuplicatesEngine {
   open(options?: { lease?: number; retention?: number }): DuplicateStore & { close(): Promise<void> }
   remove(): Promise<void>

@@ -4,21 +4,21 @@ import { afterEach, beforeEach, vi } from 'vitest'
 import { deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
 import type { InboxEngine, InboxEngineKind } from './engine.ts'
 
-/** Fast enough for a test. */
+/** Short delays for tests. */
 const QUICK: InboxOptions = { retryDelay: 50, maxRetryDelay: 200 }
 
-/** What the tests of an inbox use: a store of their own, and inboxes that are closed at the end. */
+/** A store for each test, and inboxes that are closed at its end. */
 export interface Fixture {
   open(options?: InboxOptions): DurableInbox
-  /** Sends a signed delivery with this change type to a receiver over the inbox; gives its status and its id. */
+  /** Sends a signed delivery with this change type to a receiver with the inbox. Returns the status and the id. */
   send(inbox: DurableInbox, changeType?: string): Promise<{ status: number; id: string }>
-  /** Works on an inbox with one handler for everything. */
+  /** Starts workers with one handler for all change types. */
   work(inbox: DurableInbox, handler: Handler, options?: WorkOptions): ReturnType<DurableInbox['work']>
 }
 
 let number = 0
 
-/** A payload that no other has. */
+/** Creates a unique payload. */
 export const uniquePayload = (changeType = 'FeaturesCreated'): string =>
   JSON.stringify({ ...JSON.parse(payloadOf(changeType)), number: number++ })
 
@@ -36,7 +36,7 @@ export function useEngine(kind: InboxEngineKind): Fixture {
 
   return {
     open(options) {
-      // Whoever wants to hear of failures gives an observer; the others are not to fill the output.
+      // Without an observer, failures would fill the output with warnings.
       const observer = { failed() {}, dead() {}, trouble() {} }
       const inbox = engine.open({ ...QUICK, observer, ...options })
       inboxes.push(inbox)
@@ -59,6 +59,6 @@ export function useEngine(kind: InboxEngineKind): Fixture {
   }
 }
 
-/** Waits until something is so: a store is asked again and again, because it tells nobody. */
+/** Polls until a condition is true. */
 export const until = (check: () => Promise<boolean> | boolean, milliseconds = 30_000): Promise<void> =>
   vi.waitUntil(check, { timeout: milliseconds, interval: 20 }).then(() => {})

@@ -1,18 +1,18 @@
 import { describe } from 'vitest'
-import { describeBounds } from './bounds.ts'
 import type { InboxEngineKind } from './engine.ts'
-import { describeKeeping } from './keeping.ts'
-import { describeLasting } from './lasting.ts'
-import { describeRefusing } from './refusing.ts'
-import { describeWorking } from './working.ts'
+import { describeHandling } from './handling.ts'
+import { describeLimits } from './limits.ts'
+import { describeStoring } from './storing.ts'
+import { describeTiming } from './timing.ts'
+import { describeValidation } from './validation.ts'
 
-/** The contract of an inbox: one suite over every engine. */
+/** The contract of an inbox. Every engine must pass it. */
 export function describeInbox(kind: InboxEngineKind): void {
   describe(`an inbox in ${kind.name}`, { timeout: 40_000 }, () => {
-    describeKeeping(kind)
-    describeRefusing(kind)
-    describeWorking(kind)
-    describeLasting(kind)
-    describeBounds(kind)
+    describeStoring(kind)
+    describeValidation(kind)
+    describeHandling(kind)
+    describeTiming(kind)
+    describeLimits(kind)
   })
 }

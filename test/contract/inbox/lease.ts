@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import type { InboxEngineKind } from './engine.ts'
 import { until, useEngine } from './fixture.ts'
 
-/** What takes longer than a lease. Where no lease is short, that is a long test. */
+/** A handler that outlasts the lease. For engines with a long minimum lease this is a long test. */
 export function describeLease(kind: InboxEngineKind): void {
   describe(`an inbox in ${kind.name}`, () => {
     const { open, send, work } = useEngine(kind)
 
     it('keeps a delivery whose handler takes longer than the lease', { timeout: 90_000 }, async () => {
-      const lease = kind.leastLease
+      const lease = kind.minLease
       const inbox = open({ lease, timeout: 20 * lease })
       const { id } = await send(inbox)
       const attempts: number[] = []

@@ -7,7 +7,7 @@ import { describeLease } from './lease.ts'
 const kind: InboxEngineKind = {
   name: 'memory',
   create: async () => ({ open: (options) => createMemoryInbox(options), remove: async () => {} }),
-  leastLease: 1_000,
+  minLease: 1_000,
   isShared: false,
 }
 describeInbox(kind)

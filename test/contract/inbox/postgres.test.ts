@@ -3,7 +3,7 @@ import { describeDuplicates } from './duplicates.ts'
 import { describeInbox } from './inboxes.ts'
 import { describePostgres } from './postgres.ts'
 
-// lease.ts runs in postgres.long.ts.
+// postgres.long.ts runs lease.ts.
 await describePostgres(({ connectionString, schema, client, ...kind }) => {
   describeInbox(kind)
 

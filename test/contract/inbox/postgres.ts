@@ -10,7 +10,7 @@ interface PostgresKind extends InboxEngineKind {
   client: pg.Client
 }
 
-/** Tests over inboxes in one schema, which is dropped at the end. */
+/** Runs a suite over inboxes in one schema, which is dropped at the end. */
 export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<void> =>
   describeWith(POSTGRES, (connectionString) => {
     const schema = `geohook_test_${process.pid}_${Date.now()}`
@@ -23,7 +23,7 @@ export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<v
     })
     suite({
       name: 'PostgreSQL',
-      // A schema takes pg-boss a second to make, so each test has a queue of its own in the same one.
+      // pg-boss needs a second to create a schema, so the tests share one, with a queue for each.
       async create() {
         const queue = `inbox-${number++}`
         return {
@@ -31,7 +31,7 @@ export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<v
           remove: async () => {},
         }
       },
-      leastLease: 10_000,
+      minLease: 10_000,
       isShared: true,
       connectionString,
       schema,

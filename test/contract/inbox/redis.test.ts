@@ -17,7 +17,7 @@ await describeWith(REDIS, (url) => {
         remove: () => removePrefix(url, prefix),
       }
     },
-    leastLease: 1_000,
+    minLease: 1_000,
     isShared: true,
   }
   describeInbox(kind)

@@ -13,7 +13,7 @@ const kind: InboxEngineKind = {
     const path = fileIn('inbox.db')
     return { open: (options) => createSqliteInbox({ path, ...options }), remove }
   },
-  leastLease: 1_000,
+  minLease: 1_000,
   isShared: true,
 }
 describeInbox(kind)

@@ -1,7 +1,7 @@
 import { createMemoryInbox } from 'geohook/inbox'
 import { expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
-import { deliveryOf } from '../sqlite/fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
 
 const COUNT = 20_000
 

@@ -2,7 +2,8 @@ import type { HandlerContext } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
-import { deliveryOf, idOf, useSchema } from './fixture.ts'
+import { deliveryWithId, idOf } from '../deliveries.ts'
+import { useSchema } from './fixture.ts'
 
 /** Something to wait for, and what lets it go on. */
 function createGate() {
@@ -15,7 +16,7 @@ function createGate() {
 
 await describeWith(POSTGRES, (connectionString) => {
   describe('attempts of one delivery in PostgreSQL', { timeout: 60_000 }, () => {
-    const { schema, client, queueNow, open, operate } = useSchema(connectionString, 'attempts')
+    const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'attempts')
     const id = idOf('e')
 
     it.each(['success', 'failure'])(
@@ -33,11 +34,11 @@ await describeWith(POSTGRES, (connectionString) => {
           if (name === 'first' && end === 'failure') throw new Error('too late')
         }
         const [first, second] = [openAs('first'), openAs('second')]
-        await first.inbox.put(deliveryOf(id))
+        await first.inbox.put(deliveryWithId(id))
         first.inbox.work(first.handle as never, { concurrency: 1 })
         await until(() => begun.length === 1)
         // What pg-boss does when a process says nothing any more; the first heartbeat comes later than all this.
-        await operate((boss, queue) => boss.fail(queue, id))
+        await withBoss((boss, queue) => boss.fail(queue, id))
         second.inbox.work(second.handle as never, { concurrency: 1 })
         await until(() => begun.length === 2)
         gates[0]?.open()
@@ -59,13 +60,13 @@ await describeWith(POSTGRES, (connectionString) => {
         begun.push([delivery.id, context?.attempt])
         if (delivery.id === id) await gate.opened
       }
-      await inbox.put(deliveryOf(id))
+      await inbox.put(deliveryWithId(id))
       inbox.work({ handle }, { concurrency: 1 })
       await until(() => begun.length === 1)
-      await operate((boss, queue) => boss.fail(queue, id))
+      await withBoss((boss, queue) => boss.fail(queue, id))
       inbox.work({ handle }, { concurrency: 1 })
       await until(async () => (await inbox.get(id))?.attempts === 2)
-      await inbox.put(deliveryOf(idOf(1)))
+      await inbox.put(deliveryWithId(idOf(1)))
       await until(async () => (await inbox.stats()).done === 1)
       gate.open()
       await until(async () => (await inbox.get(id))?.state === 'done')
@@ -76,7 +77,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const inbox = open()
       const gate = createGate()
       let begun = 0
-      await inbox.put(deliveryOf(id))
+      await inbox.put(deliveryWithId(id))
       inbox.work({
         async handle() {
           begun++
@@ -88,7 +89,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const { rowCount } = await client.query(
         `update ${schema}.job set state = 'created', started_on = null, heartbeat_on = null,
           start_after = now() + interval '1 hour' where name = $1 and id = $2`,
-        [queueNow(), id],
+        [queueName(), id],
       )
       expect(rowCount).toBe(1)
       gate.open()
@@ -102,8 +103,8 @@ await describeWith(POSTGRES, (connectionString) => {
       const gates = [createGate(), createGate()]
       const attempts: number[] = []
       const { opened: ended, open: endOther } = createGate()
-      await inbox.put(deliveryOf(other))
-      await inbox.put(deliveryOf(id))
+      await inbox.put(deliveryWithId(other))
+      await inbox.put(deliveryWithId(id))
       inbox.work({
         async handle(delivery, context) {
           if (delivery.id === other) return ended
@@ -118,7 +119,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await client.query('begin')
       try {
         await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [
-          queueNow(),
+          queueName(),
           other,
         ])
         await until(async () => {
@@ -136,7 +137,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await until(async () => {
         const { rows } = await client.query(
           `select 1 from ${schema}.job where name = $1 and id = $2 and heartbeat_on > started_on`,
-          [queueNow(), other],
+          [queueName(), other],
         )
         return rows.length > 0
       })
@@ -157,12 +158,12 @@ await describeWith(POSTGRES, (connectionString) => {
         },
       }
       const received = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds))
-      await inbox.put({ ...deliveryOf(id), receivedAt: received(1) })
+      await inbox.put({ ...deliveryWithId(id), receivedAt: received(1) })
       const workers = inbox.work(receiver as never)
       await until(async () => (await inbox.stats()).dead === 1)
       await workers.close()
-      await inbox.put({ ...deliveryOf(idOf(2)), receivedAt: received(2) })
-      await inbox.put({ ...deliveryOf(idOf(3)), receivedAt: received(3) })
+      await inbox.put({ ...deliveryWithId(idOf(2)), receivedAt: received(2) })
+      await inbox.put({ ...deliveryWithId(idOf(3)), receivedAt: received(3) })
       expect((await inbox.stats()).oldest).toEqual(received(2))
       const before = await inbox.get(id)
       // Retried by another, who would try it once.

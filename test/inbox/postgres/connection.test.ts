@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startNode } from '../../helpers/process.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { root } from '../../package/entries.ts'
-import { deliveryOf } from './fixture.ts'
+import { deliveryWithId } from '../deliveries.ts'
 
 const PASSWORD = 'hunter-2-secret'
 const NOWHERE = `postgres://user:${PASSWORD}@127.0.0.1:1/x`
@@ -77,7 +77,7 @@ describe('PostgreSQL that is not there', () => {
     })
     const duplicates = createPostgresDuplicates({ connectionString: NOWHERE })
     const errors = await Promise.all(
-      [inbox.put(deliveryOf(ID)), inbox.stats(), duplicates.claim(ID)].map((call) =>
+      [inbox.put(deliveryWithId(ID)), inbox.stats(), duplicates.claim(ID)].map((call) =>
         (call as Promise<unknown>).catch((error: unknown) => error),
       ),
     )
@@ -126,7 +126,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const claims = Promise.all(stores.map((store) => store.claim(ID)))
       // Two that make the schema at once may be in each other's way; the next call makes it.
       const put = async (inbox: (typeof inboxes)[number]) =>
-        inbox.put(deliveryOf(ID)).catch(() => inbox.put(deliveryOf(ID)))
+        inbox.put(deliveryWithId(ID)).catch(() => inbox.put(deliveryWithId(ID)))
       expect((await Promise.all(inboxes.map(put))).sort()).toEqual(['duplicate', 'stored', 'stored'])
       expect((await claims).sort()).toEqual(['busy', 'busy', 'claimed'])
       const handled: string[] = []
@@ -148,7 +148,7 @@ await describeWith(POSTGRES, (connectionString) => {
         createPostgresInbox({ ...options, attempts: 1 }),
       ]
       closing.push(first, second)
-      await first.put(deliveryOf(ID))
+      await first.put(deliveryWithId(ID))
       const attempts: number[] = []
       second.work({
         async handle(_, context) {

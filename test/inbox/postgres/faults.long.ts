@@ -3,8 +3,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createPrivatePostgres, findPostgres, type PrivatePostgres } from '../../helpers/private-postgres.ts'
+import { deliveryWithId } from '../deliveries.ts'
 import { type Load, startLoad } from '../http-load.ts'
-import { deliveryOf } from './fixture.ts'
 
 const programs = findPostgres()
 
@@ -119,8 +119,8 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       const store = createPostgresDuplicates({ connectionString: server.url, schema })
       try {
         const id = 'ab'.repeat(16)
-        expect(await inbox.put(deliveryOf(id))).toBe('stored')
-        expect(await inbox.put(deliveryOf(id))).toBe('duplicate')
+        expect(await inbox.put(deliveryWithId(id))).toBe('stored')
+        expect(await inbox.put(deliveryWithId(id))).toBe('duplicate')
         expect(await store.claim(id)).toBe('claimed')
         inbox.work({ handle: async () => {} })
         await until(async () => (await inbox.get(id))?.state === 'done')

@@ -8,23 +8,7 @@ import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 
-/** A delivery as a receiver gives it to an inbox. */
-export const deliveryOf = (id: string) => ({
-  id,
-  rawBody: new Uint8Array([123, 125]),
-  contentType: 'application/json',
-  headers: {},
-  receivedAt: new Date(),
-  profile: 'service',
-  payload: {},
-  events: [],
-  changeTypes: ['FeaturesCreated'],
-})
-
-/** An id that begins with this digit. */
-export const idOf = (digit: number | string): string => `${digit}`.repeat(32)
-
-/** A schema of its own, in which each test has a queue of its own, with what an operator has at hand. */
+/** A schema for one file, with a queue for each test, a SQL client and pg-boss. */
 export function useSchema(connectionString: string, name: string) {
   const schema = `geohook_${name}_${process.pid}_${Date.now()}`
   const client = new pg.Client({ connectionString })
@@ -33,7 +17,7 @@ export function useSchema(connectionString: string, name: string) {
   let queue = ''
   beforeAll(() => client.connect())
   afterEach(async () => {
-    await Promise.all(closing.map((one) => one.close()))
+    await Promise.all(closing.map((store) => store.close()))
     closing = []
     queue = ''
   })
@@ -41,7 +25,7 @@ export function useSchema(connectionString: string, name: string) {
     await client.query(`drop schema if exists ${schema} cascade`)
     await client.end()
   })
-  const queueNow = () => {
+  const queueName = () => {
     queue ||= `queue-${number++}`
     return queue
   }
@@ -49,13 +33,13 @@ export function useSchema(connectionString: string, name: string) {
   return {
     schema,
     client,
-    queueNow,
-    /** An inbox over the queue of the test; called again, another over the same, as another process would have it. */
+    queueName,
+    /** Opens an inbox on the queue of the test. Each call opens another one, as another process would. */
     open(options?: Partial<PostgresInboxOptions>): DurableInbox {
       const observer: InboxObserver = { failed() {}, dead() {}, trouble() {} }
-      const place = { connectionString, schema, queue: queueNow() }
+      const location = { connectionString, schema, queue: queueName() }
       const inbox = createPostgresInbox({
-        ...place,
+        ...location,
         retryDelay: 50,
         maxRetryDelay: 200,
         observer,
@@ -64,13 +48,13 @@ export function useSchema(connectionString: string, name: string) {
       closing.push(inbox)
       return inbox
     },
-    /** What an operator does with pg-boss itself. */
-    async operate<T>(work: (boss: PgBoss, queue: string) => Promise<T>): Promise<T> {
+    /** Runs a function with pg-boss, as an operator would. */
+    async withBoss<T>(work: (boss: PgBoss, queue: string) => Promise<T>): Promise<T> {
       const boss = new PgBoss({ connectionString, schema, supervise: false, schedule: false })
       boss.on('error', () => {})
       await boss.start()
       try {
-        return await work(boss, queueNow())
+        return await work(boss, queueName())
       } finally {
         await boss.stop({ graceful: false })
       }

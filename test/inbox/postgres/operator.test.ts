@@ -2,11 +2,12 @@ import { createPostgresDuplicates } from 'geohook/postgres'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
-import { deliveryOf, idOf, useSchema } from './fixture.ts'
+import { deliveryWithId, idOf } from '../deliveries.ts'
+import { useSchema } from './fixture.ts'
 
 await describeWith(POSTGRES, (connectionString) => {
   describe('what an operator does to the tables of an inbox', { timeout: 60_000 }, () => {
-    const { schema, client, queueNow, open, operate } = useSchema(connectionString, 'operator')
+    const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'operator')
 
     /** Again where it and the inbox wait for each other. */
     const dropSchema = () =>
@@ -18,18 +19,18 @@ await describeWith(POSTGRES, (connectionString) => {
       )
 
     it.each([
-      ['the queue is removed', () => operate((boss, queue) => boss.deleteQueue(queue))],
+      ['the queue is removed', () => withBoss((boss, queue) => boss.deleteQueue(queue))],
       ['the schema is dropped', dropSchema],
     ])('%s: nothing is taken that is not kept, and it recovers by itself', async (_, remove) => {
       const inbox = open()
       const handled: string[] = []
-      expect(await inbox.put(deliveryOf(idOf(1)))).toBe('stored')
+      expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
       inbox.work({ handle: async ({ id }) => void handled.push(id) })
       await until(() => handled.length === 1)
       await remove()
       // As a sender does it.
       await until(() =>
-        inbox.put(deliveryOf(idOf(2))).then(
+        inbox.put(deliveryWithId(idOf(2))).then(
           (kept) => {
             expect(kept).toBe('stored')
             return true
@@ -37,14 +38,14 @@ await describeWith(POSTGRES, (connectionString) => {
           () => false,
         ),
       )
-      expect(await inbox.put(deliveryOf(idOf(2)))).toBe('duplicate')
+      expect(await inbox.put(deliveryWithId(idOf(2)))).toBe('duplicate')
       await until(() => handled.includes(idOf(2)))
       await until(async () => (await inbox.stats()).done === 1)
       await inbox.close()
       // What was stopped has left nothing open.
       await until(async () => {
         const { rows } = await client.query('select pid from pg_stat_activity where query like $1', [
-          `%${schema}%${queueNow()}%`,
+          `%${schema}%${queueName()}%`,
         ])
         return rows.length === 0
       })
@@ -65,11 +66,11 @@ await describeWith(POSTGRES, (connectionString) => {
           hint: expect.stringContaining('Install the pg-boss that the other processes use'),
         }
         await expect(newer.stats()).rejects.toMatchObject(refused)
-        await expect(newer.put(deliveryOf(idOf(3)))).rejects.toMatchObject(refused)
+        await expect(newer.put(deliveryWithId(idOf(3)))).rejects.toMatchObject(refused)
       } finally {
         await client.query(`update ${schema}.version set version = ${rows[0].version}`)
       }
-      expect(await open().put(deliveryOf(idOf(3)))).toBe('stored')
+      expect(await open().put(deliveryWithId(idOf(3)))).toBe('stored')
     })
 
     it('the schema of duplicates is dropped: an error, and then claims again', async () => {
@@ -93,9 +94,9 @@ await describeWith(POSTGRES, (connectionString) => {
     it.each(['short', 'singleton', 'stately', 'exclusive'] as const)(
       'refuses a queue with the policy %s',
       async (policy) => {
-        await operate((boss, queue) => boss.createQueue(queue, { policy }))
+        await withBoss((boss, queue) => boss.createQueue(queue, { policy }))
         const inbox = open()
-        for (const call of [() => inbox.put(deliveryOf(idOf(1))), () => inbox.stats()])
+        for (const call of [() => inbox.put(deliveryWithId(idOf(1))), () => inbox.stats()])
           await expect(call()).rejects.toMatchObject({
             code: 'config_invalid',
             message: expect.stringContaining(`policy ${policy}`),
@@ -105,14 +106,14 @@ await describeWith(POSTGRES, (connectionString) => {
 
     it('a queue that is replaced by one with a policy takes nothing that it drops', async () => {
       const inbox = open()
-      await inbox.put(deliveryOf(idOf(1)))
-      await operate(async (boss, queue) => {
+      await inbox.put(deliveryWithId(idOf(1)))
+      await withBoss(async (boss, queue) => {
         await boss.deleteQueue(queue)
         await boss.createQueue(queue, { policy: 'short' })
       })
-      expect(await inbox.put(deliveryOf(idOf(2)))).toBe('stored')
-      await expect(inbox.put(deliveryOf(idOf(3)))).rejects.toThrow('kept nothing')
-      await expect(inbox.put(deliveryOf(idOf(3)))).rejects.toThrow('policy short')
+      expect(await inbox.put(deliveryWithId(idOf(2)))).toBe('stored')
+      await expect(inbox.put(deliveryWithId(idOf(3)))).rejects.toThrow('stored nothing')
+      await expect(inbox.put(deliveryWithId(idOf(3)))).rejects.toThrow('policy short')
     })
 
     it.each([
@@ -128,9 +129,9 @@ await describeWith(POSTGRES, (connectionString) => {
       // No lease ends within the time of a test.
       const observer = { trouble: ({ error }: { error: unknown }) => troubles.push(error) }
       const inbox = open({ attempts: 2, lease: 600_000, observer })
-      for (const digit of [1, 2, 3]) await inbox.put(deliveryOf(idOf(digit)))
+      for (const digit of [1, 2, 3]) await inbox.put(deliveryWithId(idOf(digit)))
       await client.query(`update ${schema}.job set data = $3 where name = $1 and id = $2`, [
-        queueNow(),
+        queueName(),
         idOf(2),
         data,
       ])
@@ -159,7 +160,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const troubles: unknown[] = []
       const inbox = open({ observer: { trouble: ({ error }) => troubles.push(error) } })
       await inbox.stats()
-      await operate((boss, queue) => boss.send(queue, {}, { retryLimit: 9 }))
+      await withBoss((boss, queue) => boss.send(queue, {}, { retryLimit: 9 }))
       const workers = inbox.work({ handle: async () => {} })
       await until(async () => (await inbox.stats()).dead === 1)
       await workers.close()

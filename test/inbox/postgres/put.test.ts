@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
-import { deliveryOf, idOf, useSchema } from './fixture.ts'
+import { deliveryWithId, idOf } from '../deliveries.ts'
+import { useSchema } from './fixture.ts'
 
-const newDelivery = () => deliveryOf(randomBytes(16).toString('hex'))
+const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
 /** Milliseconds of so many calls, fifty at a time. */
 async function timeOf(count: number, call: () => Promise<unknown>): Promise<number> {
@@ -18,12 +19,12 @@ async function timeOf(count: number, call: () => Promise<unknown>): Promise<numb
 
 await describeWith(POSTGRES, (connectionString) => {
   describe('puts into PostgreSQL', () => {
-    const { schema, client, queueNow, open, operate } = useSchema(connectionString, 'puts')
+    const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'puts')
 
     it('share statements: they take less time than one job after the other', async () => {
       const inbox = open()
       await inbox.put(newDelivery())
-      await operate(async (boss, queue) => {
+      await withBoss(async (boss, queue) => {
         const times = { put: Infinity, send: Infinity }
         for (let round = 0; round < 3; round++) {
           times.put = Math.min(times.put, await timeOf(300, () => inbox.put(newDelivery())))
@@ -36,9 +37,9 @@ await describeWith(POSTGRES, (connectionString) => {
 
     it('each have their own result: stored, duplicate, or an error for data that PostgreSQL refuses', async () => {
       const inbox = open()
-      await inbox.put(deliveryOf(idOf(1)))
+      await inbox.put(deliveryWithId(idOf(1)))
       const ids = [idOf(2), 'no id', idOf(1), idOf(3), idOf(2), idOf(4), 'no id either', idOf(5)]
-      const results = await Promise.allSettled(ids.map((id) => inbox.put(deliveryOf(id))))
+      const results = await Promise.allSettled(ids.map((id) => inbox.put(deliveryWithId(id))))
       expect(results.map((one) => (one.status === 'fulfilled' ? one.value : 'error'))).toEqual([
         ...['stored', 'error', 'duplicate', 'stored', 'duplicate', 'stored', 'error', 'stored'],
       ])
@@ -55,7 +56,7 @@ await describeWith(POSTGRES, (connectionString) => {
     /** Has PostgreSQL run a statement before each insert into the queue of the test, until the work is done. */
     async function withTrigger(statement: string, work: () => Promise<void>): Promise<void> {
       await client.query(`create function ${schema}.before() returns trigger language plpgsql as
-        $$ begin if new.name = '${queueNow()}' then ${statement} end if; return new; end $$`)
+        $$ begin if new.name = '${queueName()}' then ${statement} end if; return new; end $$`)
       await client.query(`create trigger before before insert on ${schema}.job
         for each row execute function ${schema}.before()`)
       try {
@@ -67,12 +68,12 @@ await describeWith(POSTGRES, (connectionString) => {
 
     it('by two processes that get the same deliveries in another order do not deadlock', async () => {
       const [first, second] = [open(), open()]
-      await Promise.all([first.put(deliveryOf(idOf(1))), second.put(deliveryOf(idOf(1)))])
+      await Promise.all([first.put(deliveryWithId(idOf(1))), second.put(deliveryWithId(idOf(1)))])
       // Each statement has inserted one of the two before it gets to the other one.
       await withTrigger('perform pg_sleep(0.1);', async () => {
         const puts = await Promise.all([
-          ...[2, 3].map((digit) => first.put(deliveryOf(idOf(digit)))),
-          ...[3, 2].map((digit) => second.put(deliveryOf(idOf(digit)))),
+          ...[2, 3].map((digit) => first.put(deliveryWithId(idOf(digit)))),
+          ...[3, 2].map((digit) => second.put(deliveryWithId(idOf(digit)))),
         ])
         expect(puts.sort()).toEqual(['duplicate', 'duplicate', 'stored', 'stored'])
       })
@@ -80,12 +81,12 @@ await describeWith(POSTGRES, (connectionString) => {
 
     it('are sent once more if PostgreSQL has cancelled their statement because of a deadlock', async () => {
       const inbox = open()
-      await inbox.put(deliveryOf(idOf(1)))
+      await inbox.put(deliveryWithId(idOf(1)))
       await client.query(`create sequence ${schema}.inserts`)
       // The number of a sequence is not rolled back.
       const cancel = `if nextval('${schema}.inserts') = 1 then raise exception using errcode = '40P01'; end if;`
       await withTrigger(cancel, async () => {
-        const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryOf(idOf(digit)))))
+        const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryWithId(idOf(digit)))))
         expect(puts).toEqual(['stored', 'duplicate', 'stored'])
       })
     })

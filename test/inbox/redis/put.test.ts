@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { createRedisInbox, type DurableInbox } from 'geohook/redis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPrivateRedis, findRedis, type PrivateRedis } from '../../helpers/private-redis.ts'
-import { deliveryOf, idOf } from '../postgres/fixture.ts'
+import { deliveryWithId, idOf } from '../deliveries.ts'
 
 const program = findRedis()
 const isSkipped = program === undefined && process.env.CI !== 'true'
 
-const newDelivery = () => deliveryOf(randomBytes(16).toString('hex'))
+const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
 // A server of its own: commands are counted, and scripts removed.
 describe.skipIf(isSkipped)('puts into Redis', () => {
@@ -50,10 +50,10 @@ describe.skipIf(isSkipped)('puts into Redis', () => {
   })
 
   it('each have their own result: stored, duplicate, or an error for a key that Redis cannot use', async () => {
-    await inbox.put(deliveryOf(idOf(1)))
+    await inbox.put(deliveryWithId(idOf(1)))
     await server.command('SET', `puts-${number}:inbox:delivery-${idOf(3)}`, 'no job')
     const ids = [2, 1, 3, 4, 2, 5].map(idOf)
-    const results = await Promise.allSettled(ids.map((id) => inbox.put(deliveryOf(id))))
+    const results = await Promise.allSettled(ids.map((id) => inbox.put(deliveryWithId(id))))
     expect(results.map((one) => (one.status === 'fulfilled' ? one.value : 'error'))).toEqual([
       ...['stored', 'duplicate', 'error', 'stored', 'duplicate', 'stored'],
     ])
@@ -63,7 +63,7 @@ describe.skipIf(isSkipped)('puts into Redis', () => {
   it('by several processes at once store each delivery once', async () => {
     const inboxes = Array.from({ length: 4 }, () => open())
     const ids = Array.from({ length: 50 }, () => newDelivery().id)
-    const puts = await Promise.all(inboxes.flatMap((one) => ids.map((id) => one.put(deliveryOf(id)))))
+    const puts = await Promise.all(inboxes.flatMap((one) => ids.map((id) => one.put(deliveryWithId(id)))))
     await Promise.all(inboxes.map((one) => one.close()))
     expect(puts.filter((kept) => kept === 'stored')).toHaveLength(50)
     expect((await inbox.stats()).waiting).toBe(50)

@@ -6,7 +6,8 @@ import { backupSqliteInbox, createSqliteInbox } from 'geohook/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startNode } from '../../helpers/process.ts'
 import { root } from '../../package/entries.ts'
-import { deliveryOf, useFolder } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { useFolder } from './fixture.ts'
 
 /** Kills itself while SQLite writes the copy. */
 const KILLED = `

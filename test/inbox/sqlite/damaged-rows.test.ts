@@ -3,7 +3,8 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
-import { deliveryOf, useFolder } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 const { keep } = fixture

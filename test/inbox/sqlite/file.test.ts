@@ -4,7 +4,8 @@ import { createSqliteDuplicates, createSqliteInbox, type DurableInbox } from 'ge
 import { describe, expect, it, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase, SqliteDatabase } from '../../helpers/sqlite.ts'
-import { deliveryOf, send, useFolder } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 const { open, keep } = fixture

@@ -1,15 +1,17 @@
-import { createReceiver, type Delivery } from 'geohook'
+import { createReceiver } from 'geohook'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { afterEach, beforeEach } from 'vitest'
 import { uniquePayload } from '../../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import { createFolder } from '../../helpers/folder.ts'
 
-/** A folder for each test, and what is closed at its end. */
+/** A folder for each test, and stores that are closed at its end. */
 export interface Fixture {
   readonly folder: ReturnType<typeof createFolder>
   readonly path: string
-  keep<One extends { close(): Promise<void> }>(one: One): One
+  /** Closes a store at the end of the test. */
+  keep<Store extends { close(): Promise<void> }>(store: Store): Store
+  /** Opens an inbox at `path`. */
   open(options?: { maxPending?: number }): DurableInbox
 }
 
@@ -21,12 +23,12 @@ export function useFolder(): Fixture {
     opened = []
   })
   afterEach(async () => {
-    await Promise.all(opened.map((one) => one.close()))
+    await Promise.all(opened.map((store) => store.close()))
     await folder.remove()
   })
-  const keep: Fixture['keep'] = (one) => {
-    opened.push(one)
-    return one
+  const keep: Fixture['keep'] = (store) => {
+    opened.push(store)
+    return store
   }
   return {
     get folder() {
@@ -40,21 +42,8 @@ export function useFolder(): Fixture {
   }
 }
 
-/** Sends a delivery that no other is like, and gives the status of the answer. */
+/** Sends a unique delivery. Returns the response status. */
 export async function send(inbox: DurableInbox): Promise<number> {
   const receiver = createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } })
   return (await deliver(receiver, uniquePayload())).status
 }
-
-let number = 0
-export const deliveryOf = (rawBody = new Uint8Array(10)): Delivery => ({
-  id: `${number++}`.padStart(32, '0'),
-  rawBody,
-  contentType: 'application/json',
-  headers: {},
-  receivedAt: new Date(),
-  profile: 'service',
-  payload: {},
-  events: [],
-  changeTypes: [],
-})

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { createDisk, describeWithDisks } from '../../helpers/tmpfs.ts'
-import { deliveryOf } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
 import { useSmallDisk } from './small-disk.ts'
 
 await describeWithDisks(() => {

@@ -6,7 +6,8 @@ import { uniquePayload, until } from '../../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import { createGate } from '../../helpers/gate.ts'
 import { lock, openDatabase } from '../../helpers/sqlite.ts'
-import { deliveryOf, useFolder } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 const { keep } = fixture

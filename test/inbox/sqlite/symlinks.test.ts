@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symli
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { deliveryOf, useFolder } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { useFolder } from './fixture.ts'
 
 describe('a SQLite inbox whose path is a symbolic link', () => {
   const fixture = useFolder()

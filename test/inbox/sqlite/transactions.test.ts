@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
-import { deliveryOf, send, useFolder } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 const { open } = fixture

@@ -3,7 +3,8 @@ import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
-import { deliveryOf, send, useFolder } from './fixture.ts'
+import { deliveryOf } from '../deliveries.ts'
+import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 

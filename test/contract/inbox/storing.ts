@@ -4,12 +4,12 @@ import { deliver, KEY, signatureOf } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { uniquePayload, until, useEngine } from './fixture.ts'
 
-/** What an inbox keeps, and what it shows of it. */
-export function describeKeeping(kind: InboxEngineKind): void {
-  describe('keeps', () => {
+/** Storing, listing and reading deliveries. */
+export function describeStoring(kind: InboxEngineKind): void {
+  describe('storage', () => {
     const { open, send, work } = useEngine(kind)
 
-    it('a delivery once, in whatever state it is', async () => {
+    it('stores a delivery once, in every state', async () => {
       const inbox = open({ attempts: 1 })
       const receiver = createReceiver({ signatureKey: KEY, inbox })
       const [good, bad] = [uniquePayload('Good'), uniquePayload('Bad')]
@@ -31,7 +31,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
       expect(await sendBoth()).toEqual([200, 200])
     })
 
-    it('the exact bytes and headers, which verify again', async () => {
+    it('keeps the exact bytes and headers, which verify again', async () => {
       const inbox = open()
       const pad = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('base64')
       const body = Buffer.from(
@@ -57,9 +57,9 @@ export function describeKeeping(kind: InboxEngineKind): void {
       expect(verdict).toEqual({ ok: true, keyIndex: 0 })
     })
 
-    it('bytes that are not UTF-8, of any value, also for the handler', async () => {
+    it('keeps bytes that are not UTF-8, and any header and change type', async () => {
       const inbox = open()
-      // What a receiver would refuse to decode is put by itself: an inbox does not look into what it keeps.
+      // Put directly, because a receiver would reject this body. An inbox does not read bodies.
       const rawBody = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256)
       const delivery = {
         id: 'ab'.repeat(16),
@@ -87,7 +87,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
       expect(Buffer.from(item?.delivery.rawBody ?? []).equals(rawBody)).toBe(true)
     })
 
-    it('no more than maxPending: 503, until there is room', async () => {
+    it('stores no more than maxPending: 503 until deliveries are done', async () => {
       const inbox = open({ maxPending: 3 })
       const answers = []
       for (let i = 0; i < 4; i++) answers.push((await send(inbox)).status)
@@ -98,7 +98,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
       await until(async () => (await send(inbox)).status === 202)
     })
 
-    it('entries in pages, and by state', async () => {
+    it('lists entries in pages, and by state', async () => {
       const inbox = open({ attempts: 1 })
       const ids: string[] = []
       for (let i = 0; i < 5; i++) ids.push((await send(inbox, `Type${i}`)).id)
@@ -121,11 +121,11 @@ export function describeKeeping(kind: InboxEngineKind): void {
       expect(third?.receivedAt).toBeInstanceOf(Date)
     })
 
-    it('says nothing of what it does not have', async () => {
+    it('returns undefined, false and empty lists for unknown ids', async () => {
       const inbox = open()
       const id = 'cd'.repeat(16)
-      for (const one of [id, 'no id', '', "'; --", '\0'])
-        expect([await inbox.get(one), await inbox.retry(one), await inbox.discard(one)]).toEqual([
+      for (const unknown of [id, 'no id', '', "'; --", '\0'])
+        expect([await inbox.get(unknown), await inbox.retry(unknown), await inbox.discard(unknown)]).toEqual([
           undefined,
           false,
           false,
@@ -135,7 +135,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
       expect(await inbox.purge({ state: 'dead' })).toBe(0)
     })
 
-    it('what is done for its retention, and then takes the delivery anew', async () => {
+    it('stores a delivery again after its retention', async () => {
       const inbox = open({ retention: 300 })
       const receiver = createReceiver({ signatureKey: KEY, inbox })
       const payload = uniquePayload()
@@ -147,7 +147,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
       expect((await deliver(receiver, payload)).status).toBe(202)
     })
 
-    it('dead letters longer than what is done', async () => {
+    it('keeps dead letters longer than done deliveries', async () => {
       const inbox = open({ retention: 200, attempts: 1 })
       await send(inbox, 'Bad')
       await send(inbox, 'Good')
@@ -162,7 +162,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
       expect((await inbox.stats()).dead).toBe(0)
     })
 
-    it('nothing after it was closed', async () => {
+    it('stores nothing after it was closed', async () => {
       const inbox = open()
       await inbox.close()
       await inbox.close()
@@ -170,7 +170,7 @@ export function describeKeeping(kind: InboxEngineKind): void {
     })
 
     if (kind.isShared) {
-      it('what was put, beyond its own end', async () => {
+      it('keeps deliveries after it was closed', async () => {
         const first = open()
         const { id } = await send(first)
         await first.close()

@@ -3,29 +3,29 @@ import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { until, useEngine } from './fixture.ts'
 
-/** How long handlers may be at work, and how many. */
-export function describeLasting(kind: InboxEngineKind): void {
-  describe('works', () => {
+/** Timeouts, concurrency and closing. */
+export function describeTiming(kind: InboxEngineKind): void {
+  describe('workers', () => {
     const { open, send, work } = useEngine(kind)
 
-    it('ends an attempt at its time-out, through the signal, also where nobody heeds it', async () => {
+    it('aborts the signal of an attempt at its timeout, and fails the attempt even if the handler ignores the signal', async () => {
       const inbox = open({ timeout: 200, attempts: 1 })
       const { gate, release } = createGate()
       const reasons: unknown[] = []
       const signals: AbortSignal[] = []
-      const deaf = await send(inbox, 'Deaf')
-      const heeding = await send(inbox, 'Heeding')
+      const ignoring = await send(inbox, 'Ignoring')
+      const obeying = await send(inbox, 'Obeying')
       work(
         inbox,
         async (event, _, { signal }) => {
           signals.push(signal)
-          if (event.changeType === 'Deaf') return gate
+          if (event.changeType === 'Ignoring') return gate
           await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
         },
         { concurrency: 1 },
       )
       await until(async () => (await inbox.stats()).dead === 2)
-      for (const { id } of [deaf, heeding]) reasons.push((await inbox.get(id))?.error)
+      for (const { id } of [ignoring, obeying]) reasons.push((await inbox.get(id))?.error)
       for (const reason of reasons) expect(reason).toContain('TimeoutError')
       expect(signals.map(({ aborted, reason }) => [aborted, reason.name])).toEqual(
         Array(2).fill([true, 'TimeoutError']),
@@ -33,28 +33,28 @@ export function describeLasting(kind: InboxEngineKind): void {
       release()
     })
 
-    it('no more at a time than it is told to', async () => {
+    it('runs no more handlers at a time than concurrency', async () => {
       const inbox = open()
       for (let i = 0; i < 12; i++) await send(inbox)
-      let atWork = 0
-      let most = 0
+      let running = 0
+      let max = 0
       const { gate, release } = createGate()
       work(
         inbox,
         async () => {
-          most = Math.max(most, ++atWork)
-          if (atWork === 3) release()
+          max = Math.max(max, ++running)
+          if (running === 3) release()
           await gate
           await new Promise((resolve) => setTimeout(resolve, 20))
-          atWork--
+          running--
         },
         { concurrency: 3 },
       )
       await until(async () => (await inbox.stats()).done === 12)
-      expect(most).toBe(3)
+      expect(max).toBe(3)
     })
 
-    it('ends what is at work before it closes, and takes no more', async () => {
+    it('close() waits for attempts in progress, and takes no more deliveries', async () => {
       const inbox = open()
       const { gate, release } = createGate()
       const handled: string[] = []

@@ -5,12 +5,12 @@ import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { until, useEngine } from './fixture.ts'
 
-/** How an inbox runs handlers. */
-export function describeWorking(kind: InboxEngineKind): void {
-  describe('works', () => {
+/** Running handlers, retries and dead letters. */
+export function describeHandling(kind: InboxEngineKind): void {
+  describe('workers', () => {
     const { open, send, work } = useEngine(kind)
 
-    it('hands each delivery to the handlers, decoded, with its attempt', async () => {
+    it('passes each delivery to the handlers, decoded, with its attempt', async () => {
       const seen: [string, Delivery, HandlerContext][] = []
       const ended: unknown[] = []
       const inbox = open({
@@ -34,7 +34,7 @@ export function describeWorking(kind: InboxEngineKind): void {
       expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1, endedAt: expect.any(Date) })
     })
 
-    it('takes up what comes while it is at work', async () => {
+    it('handles deliveries that arrive while workers run', async () => {
       const inbox = open()
       const handled: string[] = []
       work(inbox, (_, { id }) => handled.push(id))
@@ -44,7 +44,7 @@ export function describeWorking(kind: InboxEngineKind): void {
       expect(handled.sort()).toEqual(ids.sort())
     })
 
-    it('tries again what failed, each time later, and keeps the error', async () => {
+    it('retries a failed delivery, and reports each error', async () => {
       const failures: [number, unknown][] = []
       const inbox = open({ observer: { failed: ({ attempt, error }) => failures.push([attempt, error]) } })
       const { id } = await send(inbox)
@@ -60,7 +60,7 @@ export function describeWorking(kind: InboxEngineKind): void {
       expect(await inbox.get(id)).toMatchObject({ attempts: 3 })
     })
 
-    it('says when the next attempt is due, and what the last one failed with', async () => {
+    it('shows when the next attempt is due, and the last error', async () => {
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000 })
       const { id } = await send(inbox)
       work(inbox, () => {
@@ -74,7 +74,7 @@ export function describeWorking(kind: InboxEngineKind): void {
       expect((await inbox.stats()).oldest).toEqual(entry?.receivedAt)
     })
 
-    it('makes a dead letter of what fails for the last time; it can be tried again or discarded', async () => {
+    it('makes a dead letter of a delivery whose attempts are spent; retry() gives it all attempts again', async () => {
       const dead: number[] = []
       const inbox = open({
         attempts: 2,
@@ -107,7 +107,7 @@ export function describeWorking(kind: InboxEngineKind): void {
       expect([await inbox.retry(id), await inbox.discard(id)]).toEqual([false, false])
     })
 
-    it('discards a dead letter and what waits, not what is at work', async () => {
+    it('discards a dead letter and a waiting delivery, but not an active one', async () => {
       const inbox = open({ attempts: 1 })
       const bad = await send(inbox, 'Bad')
       const { gate, release } = createGate()
@@ -131,7 +131,7 @@ export function describeWorking(kind: InboxEngineKind): void {
       expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 1, dead: 0 })
     })
 
-    it('retries at once what would be due later', async () => {
+    it('retry() makes a waiting delivery due now', async () => {
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000 })
       const { id } = await send(inbox)
       work(inbox, (_, __, { attempt }) => {
@@ -146,17 +146,17 @@ export function describeWorking(kind: InboxEngineKind): void {
       expect((await inbox.get(id))?.attempts).toBe(2)
     })
 
-    it('does not lose what cannot be decoded any more', async () => {
+    it('makes a dead letter of a delivery if the receiver has no handlers', async () => {
       const inbox = open({ attempts: 1 })
       await send(inbox)
-      inbox.work(createReceiver({ signatureKey: KEY })) // no handlers: a mistake of the program
+      inbox.work(createReceiver({ signatureKey: KEY })) // without handlers
       await until(async () => (await inbox.stats()).dead === 1)
       const [entry] = (await inbox.list({ state: 'dead' })).entries
       expect(entry?.error).toContain('handle() needs handlers')
     })
 
     if (kind.isShared) {
-      it('shares the work with another process, each delivery once', async () => {
+      it('shares deliveries with another process, and handles each once', async () => {
         const [first, second] = [open(), open()]
         const handled: string[] = []
         for (const inbox of [first, second]) work(inbox, (_, { id }) => handled.push(id), { concurrency: 8 })

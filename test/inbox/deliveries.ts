@@ -1,0 +1,26 @@
+import type { Delivery } from 'geohook'
+
+let number = 0
+
+/** Creates a delivery with a unique id, as a receiver passes it to an inbox. */
+export const deliveryOf = (rawBody = new Uint8Array(10)): Delivery => ({
+  ...deliveryWithId(`${number++}`.padStart(32, '0')),
+  rawBody,
+  changeTypes: [],
+})
+
+/** Creates a delivery with a given id and the body `{}`. */
+export const deliveryWithId = (id: string): Delivery => ({
+  id,
+  rawBody: new Uint8Array([123, 125]),
+  contentType: 'application/json',
+  headers: {},
+  receivedAt: new Date(),
+  profile: 'service',
+  payload: {},
+  events: [],
+  changeTypes: ['FeaturesCreated'],
+})
+
+/** Repeats a hexadecimal digit to the length of an id. */
+export const idOf = (digit: number | string): string => `${digit}`.repeat(32)
