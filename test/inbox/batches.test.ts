@@ -3,7 +3,7 @@ import { createBatches } from '../../src/inbox/batches.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
-/** Keeps each batch until it is let go. */
+/** Holds each batch until it is released. */
 function useBatches(limits: { items: number; inFlight: number; maxWait?: number }) {
   const sent: (readonly number[])[] = []
   const ends: (() => void)[] = []
@@ -19,7 +19,7 @@ function useBatches(limits: { items: number; inFlight: number; maxWait?: number 
   return { sent, add, tick, endAll }
 }
 
-it('sends what is added in one tick together, up to the limits, and the rest when a batch has ended', async () => {
+it('sends what is added in one tick together, up to the limits, and the rest when a batch ends', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 4, inFlight: 2 })
   const results = Promise.all(numbers(10).map((item) => add(item, 1)))
   await tick()
@@ -56,7 +56,7 @@ it('rejects the items that failed, and no others of their batch', async () => {
   ])
 })
 
-it('rejects all items of a batch that could not be sent, and goes on', async () => {
+it('rejects all items of a batch that could not be sent, and sends later ones', async () => {
   let isDown = true
   const add = createBatches<number, number>({ items: 2, inFlight: 1, maxWait: 60_000 }, async (items) => {
     if (isDown) throw new Error('down')
@@ -68,7 +68,7 @@ it('rejects all items of a batch that could not be sent, and goes on', async () 
   expect(await add(3, 1)).toBe(3)
 })
 
-it('rejects an item that waits too long, does not send it, and goes on', async () => {
+it('rejects an item that waits too long, does not send it, and sends later ones', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 1, inFlight: 1, maxWait: 50 })
   const first = add(1, 1)
   await expect(Promise.all([add(2, 1), add(3, 1)])).rejects.toThrow('overloaded')
@@ -77,7 +77,7 @@ it('rejects an item that waits too long, does not send it, and goes on', async (
   endAll()
   await tick()
   endAll()
-  // The first one took longer than 50 ms too, but it was sent.
+  // The first item took longer than 50 ms too, but it had been sent.
   expect(await Promise.all([first, last])).toEqual([1, 4])
   expect(sent).toEqual([[1], [4]])
 })

@@ -9,7 +9,7 @@ import { useFolder } from './sqlite/fixture.ts'
 
 const HOUR = 3_600_000
 
-describe.each(['memory', 'SQLite'])('in %s, when the clock is set back by an hour,', (engine) => {
+describe.each(['memory', 'SQLite'])('in %s, when the clock is set back by an hour', (engine) => {
   const fixture = useFolder()
   const open = (options: MemoryInboxOptions) =>
     fixture.keep(
@@ -18,11 +18,11 @@ describe.each(['memory', 'SQLite'])('in %s, when the clock is set back by an hou
         : createSqliteInbox({ path: fixture.path, ...options }),
     )
 
-  it('what waits is due, in its order', async () => {
+  it('waiting deliveries stay due, in the same order', async () => {
     let now = Date.now()
     const inbox = open({ clock: () => now })
     const deliveries = Array.from({ length: 5 }, () => deliveryOf())
-    for (const one of deliveries) await inbox.put(one)
+    for (const delivery of deliveries) await inbox.put(delivery)
     now -= HOUR
     const handled: string[] = []
     inbox.work({ handle: async ({ id }) => void handled.push(id) }, { concurrency: 1 })
@@ -30,7 +30,7 @@ describe.each(['memory', 'SQLite'])('in %s, when the clock is set back by an hou
     expect(handled).toEqual(deliveries.map(({ id }) => id))
   })
 
-  it('a delivery waits for its next attempt as long as before', async () => {
+  it('the delay until the next attempt stays the same', async () => {
     let now = Date.now()
     const inbox = open({ clock: () => now, retryDelay: 60_000, observer: { failed() {} } })
     const delivery = deliveryOf()
@@ -57,11 +57,11 @@ describe.each(['memory', 'SQLite'])('in %s, when the clock is set back by an hou
 })
 
 describe.each(['memory', 'SQLite'])(
-  'in %s, when the clock is set back by less than maxRetryDelay,',
+  'in %s, when the clock is set back by less than maxRetryDelay',
   (engine) => {
     const fixture = useFolder()
 
-    it('a delivery is due at once', async () => {
+    it('a new delivery is due at once', async () => {
       let now = Date.now()
       const options = { clock: () => now, maxRetryDelay: 2 * HOUR }
       const inbox = fixture.keep(
@@ -82,7 +82,7 @@ describe('in a SQLite file that several processes share', () => {
   const open = (options: MemoryInboxOptions) =>
     fixture.keep(createSqliteInbox({ path: fixture.path, ...options }))
 
-  /** Begins to handle deliveries, and does not end before it is told to. */
+  /** Starts workers whose handlers wait until the returned function is called. */
   function hold(inbox: ReturnType<typeof open>, ids: string[], concurrency: number): () => void {
     const { gate, release } = createGate()
     const handle = async ({ id }: { id: string }) => {
@@ -93,14 +93,14 @@ describe('in a SQLite file that several processes share', () => {
     return release
   }
 
-  /** Takes what it can, and shows by a new delivery that it has looked. */
-  async function look(inbox: ReturnType<typeof open>, ids: string[]): Promise<void> {
+  /** Makes workers poll: waits until they have handled a new delivery. */
+  async function poll(inbox: ReturnType<typeof open>, ids: string[]): Promise<void> {
     const delivery = deliveryOf()
     await inbox.put(delivery)
     await until(() => ids.includes(delivery.id))
   }
 
-  it('a process with a short lease leaves the deliveries alone that one with a long lease handles', async () => {
+  it('a process with a short lease does not take deliveries from one with a long lease', async () => {
     let now = Date.now()
     const clock = () => now
     const [first, second] = [
@@ -114,7 +114,7 @@ describe('in a SQLite file that several processes share', () => {
     await until(() => held.length === 4)
     second.work({ handle: async ({ id }) => void taken.push(id) })
     for (let times = 0; times < 3; times++) {
-      await look(second, taken)
+      await poll(second, taken)
       now += 1_500
     }
     release()
@@ -136,15 +136,15 @@ describe('in a SQLite file that several processes share', () => {
     await until(() => held.length === 2)
     now -= HOUR
     second.work({ handle: async ({ id }) => void taken.push(id) })
-    await look(second, taken)
+    await poll(second, taken)
     now += 20_000 // less than the lease
-    await look(second, taken)
+    await poll(second, taken)
     release()
     await until(async () => (await first.stats()).done === 4)
     expect(taken.filter((id) => held.includes(id))).toEqual([])
   })
 
-  it('after the clock was set back, what a process has that says nothing any more is taken over after one lease', async () => {
+  it('after the clock was set back, deliveries of a dead process are taken over after one lease', async () => {
     let now = Date.now()
     const clock = () => now
     const [first, second] = [open({ clock, maxRetryDelay: 60_000 }), open({ clock, maxRetryDelay: 60_000 })]
@@ -156,15 +156,15 @@ describe('in a SQLite file that several processes share', () => {
     await until(() => held.length === 1)
     now -= HOUR
     second.work({ handle: async ({ id }) => void taken.push(id) }, { concurrency: 1 })
-    await look(second, taken)
+    await poll(second, taken)
     expect(taken).not.toContain(delivery.id)
     now += 31_000
-    await look(second, taken)
+    await poll(second, taken)
     expect(taken).toContain(delivery.id)
     release()
   })
 
-  it('two processes that see the clock set back move the due times once', async () => {
+  it('two processes that notice the change move the due times once', async () => {
     let now = Date.now()
     const clock = () => now
     const [first, second] = [open({ clock, retryDelay: 600_000, observer: { failed() {} } }), open({ clock })]
@@ -177,13 +177,13 @@ describe('in a SQLite file that several processes share', () => {
     now -= HOUR
     const taken: string[] = []
     for (const inbox of [first, second]) inbox.work({ handle: async ({ id }) => void taken.push(id) })
-    for (const inbox of [first, second, first, second]) await look(inbox, taken)
+    for (const inbox of [first, second, first, second]) await poll(inbox, taken)
     const after = Number((await first.get(delivery.id))?.dueAt) - now
     expect(Math.abs(after - before)).toBeLessThan(1_000)
     expect(taken).not.toContain(delivery.id)
   })
 
-  it('a claim of a process that died is void after its lease, also when the clock is set back', async () => {
+  it('a claim of a dead process is void after its lease, even if the clock is set back', async () => {
     let offset = 0
     const read = Date.now
     const spy = vi.spyOn(Date, 'now').mockImplementation(() => read() + offset)

@@ -7,29 +7,29 @@ import { uniquePayload } from '../contract/inbox/fixture.ts'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { type Answer, send } from '../helpers/http.ts'
 
-/** What is sent to a receiver over real HTTP, as a sender does it: again and again, until it is taken. */
+/** Deliveries sent over HTTP, each again until it is accepted. */
 export interface Load {
-  /** Of each answer, in their order. */
-  readonly answers: { status: number; retryAfter: string | undefined; milliseconds: number }[]
-  /** The bodies that were answered with 202, or 200 as a duplicate. */
-  readonly taken: ReadonlySet<string>
-  /** The bodies that a handler has had. */
+  /** All responses, in order. */
+  readonly responses: { status: number; retryAfter: string | undefined }[]
+  /** Bodies accepted with 202, or with 200 as a duplicate. */
+  readonly accepted: ReadonlySet<string>
+  /** Bodies that a handler received. */
   readonly handled: ReadonlySet<string>
-  /** No more new ones; resolves when all that were begun are taken. */
+  /** Sends no new deliveries. Resolves when all that were sent are accepted. */
   end(): Promise<void>
   close(): Promise<void>
 }
 
-/** So many senders at a time. */
+/** Number of concurrent senders. */
 const SENDERS = 8
 
-/** Milliseconds until a sender tries again. */
-const AGAIN = 100
+/** Milliseconds until a sender retries. */
+const RETRY_DELAY = 100
 
-/** A receiver with an inbox that works, and senders that send to it. */
+/** Starts a receiver with workers, and senders. */
 export async function startLoad(inbox: DurableInbox): Promise<Load> {
-  const answers: Load['answers'] = []
-  const [taken, handled] = [new Set<string>(), new Set<string>()]
+  const responses: Load['responses'] = []
+  const [accepted, handled] = [new Set<string>(), new Set<string>()]
   const log = { failed() {} }
   const receiver = createReceiver({ signatureKey: KEY, inbox, observer: log }).on('*', (_, { rawBody }) => {
     handled.add(new TextDecoder().decode(rawBody))
@@ -40,25 +40,24 @@ export async function startLoad(inbox: DurableInbox): Promise<Load> {
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/`
   let isEnding = false
 
-  async function sendUntilTaken(body: string): Promise<void> {
-    while (!taken.has(body)) {
-      const began = performance.now()
+  async function sendUntilAccepted(body: string): Promise<void> {
+    while (!accepted.has(body)) {
       const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
       const answer: Answer = await send(url, { headers, body })
       const { status } = answer
       const retryAfter = answer.headers['retry-after']
-      answers.push({ status, retryAfter, milliseconds: performance.now() - began })
-      if (status === 200 || status === 202) taken.add(body)
-      else await new Promise((resolve) => setTimeout(resolve, AGAIN))
+      responses.push({ status, retryAfter })
+      if (status === 200 || status === 202) accepted.add(body)
+      else await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY))
     }
   }
 
   const senders = Array.from({ length: SENDERS }, async () => {
-    while (!isEnding) await sendUntilTaken(uniquePayload())
+    while (!isEnding) await sendUntilAccepted(uniquePayload())
   })
   return {
-    answers,
-    taken,
+    responses,
+    accepted,
     handled,
     async end() {
       isEnding = true

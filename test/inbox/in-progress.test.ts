@@ -12,7 +12,7 @@ import { useFolder } from './sqlite/fixture.ts'
 const fixture = useFolder()
 
 describe.each(['memory', 'SQLite'])('two workers of one inbox in %s', (engine) => {
-  it('leave alone what the other has in progress, also if its lease ran out', async () => {
+  it('do not take what the other has in progress, even if its lease ran out', async () => {
     let now = Date.now()
     const options = { clock: () => now }
     const inbox = fixture.keep(
@@ -47,7 +47,7 @@ describe.each(['memory', 'SQLite'])('two workers of one inbox in %s', (engine) =
   })
 })
 
-it('a delivery that was taken while the log was deleted is handled after its lease', async () => {
+it('handles a delivery after its lease if the log was deleted while it was taken', async () => {
   let now = Date.now()
   let isDeleting = false
   const errors: string[] = []
@@ -66,7 +66,7 @@ it('a delivery that was taken while the log was deleted is handled after its lea
   await inbox.put(delivery)
   const attempts: (number | undefined)[] = []
   inbox.work({ handle: async (_, context) => void attempts.push(context?.attempt) })
-  isDeleting = true // in the transaction of the first claim, which is the next to read the clock
+  isDeleting = true // in the transaction of the first take, which is the next to read the clock
   await until(() => errors.length === 1)
   expect(errors).toEqual([expect.stringContaining('was deleted')])
   expect(await inbox.get(delivery.id)).toMatchObject({ state: 'active', attempts: 1 })
@@ -75,7 +75,7 @@ it('a delivery that was taken while the log was deleted is handled after its lea
   expect(attempts).toEqual([2])
 })
 
-it('a delivery whose lease ran out during its last attempt becomes a dead letter', async () => {
+it('makes a dead letter of a delivery whose lease ran out during its last attempt', async () => {
   let now = Date.now()
   const open = () =>
     fixture.keep(
@@ -107,7 +107,7 @@ it('a delivery whose lease ran out during its last attempt becomes a dead letter
   release()
 })
 
-it('after the event loop was blocked, leases are prolonged before another delivery is taken', async () => {
+it('renews leases after a blocked event loop, before it takes another delivery', async () => {
   const open = () => fixture.keep(createSqliteInbox({ path: fixture.path, lease: 1_000 }))
   const [inbox, other] = [open(), open()]
   const [first, second] = [deliveryOf(), deliveryOf()]
@@ -126,7 +126,7 @@ it('after the event loop was blocked, leases are prolonged before another delive
     },
   })
   await until(() => hasBegun)
-  await other.put(second) // which the worker does not hear of
+  await other.put(second) // another inbox, so the worker is not woken
   const end = performance.now() + 1_200
   while (performance.now() < end);
   await until(() => left !== undefined)

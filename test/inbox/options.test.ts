@@ -13,11 +13,11 @@ it.each([
   createPostgresDuplicates,
   createRedisInbox,
   createRedisDuplicates,
-])('%o refuses to be made of nothing', (create) => {
+])('%o rejects missing options', (create) => {
   for (const options of [undefined, null, {}, 'text']) expect(() => create(options as never)).toThrow(refused)
 })
 
-it('a clock that is none is refused when it is given, not at the first delivery', () => {
+it('rejects an invalid clock at construction', () => {
   const clock = 5 as never
   expect(() => createMemoryInbox({ clock })).toThrow(refused)
   expect(() => createMemoryDuplicates({ clock })).toThrow(refused)

@@ -9,12 +9,12 @@ const seed = toSeed(process.env.POISON_SEED)
 const INNOCENT = times(40, 'Quick')
 const MIXED = [...times(30, 'Quick'), ...times(10, 'Slow'), 'Poison', 'PoisonLater', 'PoisonLater']
 
-// Most of the time each waits for a lease.
+// Concurrent, because each test mostly waits for leases.
 function describePoison(
   name: string,
   create: (attempts: number) => PoisonStore | Promise<PoisonStore>,
 ): void {
-  describe(`with deliveries whose handlers end the process, ${name}, POISON_SEED=${seed},`, () => {
+  describe(`deliveries whose handlers end the process, ${name}, POISON_SEED=${seed}`, () => {
     it.concurrent.each([
       ['one, 5 attempts', 5, [...INNOCENT, 'Poison']],
       ['one, 20 attempts', 20, [...INNOCENT, 'Poison']],

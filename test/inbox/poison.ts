@@ -14,20 +14,20 @@ export interface PoisonStore {
   entry: string
   factory: string
   options: Record<string, unknown>
-  /** The inbox in this process, which only puts and looks. */
+  /** The inbox in this process. It only puts and lists. */
   inbox: DurableInbox
-  /** Milliseconds by which each process's clock is ahead of the one before, where the engine takes a clock. */
+  /** Milliseconds by which the clock of each process is ahead of the previous one, if the engine accepts a clock. */
   ahead?: number
-  /** Attempts that do not count if their process ends: the first one, where the engine counts others as they begin. */
+  /** Number of attempts that the engine does not count if their process ends. */
   uncounted?: number
-  /** Ends the leases of the process that has just ended, if waiting for them would take long. */
+  /** Ends the leases of a dead process, if waiting for them would take long. */
   endLeases?(): Promise<void>
   remove(): Promise<void>
 }
 
 export interface PoisonRun {
   attempts: number
-  /** Change types that apps/poison.mjs knows, one for each delivery. */
+  /** A change type for each delivery. apps/poison.mjs has the handlers. */
   deliveries: readonly string[]
   seed: number
 }
@@ -37,7 +37,7 @@ const isPoison = (changeType = ''): boolean => changeType.startsWith('Poison')
 
 export const times = (number: number, changeType: string): string[] => Array(number).fill(changeType)
 
-/** Restarts a worker that its deliveries end, until all are done or dead; then judges. */
+/** Restarts a worker whose deliveries end it, until all are done or dead. Expects that only poison is dead. */
 export async function expectOnlyPoisonDead(
   store: PoisonStore,
   { attempts, deliveries, seed }: PoisonRun,
@@ -50,8 +50,8 @@ export async function expectOnlyPoisonDead(
     await superviseUntilDone(store, { log, attempts, deliveries })
     const { entries } = await inbox.list({ limit: 1_000 })
     const ids = readFileSync(log, 'utf8').split('\n')
-    const begunOf = (id: string): number => ids.filter((one) => one === id).length
-    judge(entries, { deliveries, attempts, begunOf, uncounted: store.uncounted ?? 0 })
+    const begunOf = (id: string): number => ids.filter((begunId) => begunId === id).length
+    expectResults(entries, { deliveries, attempts, begunOf, uncounted: store.uncounted ?? 0 })
   } finally {
     await inbox.close()
     await store.remove()
@@ -68,9 +68,9 @@ async function send(inbox: DurableInbox, changeTypes: string[]): Promise<void> {
 function shuffle(list: readonly string[], seed: number): string[] {
   const random = createRandom(seed)
   return list
-    .map((one) => ({ one, at: random.next() }))
+    .map((item) => ({ item, at: random.next() }))
     .sort((a, b) => a.at - b.at)
-    .map(({ one }) => one)
+    .map(({ item }) => item)
 }
 
 async function superviseUntilDone(
@@ -78,8 +78,8 @@ async function superviseUntilDone(
   { log, attempts, deliveries }: { log: string } & Pick<PoisonRun, 'attempts' | 'deliveries'>,
 ): Promise<void> {
   const { inbox, entry, factory, options, ahead = 0, uncounted = 0, endLeases } = store
-  const most = (attempts + uncounted) * deliveries.filter(isPoison).length
-  for (let life = 0; life <= most; life++) {
+  const maxLives = (attempts + uncounted) * deliveries.filter(isPoison).length
+  for (let life = 0; life <= maxLives; life++) {
     const env = {
       ENTRY: entry,
       FACTORY: factory,
@@ -98,17 +98,20 @@ async function superviseUntilDone(
     if (child.exitCode !== 0) throw new Error(worker.output)
     await endLeases?.()
   }
-  throw new Error(`the worker was ended more than ${most} times`)
+  throw new Error(`the worker was ended more than ${maxLives} times`)
 }
 
-interface Judged extends Pick<PoisonRun, 'attempts' | 'deliveries'> {
+interface Expected extends Pick<PoisonRun, 'attempts' | 'deliveries'> {
   begunOf(id: string): number
   uncounted: number
 }
 
-function judge(entries: readonly InboxEntry[], { deliveries, attempts, begunOf, uncounted }: Judged): void {
+function expectResults(
+  entries: readonly InboxEntry[],
+  { deliveries, attempts, begunOf, uncounted }: Expected,
+): void {
   const poisons = deliveries.filter(isPoison)
-  // Only a claim that was on its way as another handler ended the process may be counted and have begun nothing.
+  // A delivery whose take was in flight when another handler ended the process is counted, but never began.
   const slack = poisons.includes('PoisonLater') ? poisons.length : 0
   const dead = entries.filter(({ state }) => state === 'dead')
   expect(dead.map(({ changeTypes }) => changeTypes[0]).sort()).toEqual(poisons.sort())
@@ -117,7 +120,7 @@ function judge(entries: readonly InboxEntry[], { deliveries, attempts, begunOf, 
     expect(entry.attempts).toBeGreaterThanOrEqual(begunOf(entry.id) - uncounted)
     expect(entry.attempts).toBeLessThanOrEqual(begunOf(entry.id) + slack)
     if (entry.state === 'dead') expect(entry.attempts).toBe(attempts)
-    // Each poison ends an attempt of another delivery at most once.
+    // Each poison delivery ends at most one attempt of another delivery.
     else expect(entry.attempts).toBeLessThanOrEqual(1 + poisons.length + slack)
   }
 }

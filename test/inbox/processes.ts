@@ -8,13 +8,13 @@ import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { type Answer, send } from '../helpers/http.ts'
 import { type Started, startNode } from '../helpers/process.ts'
 
-/** Where many processes keep what they share. */
+/** A store that several processes share. */
 export interface SharedStore {
-  /** As apps/stores.mjs takes it, another for each test. */
+  /** Creates a store for one test. Returns its name, as apps/stores.mjs reads it. */
   name(): string
-  /** The URL of its server. */
+  /** URL of the server. */
   url: string
-  /** The number of the attempt after the first one ended with its process. */
+  /** Number of the attempt that follows when the first one ended with its process. */
   attemptAfterKill: number
 }
 
@@ -22,8 +22,8 @@ const APP = fileURLToPath(new URL('./apps/receiver.mjs', import.meta.url))
 const PROCESSES = 4
 const DELIVERIES = 100
 
-/** Processes that share one store: each delivery is handled once, whoever has it. */
-export function describeMany({ name, url, attemptAfterKill }: SharedStore): void {
+/** Tests several processes that share one store. */
+export function describeProcesses({ name, url, attemptAfterKill }: SharedStore): void {
   let folder = ''
   let processes: Started[] = []
   beforeEach(() => {
@@ -31,18 +31,18 @@ export function describeMany({ name, url, attemptAfterKill }: SharedStore): void
     processes = []
   })
   afterEach(async () => {
-    await Promise.all(processes.map((one) => one.stop('SIGKILL')))
+    await Promise.all(processes.map((process) => process.stop('SIGKILL')))
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Starts receivers; gives their URLs, and what their handlers have written. */
+  /** Starts receivers. Returns their URLs, and a function that reads what their handlers wrote. */
   async function startReceivers(count: number, mode: 'inbox' | 'duplicates') {
     const [store, file] = [name(), join(folder, 'handled')]
     writeFileSync(file, '')
     const env = { STORE_URL: url, SIGNATURE_KEY: KEY }
     const started = Array.from({ length: count }, () => startNode([APP, store, mode, file], env))
     processes.push(...started)
-    const ports = await Promise.all(started.map(async (one) => (await one.printed(/port (\d+)/))[1]))
+    const ports = await Promise.all(started.map(async (process) => (await process.printed(/port (\d+)/))[1]))
     const read = () =>
       readFileSync(file, 'utf8')
         .split('\n')
@@ -57,10 +57,10 @@ export function describeMany({ name, url, attemptAfterKill }: SharedStore): void
   const sendTo = (target: string | undefined, body: string): Promise<Answer> =>
     send(target ?? '', { headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }, body })
 
-  /** Sends each delivery to two receivers at once; one that is answered with anything but 200 or 202 again, as a sender does. */
+  /** Sends each delivery to two receivers at once, and retries until the status is 200 or 202. Returns all statuses. */
   async function sendDoubled(urls: readonly string[]): Promise<Set<number>> {
     const statuses = new Set<number>()
-    const sendUntilTaken = async (target: string | undefined, body: string): Promise<void> => {
+    const sendUntilAccepted = async (target: string | undefined, body: string): Promise<void> => {
       for (;;) {
         const { status } = await sendTo(target, body)
         statuses.add(status)
@@ -73,7 +73,7 @@ export function describeMany({ name, url, attemptAfterKill }: SharedStore): void
       for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) {
         const first = bodies.length % urls.length
         const second = (first + 1 + (bodies.length % (urls.length - 1))) % urls.length
-        await Promise.all([sendUntilTaken(urls[first], body), sendUntilTaken(urls[second], body)])
+        await Promise.all([sendUntilAccepted(urls[first], body), sendUntilAccepted(urls[second], body)])
       }
     }
     await Promise.all(Array.from({ length: 8 }, sender))
@@ -81,13 +81,13 @@ export function describeMany({ name, url, attemptAfterKill }: SharedStore): void
   }
 
   it.each(['inbox', 'duplicates'] as const)(
-    `${PROCESSES} processes, each delivery to two at once: handled once, with %s`,
+    `${PROCESSES} processes handle a delivery once that two of them received at once, with %s`,
     { timeout: 60_000 },
     async (mode) => {
       const { urls, read } = await startReceivers(PROCESSES, mode)
       const statuses = await sendDoubled(urls)
       await until(() => read().length >= DELIVERIES)
-      // Whoever would handle one a second time had it before, or takes it within a second.
+      // A process that would handle one a second time would take it within a second.
       await new Promise((resolve) => setTimeout(resolve, 1_500))
       const handled = read()
       expect(new Set(handled.map(({ id }) => id)).size).toBe(DELIVERIES)
@@ -99,7 +99,7 @@ export function describeMany({ name, url, attemptAfterKill }: SharedStore): void
     },
   )
 
-  it('a process that is killed at work: another tries it again', { timeout: 60_000 }, async () => {
+  it('another process handles the delivery of a killed one', { timeout: 60_000 }, async () => {
     const { urls, read, started } = await startReceivers(2, 'inbox')
     expect((await sendTo(urls[0], uniquePayload('Stay'))).status).toBe(202)
     await until(() => read().length === 1)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { uniquePayload, until } from '../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../helpers/deliver.ts'
 
-it('several inboxes by the id, as docs/scaling.md has them: evenly spread, and all attempts of one in the same', async () => {
+it('spreads deliveries over several inboxes by their ids, with all attempts of one in the same inbox (docs/scaling.md)', async () => {
   const inboxes = [createMemoryInbox(), createMemoryInbox(), createMemoryInbox()]
   const inbox: Inbox = {
     put: async (delivery) =>
@@ -15,9 +15,9 @@ it('several inboxes by the id, as docs/scaling.md has them: evenly spread, and a
   const payloads = Array.from({ length: 300 }, () => uniquePayload())
   for (const status of [202, 200])
     for (const payload of payloads) expect((await deliver(receiver, payload)).status).toBe(status)
-  for (const one of inboxes) expect((await one.stats()).waiting).toBeGreaterThan(50)
-  for (const one of inboxes) one.work(receiver)
+  for (const shard of inboxes) expect((await shard.stats()).waiting).toBeGreaterThan(50)
+  for (const shard of inboxes) shard.work(receiver)
   await until(() => handled.length >= 300)
   expect(new Set(handled).size).toBe(300)
-  await Promise.all(inboxes.map((one) => one.close()))
+  await Promise.all(inboxes.map((shard) => shard.close()))
 })

@@ -5,16 +5,16 @@ import { until } from '../contract/inbox/fixture.ts'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 
-it('when the time of an attempt is over during its first event, no handler begins with the second', async () => {
+it('begins no handler for the second event if the attempt timed out during the first', async () => {
   const inbox = createMemoryInbox({ timeout: 100, attempts: 1, observer: { dead() {} } })
   const { gate, release } = createGate()
   const begun: string[] = []
-  let isFirstOver = false
+  let hasFirstEnded = false
   const receiver = createReceiver({ signatureKey: KEY, inbox })
     .on('First', async () => {
       begun.push('First')
-      await gate // it heeds no signal
-      isFirstOver = true
+      await gate // it ignores the signal
+      hasFirstEnded = true
     })
     .on('Second', () => begun.push('Second'))
   expect((await deliver(receiver, payloadOf('First', 'Second'))).status).toBe(202)
@@ -23,8 +23,8 @@ it('when the time of an attempt is over during its first event, no handler begin
   const closing = workers.close()
   release()
   await closing
-  await until(() => isFirstOver)
-  // What would follow on the end of the first handler has had its turn.
+  await until(() => hasFirstEnded)
+  // Gives a handler that would follow the first one time to begin.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
   expect(begun).toEqual(['First'])
   await inbox.close()

@@ -13,7 +13,7 @@ describe('duplicates in memory', () => {
     string,
   ]
 
-  it('forget the oldest that is done when there is no more room', async () => {
+  it('forgets the oldest done delivery when it is full', async () => {
     const store = createMemoryDuplicates({ maxEntries: 2 })
     for (const id of ids.slice(0, 3)) {
       expect(await store.claim(id)).toBe('claimed')
@@ -25,7 +25,7 @@ describe('duplicates in memory', () => {
     await store.close()
   })
 
-  it('forget nothing that is at work: 503', async () => {
+  it('keeps deliveries in progress when it is full, and rejects more with 503', async () => {
     const duplicates = createMemoryDuplicates({ maxEntries: 2 })
     const { gate, release } = createGate()
     let runs = 0
@@ -36,7 +36,7 @@ describe('duplicates in memory', () => {
         return gate
       },
     )
-    const atWork = [deliver(receiver, uniquePayload()), deliver(receiver, uniquePayload())]
+    const inProgress = [deliver(receiver, uniquePayload()), deliver(receiver, uniquePayload())]
     await until(() => runs === 2)
     const third = await deliver(receiver, uniquePayload())
     expect([third.status, third.headers.get('retry-after'), third.body.code]).toEqual([
@@ -45,12 +45,12 @@ describe('duplicates in memory', () => {
       'inbox_unavailable',
     ])
     release()
-    expect((await Promise.all(atWork)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await Promise.all(inProgress)).map(({ status }) => status)).toEqual([200, 200])
     expect((await deliver(receiver, uniquePayload())).status).toBe(200)
     await duplicates.close()
   })
 
-  it('forget in time, by the clock that they are given', async () => {
+  it('forgets a done delivery after its retention, by the given clock', async () => {
     let now = 0
     const store = createMemoryDuplicates({ clock: () => now, lease: 1_000, retention: 5_000 })
     await store.claim(ids[0])

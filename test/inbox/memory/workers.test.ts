@@ -7,7 +7,7 @@ import { createGate } from '../../helpers/gate.ts'
 
 const quiet = { failed() {}, dead() {}, trouble() {} }
 
-/** An inbox on a clock that is set by hand, with one delivery in it. */
+/** Creates an inbox with a manual clock and one delivery. */
 async function createInbox(options: MemoryInboxOptions = {}) {
   const time = { now: 1_800_000_000_000 }
   const inbox = createMemoryInbox({ observer: quiet, clock: () => time.now, ...options })
@@ -17,8 +17,8 @@ async function createInbox(options: MemoryInboxOptions = {}) {
   return { inbox, time, id: entry?.id ?? '' }
 }
 
-describe('the workers of an inbox of our own', () => {
-  it('wait twice as long each time, by chance up to a half shorter, and never longer than the longest', async () => {
+describe('workers of a table inbox', () => {
+  it('double the delay with each attempt, minus up to half of it, up to maxRetryDelay', async () => {
     const { inbox, time, id } = await createInbox({ retryDelay: 1_000, maxRetryDelay: 6_000, attempts: 6 })
     const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
       throw new Error('down')
@@ -38,7 +38,7 @@ describe('the workers of an inbox of our own', () => {
     await inbox.close()
   })
 
-  it('wait for a time of its own each, so that what failed together does not come again together', async () => {
+  it('randomize delays, so that deliveries that failed together are not retried together', async () => {
     const { inbox } = await createInbox({ retryDelay: 1_000_000, maxRetryDelay: 1_000_000 })
     const sender = createReceiver({ signatureKey: KEY, inbox })
     for (let i = 0; i < 4; i++) await deliver(sender, uniquePayload())
@@ -53,8 +53,8 @@ describe('the workers of an inbox of our own', () => {
     await inbox.close()
   })
 
-  it('do not begin again what is still at work here when its lease has run out', async () => {
-    const { inbox, time, id } = await createInbox({ lease: 10_000_000 }) // so that no heartbeat comes between
+  it('do not begin a delivery again while it is in progress here, even if its lease has run out', async () => {
+    const { inbox, time, id } = await createInbox({ lease: 10_000_000 }) // so that no heartbeat renews it
     const { gate, release } = createGate()
     const attempts: number[] = []
     const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, __, context: HandlerContext) => {
@@ -64,16 +64,36 @@ describe('the workers of an inbox of our own', () => {
     inbox.work(receiver)
     await until(() => attempts.length === 1)
     time.now += 20_000_000
-    await deliver(createReceiver({ signatureKey: KEY, inbox }), uniquePayload()) // which makes it look for what is due
+    await deliver(createReceiver({ signatureKey: KEY, inbox }), uniquePayload()) // wakes the workers
     await until(() => attempts.length === 2)
     release()
     await until(async () => (await inbox.stats()).done === 2)
     expect(attempts).toEqual([1, 1])
-    expect((await inbox.get(id))?.attempts).toBe(1) // and no attempt of it was spent
+    expect((await inbox.get(id))?.attempts).toBe(1) // no attempt was spent
     await inbox.close()
   })
 
-  it('share the deliveries where there are several', async () => {
+  it('run four handlers at a time by default', async () => {
+    const { inbox } = await createInbox()
+    const sender = createReceiver({ signatureKey: KEY, inbox })
+    for (let i = 0; i < 7; i++) await deliver(sender, uniquePayload())
+    const { gate, release } = createGate()
+    let running = 0
+    let max = 0
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', async () => {
+      max = Math.max(max, ++running)
+      await gate
+      running--
+    })
+    inbox.work(receiver)
+    await until(() => running >= 4)
+    release()
+    await until(async () => (await inbox.stats()).done === 8)
+    expect(max).toBe(4)
+    await inbox.close()
+  })
+
+  it('share the deliveries if there are several', async () => {
     const { inbox } = await createInbox()
     const sender = createReceiver({ signatureKey: KEY, inbox })
     const handled: string[] = []
@@ -87,7 +107,7 @@ describe('the workers of an inbox of our own', () => {
   })
 })
 
-it('an observer that fails changes nothing', async () => {
+it('ignores errors of the observer', async () => {
   const fail = () => {
     throw new Error('observer')
   }
@@ -106,7 +126,7 @@ it('an observer that fails changes nothing', async () => {
   await inbox.close()
 })
 
-it('without an observer, failures become process warnings', async () => {
+it('emits failures as process warnings without an observer', async () => {
   const warnings: string[] = []
   const listen = (warning: Error) => warnings.push(warning.message)
   process.on('warning', listen)

@@ -1,18 +1,10 @@
 import type { HandlerContext } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
+import { createGate } from '../../helpers/gate.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
-
-/** Something to wait for, and what lets it go on. */
-function createGate() {
-  let open = () => {}
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open }
-}
 
 await describeWith(POSTGRES, (connectionString) => {
   describe('attempts of one delivery in PostgreSQL', { timeout: 60_000 }, () => {
@@ -20,45 +12,45 @@ await describeWith(POSTGRES, (connectionString) => {
     const id = idOf('e')
 
     it.each(['success', 'failure'])(
-      'the late %s of an attempt that lapsed does not end the newer one',
+      'a late %s of an attempt whose lease ran out does not end the newer attempt',
       async (end) => {
-        const [gates, begun, over] = [[createGate(), createGate()], [] as string[], [] as string[]]
+        const [gates, begun, ended] = [[createGate(), createGate()], [] as string[], [] as string[]]
         const openAs = (name: string) => {
-          const tell = () => void over.push(name)
-          const inbox = open({ observer: { handled: tell, failed: tell, dead: tell, trouble: tell } })
+          const notify = () => void ended.push(name)
+          const inbox = open({ observer: { handled: notify, failed: notify, dead: notify, trouble: notify } })
           return { inbox, handle: { handle: (_: unknown, context?: HandlerContext) => work(name, context) } }
         }
         async function work(name: string, context?: HandlerContext): Promise<void> {
           begun.push(`${name} ${context?.attempt}`)
-          await gates[begun.length - 1]?.opened
+          await gates[begun.length - 1]?.gate
           if (name === 'first' && end === 'failure') throw new Error('too late')
         }
         const [first, second] = [openAs('first'), openAs('second')]
         await first.inbox.put(deliveryWithId(id))
         first.inbox.work(first.handle as never, { concurrency: 1 })
         await until(() => begun.length === 1)
-        // What pg-boss does when a process says nothing any more; the first heartbeat comes later than all this.
+        // pg-boss does this if a process sends no heartbeats. The first heartbeat comes after the end of this test.
         await withBoss((boss, queue) => boss.fail(queue, id))
         second.inbox.work(second.handle as never, { concurrency: 1 })
         await until(() => begun.length === 2)
-        gates[0]?.open()
-        await until(() => over.length === 1)
+        gates[0]?.release()
+        await until(() => ended.length === 1)
         expect(begun).toEqual(['first 1', 'second 2'])
-        expect(over).toEqual(['first'])
+        expect(ended).toEqual(['first'])
         expect(await second.inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })
-        gates[1]?.open()
+        gates[1]?.release()
         await until(async () => (await second.inbox.get(id))?.state === 'done')
         expect(await second.inbox.get(id)).toMatchObject({ state: 'done', attempts: 2 })
       },
     )
 
-    it('one that lapsed while its handler is in progress is not begun again by another worker of the inbox', async () => {
+    it('another worker of the inbox does not begin a delivery whose lease ran out while it is in progress', async () => {
       const inbox = open()
-      const gate = createGate()
+      const held = createGate()
       const begun: [string, number | undefined][] = []
       const handle = async (delivery: { id: string }, context?: HandlerContext) => {
         begun.push([delivery.id, context?.attempt])
-        if (delivery.id === id) await gate.opened
+        if (delivery.id === id) await held.gate
       }
       await inbox.put(deliveryWithId(id))
       inbox.work({ handle }, { concurrency: 1 })
@@ -68,41 +60,41 @@ await describeWith(POSTGRES, (connectionString) => {
       await until(async () => (await inbox.get(id))?.attempts === 2)
       await inbox.put(deliveryWithId(idOf(1)))
       await until(async () => (await inbox.stats()).done === 1)
-      gate.open()
+      held.release()
       await until(async () => (await inbox.get(id))?.state === 'done')
       expect(begun).toEqual([id, idOf(1)].map((one) => [one, 1]))
     })
 
-    it('a delivery whose claim the server lost in a crash is done when its handler succeeds', async () => {
+    it('a delivery whose take the server lost in a crash is done when its handler succeeds', async () => {
       const inbox = open()
-      const gate = createGate()
+      const held = createGate()
       let begun = 0
       await inbox.put(deliveryWithId(id))
       inbox.work({
         async handle() {
           begun++
-          await gate.opened
+          await held.gate
         },
       })
       await until(() => begun === 1)
-      // As the job was before the claim, but not due, so that the worker does not claim it again.
+      // Restores the job as it was before, but not due, so that the worker does not take it again.
       const { rowCount } = await client.query(
         `update ${schema}.job set state = 'created', started_on = null, heartbeat_on = null,
           start_after = now() + interval '1 hour' where name = $1 and id = $2`,
         [queueName(), id],
       )
       expect(rowCount).toBe(1)
-      gate.open()
+      held.release()
       await until(async () => (await inbox.get(id))?.state === 'done')
       expect(begun).toBe(1)
     })
 
-    it('a heartbeat that is late does not take the next attempt from its process', async () => {
+    it('a late heartbeat does not abort the next attempt', async () => {
       const inbox = open({ lease: 10_000 })
       const other = idOf(0)
       const gates = [createGate(), createGate()]
       const attempts: number[] = []
-      const { opened: ended, open: endOther } = createGate()
+      const { gate: ended, release: endOther } = createGate()
       await inbox.put(deliveryWithId(other))
       await inbox.put(deliveryWithId(id))
       inbox.work({
@@ -110,12 +102,12 @@ await describeWith(POSTGRES, (connectionString) => {
           if (delivery.id === other) return ended
           const attempt = context?.attempt ?? 0
           attempts.push(attempt)
-          await gates[attempt - 1]?.opened
+          await gates[attempt - 1]?.gate
           if (attempt === 1) throw new Error('once')
         },
       })
       await until(() => attempts.length === 1)
-      // Its heartbeat waits for this row, before it comes to the other one.
+      // The heartbeat waits for this row before it renews the other one.
       await client.query('begin')
       try {
         await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [
@@ -129,7 +121,7 @@ await describeWith(POSTGRES, (connectionString) => {
           )
           return rows.length > 0
         })
-        gates[0]?.open()
+        gates[0]?.release()
         await until(() => attempts.length === 2)
       } finally {
         await client.query('commit')
@@ -141,13 +133,13 @@ await describeWith(POSTGRES, (connectionString) => {
         )
         return rows.length > 0
       })
-      gates[1]?.open()
+      gates[1]?.release()
       endOther()
       await until(async () => (await inbox.stats()).done === 2)
       expect(attempts).toEqual([1, 2])
     })
 
-    it('a dead letter that is tried again is the oldest again, with all its attempts and what it was kept with', async () => {
+    it('a retried dead letter is the oldest again, and gets all attempts of the inbox that stored it', async () => {
       const inbox = open({ attempts: 2 })
       let isGood = false
       const attempts: (number | undefined)[] = []
@@ -166,7 +158,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await inbox.put({ ...deliveryWithId(idOf(3)), receivedAt: received(3) })
       expect((await inbox.stats()).oldest).toEqual(received(2))
       const before = await inbox.get(id)
-      // Retried by another, who would try it once.
+      // Retried by an inbox with other options.
       expect(await open({ attempts: 1 }).retry(id)).toBe(true)
       expect((await inbox.stats()).oldest).toEqual(received(1))
       expect((await inbox.list()).entries.map((entry) => entry.id)).toEqual([id, idOf(2), idOf(3)])

@@ -13,19 +13,19 @@ const PASSWORD = 'hunter-2-secret'
 const NOWHERE = `postgres://user:${PASSWORD}@127.0.0.1:1/x`
 const ID = 'ab'.repeat(16)
 
-describe('PostgreSQL that is not there', () => {
+describe('an unreachable PostgreSQL', () => {
   it.each([
     ['no connection string', {}],
-    ['no text', { connectionString: 5 }],
-    ['another URL', { connectionString: `https://user:${PASSWORD}@db.example/parcels` }],
-    ['what is no URL', { connectionString: `postgres://user:${PASSWORD}@[db.example/parcels` }],
+    ['a number as connection string', { connectionString: 5 }],
+    ['a URL of another scheme', { connectionString: `https://user:${PASSWORD}@db.example/parcels` }],
+    ['an invalid URL', { connectionString: `postgres://user:${PASSWORD}@[db.example/parcels` }],
     ['a schema with a quote', { connectionString: NOWHERE, schema: 'geo"hook' }],
     ['a schema that begins with a digit', { connectionString: NOWHERE, schema: '1geohook' }],
     ['a schema of 51 letters', { connectionString: NOWHERE, schema: 'a'.repeat(51) }],
-    ['a schema that PostgreSQL keeps to itself', { connectionString: NOWHERE, schema: 'PG_geohook' }],
-    ['the schema of the standard', { connectionString: NOWHERE, schema: 'information_schema' }],
-    ['a schema that is a statement', { connectionString: NOWHERE, schema: 'x; drop table job' }],
-  ])('refuses %s, and does not say the password', (_, options) => {
+    ['a schema that PostgreSQL reserves', { connectionString: NOWHERE, schema: 'PG_geohook' }],
+    ['the schema information_schema', { connectionString: NOWHERE, schema: 'information_schema' }],
+    ['a schema with SQL', { connectionString: NOWHERE, schema: 'x; drop table job' }],
+  ])('rejects %s, without the password in the error', (_, options) => {
     for (const create of [createPostgresInbox, createPostgresDuplicates]) {
       let thrown: unknown
       try {
@@ -38,19 +38,19 @@ describe('PostgreSQL that is not there', () => {
     }
   })
 
-  it.each(['', 'in box', "in'box", 'a'.repeat(101), 5])('refuses the queue %j', (queue) => {
+  it.each(['', 'in box', "in'box", 'a'.repeat(101), 5])('rejects the queue %j', (queue) => {
     expect(() => createPostgresInbox({ connectionString: NOWHERE, queue: queue as string })).toThrow(
       expect.objectContaining({ code: 'config_invalid' }),
     )
   })
 
-  it('refuses a lease that pg-boss has no heartbeat for', () => {
+  it('rejects a lease below the minimum heartbeat of pg-boss', () => {
     expect(() => createPostgresInbox({ connectionString: NOWHERE, lease: 9_999 })).toThrow(
       expect.objectContaining({ code: 'config_invalid' }),
     )
   })
 
-  it('opens nothing before it is used, and nothing to close', async () => {
+  it('opens no connection before the first use, nor to close', async () => {
     let connections = 0
     const server = createServer(() => {
       connections++
@@ -89,8 +89,8 @@ describe('PostgreSQL that is not there', () => {
   it.each([
     ['pg-boss', 'createPostgresInbox', '.stats()'],
     ['pg', 'createPostgresDuplicates', ".claim('a')"],
-  ])('says to install %s where it is missing', async (name, create, call) => {
-    // As for who has not installed it: to Node there is no such package.
+  ])('tells how to install %s if it is missing', async (name, create, call) => {
+    // Makes Node report the package as missing.
     const hooks = `export const resolve = (name, context, next) => {
       if (name === '${name}') throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' })
       return next(name, context)
@@ -108,23 +108,23 @@ describe('PostgreSQL that is not there', () => {
 })
 
 await describeWith(POSTGRES, (connectionString) => {
-  describe('several in one schema', () => {
+  describe('several stores in one schema', () => {
     const schema = `geohook_several_${process.pid}_${Date.now()}`
     const closing: { close(): Promise<void> }[] = []
     afterAll(async () => {
-      await Promise.all(closing.map((one) => one.close()))
+      await Promise.all(closing.map((store) => store.close()))
       const client = new pg.Client({ connectionString })
       await client.connect()
       await client.query(`drop schema if exists ${schema} cascade`)
       await client.end()
     })
 
-    it('each queue is an inbox of its own, beside the duplicates, all begun at once', async () => {
+    it('work independently, one inbox for each queue, and can all start at once', async () => {
       const inboxes = ['a', 'b', 'b'].map((queue) => createPostgresInbox({ connectionString, schema, queue }))
       const stores = [1, 2, 3].map(() => createPostgresDuplicates({ connectionString, schema }))
       closing.push(...inboxes, ...stores)
       const claims = Promise.all(stores.map((store) => store.claim(ID)))
-      // Two that make the schema at once may be in each other's way; the next call makes it.
+      // Two processes that create the schema at once may fail, but the next call succeeds.
       const put = async (inbox: (typeof inboxes)[number]) =>
         inbox.put(deliveryWithId(ID)).catch(() => inbox.put(deliveryWithId(ID)))
       expect((await Promise.all(inboxes.map(put))).sort()).toEqual(['duplicate', 'stored', 'stored'])
@@ -135,7 +135,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await inboxes[1]?.stats())?.waiting).toBe(1)
     })
 
-    it('tries as often as it was told when the delivery came, and as soon as it is told now', async () => {
+    it('use the attempts of the inbox that stored a delivery, and the delay of the inbox that handles it', async () => {
       const options = {
         connectionString,
         schema,

@@ -6,10 +6,10 @@ import { deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
 
 await describeWith(POSTGRES, (connectionString) => {
-  describe('what an operator does to the tables of an inbox', { timeout: 60_000 }, () => {
+  describe('an operator changes the tables of an inbox', { timeout: 60_000 }, () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'operator')
 
-    /** Again where it and the inbox wait for each other. */
+    /** Retries if the statement and the inbox deadlock. */
     const dropSchema = () =>
       until(() =>
         client.query(`drop schema ${schema} cascade`).then(
@@ -21,18 +21,18 @@ await describeWith(POSTGRES, (connectionString) => {
     it.each([
       ['the queue is removed', () => withBoss((boss, queue) => boss.deleteQueue(queue))],
       ['the schema is dropped', dropSchema],
-    ])('%s: nothing is taken that is not kept, and it recovers by itself', async (_, remove) => {
+    ])('%s: the inbox accepts no delivery that it does not store, and recovers', async (_, remove) => {
       const inbox = open()
       const handled: string[] = []
       expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
       inbox.work({ handle: async ({ id }) => void handled.push(id) })
       await until(() => handled.length === 1)
       await remove()
-      // As a sender does it.
+      // Retries like a sender.
       await until(() =>
         inbox.put(deliveryWithId(idOf(2))).then(
-          (kept) => {
-            expect(kept).toBe('stored')
+          (result) => {
+            expect(result).toBe('stored')
             return true
           },
           () => false,
@@ -42,7 +42,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await until(() => handled.includes(idOf(2)))
       await until(async () => (await inbox.stats()).done === 1)
       await inbox.close()
-      // What was stopped has left nothing open.
+      // All connections are closed.
       await until(async () => {
         const { rows } = await client.query('select pid from pg_stat_activity where query like $1', [
           `%${schema}%${queueName()}%`,
@@ -51,34 +51,34 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
-    it('refuses tables that a newer pg-boss made, with both versions and the fix', async () => {
+    it('rejects tables of a newer pg-boss, with both versions and the fix', async () => {
       const inbox = open()
       await inbox.stats()
       const { rows } = await client.query(`select version from ${schema}.version`)
       await client.query(`update ${schema}.version set version = 9999`)
       try {
         const newer = open()
-        const refused = {
+        const rejected = {
           code: 'config_invalid',
           message: expect.stringMatching(
             new RegExp(`${schema}.* version 9999.* at most ${rows[0].version}$`),
           ),
           hint: expect.stringContaining('Install the pg-boss that the other processes use'),
         }
-        await expect(newer.stats()).rejects.toMatchObject(refused)
-        await expect(newer.put(deliveryWithId(idOf(3)))).rejects.toMatchObject(refused)
+        await expect(newer.stats()).rejects.toMatchObject(rejected)
+        await expect(newer.put(deliveryWithId(idOf(3)))).rejects.toMatchObject(rejected)
       } finally {
         await client.query(`update ${schema}.version set version = ${rows[0].version}`)
       }
       expect(await open().put(deliveryWithId(idOf(3)))).toBe('stored')
     })
 
-    it('the schema of duplicates is dropped: an error, and then claims again', async () => {
-      const place = `${schema}_duplicates`
-      const store = createPostgresDuplicates({ connectionString, schema: place })
+    it('the schema of duplicates is dropped: one error, then claims succeed', async () => {
+      const duplicatesSchema = `${schema}_duplicates`
+      const store = createPostgresDuplicates({ connectionString, schema: duplicatesSchema })
       try {
         expect(await store.claim(idOf(1))).toBe('claimed')
-        await client.query(`drop schema ${place} cascade`)
+        await client.query(`drop schema ${duplicatesSchema} cascade`)
         await until(() =>
           store.claim(idOf(2)).then(
             (claim) => claim === 'claimed',
@@ -87,12 +87,12 @@ await describeWith(POSTGRES, (connectionString) => {
         )
       } finally {
         await store.close()
-        await client.query(`drop schema if exists ${place} cascade`)
+        await client.query(`drop schema if exists ${duplicatesSchema} cascade`)
       }
     })
 
     it.each(['short', 'singleton', 'stately', 'exclusive'] as const)(
-      'refuses a queue with the policy %s',
+      'rejects a queue with the policy %s',
       async (policy) => {
         await withBoss((boss, queue) => boss.createQueue(queue, { policy }))
         const inbox = open()
@@ -104,7 +104,7 @@ await describeWith(POSTGRES, (connectionString) => {
       },
     )
 
-    it('a queue that is replaced by one with a policy takes nothing that it drops', async () => {
+    it('the queue is replaced by one with a policy: deliveries that pg-boss drops are rejected', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
       await withBoss(async (boss, queue) => {
@@ -121,12 +121,15 @@ await describeWith(POSTGRES, (connectionString) => {
       ['null', 'null'],
       ['a number', '5'],
       ['a list', '[]'],
-      ['a head that is no JSON', '{"id":"1","head":"{","body":"","changeTypes":"[","receivedAt":1,"size":1}'],
-      ['a body that is no text', '{"head":"{}","body":{"length":9},"changeTypes":5,"receivedAt":1}'],
-      ['a time that is none', '{"head":"{}","body":"","changeTypes":"[5]","receivedAt":"soon"}'],
-    ])('a job with %s as its data becomes a dead letter, its neighbours are handled', async (_, data) => {
+      [
+        'a head that is not JSON',
+        '{"id":"1","head":"{","body":"","changeTypes":"[","receivedAt":1,"size":1}',
+      ],
+      ['a body that is not a string', '{"head":"{}","body":{"length":9},"changeTypes":5,"receivedAt":1}'],
+      ['an invalid time', '{"head":"{}","body":"","changeTypes":"[5]","receivedAt":"soon"}'],
+    ])('a job with %s as its data becomes a dead letter, and the others are handled', async (_, data) => {
       const troubles: unknown[] = []
-      // No lease ends within the time of a test.
+      // With a lease that does not run out during the test.
       const observer = { trouble: ({ error }: { error: unknown }) => troubles.push(error) }
       const inbox = open({ attempts: 2, lease: 600_000, observer })
       for (const digit of [1, 2, 3]) await inbox.put(deliveryWithId(idOf(digit)))
@@ -149,14 +152,14 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(Number.isFinite(letter?.receivedAt.getTime())).toBe(true)
       expect(await inbox.get(idOf(2))).toMatchObject({ ...letter, delivery: { id: idOf(2) } })
       expect(troubles.map(String)).toEqual([expect.stringContaining('cannot be read')])
-      // It can be tried again, in vain, and be discarded.
+      // A retry fails again, and the dead letter can be discarded.
       expect(await inbox.retry(idOf(2))).toBe(true)
       await until(() => troubles.length === 2)
       await until(async () => (await inbox.get(idOf(2)))?.state === 'dead')
       expect(await inbox.discard(idOf(2))).toBe(true)
     })
 
-    it('a job of somebody else becomes a dead letter at once', async () => {
+    it('a job of another program becomes a dead letter at once', async () => {
       const troubles: unknown[] = []
       const inbox = open({ observer: { trouble: ({ error }) => troubles.push(error) } })
       await inbox.stats()

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, describe } from 'vitest'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
-import { describeMany } from '../processes.ts'
+import { describeProcesses } from '../processes.ts'
 
 await describeWith(POSTGRES, (url) => {
   const schemas: string[] = []
@@ -12,8 +12,8 @@ await describeWith(POSTGRES, (url) => {
     await client.end()
   })
 
-  describe('many processes on PostgreSQL', () => {
-    describeMany({
+  describe('several processes on PostgreSQL', () => {
+    describeProcesses({
       url,
       attemptAfterKill: 2,
       name() {

@@ -6,11 +6,11 @@ import { useSchema } from './fixture.ts'
 
 const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
-/** Milliseconds of so many calls, fifty at a time. */
+/** Measures the milliseconds of so many calls, fifty at a time. */
 async function timeOf(count: number, call: () => Promise<unknown>): Promise<number> {
-  let left = count
+  let remaining = count
   async function callAll(): Promise<void> {
-    while (left-- > 0) await call()
+    while (remaining-- > 0) await call()
   }
   const started = performance.now()
   await Promise.all(Array.from({ length: 50 }, callAll))
@@ -21,7 +21,7 @@ await describeWith(POSTGRES, (connectionString) => {
   describe('puts into PostgreSQL', () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'puts')
 
-    it('share statements: they take less time than one job after the other', async () => {
+    it('share statements, which takes less time than one statement for each', async () => {
       const inbox = open()
       await inbox.put(newDelivery())
       await withBoss(async (boss, queue) => {
@@ -30,30 +30,30 @@ await describeWith(POSTGRES, (connectionString) => {
           times.put = Math.min(times.put, await timeOf(300, () => inbox.put(newDelivery())))
           times.send = Math.min(times.send, await timeOf(300, () => boss.send(queue, { pad: 'x' })))
         }
-        // It is a third or less. Without shared statements it is the same, or more.
+        // Measured: a third or less. Without shared statements the ratio is 1 or more.
         expect(times.put / times.send).toBeLessThan(0.67)
       })
     })
 
-    it('each have their own result: stored, duplicate, or an error for data that PostgreSQL refuses', async () => {
+    it('each have their own result: stored, duplicate, or an error for data that PostgreSQL rejects', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
       const ids = [idOf(2), 'no id', idOf(1), idOf(3), idOf(2), idOf(4), 'no id either', idOf(5)]
       const results = await Promise.allSettled(ids.map((id) => inbox.put(deliveryWithId(id))))
-      expect(results.map((one) => (one.status === 'fulfilled' ? one.value : 'error'))).toEqual([
+      expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'error'))).toEqual([
         ...['stored', 'error', 'duplicate', 'stored', 'duplicate', 'stored', 'error', 'stored'],
       ])
       expect((await inbox.stats()).waiting).toBe(5)
     })
 
-    it('take maxPending and no more, however many come at once', async () => {
+    it('store no more than maxPending, however many are concurrent', async () => {
       const inbox = open({ maxPending: 10 })
       const results = await Promise.allSettled(Array.from({ length: 300 }, () => inbox.put(newDelivery())))
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
       expect((await inbox.stats()).waiting).toBe(10)
     })
 
-    /** Has PostgreSQL run a statement before each insert into the queue of the test, until the work is done. */
+    /** Makes PostgreSQL run a statement before each insert into the queue of the test, until the work is done. */
     async function withTrigger(statement: string, work: () => Promise<void>): Promise<void> {
       await client.query(`create function ${schema}.before() returns trigger language plpgsql as
         $$ begin if new.name = '${queueName()}' then ${statement} end if; return new; end $$`)
@@ -66,10 +66,10 @@ await describeWith(POSTGRES, (connectionString) => {
       }
     }
 
-    it('by two processes that get the same deliveries in another order do not deadlock', async () => {
+    it('of the same deliveries in another order by two processes do not deadlock', async () => {
       const [first, second] = [open(), open()]
       await Promise.all([first.put(deliveryWithId(idOf(1))), second.put(deliveryWithId(idOf(1)))])
-      // Each statement has inserted one of the two before it gets to the other one.
+      // Each statement has inserted one job before it reaches the other.
       await withTrigger('perform pg_sleep(0.1);', async () => {
         const puts = await Promise.all([
           ...[2, 3].map((digit) => first.put(deliveryWithId(idOf(digit)))),
@@ -79,11 +79,11 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
-    it('are sent once more if PostgreSQL has cancelled their statement because of a deadlock', async () => {
+    it('are sent again if PostgreSQL cancelled their statement because of a deadlock', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
       await client.query(`create sequence ${schema}.inserts`)
-      // The number of a sequence is not rolled back.
+      // A rollback does not reset a sequence.
       const cancel = `if nextval('${schema}.inserts') = 1 then raise exception using errcode = '40P01'; end if;`
       await withTrigger(cancel, async () => {
         const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryWithId(idOf(digit)))))
@@ -91,7 +91,7 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
-    it('that come at once are stored whatever their size', async () => {
+    it('that are concurrent are stored whatever their size', async () => {
       const inbox = open()
       const rawBody = new Uint8Array(700_000).fill(120)
       const deliveries = Array.from({ length: 5 }, () => ({ ...newDelivery(), rawBody }))

@@ -11,16 +11,16 @@ import { describeWith, REDIS } from '../../helpers/services.ts'
 import { usePrefix } from './fixture.ts'
 
 await describeWith(REDIS, (url) => {
-  const { client, prefixNow, open, send, handling } = usePrefix(url)
+  const { client, prefixOfTest, open, send, receiverWith } = usePrefix(url)
 
-  describe('leases in Redis', () => {
+  describe('expired leases in Redis', () => {
     it('an attempt counts once, however often its lease runs out while its process lives', async () => {
       const inbox = open({ attempts: 2 })
       await send(inbox)
       const { gate, release } = createGate()
       const attempts: number[] = []
       inbox.work(
-        handling(async (_, __, { attempt }) => {
+        receiverWith(async (_, __, { attempt }) => {
           attempts.push(attempt)
           if (attempts.length > 1) return
           await gate
@@ -30,10 +30,10 @@ await describeWith(REDIS, (url) => {
       await until(() => attempts.length === 1)
       const [entry] = (await inbox.list()).entries
       const jobId = `delivery-${entry?.id}`
-      const keyOf = (name: string) => `${prefixNow()}:inbox:${name}`
+      const keyOf = (name: string) => `${prefixOfTest()}:inbox:${name}`
       for (let times = 0; times < 3; times++) {
         const token = await client.get(keyOf(`${jobId}:lock`))
-        // What BullMQ does with a job whose lock has run out.
+        // BullMQ does this with a job whose lock has expired.
         await client
           .multi()
           .del(keyOf(`${jobId}:lock`))
@@ -50,28 +50,28 @@ await describeWith(REDIS, (url) => {
       expect((await inbox.list()).entries).toMatchObject([{ state: 'done', attempts: 2 }])
     })
 
-    it('a delivery that another process has taken over: the signal of the handler is aborted', async () => {
+    it('the signal of a handler is aborted if another process has taken its delivery', async () => {
       const inbox = open({ lease: 1_000, attempts: 1 })
       await send(inbox)
       let reason: unknown
-      let isAtWork = false
+      let isRunning = false
       inbox.work(
-        handling(async (_, __, { signal }) => {
-          isAtWork = true
+        receiverWith(async (_, __, { signal }) => {
+          isRunning = true
           await new Promise((resolve) => signal.addEventListener('abort', resolve))
           reason = signal.reason
         }),
       )
-      await until(() => isAtWork)
+      await until(() => isRunning)
       const [entry] = (await inbox.list()).entries
-      await client.set(`${prefixNow()}:inbox:delivery-${entry?.id}:lock`, 'another:0', 'PX', 5_000)
+      await client.set(`${prefixOfTest()}:inbox:delivery-${entry?.id}:lock`, 'another:0', 'PX', 5_000)
       await until(() => reason !== undefined)
       expect(String(reason)).toContain('another process has taken the delivery over')
     })
 
-    it('a suspect that was removed before its attempt began: it is not handled, and nothing is written for it', async () => {
+    it('a suspect that was removed before its attempt began is not handled, and nothing is written', async () => {
       const run = <Result>(work: (opened: OpenedQueue) => Promise<Result>) => work(opened)
-      const queue = new Queue('inbox', { connection: client, prefix: prefixNow() })
+      const queue = new Queue('inbox', { connection: client, prefix: prefixOfTest() })
       const opened: OpenedQueue = { queue, client, allowsInfo: true }
       const errors: unknown[] = []
       const leases = createExpiredLeases(run, (error) => errors.push(error))
@@ -88,7 +88,7 @@ await describeWith(REDIS, (url) => {
         UnrecoverableError,
         DelayedError,
       })
-      // Only a suspect is looked at before it begins.
+      // Makes the job a suspect: only suspects are counted before they begin.
       job.stalledCounter = 1
       await expect(processor.process(job)).rejects.toThrow(DelayedError)
       await leases.clearSuspect(job, true)
@@ -97,17 +97,17 @@ await describeWith(REDIS, (url) => {
       await queue.close()
     })
 
-    it('a claim of a living process that has lapsed is taken again, but not from another', async () => {
+    it('a process renews its lapsed claim, unless another process has taken it', async () => {
       const [first, second] = [
-        createRedisDuplicates({ url, prefix: prefixNow(), lease: 1_000 }),
-        createRedisDuplicates({ url, prefix: prefixNow(), lease: 1_000 }),
+        createRedisDuplicates({ url, prefix: prefixOfTest(), lease: 1_000 }),
+        createRedisDuplicates({ url, prefix: prefixOfTest(), lease: 1_000 }),
       ]
       const [ours, theirs] = ['ab'.repeat(16), 'cd'.repeat(16)]
-      const keyOf = (id: string) => `${prefixNow()}:duplicates:${id}`
+      const keyOf = (id: string) => `${prefixOfTest()}:duplicates:${id}`
       try {
         await first.claim(ours)
         await first.claim(theirs)
-        // As if the event loop had stood still for longer than the lease, and another had taken one of them.
+        // Simulates a blocked event loop: both claims lapsed, and another process took one of them.
         await client.multi().del(keyOf(ours)).set(keyOf(theirs), 'another').exec()
         await until(async () => (await client.exists(keyOf(ours))) === 1)
         expect(await second.claim(ours)).toBe('busy')

@@ -1,135 +1,99 @@
 import { inspect } from 'node:util'
-import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createRedisDuplicates } from 'geohook/redis'
+import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
-import { createPrivateRedis, findRedis, type PrivateRedis } from '../../helpers/private-redis.ts'
+import { describeWith } from '../../helpers/services.ts'
 import { type Load, startLoad } from '../http-load.ts'
+import { countRejections, drain, expectNothingLost, runThrough } from '../outage.ts'
+import { REDIS_SERVER, usePrivateRedis } from './private-server.ts'
 
-const program = findRedis()
-const isSkipped = program === undefined && process.env.CI !== 'true'
+await describeWith(REDIS_SERVER, () => {
+  describe('an outage of Redis', { timeout: 60_000 }, () => {
+    const fixture = usePrivateRedis()
+    const { open } = fixture
 
-/** Milliseconds: an answer takes no longer, whatever Redis does. */
-const PATIENCE = 8_000
-
-describe.skipIf(isSkipped)('Redis that goes away', { timeout: 60_000 }, () => {
-  let server: PrivateRedis
-  let troubles: unknown[] = []
-  beforeEach(async () => {
-    if (program === undefined) throw new Error('no program redis-server: install it')
-    server = await createPrivateRedis(program)
-    troubles = []
-  })
-  afterEach(() => server?.remove())
-  // A job that was taken while the server went away comes back after the lease.
-  const open = (options = {}) =>
-    createRedisInbox({
-      url: server.url,
-      lease: 1_000,
-      observer: { trouble: ({ error }) => troubles.push(error), failed() {}, dead() {} },
-      ...options,
-    })
-
-  /** Runs a load through something that happens to the server. */
-  async function through(happens: (load: Load) => Promise<void>): Promise<Load> {
-    await server.start()
-    const load = await startLoad(open())
-    try {
-      await until(() => load.handled.size > 50)
-      await happens(load)
-      const before = load.answers.length
-      await until(() => load.answers.slice(before).filter(({ status }) => status === 202).length > 50)
-      await load.end()
-      await until(() => load.handled.size >= load.taken.size)
-    } finally {
-      await load.close()
+    async function runThroughOutage(outage: (load: Load) => Promise<void>): Promise<Load> {
+      await fixture.server.start()
+      return runThrough(open(), outage)
     }
-    return load
-  }
 
-  const refusals = ({ answers }: Load): number => answers.filter(({ status }) => status === 503).length
-
-  function expectNothingLost({ answers, taken, handled }: Load): void {
-    expect([...taken].filter((body) => !handled.has(body))).toEqual([])
-    expect(answers.filter(({ status }) => ![200, 202, 503].includes(status))).toEqual([])
-    const refused = answers.filter(({ status }) => status === 503)
-    expect(refused.length).toBeGreaterThan(0)
-    expect(refused.every(({ retryAfter }) => Number(retryAfter) > 0)).toBe(true)
-    expect(Math.max(...answers.map(({ milliseconds }) => milliseconds))).toBeLessThan(PATIENCE)
-    expect(inspect(troubles, { depth: 10, showHidden: true })).not.toContain('s3cret')
-  }
-
-  it('is not there at first, and then is', async () => {
-    const load = await startLoad(open())
-    try {
-      await until(() => refusals(load) > 20)
-      expect(load.taken.size).toBe(0)
-      expect(String(troubles[0])).toContain('ECONNREFUSED')
-      await server.start()
-      await until(() => load.handled.size > 50)
-      await load.end()
-      await until(() => load.handled.size >= load.taken.size)
-    } finally {
-      await load.close()
+    function expectRecovery(load: Load): void {
+      expectNothingLost(load)
+      expect(inspect(fixture.troubles, { depth: 10, showHidden: true })).not.toContain('s3cret')
     }
-    expectNothingLost(load)
-    expect(troubles.length).toBeGreaterThan(0)
-  })
 
-  it('crashes under load and comes back: 503, and nothing is lost', async () => {
-    const load = await through(async (running) => {
-      await server.crash()
-      await until(() => refusals(running) > 50)
-      await server.start()
-    })
-    expectNothingLost(load)
-    expect(troubles.length).toBeGreaterThan(0)
-  })
-
-  it('hangs under load and goes on: an answer in time, and nothing is lost', async () => {
-    const load = await through(async (running) => {
-      server.hang()
+    it('at the start: 503 until the server runs', async () => {
+      const load = await startLoad(open())
       try {
-        await until(() => refusals(running) > 50)
+        await until(() => countRejections(load) > 20)
+        expect(load.accepted.size).toBe(0)
+        expect(String(fixture.troubles[0])).toContain('ECONNREFUSED')
+        await fixture.server.start()
+        await until(() => load.handled.size > 50)
+        await load.end()
+        await drain(load)
       } finally {
-        server.goOn()
+        await load.close()
       }
+      expectRecovery(load)
+      expect(fixture.troubles.length).toBeGreaterThan(0)
     })
-    expectNothingLost(load)
-  })
 
-  it('has no memory left under load, and then has: 503, and nothing is lost', async () => {
-    const load = await through(async (running) => {
-      await server.command('CONFIG', 'SET', 'maxmemory', '1')
-      await until(() => refusals(running) > 20)
-      await server.command('CONFIG', 'SET', 'maxmemory', '0')
+    it('by a crash under load: 503, and nothing is lost', async () => {
+      const load = await runThroughOutage(async (running) => {
+        await fixture.server.crash()
+        await until(() => countRejections(running) > 50)
+        await fixture.server.start()
+      })
+      expectRecovery(load)
+      expect(fixture.troubles.length).toBeGreaterThan(0)
     })
-    expectNothingLost(load)
-  })
 
-  it('becomes a replica that cannot be written to: 503', async () => {
-    const load = await through(async (running) => {
-      await server.command('REPLICAOF', '127.0.0.1', '1')
-      await until(() => refusals(running) > 20)
-      await server.command('REPLICAOF', 'NO', 'ONE')
+    it('by a hanging server under load: 503 while it hangs, and nothing is lost', async () => {
+      const load = await runThroughOutage(async (running) => {
+        fixture.server.hang()
+        try {
+          await until(() => countRejections(running) > 50)
+        } finally {
+          fixture.server.goOn()
+        }
+      })
+      expectRecovery(load)
     })
-    expectNothingLost(load)
-  })
 
-  it('duplicates: an error in time, and claims again afterwards', async () => {
-    await server.start()
-    const store = createRedisDuplicates({ url: server.url })
-    const [first, second] = ['ab'.repeat(16), 'cd'.repeat(16)]
-    expect(await store.claim(first)).toBe('claimed')
-    server.hang()
-    const began = performance.now()
-    await expect(store.claim(second)).rejects.toThrow()
-    expect(performance.now() - began).toBeLessThan(PATIENCE)
-    server.goOn()
-    await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
-    await server.crash()
-    await expect(store.claim(second)).rejects.toThrow()
-    await server.start()
-    await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
-    await store.close()
+    it('by full memory under load: 503, and nothing is lost', async () => {
+      const load = await runThroughOutage(async (running) => {
+        await fixture.server.command('CONFIG', 'SET', 'maxmemory', '1')
+        await until(() => countRejections(running) > 20)
+        await fixture.server.command('CONFIG', 'SET', 'maxmemory', '0')
+      })
+      expectRecovery(load)
+    })
+
+    it('by a server that becomes a read-only replica: 503, and nothing is lost', async () => {
+      const load = await runThroughOutage(async (running) => {
+        await fixture.server.command('REPLICAOF', '127.0.0.1', '1')
+        await until(() => countRejections(running) > 20)
+        await fixture.server.command('REPLICAOF', 'NO', 'ONE')
+      })
+      expectRecovery(load)
+    })
+
+    it('rejects claims of duplicates while the server hangs or is down, and accepts them afterwards', async () => {
+      const { server } = fixture
+      await server.start()
+      const store = createRedisDuplicates({ url: server.url })
+      const [first, second] = ['ab'.repeat(16), 'cd'.repeat(16)]
+      expect(await store.claim(first)).toBe('claimed')
+      server.hang()
+      await expect(store.claim(second)).rejects.toThrow()
+      server.goOn()
+      await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
+      await server.crash()
+      await expect(store.claim(second)).rejects.toThrow()
+      await server.start()
+      await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
+      await store.close()
+    })
   })
 })

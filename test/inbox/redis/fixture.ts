@@ -7,7 +7,7 @@ import { uniquePayload } from '../../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import { removePrefix } from '../../helpers/redis-keys.ts'
 
-/** Inboxes in a Redis that others use too: each test has a prefix of its own there. */
+/** Inboxes on a shared Redis server, with a prefix for each test. */
 export function usePrefix(url: string) {
   let prefix = ''
   let inboxes: DurableInbox[] = []
@@ -25,7 +25,7 @@ export function usePrefix(url: string) {
 
   return {
     client,
-    prefixNow: () => prefix,
+    prefixOfTest: () => prefix,
     open(options: Partial<RedisInboxOptions> = {}): DurableInbox {
       const observer = { failed() {}, dead() {}, trouble() {} }
       const inbox = createRedisInbox({ url, prefix, retryDelay: 10, observer, ...options })
@@ -34,6 +34,6 @@ export function usePrefix(url: string) {
     },
     send: (inbox: DurableInbox, payload = uniquePayload()) =>
       deliver(createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } }), payload),
-    handling: (handler: Handler) => createReceiver({ signatureKey: KEY }).on('*', handler),
+    receiverWith: (handler: Handler) => createReceiver({ signatureKey: KEY }).on('*', handler),
   }
 }

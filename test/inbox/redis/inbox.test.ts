@@ -5,22 +5,22 @@ import { describeWith, REDIS } from '../../helpers/services.ts'
 import { usePrefix } from './fixture.ts'
 
 await describeWith(REDIS, (url) => {
-  const { client, prefixNow, open, send, handling } = usePrefix(url)
+  const { client, prefixOfTest, open, send, receiverWith } = usePrefix(url)
 
   describe('an inbox in Redis', () => {
-    it('takes maxPending and no more, however many come at once, and more when there is room', async () => {
+    it('stores no more than maxPending, however many are concurrent, and more when deliveries are done', async () => {
       const inbox = open({ maxPending: 10 })
       const answers = await Promise.all(Array.from({ length: 300 }, () => send(inbox)))
       expect(answers.filter(({ status }) => status === 202)).toHaveLength(10)
       expect(answers.filter(({ status }) => status === 503)).toHaveLength(290)
       expect(await inbox.stats()).toMatchObject({ waiting: 10 })
-      inbox.work(handling(() => {}))
+      inbox.work(receiverWith(() => {}))
       await until(async () => (await inbox.stats()).done === 10)
-      // A count that said "full" is good for 0.1 s.
+      // The inbox uses a count that says "full" for 0.1 s.
       await until(async () => (await send(inbox)).status === 202)
     })
 
-    it('is full: what is stored already is a duplicate', async () => {
+    it('recognizes a duplicate while it is full', async () => {
       const inbox = open({ maxPending: 1 })
       const payload = uniquePayload()
       expect((await send(inbox, payload)).status).toBe(202)
@@ -28,12 +28,12 @@ await describeWith(REDIS, (url) => {
       expect((await send(inbox, payload)).status).toBe(200)
     })
 
-    it('names the one as oldest that was received first, also when others wait for their next attempt', async () => {
+    it('reports the delivery that was received first as oldest, even if it is delayed', async () => {
       const inbox = open({ attempts: 2, retryDelay: 60_000 })
       await send(inbox)
       const [first] = (await inbox.list()).entries
       const workers = inbox.work(
-        handling(() => {
+        receiverWith(() => {
           throw new Error('not now')
         }),
       )
@@ -51,7 +51,7 @@ await describeWith(REDIS, (url) => {
     })
 
     it.each(['null', '{}', '{', '{"head":"null"}'])(
-      'what cannot be read is a dead letter at once, and hides no other: %s',
+      'makes a dead letter of unreadable data at once, and lists the others: %s',
       async (data) => {
         const troubles: unknown[] = []
         const inbox = open({
@@ -63,11 +63,11 @@ await describeWith(REDIS, (url) => {
         const [first] = (await inbox.list()).entries
         await send(inbox)
         const id = first?.id ?? ''
-        await client.hset(`${prefixNow()}:inbox:delivery-${id}`, 'data', data)
+        await client.hset(`${prefixOfTest()}:inbox:delivery-${id}`, 'data', data)
         expect((await inbox.list()).entries).toContainEqual(first)
         expect((await inbox.stats()).waiting).toBe(2)
         await expect(inbox.get(id)).rejects.toThrow('the stored delivery cannot be read')
-        inbox.work(handling(() => {}))
+        inbox.work(receiverWith(() => {}))
         await until(async () => (await inbox.stats()).done + (await inbox.stats()).dead === 2)
         const { entries } = await inbox.list({ state: 'dead' })
         expect(entries).toMatchObject([{ id, attempts: 1, error: expect.stringContaining('cannot be read') }])
@@ -84,7 +84,7 @@ await describeWith(REDIS, (url) => {
       const ids = (await inbox.list()).entries.map(({ id }) => id)
       const before = await sent()
       for (const id of ids)
-        await client.hset(`${prefixNow()}:inbox:delivery-${id}`, 'data', await data.text())
+        await client.hset(`${prefixOfTest()}:inbox:delivery-${id}`, 'data', await data.text())
       await inbox.list()
       expect((await sent()) - before).toBeLessThan(1_024 * 1_024)
 
@@ -93,24 +93,24 @@ await describeWith(REDIS, (url) => {
       }
     })
 
-    it('is closed: work() says so', async () => {
+    it('work() throws after close()', async () => {
       const inbox = open()
       await inbox.close()
-      expect(() => inbox.work(handling(() => {}))).toThrow(
+      expect(() => inbox.work(receiverWith(() => {}))).toThrow(
         expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('closed') }),
       )
     })
 
-    it('a database that the server does not have: 503, and nothing is stored in another', async () => {
+    it('rejects a database that the server does not have, and stores nothing in another', async () => {
       const inbox = open({ url: new URL('/999999', url).href })
       expect((await send(inbox)).status).toBe(503)
       await expect(inbox.stats()).rejects.toThrow('DB index is out of range')
-      inbox.work(handling(() => {}))
-      expect(await client.keys(`${prefixNow()}*`)).toEqual([])
-      const duplicates = createRedisDuplicates({ url: new URL('/999999', url).href, prefix: prefixNow() })
+      inbox.work(receiverWith(() => {}))
+      expect(await client.keys(`${prefixOfTest()}*`)).toEqual([])
+      const duplicates = createRedisDuplicates({ url: new URL('/999999', url).href, prefix: prefixOfTest() })
       await expect(duplicates.claim('ab'.repeat(16))).rejects.toThrow('DB index is out of range')
       await duplicates.close()
-      expect(await client.keys(`${prefixNow()}*`)).toEqual([])
+      expect(await client.keys(`${prefixOfTest()}*`)).toEqual([])
     })
   })
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, describe } from 'vitest'
 import { removePrefix } from '../../helpers/redis-keys.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
-import { describeMany } from '../processes.ts'
+import { describeProcesses } from '../processes.ts'
 
 await describeWith(REDIS, (url) => {
   const prefixes: string[] = []
@@ -10,8 +10,8 @@ await describeWith(REDIS, (url) => {
     for (const prefix of prefixes) await removePrefix(url, prefix)
   })
 
-  describe('many processes on Redis', () => {
-    describeMany({
+  describe('several processes on Redis', () => {
+    describeProcesses({
       url,
       attemptAfterKill: 1,
       name() {

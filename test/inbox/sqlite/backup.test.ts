@@ -9,8 +9,8 @@ import { root } from '../../package/entries.ts'
 import { deliveryOf } from '../deliveries.ts'
 import { useFolder } from './fixture.ts'
 
-/** Kills itself while SQLite writes the copy. */
-const KILLED = `
+/** A backup that is killed before SQLite writes the copy. */
+const KILLED_BACKUP = `
   import { createRequire } from 'node:module'
   import { backupSqliteInbox } from 'geohook/sqlite'
   const Database = process.getBuiltinModule('node:sqlite')?.DatabaseSync ??
@@ -33,9 +33,9 @@ describe('a backup of a SQLite inbox', () => {
 
   const copies = () => readdirSync(fixture.folder.path).filter((name) => name.startsWith('copy'))
   const waitingIn = async (path: string) => (await fixture.keep(createSqliteInbox({ path })).stats()).waiting
-  const refused = { code: 'config_invalid', message: expect.stringContaining('exists already') }
+  const rejected = { code: 'config_invalid', message: expect.stringContaining('exists already') }
 
-  it('leaves other files alone whose names are like its own: an inbox in use', async () => {
+  it('does not touch an inbox in use whose name is like that of a part file', async () => {
     const path = fixture.folder.fileIn('copy-part')
     const inbox = fixture.keep(createSqliteInbox({ path }))
     await inbox.put(deliveryOf())
@@ -44,10 +44,10 @@ describe('a backup of a SQLite inbox', () => {
     expect([await waitingIn(path), await waitingIn(fixture.folder.fileIn('copy'))]).toEqual([2, 1])
   })
 
-  it('leaves the name of the copy free if its process is killed', async () => {
+  it('leaves only a part file if its process is killed', async () => {
     await fixture.open().put(deliveryOf())
     const to = fixture.folder.fileIn('copy.db')
-    const args = ['--input-type=module', '--eval', KILLED, fixture.path, to]
+    const args = ['--input-type=module', '--eval', KILLED_BACKUP, fixture.path, to]
     const { child, exited } = startNode(args, {}, { cwd: root })
     await exited
     expect(child.signalCode).toBe('SIGKILL')
@@ -62,14 +62,14 @@ describe('a backup of a SQLite inbox', () => {
   it.each([
     ['with hard links', linkSync],
     ['without hard links', notSupported],
-  ])('replaces no file that was created meanwhile, on a file system %s', async (_, link) => {
+  ])('replaces no file that was created during the backup, on a file system %s', async (_, link) => {
     await fixture.open().put(deliveryOf())
     const to = fixture.folder.fileIn('copy.db')
     replaceLink((part, name) => {
       writeFileSync(to, 'mine')
       link(part, name)
     })
-    await expect(backupSqliteInbox(fixture.path, to)).rejects.toMatchObject(refused)
+    await expect(backupSqliteInbox(fixture.path, to)).rejects.toMatchObject(rejected)
     expect(readFileSync(to, 'utf8')).toBe('mine')
     expect(copies()).toEqual(['copy.db'])
   })

@@ -9,12 +9,12 @@ import { useFolder } from './fixture.ts'
 const fixture = useFolder()
 const { keep } = fixture
 
-describe('a row that is damaged', () => {
+describe('a damaged row', () => {
   const damages: [string, string, RegExp][] = [
-    ['a head that is no JSON', "UPDATE content SET head = '{' WHERE seq = 2", /cannot be read.*JSON/],
-    ['a head that is none', "UPDATE content SET head = 'null' WHERE seq = 2", /cannot be read/],
+    ['a head that is not JSON', "UPDATE content SET head = '{' WHERE seq = 2", /cannot be read.*JSON/],
+    ['the head null', "UPDATE content SET head = 'null' WHERE seq = 2", /cannot be read/],
     ['no content', 'DELETE FROM content WHERE seq = 2', /cannot be read.*its bytes are missing/],
-    ['a number for its bytes', 'UPDATE content SET body = 7 WHERE seq = 2', /its bytes are missing/],
+    ['a number as its body', 'UPDATE content SET body = 7 WHERE seq = 2', /its bytes are missing/],
   ]
   it.each(damages)('with %s becomes a dead letter, and the others are handled', async (_, sql, error) => {
     const troubles: unknown[] = []
@@ -26,7 +26,7 @@ describe('a row that is damaged', () => {
       }),
     )
     const deliveries = [deliveryOf(), deliveryOf(), deliveryOf()]
-    for (const one of deliveries) await inbox.put(one)
+    for (const delivery of deliveries) await inbox.put(delivery)
     damage(sql)
     const handled: string[] = []
     inbox.work({ handle: async ({ id }) => void handled.push(id) }, { concurrency: 3 })
@@ -36,7 +36,7 @@ describe('a row that is damaged', () => {
     expect(handled).toEqual([first, third])
     expect(troubles).toEqual([])
     expect(errorOf(second)).toMatch(error)
-    // A second try of it ends in the same way, and it can be removed.
+    // A retry ends in the same way, and the delivery can be discarded.
     expect(await inbox.retry(second ?? '')).toBe(true)
     await until(async () => (await inbox.stats()).dead === 1)
     expect(await inbox.discard(second ?? '')).toBe(true)
@@ -44,14 +44,14 @@ describe('a row that is damaged', () => {
   })
 
   it.each([
-    ['a head that is no JSON', "UPDATE content SET head = '{' WHERE seq = 2", 10],
+    ['a head that is not JSON', "UPDATE content SET head = '{' WHERE seq = 2", 10],
     ['no content', 'DELETE FROM content WHERE seq = 2', 0],
-    ['change types that are no JSON', "UPDATE delivery SET change_types = 'x' WHERE seq = 2", 10],
-    ['change types that are no list', "UPDATE delivery SET change_types = '7' WHERE seq = 2", 10],
-  ])('with %s is listed, with what is left of it', async (_, sql, length) => {
+    ['change types that are not JSON', "UPDATE delivery SET change_types = 'x' WHERE seq = 2", 10],
+    ['change types that are not a list', "UPDATE delivery SET change_types = '7' WHERE seq = 2", 10],
+  ])('with %s is listed, and get() returns its readable parts', async (_, sql, length) => {
     const inbox = keep(createSqliteInbox({ path: fixture.path }))
     const deliveries = [deliveryOf(), deliveryOf(), deliveryOf()]
-    for (const one of deliveries) await inbox.put(one)
+    for (const delivery of deliveries) await inbox.put(delivery)
     damage(sql)
     const { entries } = await inbox.list()
     expect(entries.map(({ id }) => id)).toEqual(deliveries.map(({ id }) => id))
@@ -61,7 +61,7 @@ describe('a row that is damaged', () => {
     expect(item?.delivery.rawBody).toEqual(new Uint8Array(length))
   })
 
-  it('with a due time of nonsense is due', async () => {
+  it('with an invalid due time is due', async () => {
     const inbox = keep(createSqliteInbox({ path: fixture.path }))
     for (let i = 0; i < 2; i++) await inbox.put(deliveryOf())
     damage("UPDATE delivery SET at = 'x', attempts = 'x' WHERE seq = 1")

@@ -1,6 +1,6 @@
 // @module-tag sqlite
 
-import { describeLosingParts } from './deleted-log.ts'
+import { describeDeletedLog } from './deleted-log.ts'
 
-describeLosingParts({ processes: 1, losses: 40 })
-describeLosingParts({ processes: 3, losses: 40 })
+describeDeletedLog({ processes: 1, deletions: 40 })
+describeDeletedLog({ processes: 3, deletions: 40 })

@@ -6,8 +6,8 @@ import { type Started, startNode } from '../../helpers/process.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 import { root } from '../../package/entries.ts'
 
-/** Puts deliveries, eight at once, and prints the id of each one that was accepted. */
-const PUTTING = `
+/** Puts deliveries, eight at a time, and prints the id of each accepted one. */
+const PUT_PROGRAM = `
   import { createSqliteInbox } from 'geohook/sqlite'
   const inbox = createSqliteInbox({ path: process.argv[1], maxPending: 1e9 })
   let number = 0
@@ -29,10 +29,10 @@ const PUTTING = `
 const acceptedBy = ({ stdout }: Started): string[] =>
   [...stdout.matchAll(/accepted (\d+)\n/g)].map(([, id = '']) => id)
 
-/** Deletes a part of the file again and again while processes put deliveries, then kills them. */
-export function describeLosingParts({ processes, losses }: { processes: number; losses: number }): void {
+/** Deletes the log repeatedly while processes put deliveries, then kills them. */
+export function describeDeletedLog({ processes, deletions }: { processes: number; deletions: number }): void {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
-  const title = `${processes} killed processes lose nothing that they accepted, whose log was deleted ${losses} times, seed ${seed}`
+  const title = `${processes} killed processes whose log was deleted ${deletions} times lose no accepted delivery, seed ${seed}`
   it(title, { timeout: 120_000 }, async () => {
     let state = seed
     const random = (): number => {
@@ -41,28 +41,28 @@ export function describeLosingParts({ processes, losses }: { processes: number; 
     }
     const folder = createFolder()
     const path = folder.fileIn('inbox.db')
-    const start = (): Started =>
-      startNode(['--input-type=module', '--eval', PUTTING, path], {}, { cwd: root })
-    const started = Array.from({ length: processes }, start)
-    /** Until each process has had some more accepted. */
-    const goOn = async (): Promise<void> => {
-      const before = started.map((one) => acceptedBy(one).length)
-      for (const [index, one] of started.entries())
-        while (acceptedBy(one).length < (before[index] ?? 0) + 30)
-          await new Promise((resolve) => one.child.stdout?.once('data', resolve))
+    const startProcess = (): Started =>
+      startNode(['--input-type=module', '--eval', PUT_PROGRAM, path], {}, { cwd: root })
+    const started = Array.from({ length: processes }, startProcess)
+    /** Waits until each process has put 30 more deliveries. */
+    const waitForPuts = async (): Promise<void> => {
+      const before = started.map((process) => acceptedBy(process).length)
+      for (const [index, process] of started.entries())
+        while (acceptedBy(process).length < (before[index] ?? 0) + 30)
+          await new Promise((resolve) => process.child.stdout?.once('data', resolve))
     }
     try {
-      await goOn()
-      for (let i = 0; i < losses; i++) {
+      await waitForPuts()
+      for (let i = 0; i < deletions; i++) {
         await new Promise((resolve) => setTimeout(resolve, 100 * random()))
         rmSync(`${path}-wal`, { force: true })
-        await goOn()
+        await waitForPuts()
       }
     } finally {
-      await Promise.all(started.map((one) => one.stop('SIGKILL')))
+      await Promise.all(started.map((process) => process.stop('SIGKILL')))
     }
     const accepted = started.flatMap(acceptedBy)
-    expect(accepted.length).toBeGreaterThan(30 * losses)
+    expect(accepted.length).toBeGreaterThan(30 * deletions)
     const db = openDatabase(path)
     expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
     db.close()

@@ -12,7 +12,7 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** As in a Node that has no node:sqlite. */
+/** Simulates a Node without node:sqlite. */
 function hideNodeSqlite() {
   const { getBuiltinModule } = process
   return vi
@@ -20,15 +20,15 @@ function hideNodeSqlite() {
     .mockImplementation((id: string) => (id === 'node:sqlite' ? undefined : getBuiltinModule(id)) as never)
 }
 
-it('node:sqlite comes first, then better-sqlite3', { tags: ['better-sqlite3'] }, async () => {
-  const asked = hideNodeSqlite()
+it('prefers node:sqlite, then better-sqlite3', { tags: ['better-sqlite3'] }, async () => {
+  const getBuiltinModule = hideNodeSqlite()
   const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
   expect(await inbox.stats()).toMatchObject({ waiting: 0 })
-  expect(asked).toHaveBeenCalledWith('node:sqlite')
+  expect(getBuiltinModule).toHaveBeenCalledWith('node:sqlite')
   await inbox.close()
 })
 
-it('where there is neither, the error says what to install, and nothing is made', async () => {
+it('rejects with the package to install if there is no driver', async () => {
   hideNodeSqlite()
   vi.doMock('better-sqlite3', () => {
     throw new Error("Cannot find package 'better-sqlite3'")

@@ -10,8 +10,8 @@ import { send, useFolder } from './fixture.ts'
 const fixture = useFolder()
 const { open, keep } = fixture
 
-describe('the file', () => {
-  it.skipIf(process.platform === 'win32')('is for its owner alone, and what is beside it', async () => {
+describe('the file of a SQLite inbox', () => {
+  it.skipIf(process.platform === 'win32')('is readable by its owner only, like its log files', async () => {
     const before = process.umask(0)
     try {
       await send(open())
@@ -30,7 +30,7 @@ describe('the file', () => {
     ])
   })
 
-  it('is made when it is first used, and alone when all are closed', async () => {
+  it('is created at the first use, and has no log files when all inboxes are closed', async () => {
     const inbox = open()
     expect(existsSync(fixture.path)).toBe(false)
     await inbox.stats()
@@ -39,7 +39,7 @@ describe('the file', () => {
     expect(readdirSync(fixture.folder.path)).toEqual(['inbox.db'])
   })
 
-  it('is written through to the disk with each transaction', async () => {
+  it('is synced to disk with each transaction', async () => {
     const exec = vi.spyOn(SqliteDatabase.prototype, 'exec')
     await send(open())
     const [db] = exec.mock.contexts
@@ -49,12 +49,12 @@ describe('the file', () => {
   })
 
   it.each([1_000, '1000b', '1kb'])(
-    'holds bodies of no more than maxPendingBytes: %s',
+    'holds pending bodies up to maxPendingBytes: %s',
     async (maxPendingBytes) => {
       const inbox = keep(createSqliteInbox({ path: fixture.path, maxPendingBytes }))
       const deliveries = Array.from({ length: 5 }, () => deliveryOf(new Uint8Array(250)))
-      const ends = await Promise.allSettled(deliveries.map((one) => inbox.put(one)))
-      expect(ends.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected'])
+      const results = await Promise.allSettled(deliveries.map((delivery) => inbox.put(delivery)))
+      expect(results.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected'])
       await expect(inbox.put(deliveryOf(new Uint8Array(30)))).rejects.toThrow(/is full.*maxPendingBytes/)
       expect(await inbox.put(deliveries[0] as (typeof deliveries)[0])).toBe('duplicate')
       inbox.work({ handle: async () => {} })
@@ -63,7 +63,7 @@ describe('the file', () => {
     },
   )
 
-  it.each([0, -1, 1.5, 'x', '1tb'])('refuses %j as maxPendingBytes', (maxPendingBytes) => {
+  it.each([0, -1, 1.5, 'x', '1tb'])('rejects %j as maxPendingBytes', (maxPendingBytes) => {
     const path = fixture.path
     expect(() => createSqliteInbox({ path, maxPendingBytes: maxPendingBytes as never })).toThrow(
       expect.objectContaining({
@@ -73,7 +73,7 @@ describe('the file', () => {
     )
   })
 
-  it('becomes smaller when what was in it is removed', async () => {
+  it('shrinks when deliveries are removed', async () => {
     const inbox = open()
     for (let i = 0; i < 40; i++) await inbox.put(deliveryOf(new Uint8Array(100_000)))
     await inbox.close()
@@ -86,14 +86,14 @@ describe('the file', () => {
     expect(statSync(fixture.path).size).toBeLessThan(400_000)
   })
 
-  it('is of an inbox and of a store of duplicates at once', async () => {
+  it('can hold an inbox and a duplicate store', async () => {
     const inbox = open()
     const duplicates = keep(createSqliteDuplicates({ path: fixture.path }))
     const claims = Promise.all([duplicates.claim('a'), duplicates.claim('a'), inbox.put(deliveryOf())])
     expect(await claims).toEqual(['claimed', 'busy', 'stored'])
   })
 
-  it('keeps what is done for ever, where it is told to', async () => {
+  it('keeps done deliveries with the maximum retention', async () => {
     const open = () =>
       keep(createSqliteDuplicates({ path: fixture.path, retention: Number.MAX_SAFE_INTEGER }))
     const [first, second] = [open(), open()]
@@ -103,10 +103,10 @@ describe('the file', () => {
     const db = openDatabase(fixture.path)
     const { until } = db.prepare("SELECT until FROM claim WHERE id = 'a'").get() as { until: number }
     db.close()
-    expect(Number.isSafeInteger(until)).toBe(true) // one driver throws where it is not
+    expect(Number.isSafeInteger(until)).toBe(true) // one driver throws otherwise
   })
 
-  const ofOthers: [string, (path: string) => void][] = [
+  const foreignFiles: [string, (path: string) => void][] = [
     [
       'of another program',
       (path) => {
@@ -116,7 +116,7 @@ describe('the file', () => {
       },
     ],
     [
-      'of another program that has marked it as its own',
+      'of another program with an application id',
       (path) => {
         const db = openDatabase(path)
         db.exec('PRAGMA application_id = 7')
@@ -124,16 +124,16 @@ describe('the file', () => {
       },
     ],
     [
-      'with a write-ahead log, of another program',
+      'of another program with a write-ahead log',
       (path) => {
         const db = openDatabase(path)
         db.exec('PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)')
         db.close()
       },
     ],
-    ['that is no database', (path) => writeFileSync(path, 'a letter to somebody '.repeat(100))],
+    ['that is not a database', (path) => writeFileSync(path, 'not a database '.repeat(100))],
   ]
-  it.each(ofOthers)('%s is refused and left as it is', async (_, make) => {
+  it.each(foreignFiles)('%s is rejected and not changed', async (_, make) => {
     make(fixture.path)
     const bytes = readFileSync(fixture.path)
     const inbox = open()
@@ -144,7 +144,7 @@ describe('the file', () => {
     expect(readdirSync(fixture.folder.path)).toEqual(['inbox.db'])
   })
 
-  it('of a newer version is refused and left as it is', async () => {
+  it('of a newer version is rejected and not changed', async () => {
     const older = open()
     await send(older)
     await older.close()
@@ -162,7 +162,7 @@ describe('the file', () => {
   })
 
   it.each([undefined, '', ':memory:', 7, 'file:inbox.db', ' inbox.db', 'inbox.db\n', 'a\0b'])(
-    'is not %j',
+    'rejects the path %j',
     (path) => {
       for (const create of [createSqliteInbox, createSqliteDuplicates])
         expect(() => create({ path: path as string })).toThrow(
@@ -171,7 +171,7 @@ describe('the file', () => {
     },
   )
 
-  it('is where it was meant to be, when the working directory changes', async () => {
+  it('stays the same if the working directory changes', async () => {
     const before = process.cwd()
     let inbox: DurableInbox | undefined
     try {

@@ -11,53 +11,53 @@ await describeWithDisks(() => {
   describe('a SQLite inbox on a disk of 8 MB', { timeout: 120_000 }, () => {
     const small = useSmallDisk()
 
-    it('refuses deliveries while the disk is almost full, handles all it has, and accepts more', async () => {
+    it('rejects deliveries while the disk is almost full, handles all it has, and accepts more', async () => {
       await small.flood(20_000)
       small.work(4)
-      await small.requireRecovery()
+      await small.expectRecovery()
     })
 
-    it('does the same when another program fills the disk before any delivery was refused', async () => {
-      for (let i = 0; i < 60; i++) expect((await small.served.post(20_000)).status).toBe(202)
+    it('recovers if another program fills the disk before any delivery was rejected', async () => {
+      for (let i = 0; i < 60; i++) expect((await small.server.post(20_000)).status).toBe(202)
       small.fill()
       small.work(8)
-      await small.requireRecovery()
+      await small.expectRecovery()
     })
 
-    it('does the same after a restart on a full disk', async () => {
+    it('recovers after a restart on a full disk', async () => {
       await small.flood(20_000)
       await small.restart(small.fill)
       small.work(4)
-      await small.requireRecovery()
+      await small.expectRecovery()
     })
 
     it('handles all it has when attempts fail on a full disk', async () => {
       await small.flood(2_000)
       small.fill()
       const failed = new Set<string>()
-      small.served.inbox.work(
+      small.server.inbox.work(
         createReceiver({ signatureKey: KEY }).on('*', (_, { id }) => {
           if (!failed.has(id) && failed.add(id)) throw new Error('x'.repeat(100))
           small.handled.push(id)
         }),
         { concurrency: 50 },
       )
-      await small.requireRecovery()
+      await small.expectRecovery()
     })
 
-    it('keeps done deliveries as duplicates, without their bodies, and dead letters whole', async () => {
-      for (let i = 0; i < 30; i++) await small.served.post(20_000)
+    it('removes the bodies of done deliveries, but still recognizes them as duplicates', async () => {
+      for (let i = 0; i < 30; i++) await small.server.post(20_000)
       const workers = small.work(4)
       await until(() => small.handled.length === 30)
-      await until(async () => (await small.served.inbox.stats()).done === 30)
+      await until(async () => (await small.server.inbox.stats()).done === 30)
       await workers.close()
       await small.flood(20_000)
-      const first = small.served.accepted[0] ?? ''
-      await until(async () => (await small.served.inbox.get(first))?.delivery.rawBody.length === 0)
-      expect(await small.served.inbox.get(first)).toMatchObject({ state: 'done', attempts: 1 })
-      const item = await small.served.inbox.get(small.served.accepted.at(-1) ?? '')
+      const first = small.server.accepted[0] ?? ''
+      await until(async () => (await small.server.inbox.get(first))?.delivery.rawBody.length === 0)
+      expect(await small.server.inbox.get(first)).toMatchObject({ state: 'done', attempts: 1 })
+      const item = await small.server.inbox.get(small.server.accepted.at(-1) ?? '')
       expect(item?.delivery.rawBody.length).toBeGreaterThan(20_000)
-      expect(await small.served.inbox.put({ ...item?.delivery, id: first } as never)).toBe('duplicate')
+      expect(await small.server.inbox.put({ ...item?.delivery, id: first } as never)).toBe('duplicate')
     })
   })
 })

@@ -3,23 +3,25 @@ import type { AddressInfo } from 'node:net'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import { afterEach, beforeEach } from 'vitest'
 import { uniquePayload } from '../../contract/inbox/fixture.ts'
 import { JSON_TYPE, KEY, signatureOf } from '../../helpers/deliver.ts'
+import { createFolder } from '../../helpers/folder.ts'
 import { type Answer, send } from '../../helpers/http.ts'
 
-/** A receiver over an inbox, on a socket. */
-export interface Served {
+/** An HTTP server with a receiver and a SQLite inbox. */
+export interface InboxServer {
   inbox: DurableInbox
-  /** Sends a delivery that no other is like. */
+  /** Sends a unique delivery. */
   post(size?: number): Promise<Answer>
-  /** The ids of those that were answered with 202. */
+  /** Ids of deliveries that were answered with 202. */
   accepted: string[]
-  /** Asks the server for something else, again and again, until a promise ends; gives how often it answered. */
-  answeredUntil(end: Promise<unknown>): Promise<number>
+  /** Sends other requests until a promise settles. Returns how many were answered. */
+  countResponsesUntil(end: Promise<unknown>): Promise<number>
   close(): Promise<void>
 }
 
-export async function serve(path: string): Promise<Served> {
+export async function startInboxServer(path: string): Promise<InboxServer> {
   const inbox = createSqliteInbox({ path, observer: { trouble() {} } })
   const accepted: string[] = []
   const receiver = createReceiver({
@@ -31,7 +33,7 @@ export async function serve(path: string): Promise<Served> {
     },
   })
   const hook = webhook(receiver)
-  const server = createServer((req, res) => void (req.url === '/hook' ? hook(req, res) : res.end('well')))
+  const server = createServer((req, res) => void (req.url === '/hook' ? hook(req, res) : res.end('ok')))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
@@ -43,22 +45,53 @@ export async function serve(path: string): Promise<Served> {
       const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
       return send(`${origin}/hook`, { headers, body })
     },
-    async answeredUntil(end) {
+    async countResponsesUntil(end) {
       let count = 0
-      let isOver = false
-      const over = end.finally(() => {
-        isOver = true
+      let isSettled = false
+      const settled = end.finally(() => {
+        isSettled = true
       })
-      while (!isOver) {
+      while (!isSettled) {
         await send(`${origin}/health`, { method: 'GET' })
         count++
       }
-      await over
+      await settled
       return count
     },
     async close() {
       await new Promise((resolve) => server.close(resolve))
       await inbox.close()
+    },
+  }
+}
+
+/** An inbox server for each test, with its file in `folder`. */
+export interface InboxServerFixture {
+  readonly folder: ReturnType<typeof createFolder>
+  readonly path: string
+  readonly server: InboxServer
+}
+
+export function useInboxServer(): InboxServerFixture {
+  let folder: ReturnType<typeof createFolder>
+  let server: InboxServer
+  beforeEach(async () => {
+    folder = createFolder()
+    server = await startInboxServer(folder.fileIn('inbox.db'))
+  })
+  afterEach(async () => {
+    await server.close()
+    await folder.remove()
+  })
+  return {
+    get folder() {
+      return folder
+    },
+    get path() {
+      return folder.fileIn('inbox.db')
+    },
+    get server() {
+      return server
     },
   }
 }

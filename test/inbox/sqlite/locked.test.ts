@@ -12,8 +12,8 @@ import { useFolder } from './fixture.ts'
 const fixture = useFolder()
 const { keep } = fixture
 
-describe('what cannot be written down because the file is locked is written later', () => {
-  it('the end of an attempt, which does not run again', async () => {
+describe('if the file is locked, it records later', () => {
+  it('the end of an attempt, without another attempt', async () => {
     const troubles: unknown[] = []
     const inbox = keep(
       createSqliteInbox({
@@ -44,7 +44,7 @@ describe('what cannot be written down because the file is locked is written late
     expect(runs).toBe(1)
   })
 
-  it('what is done, and meanwhile a retry is not handled again', async () => {
+  it('a done delivery, and meanwhile recognizes its retry as a duplicate', async () => {
     const duplicates = keep(createSqliteDuplicates({ path: fixture.path, lease: 6_000 }))
     const other = keep(createSqliteDuplicates({ path: fixture.path, lease: 6_000 }))
     const { gate, release } = createGate()
@@ -81,10 +81,10 @@ describe('what cannot be written down because the file is locked is written late
   })
 })
 
-it('claims that are void are removed', async () => {
+it('removes void claims', async () => {
   const first = createSqliteDuplicates({ path: fixture.path, lease: 1_000 })
   for (const id of ['a', 'b', 'c']) await first.claim(id)
-  await first.close() // as at its end, its claims stay
+  await first.close() // like the end of a process: its claims stay
   const second = keep(createSqliteDuplicates({ path: fixture.path }))
   let number = 0
   await until(async () => {

@@ -10,22 +10,22 @@ import { useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 
-/** What another process does that makes the file. */
-const MAKE = `
+/** Another process that creates the file. */
+const CREATE_PROGRAM = `
   import { createSqliteInbox } from 'geohook/sqlite'
   const inbox = createSqliteInbox({ path: process.argv[1] })
   await inbox.stats()
   await inbox.close()`
 
 it.each(['PRAGMA user_version', 'PRAGMA application_id', 'SELECT count(*) FROM sqlite_schema'])(
-  'a file that another process makes between two looks at it is no stranger: %s',
-  async (look) => {
+  'accepts a file that another process creates while it is checked: %s',
+  async (statement) => {
     const { prepare } = SqliteDatabase.prototype
-    let made = 0
+    let created = 0
     const spy = vi.spyOn(SqliteDatabase.prototype, 'prepare').mockImplementation(function (sql) {
-      if (sql === look && made++ === 0) {
-        const args = ['--input-type=module', '--eval', MAKE, fixture.path]
-        // It fails where it is made to wait until this look is over, which is as good.
+      if (sql === statement && created++ === 0) {
+        const args = ['--input-type=module', '--eval', CREATE_PROGRAM, fixture.path]
+        // The process fails if it has to wait for this check, which is fine too.
         spawnSync(process.execPath, args, { cwd: root, timeout: 10_000 })
       }
       return prepare.call(this, sql)
@@ -35,15 +35,15 @@ it.each(['PRAGMA user_version', 'PRAGMA application_id', 'SELECT count(*) FROM s
     } finally {
       spy.mockRestore()
     }
-    expect(made).toBeGreaterThan(0)
+    expect(created).toBeGreaterThan(0)
   },
 )
 
 const paths: [string, (path: string) => string, RegExp, RegExp][] = [
   [
-    'a file that is no database',
+    'a file that is not a database',
     (path) => {
-      writeFileSync(path, 'a letter to somebody '.repeat(100))
+      writeFileSync(path, 'not a database '.repeat(100))
       return path
     },
     /inbox\.db is not a database/,
@@ -51,13 +51,13 @@ const paths: [string, (path: string) => string, RegExp, RegExp][] = [
   ],
   ['a folder', dirname, /is a folder/, /path of a file/],
   [
-    'a folder that is missing',
+    'a missing folder',
     (path) => join(dirname(path), 'away/inbox.db'),
     /away\/inbox\.db is in a folder that does not exist/,
     /Create the folder .*away/,
   ],
   [
-    'a file in place of the folder',
+    'a file as its folder',
     (path) => {
       writeFileSync(path, '')
       return join(path, 'inbox.db')
@@ -67,26 +67,26 @@ const paths: [string, (path: string) => string, RegExp, RegExp][] = [
   ],
   ['a name that is too long', (path) => `${path}${'x'.repeat(300)}`, /is too long/, /shorter/],
 ]
-it.each(paths)('refuses %s with the path and the fix', async (_, make, message, hint) => {
+it.each(paths)('rejects %s with the path and the fix', async (_, make, message, hint) => {
   const path = make(fixture.path)
-  const refused = {
+  const rejected = {
     code: 'config_invalid',
     message: expect.stringMatching(message),
     hint: expect.stringMatching(hint),
   }
-  await expect(fixture.keep(createSqliteInbox({ path })).stats()).rejects.toMatchObject(refused)
-  await expect(fixture.keep(createSqliteDuplicates({ path })).claim('a')).rejects.toMatchObject(refused)
+  await expect(fixture.keep(createSqliteInbox({ path })).stats()).rejects.toMatchObject(rejected)
+  await expect(fixture.keep(createSqliteDuplicates({ path })).claim('a')).rejects.toMatchObject(rejected)
 })
 
-// Nothing is forbidden to root, so another user tries.
+// Root may access everything, so the test runs as another user.
 it.skipIf(process.getuid?.() !== 0)(
-  'refuses a file and a folder without permission, with the path and the fix',
+  'rejects a file and a folder without permission, with the path and the fix',
   () => {
     const tryAsNobody = (path: string) => {
       const program = `
       import { createSqliteInbox } from 'geohook/sqlite'
       import { statSync } from 'node:fs'
-      // Whatever the working directory is: the packages are loaded before the rights are given up.
+      // Loads the packages before the process gives up its rights.
       await createSqliteInbox({ path: process.argv[1] + '-own' }).stats()
       process.setgid(65534)
       process.setuid(65534)
@@ -97,25 +97,25 @@ it.skipIf(process.getuid?.() !== 0)(
       const args = ['--input-type=module', '--eval', program, path]
       return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).stdout
     }
-    const said = (path: string) =>
+    const rejection = (path: string) =>
       `config_invalid; ${path} may not be read and written; Give this user access to the file and its folder.\n`
     chmodSync(fixture.folder.path, 0o755)
     writeFileSync(fixture.path, '')
     chmodSync(fixture.path, 0o444)
-    expect(tryAsNobody(fixture.path)).toBe(said(fixture.path))
+    expect(tryAsNobody(fixture.path)).toBe(rejection(fixture.path))
     const inside = join(fixture.folder.path, 'closed')
     mkdirSync(inside, { mode: 0o700 })
-    expect(tryAsNobody(join(inside, 'inbox.db'))).toBe(said(join(inside, 'inbox.db')))
+    expect(tryAsNobody(join(inside, 'inbox.db'))).toBe(rejection(join(inside, 'inbox.db')))
   },
 )
 
-it('is closed for good, also while the first read opens it', async () => {
+it('stays closed if it was closed while the first read opened it', async () => {
   const { path } = fixture
   const inbox = createSqliteInbox({ path })
   const reading = inbox.stats()
   await inbox.close()
   expect((await reading).waiting).toBe(0)
-  // The last connection that is closed removes the log.
+  // Closing the last connection removes the log.
   expect(existsSync(`${path}-wal`)).toBe(false)
   await expect(inbox.stats()).rejects.toThrow('the store is closed')
 })

@@ -10,7 +10,7 @@ import { createGate } from '../../helpers/gate.ts'
 import { type Started, startNode } from '../../helpers/process.ts'
 import { root } from '../../package/entries.ts'
 
-/** Milliseconds. On a busy machine a process may be unable to prolong a shorter lease in time. */
+/** Milliseconds. On a busy machine a process may not renew a shorter lease in time. */
 const LEASE = 3_000
 
 let folder: ReturnType<typeof createFolder>
@@ -29,21 +29,21 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** A process with the built package; it says when it is there, and then what `program` prints. */
+/** Starts a process with the built package, which runs `program` and then prints `ready`. */
 async function start(program: string): Promise<Started> {
-  const whole = `
+  const source = `
     import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
     const path = process.argv[1]
     setInterval(() => {}, 1000)
     ${program}
     console.log('ready')`
-  const child = startNode(['--input-type=module', '--eval', whole, path], {}, { cwd: root })
+  const child = startNode(['--input-type=module', '--eval', source, path], {}, { cwd: root })
   children.push(child)
   await child.printed(/ready/)
   return child
 }
 
-const working = (handle: string): string => `
+const workerProgram = (handle: string): string => `
   const inbox = createSqliteInbox({ path, lease: ${LEASE} })
   const handle = async ({ id }, { attempt }) => { console.log('handles ' + id + ' ' + attempt); ${handle} }
   inbox.work({ handle }, { concurrency: 5 })`
@@ -63,16 +63,16 @@ async function send(count: number): Promise<string[]> {
 const handledBy = ({ stdout }: Started): string[] =>
   [...stdout.matchAll(/handles (\w+)/g)].map(([, id = '']) => id)
 
-it('three processes share the work, each delivery once', async () => {
-  await Promise.all([start(working('')), start(working('')), start(working(''))])
+it('three processes share the deliveries, and handle each once', async () => {
+  await Promise.all([start(workerProgram('')), start(workerProgram('')), start(workerProgram(''))])
   const ids = await send(100)
   await until(async () => (await inbox.stats()).done === 100)
   await until(() => children.flatMap(handledBy).length >= 100)
   expect(children.flatMap(handledBy).sort()).toEqual(ids)
 })
 
-it('what a process had at work when it was killed is taken over', async () => {
-  const child = await start(working('await new Promise(() => {})'))
+it('takes over the deliveries of a killed process', async () => {
+  const child = await start(workerProgram('await new Promise(() => {})'))
   const [id] = await send(1)
   await child.printed(/handles \w+ 1/)
   await child.stop('SIGKILL')
@@ -83,8 +83,8 @@ it('what a process had at work when it was killed is taken over', async () => {
   expect(handled).toEqual([[id, 2]])
 })
 
-it('a process that stood still leaves an attempt alone that another has begun since', async () => {
-  // One handler ends as soon as it goes on, the other never: neither may end the new attempt, or prolong its lease.
+it('a process that was suspended does not end or renew the newer attempt of another process', async () => {
+  // One handler ends when the process continues, the other never. Neither may end the new attempt or renew its lease.
   const child = await start(`
     import { existsSync } from 'node:fs'
     const inbox = createSqliteInbox({ path, lease: ${LEASE}, observer: { failed() {} } })
@@ -100,10 +100,10 @@ it('a process that stood still leaves an attempt alone that another has begun si
   const ids = await send(2)
   await until(() => handledBy(child).length === 2)
   child.child.kill('SIGSTOP')
-  // Both are suspects now, of which a process takes one at a time.
+  // Both are suspects now, and a process takes one suspect at a time.
   const other = await start(`
     import { existsSync } from 'node:fs'
-    ${working("while (!existsSync(path + '-end')) await new Promise((resolve) => setTimeout(resolve, 5))")}`)
+    ${workerProgram("while (!existsSync(path + '-end')) await new Promise((resolve) => setTimeout(resolve, 5))")}`)
   const { gate, release } = createGate()
   const attempts: (number | undefined)[] = []
   inbox.work({
@@ -118,7 +118,7 @@ it('a process that stood still leaves an attempt alone that another has begun si
   child.child.kill('SIGCONT')
   await child.printed(/ended/)
   await child.printed(/stopped/)
-  // Longer than a lease: the attempts are still those of the others.
+  // For longer than a lease, the attempts stay those of the other processes.
   const isLater = Date.now() + 1.5 * LEASE
   await until(async () => {
     for (const id of ids) expect(await inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })
@@ -131,13 +131,13 @@ it('a process that stood still leaves an attempt alone that another has begun si
   expect(attempts).toEqual([2])
 })
 
-it('of three processes that claim the same deliveries at once, one gets each', async () => {
-  const claiming = `
+it('gives each delivery to one of three processes that claim the same ones at once', async () => {
+  const claimProgram = `
     const duplicates = createSqliteDuplicates({ path })
     const ids = Array.from({ length: 100 }, (_, i) => 'delivery' + i)
     const claims = await Promise.all(ids.map((id) => duplicates.claim(id)))
     ids.forEach((id, i) => claims[i] === 'claimed' && console.log('handles ' + id))`
-  await Promise.all([start(claiming), start(claiming), start(claiming)])
+  await Promise.all([start(claimProgram), start(claimProgram), start(claimProgram)])
   const ids = Array.from({ length: 100 }, (_, i) => `delivery${i}`)
   expect(children.flatMap(handledBy).sort()).toEqual(ids.sort())
 })

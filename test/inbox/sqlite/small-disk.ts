@@ -7,75 +7,75 @@ import { until } from '../../contract/inbox/fixture.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 import { createDisk, type Disk } from '../../helpers/tmpfs.ts'
-import { type Served, serve } from './http-server.ts'
+import { type InboxServer, startInboxServer } from './http-server.ts'
 
-/** A receiver whose SQLite inbox is on a disk of 8 MB, for each test. */
+/** An inbox server on a disk of 8 MB, for each test. */
 export interface SmallDisk {
-  readonly served: Served
-  /** Ids, each time that a handler had one. */
+  readonly server: InboxServer
+  /** Ids of deliveries in the order of handler calls. */
   readonly handled: string[]
-  /** Posts, several at once, until one is refused. */
+  /** Sends deliveries, eight at a time, until one is rejected. */
   flood(size: number): Promise<void>
-  /** Another program takes every byte that is left. */
+  /** Fills the disk completely, as another program would. */
   fill(): void
   work(concurrency: number): Workers
   restart(beforeStart: () => void): Promise<void>
-  /** Waits until a delivery is accepted again; all that were accepted are handled, each once, and the file is sound. */
-  requireRecovery(): Promise<void>
+  /** Expects that deliveries are accepted again, all accepted ones are handled once, and the file is not damaged. */
+  expectRecovery(): Promise<void>
 }
 
 export function useSmallDisk(): SmallDisk {
   let disk: Disk
   let path = ''
-  let served: Served
+  let server: InboxServer
   let handled: string[] = []
   beforeEach(async () => {
     handled = []
     disk = createDisk(8)
     path = join(disk.path, 'inbox.db')
-    served = await serve(path)
+    server = await startInboxServer(path)
   })
   afterEach(async () => {
-    await served.close()
+    await server.close()
     await disk.remove()
   })
 
   return {
-    get served() {
-      return served
+    get server() {
+      return server
     },
     get handled() {
       return handled
     },
     async flood(size) {
-      for (let isRefused = false; !isRefused; ) {
-        const answers = await Promise.all(Array.from({ length: 8 }, () => served.post(size)))
-        const refused = answers.filter(({ status }) => status !== 202)
-        for (const { status } of refused) expect(status).toBe(503)
-        isRefused = refused.length > 0
+      for (let isRejected = false; !isRejected; ) {
+        const answers = await Promise.all(Array.from({ length: 8 }, () => server.post(size)))
+        const rejected = answers.filter(({ status }) => status !== 202)
+        for (const { status } of rejected) expect(status).toBe(503)
+        isRejected = rejected.length > 0
       }
-      expect(served.accepted.length).toBeGreaterThan(20)
+      expect(server.accepted.length).toBeGreaterThan(20)
     },
     fill() {
       const { status } = spawnSync('dd', ['if=/dev/zero', `of=${join(disk.path, 'filler')}`, 'bs=4096'])
       expect(status).toBe(1)
     },
     work: (concurrency) =>
-      served.inbox.work(
+      server.inbox.work(
         createReceiver({ signatureKey: KEY }).on('*', (_, { id }) => void handled.push(id)),
         { concurrency },
       ),
     async restart(beforeStart) {
-      const { accepted } = served
-      await served.close()
+      const { accepted } = server
+      await server.close()
       beforeStart()
-      served = await serve(path)
-      served.accepted.push(...accepted)
+      server = await startInboxServer(path)
+      server.accepted.push(...accepted)
     },
-    async requireRecovery() {
-      await until(async () => (await served.post(20_000)).status === 202, 50_000)
-      await until(() => handled.length === served.accepted.length, 50_000)
-      expect(handled.sort()).toEqual(served.accepted.sort())
+    async expectRecovery() {
+      await until(async () => (await server.post(20_000)).status === 202, 50_000)
+      await until(() => handled.length === server.accepted.length, 50_000)
+      expect(handled.sort()).toEqual(server.accepted.sort())
       const db = openDatabase(path)
       expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
       db.close()

@@ -20,7 +20,7 @@ describe('a SQLite inbox whose path is a symbolic link', () => {
   const open = (path: string) => fixture.keep(createSqliteInbox({ path, observer: { trouble() {} } }))
 
   it.each([[['-wal']], [['-shm']], [['-wal', '-shm']]])(
-    'rejects one delivery and loses none if the files beside the target are deleted: %s',
+    'rejects one delivery and loses none if log files of the target are deleted: %s',
     async (ends) => {
       const inbox = open(link)
       await inbox.put(deliveryOf())
@@ -31,7 +31,7 @@ describe('a SQLite inbox whose path is a symbolic link', () => {
     },
   )
 
-  it('keeps all four files beside the target, for their owner alone', async () => {
+  it('keeps all four files in the folder of the target, readable by their owner only', async () => {
     await open(link).put(deliveryOf())
     expect(readdirSync(fixture.folder.path).sort()).toEqual(['link.db', 'real'])
     for (const end of ['', '-wal', '-shm', '-reserve'])
@@ -51,7 +51,7 @@ describe('a SQLite inbox whose path is a symbolic link', () => {
     expect((await open(file).stats()).waiting).toBe(1)
   })
 
-  it('follows a link to a link to a missing file, and links among the folders', async () => {
+  it('follows links to links, links to missing files and links to folders', async () => {
     symlinkSync('real', join(fixture.folder.path, 'folder'))
     const far = fixture.folder.fileIn('far.db')
     symlinkSync('folder/../link.db', far)

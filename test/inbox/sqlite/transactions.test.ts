@@ -8,7 +8,7 @@ import { send, useFolder } from './fixture.ts'
 const fixture = useFolder()
 const { open } = fixture
 
-/** How many transactions are in the log of the database: the last page of each bears the size of the whole. */
+/** Counts the transactions in the log: only the last frame of each contains the size of the database. */
 function commitsOf(path: string): number {
   const log = readFileSync(`${path}-wal`)
   const frame = 24 + log.readUInt32BE(8)
@@ -18,7 +18,7 @@ function commitsOf(path: string): number {
 }
 
 describe('transactions', () => {
-  it('what comes at once shares them, what comes one by one does not', async () => {
+  it('are shared by concurrent operations only', async () => {
     const inbox = open()
     await inbox.put(deliveryOf())
     const start = commitsOf(fixture.path)
@@ -29,7 +29,7 @@ describe('transactions', () => {
     expect(await inbox.stats()).toMatchObject({ waiting: 61 })
   })
 
-  it('50 requests at once share few', async () => {
+  it('are few for 50 concurrent requests', async () => {
     const inbox = open()
     await send(inbox)
     const start = commitsOf(fixture.path)
@@ -38,58 +38,58 @@ describe('transactions', () => {
     expect(commitsOf(fixture.path) - start).toBeLessThanOrEqual(5)
   })
 
-  it('what fails in them by itself leaves nothing, and the others alone', async () => {
+  it('roll back an operation that fails, and keep the others', async () => {
     const inbox = open()
     const bodyless = { ...deliveryOf(), rawBody: { length: 3 } as Uint8Array }
     const nameless = { ...deliveryOf(), id: {} as string }
     const all = [deliveryOf(), bodyless, deliveryOf(), nameless, deliveryOf()]
-    const ends = await Promise.allSettled(all.map((one) => inbox.put(one)))
+    const results = await Promise.allSettled(all.map((one) => inbox.put(one)))
     const [stored, failed] = ['fulfilled', 'rejected']
-    expect(ends.map(({ status }) => status)).toEqual([stored, failed, stored, failed, stored])
+    expect(results.map(({ status }) => status)).toEqual([stored, failed, stored, failed, stored])
     expect((await inbox.list()).entries.map(({ id }) => id)).toEqual([all[0]?.id, all[2]?.id, all[4]?.id])
     expect(await inbox.stats()).toMatchObject({ waiting: 3 })
   })
 
-  it('what comes at once is no more than maxPending, from several inboxes', async () => {
+  it('keep to maxPending for concurrent puts of several inboxes', async () => {
     const [first, second] = [open({ maxPending: 7 }), open({ maxPending: 7 })]
     const puts = Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).put(deliveryOf()))
-    const ends = await Promise.allSettled(puts)
-    expect(ends.filter(({ status }) => status === 'fulfilled').length).toBe(7)
+    const results = await Promise.allSettled(puts)
+    expect(results.filter(({ status }) => status === 'fulfilled').length).toBe(7)
     expect((await first.list()).entries.length).toBe(7)
   })
 
-  it('what is large is spread over several, and the event loop has its turn between them', async () => {
+  it('are limited in size, so that the event loop runs between them', async () => {
     const inbox = open()
     await inbox.put(deliveryOf())
     const large = () => deliveryOf(new Uint8Array(500_000))
     expect(
-      await turnsDuring(() => Promise.all(Array.from({ length: 40 }, () => inbox.put(large())))),
+      await ticksDuring(() => Promise.all(Array.from({ length: 40 }, () => inbox.put(large())))),
     ).toBeGreaterThan(8)
     expect(await inbox.put(deliveryOf(new Uint8Array(6_000_000)))).toBe('stored')
     const handled: string[] = []
-    let claims = 0
+    let handledAtTick = 0
     const handle = async ({ id }: { id: string }) => {
-      if (handled.push(id) === 1) setImmediate(() => (claims = handled.length))
+      if (handled.push(id) === 1) setImmediate(() => (handledAtTick = handled.length))
     }
     inbox.work({ handle }, { concurrency: 1_000 })
     await until(async () => (await inbox.stats()).done === 42)
-    // The first claim got no more than some megabytes.
-    expect(claims).toBeLessThan(20)
+    // The event loop ran before all deliveries were taken.
+    expect(handledAtTick).toBeLessThan(20)
     expect(handled.length).toBe(42)
     expect(await inbox.purge({ state: 'done' })).toBe(42)
   })
 })
 
-/** How often the event loop goes round meanwhile. */
-async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0
-  let isOver = false
+/** Counts event loop ticks during an operation. */
+async function ticksDuring(work: () => Promise<unknown>): Promise<number> {
+  let ticks = 0
+  let hasEnded = false
   const count = (): void => {
-    turns++
-    if (!isOver) setImmediate(count)
+    ticks++
+    if (!hasEnded) setImmediate(count)
   }
   setImmediate(count)
   await work()
-  isOver = true
-  return turns
+  hasEnded = true
+  return ticks
 }

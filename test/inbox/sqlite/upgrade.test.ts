@@ -8,7 +8,7 @@ import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 
-/** The tables exactly as version 1 made them. Never edit this text. */
+/** The tables exactly as version 1 created them. Never edit this text. */
 const VERSION_1 = `
   CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -63,7 +63,7 @@ const CONTENT = `
   INSERT INTO claim VALUES ('done', NULL, ${now + 60_000}), ('at work', 'another process', ${now + 60_000});
 `
 
-function makeVersion1(): void {
+function createVersion1(): void {
   const db = openDatabase(fixture.path)
   db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL')
   db.exec(VERSION_1)
@@ -82,8 +82,8 @@ function tablesOf(path: string): unknown[] {
   return [tables, version]
 }
 
-it('keeps and handles the deliveries of a file that version 1 made', async () => {
-  makeVersion1()
+it('keeps and handles the deliveries of a version 1 file', async () => {
+  createVersion1()
   const inbox = fixture.open()
   expect(await inbox.stats()).toMatchObject({ waiting: 1, active: 1, done: 1, dead: 1 })
   expect(await inbox.get('four')).toMatchObject({ state: 'dead', attempts: 20, error: 'no' })
@@ -96,8 +96,8 @@ it('keeps and handles the deliveries of a file that version 1 made', async () =>
   expect(await inbox.put({ ...deliveryOf(), id: 'three' })).toBe('duplicate')
 })
 
-it('keeps the claims of a file that version 1 made', async () => {
-  makeVersion1()
+it('keeps the claims of a version 1 file', async () => {
+  createVersion1()
   const duplicates = fixture.keep(createSqliteDuplicates({ path: fixture.path }))
   expect(await Promise.all(['done', 'at work', 'new'].map((id) => duplicates.claim(id)))).toEqual([
     'done',
@@ -107,15 +107,15 @@ it('keeps the claims of a file that version 1 made', async () => {
 })
 
 it('gives an upgraded file the same tables as a new one', async () => {
-  makeVersion1()
+  createVersion1()
   await fixture.open().stats()
   const path = fixture.folder.fileIn('new.db')
   await fixture.keep(createSqliteInbox({ path })).stats()
   expect(tablesOf(fixture.path)).toEqual(tablesOf(path))
 })
 
-it('lets several inboxes open a file of version 1 at once', async () => {
-  makeVersion1()
+it('lets several inboxes open a version 1 file at once', async () => {
+  createVersion1()
   const inboxes = Array.from({ length: 5 }, () => fixture.open())
   for (const { waiting } of await Promise.all(inboxes.map((inbox) => inbox.stats()))) expect(waiting).toBe(1)
 })

@@ -1,0 +1,41 @@
+import type { DurableInbox } from 'geohook/inbox'
+import { expect } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
+import { type Load, startLoad } from './http-load.ts'
+
+/** Runs a load before, during and after an outage of the server, until all accepted deliveries are handled. */
+export async function runThrough(inbox: DurableInbox, outage: (load: Load) => Promise<void>): Promise<Load> {
+  const load = await startLoad(inbox)
+  try {
+    await until(() => load.handled.size > 50)
+    await outage(load)
+    const before = load.responses.length
+    await until(() => load.responses.slice(before).filter(({ status }) => status === 202).length > 50)
+    await load.end()
+    await drain(load)
+  } finally {
+    await load.close()
+  }
+  return load
+}
+
+/** Waits until all accepted deliveries are handled. Deliveries taken just before the outage need a lease and a third. */
+export async function drain(load: Load): Promise<void> {
+  while (load.handled.size < load.accepted.size) {
+    const before = load.handled.size
+    await until(() => load.handled.size > before, 40_000)
+  }
+}
+
+export const countRejections = ({ responses }: Load): number =>
+  responses.filter(({ status }) => status === 503).length
+
+/** Expects that all accepted deliveries were handled, and all others were rejected with 503 and Retry-After. */
+export function expectNothingLost(load: Load): void {
+  const { responses, accepted, handled } = load
+  expect([...accepted].filter((body) => !handled.has(body))).toEqual([])
+  expect(responses.filter(({ status }) => ![200, 202, 503].includes(status))).toEqual([])
+  const rejections = responses.filter(({ status }) => status === 503)
+  expect(rejections.length).toBeGreaterThan(0)
+  expect(rejections.every(({ retryAfter }) => Number(retryAfter) > 0)).toBe(true)
+}
