@@ -75,7 +75,6 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/mock/admin/' },
       to: { path: '^src/mock/(control|delivery|openapi)/' },
-      },
     },
     {
       // The port of an engine is src/inbox/deliveries-table.ts; only the entry `geohook/inbox` loads an engine.

@@ -4,7 +4,7 @@ import { readNumber } from './inbox-options.ts'
 /** Options of every duplicate store. */
 export interface DuplicatesOptions {
   /**
-   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1: a claim is void if its process has not renewed it for so long.
+   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1: a claim that its process does not renew is void after it.
    * Default 30,000.
    */
   lease?: number | undefined

@@ -3,7 +3,7 @@ import type { DurableInbox, InboxOptions } from 'geohook/inbox'
 import { vi } from 'vitest'
 import { deliver, KEY, payloadOf } from './deliver.ts'
 
-/** One attempt makes a dead letter, and nobody hears of it. */
+/** Options with which one failed attempt makes a dead letter, without a warning. */
 export const ONE_ATTEMPT: InboxOptions = {
   attempts: 1,
   observer: { failed() {}, dead() {}, trouble() {} },
@@ -11,13 +11,13 @@ export const ONE_ATTEMPT: InboxOptions = {
 
 let number = 0
 
-/** Payloads that no other has. */
+/** Creates unique payloads. */
 export const payloads = (count: number, changeType = 'FeaturesCreated'): string[] =>
   Array.from({ length: count }, () =>
     JSON.stringify({ ...JSON.parse(payloadOf(changeType)), number: number++ }),
   )
 
-/** Sends signed deliveries through a receiver into an inbox; gives their ids. */
+/** Sends signed deliveries through a receiver into an inbox. Returns their ids. */
 export async function fill(
   inbox: DurableInbox,
   bodies: readonly string[],
@@ -30,7 +30,7 @@ export async function fill(
   return ids
 }
 
-/** Works on an inbox until nothing waits: with a handler that fails all that is in it dies. */
+/** Handles all deliveries of an inbox. With an error, every handler throws it. */
 export async function workOff(inbox: DurableInbox, error?: string): Promise<void> {
   const receiver = createReceiver({ signatureKey: KEY, observer: { failed() {} } }).on('*', () => {
     if (error !== undefined) throw new Error(error)

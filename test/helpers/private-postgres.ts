@@ -6,21 +6,22 @@ import { delimiter, join } from 'node:path'
 import { findPort } from './port.ts'
 import { POSTGRES } from './servers.ts'
 
-/** A server of PostgreSQL that belongs to one test: it may be stopped, and made to hang. */
+/** A private PostgreSQL server, which a test may stop or suspend. */
 export interface PrivatePostgres {
   url: string
   start(): Promise<void>
-  /** At once, as at a crash: connections break off, and the next start recovers. */
+  /** Stops the server like a crash: connections break, and the next start recovers. */
   crash(): Promise<void>
-  /** SIGKILL for all its processes at the same time. */
+  /** Sends SIGKILL to all its processes at once. */
   kill(): Promise<void>
-  /** Nothing answers any more, and no connection breaks off. */
+  /** Suspends the server: it does not respond, but keeps its connections. */
   hang(): void
-  goOn(): void
+  /** Resumes a suspended server. */
+  resume(): void
   remove(): Promise<void>
 }
 
-/** Where the programs of the server are; nothing where there are none. */
+/** Finds the folder with the server's programs. */
 export function findPostgres(): string | undefined {
   const packaged = '/usr/lib/postgresql'
   const versions = existsSync(packaged) ? readdirSync(packaged).sort((a, b) => Number(b) - Number(a)) : []
@@ -31,7 +32,7 @@ export function findPostgres(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
 }
 
-/** A user of this machine, for `spawn`. */
+/** Looks up a user of this machine, for `spawn`. */
 function userOf(name: string): { uid: number; gid: number } {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
@@ -39,7 +40,7 @@ function userOf(name: string): { uid: number; gid: number } {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** Makes a server in a temporary folder. It is not started. */
+/** Creates a server in a temporary folder, without starting it. */
 export async function createPrivatePostgres(programs: string): Promise<PrivatePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-postgres-'))
   // PostgreSQL refuses to run as root.
@@ -56,18 +57,18 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
   let server: ChildProcess | undefined
   let log = ''
 
-  /** The server and its children: each connection has one. */
+  /** Signals the server and its children, one for each connection. */
   function signalAll(signal: NodeJS.Signals): number[] {
     const pid = server?.pid ?? 0
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
     const all = [pid, ...children.map(Number)]
-    for (const one of all) process.kill(one, signal)
+    for (const id of all) process.kill(id, signal)
     return all
   }
 
   const isEnded = (): boolean => !server || server.exitCode !== null || server.signalCode !== null
 
-  /** A process that only waits for its parent to ask how it ended has let go of everything. */
+  /** True if a process has ended. A zombie counts, because it has released its resources. */
   function isGone(pid: number): boolean {
     try {
       return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -109,11 +110,11 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
       const exited = once(server, 'exit')
       const pids = signalAll('SIGKILL')
       await exited
-      // The next server does not start while one of them has the shared memory.
+      // The next server does not start while one of them holds the shared memory.
       while (!pids.every(isGone)) await new Promise((resolve) => setTimeout(resolve, 10))
     },
     hang: () => signalAll('SIGSTOP'),
-    goOn: () => signalAll('SIGCONT'),
+    resume: () => signalAll('SIGCONT'),
     async remove() {
       await crash()
       rmSync(folder, { recursive: true, force: true })

@@ -6,24 +6,25 @@ import { findPort } from './port.ts'
 import { type Started, startProgram } from './process.ts'
 import { REDIS } from './servers.ts'
 
-/** The program, where PATH has it. */
+/** Finds the program in PATH. */
 export const findRedis = (): string | undefined =>
   (process.env.PATH ?? '')
     .split(delimiter)
     .map((folder) => join(folder, 'redis-server'))
     .find((file) => existsSync(file))
 
-/** A server of a test's own, that it may kill. It listens on loopback, and writes every command to its disk. */
+/** A private Redis server, which a test may kill. It listens on loopback and syncs every command to disk. */
 export interface PrivateRedis {
   readonly url: string
-  /** Resolves when it takes commands. Settings of redis.conf replace those it has otherwise. */
+  /** Resolves when the server accepts commands. `settings` override its redis.conf. */
   start(settings?: Record<string, string>): Promise<void>
-  /** Ends it as a crash does. */
+  /** Stops the server like a crash. */
   crash(): Promise<void>
-  /** It keeps its connections, but says nothing any more. */
+  /** Suspends the server: it does not respond, but keeps its connections. */
   hang(): void
-  goOn(): void
-  /** Runs one command as its administrator. */
+  /** Resumes a suspended server. */
+  resume(): void
+  /** Runs one command as administrator. */
   command(name: string, ...args: string[]): Promise<unknown>
   remove(): Promise<void>
 }
@@ -61,11 +62,11 @@ export async function createPrivateRedis(
       for (;;) {
         if (started.child.exitCode !== null || started.child.signalCode !== null)
           throw new Error(`redis-server ended:\n${started.output}`)
-        const isThere = await REDIS.reach(url).then(
+        const isReachable = await REDIS.reach(url).then(
           () => true,
           () => false,
         )
-        if (isThere) return
+        if (isReachable) return
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
     },
@@ -75,7 +76,7 @@ export async function createPrivateRedis(
     hang() {
       server?.child.kill('SIGSTOP')
     },
-    goOn() {
+    resume() {
       server?.child.kill('SIGCONT')
     },
     async remove() {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 
-/** Removes the keys of a test, and no others: the server is not its own. */
+/** Removes the keys with a prefix. Other programs may use the server. */
 export async function removePrefix(url: string, prefix: string): Promise<void> {
   const client = new Redis(url)
   try {

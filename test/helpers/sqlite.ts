@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { root } from '../package/entries.ts'
 import { type Started, startNode } from './process.ts'
 
-/** What this Node has for SQLite, as code: also for programs that a test starts. */
+/** Source code that returns the SQLite class of this Node, also for programs that a test starts. */
 const CLASS = "process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? require('better-sqlite3')"
 
 interface Opened {
@@ -13,7 +13,7 @@ interface Opened {
 
 type DatabaseClass = new (path: string) => Opened
 
-/** The class behind an open database, whichever the driver is. Without a driver, its constructor throws. */
+/** The class of the installed driver. Without a driver, its constructor throws. */
 export const SqliteDatabase: DatabaseClass = load()
 
 function load(): DatabaseClass {
@@ -31,7 +31,7 @@ function load(): DatabaseClass {
 /** Opens a database as another program would. */
 export const openDatabase = (path: string): Opened => new SqliteDatabase(path)
 
-/** A process of its own that holds the lock of a database until it is stopped. */
+/** Starts a process that holds the lock of a database until it is stopped. */
 export async function lock(path: string): Promise<Started> {
   const program = `
     const db = new (${CLASS})(process.argv[1])

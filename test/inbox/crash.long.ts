@@ -13,8 +13,8 @@ const seed = toSeed(process.env.CRASH_SEED)
 function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
   const { receivers = 1, serverKills = 0 } = more
   const which = `${engine}, receivers ${receivers}, server kills ${serverKills}, CRASH_SEED=${seed}`
-  // Most of the time each waits for a lease.
-  it.concurrent(`kill -9 loses nothing that was acknowledged: ${which}`, {
+  // Concurrent, because each test mostly waits for leases.
+  it.concurrent(`kill -9 loses no acknowledged delivery: ${which}`, {
     timeout: 180_000,
     tags: engine === 'sqlite' ? ['sqlite'] : [],
   }, async () => {
@@ -22,7 +22,7 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
     const verdict = await runCrashes(run)
     console.log(toLine(run, verdict))
     expect(verdict).toMatchObject({ lost: [], faults: [] })
-    // There was something to lose.
+    // Otherwise there was nothing to lose.
     expect(verdict.acknowledged).toBeGreaterThan(0)
     expect(verdict.handled).toBeGreaterThanOrEqual(verdict.acknowledged)
   })
@@ -30,12 +30,11 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
 
 losesNothing('sqlite')
 losesNothing('sqlite', { receivers: 2 })
-// A Redis of its own, that writes to its disk.
+// On a private Redis that syncs every command.
 if (findRedis() || process.env.CI === 'true') {
   losesNothing('redis')
   losesNothing('redis', { receivers: 2, serverKills: 2 })
-} else it.skip('kill -9 loses nothing that was acknowledged: redis, needs redis-server', () => {})
+} else it.skip('kill -9 loses no acknowledged delivery: redis, needs redis-server', () => {})
 await describeWith(POSTGRES, () => losesNothing('postgres'))
 if (findPostgres() || process.env.CI === 'true') losesNothing('postgres', { receivers: 2, serverKills: 2 })
-else
-  it.skip('kill -9 loses nothing that was acknowledged: postgres, needs the programs of PostgreSQL', () => {})
+else it.skip('kill -9 loses no acknowledged delivery: postgres, needs the PostgreSQL programs', () => {})

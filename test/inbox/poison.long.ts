@@ -19,7 +19,7 @@ function describePoison(
       ['one, 5 attempts', 5, [...INNOCENT, 'Poison']],
       ['one, 20 attempts', 20, [...INNOCENT, 'Poison']],
       ['one that does it later, 5 attempts', 5, [...INNOCENT, 'PoisonLater']],
-      ['three, beside slow ones, 8 attempts', 8, MIXED],
+      ['three among slow ones, 8 attempts', 8, MIXED],
     ] as const)(
       'only these become dead letters: %s',
       { timeout: 600_000 },

@@ -19,11 +19,11 @@ const fail = (): never => {
   throw new Error('broken')
 }
 
-/** One delivery, and what each piece has done for it. */
-async function play(options: Pick<OtelOptions, 'tracerProvider' | 'meterProvider'>) {
+/** Sends a delivery. Returns what each part recorded for it. */
+async function sendDelivery(options: Pick<OtelOptions, 'tracerProvider' | 'meterProvider'>) {
   const telemetry = createTelemetry()
-  const told: string[] = []
-  const observer: Observer = { around: () => told.push('around'), handled: () => told.push('handled') }
+  const calls: string[] = []
+  const observer: Observer = { around: () => calls.push('around'), handled: () => calls.push('handled') }
   let active = false
   const receiver = createReceiver({
     signatureKey: KEY,
@@ -34,7 +34,7 @@ async function play(options: Pick<OtelOptions, 'tracerProvider' | 'meterProvider
   const { status } = await deliver(receiver, payloadOf('FeaturesCreated'))
   return {
     status,
-    told,
+    calls,
     active,
     spans: telemetry.spans().map(({ attributes }) => attributes['geohook.outcome']),
     metrics: (await telemetry.points()).map(({ name }) => name).sort(),
@@ -47,16 +47,16 @@ const ALL = [
   'geohook.requests',
   'messaging.process.duration',
 ]
-const WHOLE = { status: 200, told: ['around', 'handled'], active: true, spans: ['handled'], metrics: ALL }
+const COMPLETE = { status: 200, calls: ['around', 'handled'], active: true, spans: ['handled'], metrics: ALL }
 
-/** A provider of the SDK with a processor of someone's own. */
+/** Creates a provider with a custom processor. */
 const withProcessor = (broken: Partial<SpanProcessor>): TracerProvider => {
   const none = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} }
   const spanProcessors = [{ ...none, ...broken }, new SimpleSpanProcessor(new InMemorySpanExporter())]
   return new BasicTracerProvider({ spanProcessors })
 }
 
-/** The SDK's provider, of whose spans one function is broken. */
+/** Creates a provider whose spans have one broken function. */
 function withSpan(broken: string): TracerProvider {
   const tracer = createTelemetry().tracerProvider.getTracer('real')
   const startSpan: typeof tracer.startSpan = (...args) =>
@@ -64,9 +64,9 @@ function withSpan(broken: string): TracerProvider {
   return { getTracer: () => ({ ...tracer, startSpan }) as unknown as typeof tracer }
 }
 
-describe('one broken piece costs nothing else', () => {
-  it('nothing is broken', async () => {
-    expect(await play({})).toEqual(WHOLE)
+describe('if one part is broken, only its own data is missing', () => {
+  it('records everything if nothing is broken', async () => {
+    expect(await sendDelivery({})).toEqual(COMPLETE)
   })
 
   it.each<[string, () => TracerProvider]>([
@@ -75,8 +75,8 @@ describe('one broken piece costs nothing else', () => {
       `${name} of a span`,
       () => withSpan(name),
     ]),
-  ])('spans: %s', async (_, create) => {
-    expect(await play({ tracerProvider: create() })).toEqual({ ...WHOLE, spans: [] })
+  ])('loses spans: %s', async (_, create) => {
+    expect(await sendDelivery({ tracerProvider: create() })).toEqual({ ...COMPLETE, spans: [] })
   })
 
   it.each<[string, () => TracerProvider]>([
@@ -86,17 +86,21 @@ describe('one broken piece costs nothing else', () => {
       'no span',
       () => ({ getTracer: () => ({ startSpan: () => undefined as never, startActiveSpan: fail }) }),
     ],
-  ])('no span to be active: %s', async (_, create) => {
-    expect(await play({ tracerProvider: create() })).toEqual({ ...WHOLE, spans: [], active: false })
+  ])('loses spans and the active span: %s', async (_, create) => {
+    expect(await sendDelivery({ tracerProvider: create() })).toEqual({
+      ...COMPLETE,
+      spans: [],
+      active: false,
+    })
   })
 
-  it('a span that cannot be described is ended', async () => {
+  it('ends a span whose attributes cannot be set', async () => {
     const telemetry = createTelemetry()
     const tracer = telemetry.tracerProvider.getTracer('real')
     const startSpan: typeof tracer.startSpan = (...args) =>
       Object.assign(tracer.startSpan(...args), { setAttributes: fail })
     const tracerProvider = { getTracer: () => ({ startSpan, startActiveSpan: fail }) }
-    await play({ tracerProvider })
+    await sendDelivery({ tracerProvider })
     expect(telemetry.spans().length).toBe(1)
   })
 
@@ -104,12 +108,12 @@ describe('one broken piece costs nothing else', () => {
     ['createHistogram', ['geohook.at_work', 'geohook.requests']],
     ['createCounter', ALL.filter((name) => name !== 'geohook.requests')],
     ['createUpDownCounter', ALL.filter((name) => name !== 'geohook.at_work')],
-  ])('metrics: %s', async (broken, metrics) => {
+  ])('loses the metrics of %s', async (broken, metrics) => {
     const telemetry = createTelemetry()
     const meter = telemetry.meterProvider.getMeter('real')
     Object.assign(meter, { [broken]: fail })
-    const played = await play({ meterProvider: { getMeter: () => meter } })
-    expect(played).toEqual({ ...WHOLE, metrics: [] })
+    const result = await sendDelivery({ meterProvider: { getMeter: () => meter } })
+    expect(result).toEqual({ ...COMPLETE, metrics: [] })
     expect((await telemetry.points()).map(({ name }) => name).sort()).toEqual(metrics)
   })
 
@@ -117,16 +121,16 @@ describe('one broken piece costs nothing else', () => {
     ['createHistogram', 'record', ['geohook.at_work', 'geohook.requests']],
     ['createCounter', 'add', ALL.filter((name) => name !== 'geohook.requests')],
     ['createUpDownCounter', 'add', ALL.filter((name) => name !== 'geohook.at_work')],
-  ])('metrics: what %s makes, at %s', async (create, broken, metrics) => {
+  ])('loses the metrics of an instrument of %s whose %s fails', async (create, broken, metrics) => {
     const telemetry = createTelemetry()
     const meter = telemetry.meterProvider.getMeter('real')
     Object.assign(meter, { [create]: () => ({ [broken]: fail }) })
-    const played = await play({ meterProvider: { getMeter: () => meter } })
-    expect(played).toEqual({ ...WHOLE, metrics: [] })
+    const result = await sendDelivery({ meterProvider: { getMeter: () => meter } })
+    expect(result).toEqual({ ...COMPLETE, metrics: [] })
     expect((await telemetry.points()).map(({ name }) => name).sort()).toEqual(metrics)
   })
 
-  it.each(['active', 'with'])('the context: %s', async (broken) => {
+  it.each(['active', 'with'])('handles the delivery if %s of the context fails', async (broken) => {
     const real = new AsyncLocalStorageContextManager().enable()
     onTestFinished(() => {
       context.disable()
@@ -136,30 +140,30 @@ describe('one broken piece costs nothing else', () => {
     context.setGlobalContextManager(
       Object.assign(new AsyncLocalStorageContextManager().enable(), { [broken]: fail }),
     )
-    const told: string[] = []
-    const observer: Observer = { around: () => told.push('around'), handled: () => told.push('handled') }
+    const calls: string[] = []
+    const observer: Observer = { around: () => calls.push('around'), handled: () => calls.push('handled') }
     const receiver = createReceiver({
       signatureKey: KEY,
       observer: createOtelObserver({ ...createTelemetry(), observer }),
-    }).on('*', () => told.push('handler'))
+    }).on('*', () => calls.push('handler'))
     expect((await deliver(receiver, payloadOf('FeaturesCreated'))).status).toBe(200)
-    expect(told).toEqual(['around', 'handler', 'handled'])
+    expect(calls).toEqual(['around', 'handler', 'handled'])
   })
 
-  it('metrics: no meter', async () => {
+  it('loses metrics without a meter', async () => {
     const meterProvider: MeterProvider = { getMeter: fail }
-    expect(await play({ meterProvider })).toEqual({ ...WHOLE, metrics: [] })
+    expect(await sendDelivery({ meterProvider })).toEqual({ ...COMPLETE, metrics: [] })
   })
 })
 
-it('an observer that rejects with a promise of another realm is as harmless as any', async () => {
+it('handles a rejected promise of another realm from an observer', async () => {
   const unhandled: unknown[] = []
-  const note = (reason: unknown): void => void unhandled.push(reason)
-  process.on('unhandledRejection', note)
+  const record = (reason: unknown): void => void unhandled.push(reason)
+  process.on('unhandledRejection', record)
   const observer: Observer = { around: () => runInNewContext("Promise.reject(new Error('theirs'))") }
   const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver({ observer }) })
   expect((await deliver(receiver, payloadOf('FeaturesCreated'))).status).toBe(200)
-  await new Promise((resolve) => setImmediate(resolve)) // Node tells of it when the microtasks are done
-  process.off('unhandledRejection', note)
+  await new Promise((resolve) => setImmediate(resolve)) // Node reports it after the microtasks
+  process.off('unhandledRejection', record)
   expect(unhandled).toEqual([])
 })

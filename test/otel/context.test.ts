@@ -14,7 +14,7 @@ withContext()
 const BODY = payloadOf('FeaturesCreated')
 
 describe('the span is active', () => {
-  it('while keys are found, the payload is checked, the store is asked and the handlers run', async () => {
+  it('in key functions, schemas, stores and handlers', async () => {
     const telemetry = createTelemetry()
     const tracer = telemetry.tracerProvider.getTracer('database')
     const query = async <T>(name: string, answer: T): Promise<T> => {
@@ -48,7 +48,7 @@ describe('the span is active', () => {
     ])
   })
 
-  it('for each of many requests at once, and not behind them', async () => {
+  it('for each of many concurrent requests, and not after them', async () => {
     const telemetry = createTelemetry()
     const tracer = telemetry.tracerProvider.getTracer('database')
     const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
@@ -68,8 +68,8 @@ describe('the span is active', () => {
   })
 })
 
-describe('its parent', () => {
-  it('is the active span, not the one that the request names', async () => {
+describe('the parent of the span', () => {
+  it('is the active span, not the one in the request', async () => {
     const telemetry = createTelemetry()
     const server = telemetry.tracerProvider.getTracer('http').startSpan('POST /hook')
     const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
@@ -86,10 +86,10 @@ describe('its parent', () => {
 describe('in Express, on a socket', () => {
   const open: { close(): Promise<void> }[] = []
   afterEach(async () => {
-    for (const one of open.splice(0)) await one.close()
+    for (const mounted of open.splice(0)) await mounted.close()
   })
-  const start = async (receiver: Receiver, ...behind: express.RequestHandler[]): Promise<string> => {
-    const mounted = await listen(express().post('/hook', webhook(receiver), ...behind))
+  const start = async (receiver: Receiver, ...handlers: express.RequestHandler[]): Promise<string> => {
+    const mounted = await listen(express().post('/hook', webhook(receiver), ...handlers))
     open.push(mounted)
     return mounted.url
   }
@@ -98,7 +98,7 @@ describe('in Express, on a socket', () => {
     body: BODY,
   }
 
-  it('handlers run in the span, and a refusal has one too', async () => {
+  it('handlers run in the span, and a rejected request has one too', async () => {
     const telemetry = createTelemetry()
     const tracer = telemetry.tracerProvider.getTracer('database')
     const observer = createOtelObserver({ ...telemetry, observer: { refused() {} } })
@@ -117,7 +117,7 @@ describe('in Express, on a socket', () => {
     })
   })
 
-  it('what runs behind the middleware runs in the span', async () => {
+  it('handlers after the middleware run in the span', async () => {
     const telemetry = createTelemetry()
     const tracer = telemetry.tracerProvider.getTracer('database')
     const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
@@ -138,7 +138,7 @@ describe('the registered SDK', () => {
     metrics.disable()
   })
 
-  it('is found, also when it is registered after the first delivery', async () => {
+  it('is used, even if it is registered after the first delivery', async () => {
     const telemetry = createTelemetry()
     const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver() })
     expect((await deliver(receiver, BODY)).status).toBe(200)

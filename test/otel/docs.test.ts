@@ -6,7 +6,7 @@ import { EXCEPTION_ATTRIBUTES, METRIC_ATTRIBUTES, METRICS, SPAN_ATTRIBUTES } fro
 
 const text = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8')
 
-/** The rows of the table whose head begins with this cell. */
+/** Returns the rows of the table whose header begins with this cell. */
 function rows(head: string): string[][] {
   const [, table = ''] = text.split(`\n| ${head} |`)
   const [lines = ''] = table.split('\n\n')
@@ -24,7 +24,7 @@ function rows(head: string): string[][] {
 const quoted = (names: readonly string[]): string[] => names.map((name) => `\`${name}\``)
 const firstCells = (head: string): (string | undefined)[] => rows(head).map(([cell]) => cell)
 
-it('docs/observability.md tells every observer function', () => {
+it('docs/observability.md lists every observer function', () => {
   const functions: Record<keyof Observer, true> = {
     around: true,
     accepted: true,
@@ -37,7 +37,7 @@ it('docs/observability.md tells every observer function', () => {
   expect(firstCells('function')).toEqual(quoted(Object.keys(functions)))
 })
 
-it('docs/observability.md tells every option', () => {
+it('docs/observability.md lists every option', () => {
   const options: Record<keyof OtelOptions, true> = {
     destination: true,
     tracerProvider: true,
@@ -47,13 +47,13 @@ it('docs/observability.md tells every option', () => {
   expect(firstCells('option')).toEqual(quoted(Object.keys(options)))
 })
 
-it('docs/observability.md tells every attribute', () => {
+it('docs/observability.md lists every attribute', () => {
   expect(firstCells('attribute of a span')).toEqual(quoted(SPAN_ATTRIBUTES))
   expect(firstCells('attribute of an exception')).toEqual(quoted(EXCEPTION_ATTRIBUTES))
   expect(firstCells('attribute of a metric')).toEqual(quoted(METRIC_ATTRIBUTES))
 })
 
-it('docs/observability.md tells every metric with its unit', () => {
+it('docs/observability.md lists every metric with its unit', () => {
   expect(rows('metric').map(([name, , unit]) => [name, unit])).toEqual(
     Object.entries(METRICS).map((pair) => quoted(pair)),
   )

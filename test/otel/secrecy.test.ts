@@ -7,7 +7,7 @@ import { CASES, SECRETS } from '../helpers/outcomes.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { createTelemetry, type Telemetry } from './support.ts'
 
-/** All that would be sent to a collector, as text. */
+/** Everything that would be exported, as text. */
 async function exported(telemetry: Telemetry): Promise<string> {
   const spans = telemetry.spans().map(({ name, attributes, events, links, status, resource }) => ({
     name,
@@ -20,8 +20,8 @@ async function exported(telemetry: Telemetry): Promise<string> {
   return JSON.stringify([spans, await telemetry.points()])
 }
 
-describe('nothing secret is written, and nothing that a sender could write a book with', () => {
-  it('the search would find it', async () => {
+describe('spans and metrics contain no secrets, and limited data from clients', () => {
+  it('this test would find a secret', async () => {
     const telemetry = createTelemetry()
     telemetry.tracerProvider
       .getTracer('x')
@@ -38,7 +38,7 @@ describe('nothing secret is written, and nothing that a sender could write a boo
     for (const secret of Object.values(SECRETS)) expect(text).not.toContain(secret)
     expect(text).not.toContain('receiver.example')
     expect(text).not.toMatch(/[0-9a-f]{64}/) // a signature
-    expect(text).not.toContain('1111111111') // the stranger's trace
+    expect(text).not.toContain('1111111111') // the trace id of the request
     expect(text).not.toContain('cannot read') // the handler's message
     expect(text.length).toBeLessThan(6000)
   })
@@ -51,7 +51,7 @@ describe('nothing secret is written, and nothing that a sender could write a boo
       'sentences, markup and secrets',
       ['the key is parcels2026', '<script>', 'a=b&c', 'Bearer header-secret', '\u0000'],
     ],
-    ['types that are names of the language', ['__proto__', 'constructor', 'toString']],
+    ['types that are property names of JavaScript objects', ['__proto__', 'constructor', 'toString']],
   ])('%s', async (_, changeTypes) => {
     const telemetry = createTelemetry()
     const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
@@ -68,7 +68,7 @@ describe('nothing secret is written, and nothing that a sender could write a boo
     expect(span?.attributes['geohook.event_count']).toBe(changeTypes.length)
   })
 
-  it('ten thousand errors behind one failure', async () => {
+  it('limits the errors of one failure', async () => {
     const telemetry = createTelemetry()
     const observer = createOtelObserver({ ...telemetry, observer: { failed() {} } })
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {
@@ -80,7 +80,7 @@ describe('nothing secret is written, and nothing that a sender could write a boo
   })
 })
 
-describe('what is thrown is described by what made it', () => {
+describe('a thrown value is described by its constructor', () => {
   const hostile = {
     constructor: { name: 'SecretOfTheBody' },
     name: 'SecretOfTheBody',
@@ -93,8 +93,12 @@ describe('what is thrown is described by what made it', () => {
 
   it.each<[string, (payload: object) => unknown, Record<string, unknown>]>([
     ['the payload', (payload) => payload, { 'exception.type': 'Object' }],
-    ['what inherits from the payload', (payload) => Object.create(payload), { 'exception.type': '_OTHER' }],
-    ['without a prototype', () => Object.create(null), { 'exception.type': '_OTHER' }],
+    [
+      'an object that inherits from the payload',
+      (payload) => Object.create(payload),
+      { 'exception.type': '_OTHER' },
+    ],
+    ['an object without a prototype', () => Object.create(null), { 'exception.type': '_OTHER' }],
     [
       'an error with the constructor of the payload',
       (payload) => Object.assign(new RangeError('x'), payload, { code: undefined }),

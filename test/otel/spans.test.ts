@@ -11,7 +11,7 @@ import { createTelemetry, withContext } from './support.ts'
 
 withContext()
 
-describe('one span for each request', () => {
+describe('the span of a request', () => {
   it.each(CASES)('%s', async (name, { kind, status, play }) => {
     const telemetry = createTelemetry()
     await play(createOtelObserver({ ...telemetry, observer: createRecorder().observer }))
@@ -41,7 +41,7 @@ describe('one span for each request', () => {
     expect(Object.keys(attributes).filter((key) => !SPAN_ATTRIBUTES.includes(key as never))).toEqual([])
   })
 
-  it('which has what is known of a delivery', async () => {
+  it('has the attributes of the delivery', async () => {
     const telemetry = createTelemetry()
     const observer = createOtelObserver({ ...telemetry, destination: 'parcels' })
     const body = payloadOf('FeaturesCreated', 'FeaturesDeleted', 'FeaturesCreated')
@@ -70,7 +70,7 @@ describe('one span for each request', () => {
     expect(span?.events).toEqual([])
   })
 
-  it('which names the errors of handlers by class and code', async () => {
+  it('has the class and code of each handler error', async () => {
     const telemetry = createTelemetry()
     class ParcelError extends Error {}
     const thrown: unknown[] = [
@@ -91,7 +91,7 @@ describe('one span for each request', () => {
     ]
     const observer = createOtelObserver({ ...telemetry, observer: { failed() {} } })
     const receiver = createReceiver({ signatureKey: KEY, observer })
-    for (const one of thrown) receiver.on('*', () => Promise.reject(one))
+    for (const error of thrown) receiver.on('*', () => Promise.reject(error))
     expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
     const [span] = telemetry.spans()
     expect(span?.events.map(({ name }) => name)).toEqual(thrown.map(() => 'exception'))
@@ -106,7 +106,7 @@ describe('one span for each request', () => {
     ])
   })
 
-  it('which begins with the request and ends with its outcome', async () => {
+  it('starts with the request and ends with its outcome', async () => {
     const telemetry = createTelemetry()
     const before = Date.now()
     let during = 0
@@ -127,7 +127,7 @@ describe('one span for each request', () => {
     expect(millisecondsOf(span?.endTime ?? [0, 0])).toBeGreaterThanOrEqual(during - 1)
   })
 
-  it('which is not made up of what its sampler drops', async () => {
+  it('may be dropped by a sampler', async () => {
     const { AlwaysOffSampler, BasicTracerProvider } = await import('@opentelemetry/sdk-trace-base')
     const tracerProvider = new BasicTracerProvider({ sampler: new AlwaysOffSampler() })
     const observer = createOtelObserver({ tracerProvider })
@@ -136,7 +136,7 @@ describe('one span for each request', () => {
 })
 
 describe('with another observer', () => {
-  it('tells it everything, as itself', async () => {
+  it('calls all its functions as methods', async () => {
     class Counting {
       lines: string[] = []
       around({ run }: { run: () => unknown }) {
@@ -157,7 +157,7 @@ describe('with another observer', () => {
     expect(counting.lines).toEqual(['around in a span', 'accepted', 'run', 'handled'])
   })
 
-  it('leaves to the log what neither of them tells', async () => {
+  it('leaves events without a function to the log', async () => {
     const observed = createOtelObserver({ ...createTelemetry(), observer: { refused() {} } })
     const plain = createOtelObserver(createTelemetry())
     const linesOf = (observer: Observer) =>
@@ -168,24 +168,24 @@ describe('with another observer', () => {
 
   it.each<[string, Observer]>([
     [
-      'fails around the work',
+      'throws in around',
       {
         around() {
           throw new Error('x')
         },
       },
     ],
-    ['rejects around the work', { around: () => Promise.reject(new Error('x')) }],
+    ['rejects in around', { around: () => Promise.reject(new Error('x')) }],
     ['never calls run', { around() {} }],
     [
-      'fails when it is looked at',
+      'has a getter that throws',
       {
         get handled(): never {
           throw new Error('x')
         },
       },
     ],
-  ])('that %s, the delivery is handled once and the span is whole', async (_, observer) => {
+  ])('that %s, handles the delivery once and records a complete span', async (_, observer) => {
     const telemetry = createTelemetry()
     let runs = 0
     const receiver = createReceiver({
@@ -200,7 +200,7 @@ describe('with another observer', () => {
   })
 })
 
-it('a tracer that fails costs no delivery', async () => {
+it('handles deliveries if the tracer fails', async () => {
   const tracerProvider = {
     getTracer: () => ({
       startSpan() {
@@ -217,9 +217,9 @@ it('a tracer that fails costs no delivery', async () => {
 
 it.each([
   ['an empty destination', { destination: '' }],
-  ['a destination that is no text', { destination: 7 }],
-  ['an observer that is none', { observer: null }],
-])('%s is refused at construction', (_, options) => {
+  ['a destination that is not a string', { destination: 7 }],
+  ['an observer of null', { observer: null }],
+])('rejects %s at construction', (_, options) => {
   expect(() => createOtelObserver(options as object)).toThrow(
     expect.objectContaining({ code: 'config_invalid' }),
   )

@@ -14,7 +14,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
-/** One point of a metric: its value is a number, or a histogram's count and sum. */
+/** A data point of a metric. Its value is a number, or the count and sum of a histogram. */
 export interface Point {
   name: string
   unit: string
@@ -29,7 +29,7 @@ export interface Telemetry {
   points(): Promise<Point[]>
 }
 
-/** The real SDK for one test, which keeps in memory what it would send. */
+/** Creates the real SDK for one test, with exporters in memory. */
 export function createTelemetry(): Telemetry {
   const spanExporter = new InMemorySpanExporter()
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -58,7 +58,7 @@ export function createTelemetry(): Telemetry {
   }
 }
 
-/** Active spans, for the tests of one file. */
+/** Enables active spans in the tests of one file. */
 export function withContext(): void {
   beforeAll(() => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())

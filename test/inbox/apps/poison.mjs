@@ -5,7 +5,7 @@ import { createReceiver } from 'geohook'
 
 const { ENTRY, FACTORY, OPTIONS, AHEAD, CONCURRENCY, LOG } = process.env
 const observer = { failed() {}, dead() {}, trouble: ({ error }) => console.error(error) }
-// Ahead of the machine's clock, so that the leases of the previous process have already run out.
+// Ahead of the clock of the previous process, so that its leases have already run out.
 const clock = AHEAD ? { clock: () => Date.now() + Number(AHEAD) } : {}
 const inbox = (await import(ENTRY))[FACTORY]({ ...JSON.parse(OPTIONS), ...clock, observer })
 

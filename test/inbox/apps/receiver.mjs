@@ -1,5 +1,5 @@
-// A receiver in a process of its own: node receiver.mjs <store> <inbox|duplicates> <file>. It writes a line into the
-// file for each run of its handler, and prints its port. A delivery whose body has "stay" is never done by it.
+// Runs a receiver: node receiver.mjs <store> <inbox|duplicates> <file>. It prints its port, and appends a line to the
+// file for each handler call. The handler never ends the first attempt of the change type `Stay`.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'

@@ -1,5 +1,5 @@
-// The receiver that is killed: the built package, as a user would use it. It writes its log at once, so that a kill
-// takes no line back, and tells the test where it is over a pipe of its own (plan.ts has the letters).
+// The receiver to kill. It uses the built package, writes its log synchronously, so that a kill loses no line, and
+// reports its progress to the test over a pipe (plan.ts has the letters).
 import { openSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
@@ -7,14 +7,14 @@ import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 
 const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS } = process.env
-const TELL = 3
+const PIPE = 3
 /** Milliseconds to open the inbox: the server may be down, and a loaded machine is slow. */
-const OPEN_WITHIN = 60_000
+const OPEN_TIMEOUT = 60_000
 const log = openSync(LOG, 'a')
 const write = (line) => writeSync(log, `${line} ${Date.now()}\n`)
-const tell = (point) => writeSync(TELL, point)
+const report = (point) => writeSync(PIPE, point)
 
-/** What the sender calls a delivery, by its id here. */
+/** The sender's job ids, by delivery id. */
 const jobs = new Map()
 const print = ({ error }) => console.error(error)
 const observer = {
@@ -25,10 +25,10 @@ const observer = {
 }
 
 const module = await import(ENTRY)
-tell('o')
+report('o')
 const inbox = await module[FACTORY]({ ...JSON.parse(OPTIONS), observer })
-// It has opened when it can answer.
-for (const until = Date.now() + OPEN_WITHIN; ; ) {
+// The inbox is open when stats() resolves.
+for (const until = Date.now() + OPEN_TIMEOUT; ; ) {
   try {
     await inbox.stats()
     break
@@ -38,21 +38,24 @@ for (const until = Date.now() + OPEN_WITHIN; ; ) {
   }
 }
 
-const told = {
+const reportingInbox = {
   ...inbox,
   put(delivery) {
-    tell('p')
+    report('p')
     return inbox.put(delivery)
   },
 }
-const receiver = createReceiver({ signatureKey: KEY, inbox: told }).on('*', async (event, delivery) => {
-  const { jobId, taskName } = event
-  jobs.set(delivery.id, jobId)
-  write(`begin ${jobId}`)
-  tell('h')
-  await setTimeout(taskName.length % 25)
-  write(`success ${jobId}`)
-})
+const receiver = createReceiver({ signatureKey: KEY, inbox: reportingInbox }).on(
+  '*',
+  async (event, delivery) => {
+    const { jobId, taskName } = event
+    jobs.set(delivery.id, jobId)
+    write(`begin ${jobId}`)
+    report('h')
+    await setTimeout(taskName.length % 25)
+    write(`success ${jobId}`)
+  },
+)
 inbox.work(receiver, { concurrency: Number(CONCURRENCY) })
 
 const receive = webhook(receiver)
@@ -65,15 +68,15 @@ const server = createServer(async (req, res) => {
     res.writeHead(503).end()
   }
 })
-server.listen(Number(PORT), '127.0.0.1', () => tell('l'))
+server.listen(Number(PORT), '127.0.0.1', () => report('l'))
 
 process.once('SIGTERM', async () => {
   server.close()
   await receiver.close()
   await inbox.close()
-  // What is left open would keep it alive, and the test would wait for its end in vain.
+  // Open handles would keep the process alive.
   process.stdin.destroy()
   server.closeAllConnections()
 })
-// The test is gone.
+// The test process has ended.
 process.stdin.on('end', () => process.exit()).resume()

@@ -7,12 +7,12 @@ export interface Balancer {
   close(): Promise<void>
 }
 
-/** Gives each connection to the next port that takes it. A connection ends with its receiver. */
+/** Forwards each connection to the next port that accepts it. A connection ends with its receiver. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const sockets = new Set<Socket>()
   let next = 0
 
-  /** Undefined if nobody listens there. */
+  /** Connects to a port. Returns `undefined` if no process listens there. */
   async function reach(port: number): Promise<Socket | undefined> {
     const socket = connect(port, '127.0.0.1')
     try {

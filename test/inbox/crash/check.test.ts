@@ -10,7 +10,7 @@ const handled = (id: string): string[] => [`begin ${id}`, `success ${id}`, `sett
 const open = (id: string): string[] => [`begin ${id}`, `success ${id}`]
 const verdictOn = (lives: Life[], ...ids: string[]) => check(sent(...ids), lives, CONCURRENCY)
 
-it('has nothing against deliveries that were handled once, nor against what a kill may cause', () => {
+it('accepts deliveries that were handled once, and duplicates that a kill may cause', () => {
   const lives = [
     killed(...handled('a'), 'begin b', ...open('c')),
     killed(...open('c'), ...open('d')),
@@ -27,12 +27,12 @@ it('has nothing against deliveries that were handled once, nor against what a ki
   })
 })
 
-it('an inbox that acknowledges before it stores loses deliveries', () => {
+it('finds lost deliveries of an inbox that acknowledges before it stores', () => {
   const lives = [killed(...handled('a'), 'begin b'), closed(...handled('c'))]
   expect(verdictOn(lives, 'a', 'b', 'c', 'd').lost).toEqual(['b', 'd'])
 })
 
-it('an inbox that forgets what it recorded is found', () => {
+it('finds an inbox that forgets recorded successes', () => {
   const lives = [killed(...handled('a')), closed(...handled('a'))]
   expect(verdictOn(lives, 'a')).toMatchObject({
     doubled: 1,
@@ -40,12 +40,12 @@ it('an inbox that forgets what it recorded is found', () => {
   })
 })
 
-it('an inbox that records nothing is found by the successes that are open', () => {
+it('finds an inbox that records nothing by its open successes', () => {
   const lives = [killed(...open('a'), ...open('b'), ...open('c')), closed(...handled('a'))]
   expect(verdictOn(lives, 'a', 'b', 'c').faults).toEqual(['process 0: 3 successes are not recorded at c'])
 })
 
-it('a graceful end excuses nothing', () => {
+it('excuses nothing after a graceful end', () => {
   const lives = [closed(...open('a')), closed(...handled('a'))]
   expect(verdictOn(lives, 'a').faults).toEqual([
     'process 0: a is not recorded, and the process ended gracefully',
@@ -53,26 +53,26 @@ it('a graceful end excuses nothing', () => {
   ])
 })
 
-it('one process handles a delivery once, whether or not it is killed', () => {
+it('finds a delivery that one process handled twice, even if it was killed', () => {
   const lives = [killed(...open('a'), 'success a')]
   expect(verdictOn(lives, 'a').faults).toEqual(['process 0: a was handled twice in one process'])
 })
 
-it('a success has a beginning, a record has a success, a delivery has a sender, a line has a meaning', () => {
+it('finds a success without a beginning, a record without a success, an unknown delivery and an unreadable line', () => {
   const lives = [killed('success a', 'settled b', ...handled('stranger'), 'beg')]
   expect(verdictOn(lives, 'a', 'b').faults).toEqual([
     'process 0: a succeeded and never began',
     'process 0: b was recorded without a success',
-    'process 0: no line of a log: beg',
+    'process 0: unreadable log line: beg',
     'stranger was handled and never sent',
   ])
 })
 
-it('judges several processes by the time: a kill excuses only attempts that begin after it', () => {
+it('excuses only attempts that begin after the kill of another process', () => {
   const killedAt = (time: number, ...lines: string[]): Life => ({ lines, killed: true, killedAt: time })
   const first = ['begin a 100', 'success a 110']
   const second = ['begin a 300', 'success a 310', 'settled a 320']
-  // Whichever was started first.
+  // In any order of starting.
   expect(verdictOn([closed(...second), killedAt(200, ...first)], 'a')).toMatchObject({
     doubled: 1,
     faults: [],
@@ -84,7 +84,7 @@ it('judges several processes by the time: a kill excuses only attempts that begi
   expect(verdictOn([killedAt(400, ...first), closed(...second)], 'a').faults).toHaveLength(1)
 })
 
-it('an outage of the server excuses a success that was open before it, in the same process too', () => {
+it('excuses a success that was open before an outage of the server, in the same process too', () => {
   const twice = ['begin a 100', 'success a 110', 'begin a 300', 'success a 310', 'settled a 320']
   const verdictWith = (from: number, to: number, lines = twice) =>
     check(sent('a'), [closed(...lines)], CONCURRENCY, [{ from, to }])

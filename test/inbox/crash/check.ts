@@ -1,21 +1,21 @@
 /**
- * The verdict on a run, computed from what the sender and the processes of the receiver have written down, and from
- * nothing that the inbox says of itself.
+ * Computes the verdict on a run from the logs of the sender and of the receiver's processes, and from nothing that the
+ * inbox reports about itself.
  *
- * A process writes `begin <id>` when a handler begins, `success <id>` as the last thing that the handler does, and
- * `settled <id>` when the inbox says that the success is recorded, each with the time. A success without its `settled`
- * is open.
+ * A process writes `begin <id>` when a handler begins, `success <id>` when the handler is about to end, and
+ * `settled <id>` when the inbox reports that the success is recorded, each with the time. A success without its
+ * `settled` is open.
  *
- * - Every delivery that was acknowledged has a success. One without is lost.
+ * - Every acknowledged delivery has a success. Otherwise it is lost.
  * - A delivery may succeed twice in two cases only: its first process was killed between the success and its record, and
  *   before the second attempt; or the server of the store was down between the success and the second attempt. So every
  *   success but the last must be open. A second success after a `settled`, after a graceful end, or in the same process
  *   without an outage of the server, is a fault.
- * - A handler's place is free when its end is recorded: no more successes may be open in a process than it has places,
- *   and as many more for each outage. So a kill doubles as many deliveries at most, and an inbox that records nothing
- *   cannot hide behind the kills.
- * - A process that ended gracefully has nothing open but successes of an outage.
- * - Nothing is handled that was not sent.
+ * - A process may have no more open successes than its concurrency, and as many more for each outage, because a handler
+ *   keeps its place until its end is recorded. So each kill doubles few deliveries, and an inbox that records nothing is
+ *   found.
+ * - A process that ended gracefully has no open successes except those of an outage.
+ * - Every handled delivery was sent.
  */
 
 /** One process of the receiver. */
@@ -26,7 +26,7 @@ export interface Life {
   killedAt?: number
 }
 
-/** A time when the server of the store was down. */
+/** A period in which the server of the store was down. */
 export interface Outage {
   from: number
   to: number
@@ -34,26 +34,26 @@ export interface Outage {
 
 export interface Sent {
   id: string
-  /** Some attempt was answered 2xx. */
+  /** True if an attempt was answered with 2xx. */
   acknowledged: boolean
 }
 
 export interface Verdict {
   sent: number
   acknowledged: number
-  /** Deliveries with a success. */
+  /** Number of deliveries with a success. */
   handled: number
-  /** Deliveries with more than one. */
+  /** Number of deliveries with more than one success. */
   doubled: number
   lost: string[]
-  /** What must not be, in words. */
+  /** Descriptions of violated rules. */
   faults: string[]
 }
 
 /** A success of a delivery. */
 interface Success {
   id: string
-  /** The process, by its number. */
+  /** Number of the process. */
   place: number
   begun: number
   at: number
@@ -69,7 +69,8 @@ export function check(
   const faults: string[] = []
   const known = new Set(sent.map(({ id }) => id))
   const byId = new Map<string, Success[]>()
-  const wasDown = (from: number, to: number) => outages.some((one) => one.from <= to && one.to >= from)
+  const wasDown = (from: number, to: number) =>
+    outages.some((outage) => outage.from <= to && outage.to >= from)
 
   for (const [place, life] of lives.entries()) {
     const read = readLife(life, place, concurrency * (1 + outages.length))
@@ -99,7 +100,7 @@ export function check(
       else faults.push(`${id} was handled again after its success in process ${success.place} was recorded`)
     }
   }
-  const acknowledged = sent.filter((one) => one.acknowledged)
+  const acknowledged = sent.filter(({ acknowledged }) => acknowledged)
   return {
     sent: sent.length,
     acknowledged: acknowledged.length,
@@ -110,19 +111,19 @@ export function check(
   }
 }
 
-function readLife({ lines }: Life, place: number, mostOpen: number) {
+function readLife({ lines }: Life, place: number, maxOpen: number) {
   const faults: string[] = []
   const begun = new Map<string, number>()
   const successes: Success[] = []
   const open = new Map<string, Success>()
-  const wordsTo: Record<string, (id: string, at: number) => void> = {
+  const readers: Record<string, (id: string, at: number) => void> = {
     begin: (id, at) => begun.set(id, at),
     success(id, at) {
       if (!begun.has(id)) faults.push(`${id} succeeded and never began`)
       const success = { id, place, begun: begun.get(id) ?? at, at, isOpen: true }
       successes.push(success)
       open.set(id, success)
-      if (open.size > mostOpen) faults.push(`${open.size} successes are not recorded at ${id}`)
+      if (open.size > maxOpen) faults.push(`${open.size} successes are not recorded at ${id}`)
     },
     settled(id) {
       const success = open.get(id)
@@ -133,9 +134,9 @@ function readLife({ lines }: Life, place: number, mostOpen: number) {
   }
   for (const line of lines) {
     const [, word = '', id = '', at = '0'] = /^(begin|success|settled) (\S+)(?: (\d+))?$/.exec(line) ?? []
-    const read = wordsTo[word]
+    const read = readers[word]
     if (read) read(id, Number(at))
-    else faults.push(`no line of a log: ${line}`)
+    else faults.push(`unreadable log line: ${line}`)
   }
   return { faults, successes }
 }

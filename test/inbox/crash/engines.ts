@@ -8,37 +8,37 @@ import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import { POSTGRES } from '../../helpers/servers.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 
-/** A server of a database, which has on its disk all that it has confirmed. */
+/** A database server that has everything on disk that it has confirmed. */
 export interface KillableServer {
-  /** SIGKILL for all its processes. */
+  /** Sends SIGKILL to all its processes. */
   kill(): Promise<void>
   start(): Promise<void>
 }
 
-/** What a run needs of a store. */
+/** Requirements of a run. */
 export interface EngineNeeds {
-  /** Its server is killed. */
+  /** Whether the server is killed. */
   isKilled: boolean
 }
 
 /** A store for one run. */
 export interface Engine {
-  /** The entry of the package, and what it exports. */
+  /** The entry of the package, and the name of its export. */
   entry: string
   factory: string
   options: Record<string, unknown>
-  /** Rejects where what the store has on disk is not sound. Nobody uses the store meanwhile. */
+  /** Rejects if the store is damaged on disk. No process uses the store meanwhile. */
   requireSound(): Promise<void>
-  /** Its server, if the run has one of its own that it may kill. */
+  /** The server, if it is private to the run. */
   server?: KillableServer
   remove(): Promise<void>
 }
 
-const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'geohook-crash-'))
-const sound = async (): Promise<void> => {}
+const createTemporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'geohook-crash-'))
+const checkNothing = async (): Promise<void> => {}
 
 async function sqlite(): Promise<Engine> {
-  const folder = await makeFolder()
+  const folder = await createTemporaryFolder()
   const path = join(folder, 'inbox.db')
   return {
     entry: 'geohook/sqlite',
@@ -59,7 +59,7 @@ async function sqlite(): Promise<Engine> {
   }
 }
 
-/** A server of its own if it is to be killed. It syncs each commit to the disk, as PostgreSQL does by default. */
+/** Uses a private server if it is to be killed. It syncs each commit to disk, the default of PostgreSQL. */
 async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   const options = { lease: 10_000 }
   if (isKilled) {
@@ -71,7 +71,7 @@ async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
       entry: 'geohook/postgres',
       factory: 'createPostgresInbox',
       options: { ...options, connectionString: server.url },
-      requireSound: sound,
+      requireSound: checkNothing,
       server,
       remove: server.remove,
     }
@@ -81,7 +81,7 @@ async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
     entry: 'geohook/postgres',
     factory: 'createPostgresInbox',
     options: { ...options, connectionString: POSTGRES.url, schema },
-    requireSound: sound,
+    requireSound: checkNothing,
     async remove() {
       const client = new pg.Client({ connectionString: POSTGRES.url })
       await client.connect()
@@ -91,7 +91,7 @@ async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   }
 }
 
-/** A server of its own, which writes every command to its append-only file: the shared one may write nothing. */
+/** Uses a private server that syncs every command, because the shared one may not write to disk. */
 async function redis(): Promise<Engine> {
   const program = findRedis()
   if (!program) throw new Error('there is no redis-server on this machine')
@@ -101,7 +101,7 @@ async function redis(): Promise<Engine> {
     entry: 'geohook/redis',
     factory: 'createRedisInbox',
     options: { url: server.url, lease: 3_000 },
-    requireSound: sound,
+    requireSound: checkNothing,
     server: { kill: server.crash, start: server.start },
     remove: server.remove,
   }

@@ -4,16 +4,16 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { POINTS, type Point } from './plan.ts'
 
-/** A process of the receiver while it lives. */
+/** A running receiver process. */
 export interface Process {
-  /** Emits each point that it comes to, under its name. */
+  /** Emits each point that the process reaches, by its name. */
   readonly points: EventEmitter<Record<Point, []>>
-  /** Rejects where it ends before. */
+  /** Resolves when the process listens. Rejects if it ends before. */
   readonly listening: Promise<void>
-  /** What it has written to standard error. */
+  /** Output to standard error. */
   readonly errors: string
   readonly ended: boolean
-  /** Sends a signal and resolves when it has ended, with the exit code and the signal that ended it. */
+  /** Sends a signal. Resolves when the process has ended, with the exit code and the signal that ended it. */
   end(signal: NodeJS.Signals): Promise<[code: number | null, signal: NodeJS.Signals | null]>
 }
 
@@ -46,7 +46,7 @@ export function startReceiver(env: Record<string, string>): Process {
       throw new Error(`the receiver ended with ${code} before it listened:\n${errors}`)
     }),
   ])
-  // Whoever kills it does not wait for that.
+  // Not awaited if the process is killed early.
   listening.catch(() => {})
   return {
     points,

@@ -2,20 +2,20 @@ import { createMockService } from 'geohook/mock'
 import type { Sent } from './check.ts'
 import type { Random } from './random.ts'
 
-/** Deliveries that are sent one after another, whether or not there is a receiver. */
+/** Deliveries sent at a fixed rate, whether or not a receiver is running. */
 export interface Load {
-  /** Calls the listener at every answer that acknowledges a delivery, until it is called off. */
+  /** Calls a listener for every response that acknowledges a delivery. Returns a function that removes it. */
   onAcknowledged(listener: () => void): () => void
-  /** Sends nothing new, and resolves when no attempt is to come any more. */
+  /** Sends no new deliveries, and resolves when the last attempt has ended. */
   stop(): Promise<Sent[]>
 }
 
 /** Milliseconds between two deliveries. */
 const GAP = 20
-/** So many are on their way at most: else all would fail that a receiver misses which is away for long. */
-const ON_THEIR_WAY = 50
+/** Maximum number of deliveries in flight: more would all fail while no receiver runs. */
+const MAX_IN_FLIGHT = 50
 
-/** One webhook for each: the mock switches a webhook off after 1,000 failed deliveries, and on a slow machine more fail. */
+/** Several webhooks, because the mock disables one after 1,000 failed deliveries, and on a slow machine more fail. */
 const SERVICES = ['Buffer', 'Clip', 'Dissolve', 'Overlay']
 
 const isAcknowledged = ({ answer }: { answer?: { status: number } }): boolean =>
@@ -38,19 +38,19 @@ export function startLoad(hookUrl: string, signatureKey: string, random: Random)
     },
   })
   const sending: Promise<Sent>[] = []
-  let onTheirWay = 0
+  let inFlight = 0
 
   async function send(id: string, taskName: string): Promise<Sent> {
     const event = { changeType: 'esriJobSucceeded', jobId: id, taskName } as const
-    onTheirWay += 1
+    inFlight += 1
     const serviceName = SERVICES[sending.length % SERVICES.length] ?? ''
     const attempts = await service.trigger({ serviceName, serviceType: 'GPServer', ...event })
-    onTheirWay -= 1
+    inFlight -= 1
     return { id, acknowledged: attempts.some(isAcknowledged) }
   }
 
   const timer = setInterval(() => {
-    if (onTheirWay >= ON_THEIR_WAY) return
+    if (inFlight >= MAX_IN_FLIGHT) return
     sending.push(send(`job${sending.length}`, 'x'.repeat(random.between(1, 250))))
   }, GAP)
 
@@ -64,7 +64,7 @@ export function startLoad(hookUrl: string, signatureKey: string, random: Random)
       const sent = await Promise.all(sending)
       const isActive = service.snapshot().webhooks.every(({ active }) => active)
       await service.close()
-      if (!isActive) throw new Error('too much has failed: the sender has switched the webhook off')
+      if (!isActive) throw new Error('too many deliveries failed: the sender has disabled the webhook')
       return sent
     },
   }

@@ -6,8 +6,8 @@ it.concurrent.each([
   [['--receivers', '0'], '--receivers is a whole number from 1 to 16\n'],
   [['--server-kills', 'x'], '--server-kills is a whole number from 0\n'],
   [['--seed', 'x'], '--seed is a whole number from 0 to 4294967295\n'],
-])('npm run crash -- %j is wrong usage', async (args, said) => {
+])('npm run crash -- %j exits with code 2', async (args, message) => {
   const crash = startNode(['--import', 'tsx', 'scripts/crash.mjs', ...args])
   expect(await crash.exited).toBe(2)
-  expect(crash.output).toBe(said)
+  expect(crash.output).toBe(message)
 })

@@ -1,23 +1,23 @@
 import type { Random } from './random.ts'
 
-/** A point that the receiver tells of when it comes to it. The values are what it writes. */
+/** Points that the receiver reports when it reaches them, with the letters that it writes. */
 export const POINTS = { opening: 'o', listening: 'l', put: 'p', handler: 'h' } as const
 
 export type Point = keyof typeof POINTS
 
-/** When a process is killed: at the first of what is given. */
+/** When a process is killed: at the first of these events. */
 export interface Kill {
-  /** So many milliseconds after it was started. */
+  /** Milliseconds after the start. */
   afterStart?: number
-  /** So many milliseconds after it listens. */
+  /** Milliseconds after the process listens. */
   afterListening: number
-  /** As soon as so many of its answers have acknowledged a delivery. */
+  /** Number of acknowledged deliveries. */
   afterAcknowledged?: number
-  /** So many milliseconds after it came to a point for the so manieth time. */
+  /** Milliseconds after the process reached a point so many times. */
   at?: { point: Point; times: number; milliseconds: number }
 }
 
-/** By time, by answers, in a handler, in a put, while the inbox is opened: in turn, so that a few kills have them all. */
+/** Kinds of kills, used in turn, so that a few kills include them all. */
 const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
   (random) => ({
     at: { point: 'handler', times: random.between(1, 40), milliseconds: random.between(0, 20) },
@@ -28,7 +28,7 @@ const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
   (random) => ({ afterStart: random.between(0, 2_000) }),
 ]
 
-/** When the server of the store is killed, and for how long it stays down, in milliseconds. */
+/** When the server of the store is killed, and how long it stays down, in milliseconds. */
 export interface ServerKill {
   after: number
   down: number
@@ -40,7 +40,7 @@ export const planServerKills = (count: number, random: Random): ServerKill[] =>
     down: random.between(0, 1_000),
   }))
 
-/** So many kills. The last comes while there is work: what it leaves behind is what the test is about. */
+/** Plans kills. The last one is in a handler, because the test is about the deliveries that it interrupts. */
 export function planKills(count: number, random: Random): Kill[] {
   const first = random.between(0, KINDS.length - 1)
   return Array.from({ length: count }, (_, index) => {

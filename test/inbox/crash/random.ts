@@ -1,9 +1,9 @@
-/** Numbers that look like chance and are the same for the same seed (mulberry32). */
+/** Pseudorandom numbers that are the same for the same seed (mulberry32). */
 export interface Random {
-  /** From 0 to 1, without 1. */
+  /** Returns a number from 0 to 1, excluding 1. */
   next(): number
-  /** A whole number, both ends included. */
-  between(least: number, most: number): number
+  /** Returns a whole number, both ends included. */
+  between(min: number, max: number): number
 }
 
 export function createRandom(seed: number): Random {
@@ -14,9 +14,9 @@ export function createRandom(seed: number): Random {
     bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32
   }
-  return { next, between: (least, most) => least + Math.floor(next() * (most - least + 1)) }
+  return { next, between: (min, max) => min + Math.floor(next() * (max - min + 1)) }
 }
 
-/** The one that was asked for, or one by chance; whoever takes it prints it. */
+/** Reads a seed, or draws one. The caller prints it. */
 export const toSeed = (text: string | undefined): number =>
   text === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(text)

@@ -16,28 +16,28 @@ export interface Run {
   engine: EngineName
   kills: number
   seed: number
-  /** Processes of the receiver at a time, on one store. Default 1. */
+  /** Number of receiver processes on one store. Default 1. */
   receivers?: number
-  /** How often the server of the store is killed, and started again. Default 0. */
+  /** How often the server of the store is killed and restarted. Default 0. */
   serverKills?: number
 }
 
-/** Handlers at a time. */
+/** Number of concurrent handlers. */
 const CONCURRENCY = 4
 const KEY = 'parcels2026'
-/** A store is looked into after so many kills, and at the end: who looks also repairs, and that is the receiver's work. */
-const LOOK_EVERY = 10
-/** Milliseconds that it may take at most to empty the inbox at the end. */
-const DRAIN = 120_000
+/** Kills between two checks of the store. They are rare, because a check also repairs, which is the receiver's task. */
+const CHECK_INTERVAL = 10
+/** Maximum milliseconds to empty the inbox at the end. */
+const DRAIN_TIMEOUT = 120_000
 
-/** A process of the receiver, as far as it is known. */
+/** A receiver process, with its log. */
 interface KnownLife {
   log: string
   killed: boolean
   killedAt?: number
 }
 
-/** Kills receivers again and again under load, lets the last of each finish, and judges. */
+/** Kills receivers repeatedly under load, lets the last ones finish, and computes the verdict. */
 export async function runCrashes(run: Run): Promise<Verdict> {
   const { engine: name, kills, seed, receivers = 1, serverKills = 0 } = run
   const random = createRandom(seed)
@@ -61,8 +61,8 @@ export async function runCrashes(run: Run): Promise<Verdict> {
     return { life, receiver }
   }
 
-  /** Every so manieth kill is for this receiver. */
-  async function killAgainAndAgain(port: number, slot: number): Promise<void> {
+  /** Starts a receiver and kills it, for each kill of the plan that belongs to this slot. */
+  async function killRepeatedly(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
       if (index % receivers !== slot) continue
       const { life, receiver } = start(port)
@@ -71,8 +71,8 @@ export async function runCrashes(run: Run): Promise<Verdict> {
       const [code, signal] = await receiver.end('SIGKILL')
       if (signal !== 'SIGKILL')
         throw new Error(`the receiver ended by itself, with ${code}:\n${receiver.errors}`)
-      // With several receivers there is always one that uses the store.
-      if (receivers === 1 && index % LOOK_EVERY === LOOK_EVERY - 1) await engine.requireSound()
+      // With several receivers, one always uses the store.
+      if (receivers === 1 && index % CHECK_INTERVAL === CHECK_INTERVAL - 1) await engine.requireSound()
     }
   }
 
@@ -89,7 +89,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
   }
 
   try {
-    await Promise.all([...ports.map(killAgainAndAgain), killServer()])
+    await Promise.all([...ports.map(killRepeatedly), killServer()])
     const last = ports.map(start)
     for (const { receiver } of last) await receiver.listening
     const sent = await load.stop()
@@ -122,40 +122,41 @@ const toEnv = ({ entry, factory, options }: Engine, { port, log }: { port: numbe
   OPTIONS: JSON.stringify(options),
 })
 
-/** Resolves when the process is to be killed, and rejects where it ends by itself before it listens. */
+/** Resolves when the process is to be killed. Rejects if it ends by itself before it listens. */
 async function waitFor(kill: Kill, { points, listening }: Process, load: Load): Promise<void> {
   const { afterStart, afterListening, afterAcknowledged = Infinity, at } = kill
   const times: Promise<unknown>[] = [listening.then(() => setTimeout(afterListening))]
   if (afterStart !== undefined) times.push(setTimeout(afterStart))
   if (at) {
     let left = at.times
-    const came = new Promise<void>((resolve) => points.on(at.point, () => --left === 0 && resolve()))
-    times.push(came.then(() => setTimeout(at.milliseconds)))
+    const reached = new Promise<void>((resolve) => points.on(at.point, () => --left === 0 && resolve()))
+    times.push(reached.then(() => setTimeout(at.milliseconds)))
   }
   let left = afterAcknowledged
-  let callOff = () => {}
+  let removeListener = () => {}
   times.push(
     new Promise<void>((resolve) => {
-      callOff = load.onAcknowledged(() => --left <= 0 && resolve())
+      removeListener = load.onAcknowledged(() => --left <= 0 && resolve())
     }),
   )
-  await Promise.race(times).finally(callOff)
+  await Promise.race(times).finally(removeListener)
 }
 
-/** Waits until nothing waits and nothing is at work. */
+/** Waits until no delivery is waiting or active. */
 async function drain(url: string): Promise<InboxStats> {
-  const until = Date.now() + DRAIN
+  const until = Date.now() + DRAIN_TIMEOUT
   for (;;) {
     const response = await fetch(url)
-    if (!response.ok) throw new Error(`the inbox cannot be looked at: ${response.status}`)
+    if (!response.ok) throw new Error(`the statistics of the inbox are unavailable: ${response.status}`)
     const stats = (await response.json()) as InboxStats
     if (stats.waiting + stats.active === 0) return stats
-    if (Date.now() > until) throw new Error(`after ${DRAIN} ms there is still ${JSON.stringify(stats)}`)
+    if (Date.now() > until)
+      throw new Error(`after ${DRAIN_TIMEOUT} ms there is still ${JSON.stringify(stats)}`)
     await setTimeout(100)
   }
 }
 
-/** What the inbox says at the end, beside what was seen. */
+/** Compares the statistics of the inbox with the logs. */
 function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
   const faults: string[] = []
   if (dead > 0) faults.push(`${dead} dead letters`)
@@ -163,7 +164,7 @@ function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
   return faults
 }
 
-/** A process that was killed early has no log. */
+/** Reads the log of a process. A process that was killed early has none. */
 async function read({ log, ...life }: KnownLife): Promise<Life> {
   const text = await readFile(log, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
@@ -172,7 +173,7 @@ async function read({ log, ...life }: KnownLife): Promise<Life> {
   return { ...life, lines: text.split('\n').slice(0, -1) }
 }
 
-/** The figures of a run in one line. */
+/** Formats the figures of a run in one line. */
 export function toLine(
   { engine, seed, kills, receivers = 1, serverKills = 0 }: Run,
   verdict: Verdict,

@@ -72,7 +72,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
         try {
           await until(() => countRejections(running) > 10)
         } finally {
-          server.goOn()
+          server.resume()
         }
       })
       expectNothingLost(load)
@@ -106,7 +106,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       expect(await store.claim(first)).toBe('claimed')
       server.hang()
       await expect(store.claim(second)).rejects.toThrow()
-      server.goOn()
+      server.resume()
       await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
       await server.crash()
       await expect(store.claim(second)).rejects.toThrow()

@@ -55,7 +55,7 @@ await describeWith(REDIS_SERVER, () => {
         try {
           await until(() => countRejections(running) > 50)
         } finally {
-          fixture.server.goOn()
+          fixture.server.resume()
         }
       })
       expectRecovery(load)
@@ -87,7 +87,7 @@ await describeWith(REDIS_SERVER, () => {
       expect(await store.claim(first)).toBe('claimed')
       server.hang()
       await expect(store.claim(second)).rejects.toThrow()
-      server.goOn()
+      server.resume()
       await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
       await server.crash()
       await expect(store.claim(second)).rejects.toThrow()

@@ -60,7 +60,7 @@ const CONTENT = `
     (3, 'three', 'done', ${now}, 1, NULL, NULL, ${now}, 3, '["A"]'),
     (4, 'four', 'dead', ${now}, 20, NULL, 'no', ${now}, 3, '["A"]');
   INSERT INTO content SELECT seq, '${HEAD}', x'010203' FROM delivery;
-  INSERT INTO claim VALUES ('done', NULL, ${now + 60_000}), ('at work', 'another process', ${now + 60_000});
+  INSERT INTO claim VALUES ('done', NULL, ${now + 60_000}), ('busy', 'another process', ${now + 60_000});
 `
 
 function createVersion1(): void {
@@ -99,7 +99,7 @@ it('keeps and handles the deliveries of a version 1 file', async () => {
 it('keeps the claims of a version 1 file', async () => {
   createVersion1()
   const duplicates = fixture.keep(createSqliteDuplicates({ path: fixture.path }))
-  expect(await Promise.all(['done', 'at work', 'new'].map((id) => duplicates.claim(id)))).toEqual([
+  expect(await Promise.all(['done', 'busy', 'new'].map((id) => duplicates.claim(id)))).toEqual([
     'done',
     'busy',
     'claimed',
