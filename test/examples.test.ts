@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { createSigner } from 'geohook/testing'
 import { afterAll, expect, inject, it } from 'vitest'
 import { until } from './contract/inbox/fixture.ts'
-import { deliver, KEY, type OwnRoute, urlOf, useExample } from './helpers/example.ts'
+import { deliver, expectExampleWorks, KEY, type OtherRoute, urlOf } from './helpers/example.ts'
 import { type Started, startNode } from './helpers/process.ts'
 
 interface Example {
   args: string[]
   cwd?: string
-  own?: OwnRoute
+  own?: OtherRoute
   env?: Record<string, string>
   /** The status of a delivery that was taken. Default 200. */
   success?: number
@@ -25,8 +25,8 @@ const folder = mkdtempSync(join(tmpdir(), 'geohook-examples-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const tsx = ['--import', 'tsx']
-const health: OwnRoute = ['/health', { ok: true }]
-const layers: OwnRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
+const health: OtherRoute = ['/health', { ok: true }]
+const layers: OtherRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
 
 /** Each as a user starts it; what has no host on npm is loaded by one of ours. */
 const EXAMPLES: Record<string, Example> = {
@@ -129,7 +129,7 @@ it.concurrent.for(Object.entries(EXAMPLES))(
     const app = start(example, KEY)
     try {
       const url = await urlOf(app)
-      await useExample(app, url, example.own, example.success)
+      await expectExampleWorks(app, url, example.own, example.success)
       await example.more?.(app, url)
       for (const key of [KEY, ...Object.values(example.env ?? {})]) expect(app.output).not.toContain(key)
       expect(await app.stop()).toBe(0)

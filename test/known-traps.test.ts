@@ -38,7 +38,13 @@ async function mount({
   app.all('/hook', webhook(receiver))
   const mounted = await listen(app)
   open.push(mounted)
-  return { ...recorder, lines: () => recorder.lines, url: mounted.url, receiver, calls }
+  return {
+    lines: () => recorder.lines,
+    observed: recorder.calls,
+    url: mounted.url,
+    receiver,
+    calls,
+  }
 }
 
 const BODY = payloadOf('FeaturesCreated')
@@ -50,14 +56,14 @@ const codeOf = (text: string): unknown => JSON.parse(text).code
 
 describe('raw body', () => {
   it('trap 1 (octokit/webhooks.js#40): a JSON parser before the middleware is answered with 500 at once, and named', async () => {
-    const { url, lines, seen } = await mount({ before: (app) => app.use(express.json()) })
+    const { url, lines, observed } = await mount({ before: (app) => app.use(express.json()) })
     const warnings = await warningsOf(async () => {
       const answer = await send(url, signed(BODY))
       expect([answer.status, codeOf(answer.text)]).toEqual([500, 'body_already_parsed'])
     })
     expect(lines()).toEqual(['refused body_already_parsed'])
-    expect(seen[0]?.error?.message).toContain('express.json()')
-    expect(seen[0]?.error?.hint).toContain('Mount geohook before app.use(express.json())')
+    expect(observed[0]?.error?.message).toContain('express.json()')
+    expect(observed[0]?.error?.hint).toContain('Mount geohook before app.use(express.json())')
     expect(warnings).toEqual([
       expect.stringMatching(/^body_already_parsed: a body parser, such as express.json\(\).* Mount/),
     ])
@@ -134,16 +140,16 @@ describe('raw body', () => {
   })
 
   it('trap 5 (measured): bytes that are not UTF-8 verify as they are, and are refused only as a payload', async () => {
-    const { url, lines, seen } = await mount()
+    const { url, lines, observed } = await mount()
     const body = Buffer.from([0x7b, 0x22, 0xfe, 0xff, 0x22, 0x7d])
     const answer = await send(url, signed(body))
     expect([answer.status, codeOf(answer.text)]).toEqual([400, 'payload_malformed'])
     expect(lines()).toEqual(['refused payload_malformed'])
-    expect(Buffer.from(seen[0]?.body ?? [])).toEqual(body)
+    expect(Buffer.from(observed[0]?.body ?? [])).toEqual(body)
   })
 
   it('trap 6 (measured): a Request whose body was read before is refused with 500, not with an exception', async () => {
-    const { receiver, lines, seen } = await mount()
+    const { receiver, lines, observed } = await mount()
     const request = new Request('http://a.example', {
       method: 'POST',
       body: BODY,
@@ -156,7 +162,7 @@ describe('raw body', () => {
     })
     expect(status).toBe(500)
     expect(lines()).toEqual(['refused body_already_parsed'])
-    expect(seen[0]?.error?.message).toContain('clone()')
+    expect(observed[0]?.error?.message).toContain('clone()')
   })
 
   it('trap 7 (stream-chat-js#1735): a compressed body is refused, whichever bytes were signed', async () => {
@@ -293,10 +299,10 @@ describe('signature', () => {
 
   it('trap 14 (stripe-node#356): a mismatch can be explained from what the observer has seen', async () => {
     const { explain } = await import('geohook')
-    const { url, seen } = await mount()
+    const { url, observed } = await mount()
     const answer = await send(url, { ...signed(BODY), body: `${BODY}\n` })
     expect(answer.text).not.toContain('mismatch')
-    const { body = '', error } = seen[0] ?? {}
+    const { body = '', error } = observed[0] ?? {}
     expect(error?.hint).toContain('explain()')
     const headers = { 'x-service': signatureOf(BODY) }
     expect(await explain({ body, headers, signatureKey: KEY })).toMatchObject({

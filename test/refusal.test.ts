@@ -11,10 +11,10 @@ const oops = (): never => {
 
 /** The error that the observer is told. */
 async function errorOf(headers: Record<string, string>, body: string, options: Partial<ReceiverOptions>) {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('Bad', oops)
   await deliver(receiver, body, headers)
-  return seen.at(-1)?.error
+  return calls.at(-1)?.error
 }
 
 describe('a request that proves nothing', () => {
@@ -39,9 +39,9 @@ describe('a request that proves nothing', () => {
   })
 
   it('so it is for a method', async () => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     await createReceiver({ signatureKey: KEY, observer }).fetch(new Request('http://receiver.example/'))
-    expect(seen[0]?.error?.stack).toBe('WebhookError: Method not allowed')
+    expect(calls[0]?.error?.stack).toBe('WebhookError: Method not allowed')
   })
 })
 

@@ -69,11 +69,11 @@ describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (
   })
 
   it('says at once that something has read the body', async () => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const request = post(make)
     await request.json()
     expect((await webhook(createReceiver({ signatureKey, observer }))(request)).status).toBe(500)
-    expect(seen.map(({ code, error }) => [code, error?.hint])).toEqual([
+    expect(calls.map(({ code, error }) => [code, error?.hint])).toEqual([
       ['body_already_parsed', expect.stringContaining('request.json()')],
     ])
   })
@@ -89,11 +89,11 @@ describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (
 })
 
 it('a request without a body has an empty one', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const { headers } = await signer.sign('')
   const request = new HttpRequest({ method: 'POST', url, headers })
   expect((await webhook(createReceiver({ signatureKey, observer }))(request)).status).toBe(400)
-  expect(seen[0]?.code).toBe('payload_malformed')
+  expect(calls[0]?.code).toBe('payload_malformed')
 })
 
 it('answers a handshake, and 405 to other methods', async () => {

@@ -137,7 +137,7 @@ describe('an answer that was begun as a success, before something failed,', () =
 
 it('in Koa a sender that has gone does not undo what the next one does', async () => {
   const recorder = createRecorder()
-  const { observer, told } = recorder
+  const { observer, waitFor } = recorder
   const { gate, release } = createGate()
   let runs = 0
   const app = quiet(new Koa()).use(
@@ -151,12 +151,12 @@ it('in Koa a sender that has gone does not undo what the next one does', async (
   const mounted = await listen(app.callback())
   const controller = new AbortController()
   const sent = fetch(mounted.url, { ...request, signal: controller.signal })
-  await told('accepted')
+  await waitFor('accepted')
   controller.abort()
   await expect(sent).rejects.toThrow()
   expect((await send(mounted.url, request)).status).toBe(409)
   release()
-  await told('handled')
+  await waitFor('handled')
   expect((await send(mounted.url, request)).text).toBe('{"status":"duplicate"}')
   expect(runs).toBe(1)
   expect(recorder.lines).not.toContain('failed handler_failed')

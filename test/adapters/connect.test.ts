@@ -51,9 +51,9 @@ describe('in Connect', () => {
   })
 
   it('names the parser that came first', async () => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     await post(connect().use(express.json()).use('/hook', handled({ observer }))).expect(500)
-    expect(seen[0]?.error?.message).toContain('a body parser')
+    expect(calls[0]?.error?.message).toContain('a body parser')
   })
 
   it.each([
@@ -62,7 +62,7 @@ describe('in Connect', () => {
     ['nobody', 404, 'failed handler_failed'],
     ['throwing', 500, 'failed handler_failed'],
   ])('passes the delivery on, and hears how it was answered: %s', async (name, status, line) => {
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const app = connect().use('/hook', webhook({ signatureKey, observer }))
     app.use('/hook', (req, res, next) => {
       if (name === 'nobody') return next()
@@ -77,7 +77,7 @@ describe('in Connect', () => {
     app.use(quiet)
     const answer = await post(app).expect(status)
     if (name === 'fine') expect(answer.text).toBe('FeaturesCreated,FeaturesUpdated')
-    await told(line)
+    await waitFor(line)
   })
 })
 
@@ -96,22 +96,22 @@ describe('in Polka', () => {
   })
 
   it('passes the delivery on', async () => {
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const app = polka().post('/hook', webhook({ signatureKey, observer }), (req, res) => {
       res.end(String((req as { delivery?: { changeTypes: string[] } }).delivery?.changeTypes))
     })
     await post(listenerOf(app)).expect(200, 'FeaturesCreated,FeaturesUpdated')
-    await told('handled')
+    await waitFor('handled')
   })
 
   it('answers 500 where the next handler throws, which Polka does not catch', async () => {
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const app = polka().post('/hook', webhook({ signatureKey, observer }), () => {
       throw new Error('oops')
     })
     const answer = await post(listenerOf(app)).expect(500)
     expect(answer.text).not.toContain('oops')
-    await told('failed handler_failed')
+    await waitFor('failed handler_failed')
   })
 
   it('answers by itself where Polka gives it no next', async () => {

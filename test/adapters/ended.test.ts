@@ -62,7 +62,7 @@ it.each([
     onTestFinished(() => server.close())
     const { status, text } = await send(server.url, signed)
     expect([status, text.length]).toEqual([200, 20_000_000])
-    await recorder.told(line)
+    await recorder.waitFor(line)
   },
 )
 
@@ -92,7 +92,7 @@ it('an answer that was sent before it all is the answer', async () => {
   })
   onTestFinished(() => server.close())
   expect(await send(server.url, signed)).toMatchObject({ status: 200, text: 'early' })
-  await recorder.told('handled')
+  await recorder.waitFor('handled')
 })
 
 it('an answer has its length', async () => {
@@ -103,7 +103,7 @@ it('an answer has its length', async () => {
 })
 
 it('a body of which something has read a part is refused as one that was read', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const hook = webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
   const started = createGate()
   const server = await listen(async (req, res) => {
@@ -118,12 +118,12 @@ it('a body of which something has read a part is refused as one that was read', 
   await started.gate
   req.end('}')
   const [res] = (await answered) as [IncomingMessage]
-  expect([res.statusCode, seen[0]?.code]).toEqual([500, 'body_already_parsed'])
+  expect([res.statusCode, calls[0]?.code]).toEqual([500, 'body_already_parsed'])
   res.resume()
 })
 
 it('a body that is cut off is aborted, and the error has the cause', async () => {
-  const { observer, seen, told } = createRecorder()
+  const { observer, calls, waitFor } = createRecorder()
   const asked = createGate()
   const signatureKey = () => {
     asked.release()
@@ -134,6 +134,6 @@ it('a body that is cut off is aborted, and the error has the cause', async () =>
   const req = begin(server.url, { ...headers, 'content-length': 2 }, '{').on('error', () => {})
   await asked.gate
   req.destroy()
-  await told('refused body_aborted')
-  expect(seen[0]?.error?.cause).toMatchObject({ type: 'request.aborted' })
+  await waitFor('refused body_aborted')
+  expect(calls[0]?.error?.cause).toMatchObject({ type: 'request.aborted' })
 })

@@ -57,12 +57,12 @@ describe.each<[string, typeof express]>([
     }
     const lines: Record<string, string[]> = {}
     for (const [name, answer] of Object.entries(answers)) {
-      const { observer, told, seen } = createRecorder()
+      const { observer, waitFor, calls } = createRecorder()
       const app = framework().post('/hook', webhook({ signatureKey, observer }), (_req, res) => answer(res))
       app.use(((_error, _req, res, _next) => res.sendStatus(500)) as express.ErrorRequestHandler)
       await post(app)
-      await told(name === 'fine' ? 'handled' : 'failed handler_failed')
-      lines[name] = seen.map((one) => one.name)
+      await waitFor(name === 'fine' ? 'handled' : 'failed handler_failed')
+      lines[name] = calls.map((one) => one.name)
     }
     expect(lines).toEqual({
       fine: ['accepted', 'handled'],
@@ -177,17 +177,17 @@ describe.each<[string, typeof express]>([
 })
 
 it('a client that goes away while the next handler works is a failure, not a hang', async () => {
-  const { observer, told } = createRecorder()
+  const { observer, waitFor } = createRecorder()
   const app = express().post('/hook', webhook({ signatureKey, observer }), () => {})
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const controller = new AbortController()
   const { port } = server.address() as { port: number }
   const sent = fetch(`http://127.0.0.1:${port}/hook`, { ...request, signal: controller.signal })
-  await told('accepted')
+  await waitFor('accepted')
   controller.abort()
   await expect(sent).rejects.toThrow()
-  await told('failed handler_failed')
+  await waitFor('failed handler_failed')
   server.closeAllConnections()
   server.close()
   await once(server, 'close')
@@ -197,7 +197,7 @@ it('a next function that throws by itself, with the client gone, leaves no rejec
   const rejections: unknown[] = []
   const listener = (reason: unknown) => rejections.push(reason)
   process.on('unhandledRejection', listener)
-  const { observer, told } = createRecorder()
+  const { observer, waitFor } = createRecorder()
   const middleware = webhook({ signatureKey, observer })
   const mounted = await listen((req, res) => {
     void middleware(req, res, () => {
@@ -206,7 +206,7 @@ it('a next function that throws by itself, with the client gone, leaves no rejec
     })
   })
   await expect(fetch(mounted.url, request)).rejects.toThrow()
-  await told('failed handler_failed')
+  await waitFor('failed handler_failed')
   await mounted.close()
   await setImmediate()
   process.off('unhandledRejection', listener)
@@ -214,7 +214,7 @@ it('a next function that throws by itself, with the client gone, leaves no rejec
 })
 
 it('a response belongs to the next handler, also when the client has gone', async () => {
-  const { observer, told } = createRecorder()
+  const { observer, waitFor } = createRecorder()
   let answer = (): void => {}
   const app = express().post('/hook', webhook({ signatureKey, observer }), (_req, res) => {
     answer = () => void res.status(200).json({})
@@ -222,10 +222,10 @@ it('a response belongs to the next handler, also when the client has gone', asyn
   const mounted = await listen(app)
   const controller = new AbortController()
   const sent = fetch(mounted.url, { ...request, signal: controller.signal })
-  await told('accepted')
+  await waitFor('accepted')
   controller.abort()
   await expect(sent).rejects.toThrow()
-  await told('failed handler_failed')
+  await waitFor('failed handler_failed')
   expect(answer).not.toThrow()
   await mounted.close()
 })

@@ -230,23 +230,23 @@ it('leaves the answer to the error handler of the app where its hook fails', asy
 })
 
 it('stays away where a hook of the app answers first', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const app = fastify()
   app.addHook('onRequest', async (_request, reply) => reply.code(403).send('no'))
   app.register(handled({ observer }), { prefix: '/hook' })
   expect((await post(app)).statusCode).toBe(403)
-  expect(seen).toEqual([])
+  expect(calls).toEqual([])
 })
 
 it('names what has read the stream before, at once', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const app = fastify()
   app.addHook('onRequest', (req, _reply, done) => void req.raw.on('end', () => done()).resume())
   app.register(handled({ observer }), { prefix: '/hook' })
   const url = await mount(app)
   const answer = await send(url, { headers: { ...request.headers }, body: payload })
   expect([answer.status, JSON.parse(answer.text).code]).toEqual([500, 'body_already_parsed'])
-  expect(seen[0]?.error?.hint).toContain('onRequest')
+  expect(calls[0]?.error?.hint).toContain('onRequest')
 })
 
 it('ends an answer that a hook has begun before', async () => {
@@ -268,7 +268,7 @@ it('closes the connection of a sender that is too slow', async () => {
 it('a receiver is closed when its answers are sent, whatever the hooks of the app do to them', async () => {
   const order: string[] = []
   const { gate, release } = createGate()
-  const { observer, told } = createRecorder()
+  const { observer, waitFor } = createRecorder()
   const receiver = createReceiver({ signatureKey, observer }).on('*', () => {})
   const app = fastify()
   app.addHook('onSend', async () => gate)
@@ -276,7 +276,7 @@ it('a receiver is closed when its answers are sent, whatever the hooks of the ap
   app.register(webhook(receiver), { prefix: '/hook' })
   const url = await mount(app)
   const sent = send(url, { headers: { ...request.headers }, body: payload })
-  await told('handled')
+  await waitFor('handled')
   const closed = receiver.close().then(() => order.push('closed'))
   const stopped = app.close().then(() => order.push('stopped'))
   release()
@@ -358,7 +358,7 @@ describe('the option handler', () => {
     }
     const lines: Record<string, unknown> = {}
     for (const [name, answer] of Object.entries(answers)) {
-      const { observer, told, seen } = createRecorder()
+      const { observer, waitFor, calls } = createRecorder()
       const app = fastify()
       app.setErrorHandler((_error, _request, reply) => reply.code(500).send('mine'))
       app.register(webhook({ signatureKey, observer }), {
@@ -366,8 +366,8 @@ describe('the option handler', () => {
         handler: (_request, reply) => answer(reply),
       })
       const { statusCode, body } = await post(app)
-      await told(['fine', 'returned'].includes(name) ? 'handled' : 'failed handler_failed')
-      lines[name] = [statusCode, body, ...seen.map((one) => one.name)]
+      await waitFor(['fine', 'returned'].includes(name) ? 'handled' : 'failed handler_failed')
+      lines[name] = [statusCode, body, ...calls.map((one) => one.name)]
     }
     expect(lines).toEqual({
       fine: [202, '{}', 'accepted', 'handled'],
@@ -379,7 +379,7 @@ describe('the option handler', () => {
   })
 
   it('does not answer in the place of one whose client has gone', async () => {
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     let answer = (): void => {}
     const app = fastify()
     app.register(webhook({ signatureKey, observer }), {
@@ -395,10 +395,10 @@ describe('the option handler', () => {
     const url = await mount(app)
     const controller = new AbortController()
     const sent = fetch(url, { ...request, signal: controller.signal })
-    await told('accepted')
+    await waitFor('accepted')
     controller.abort()
     await expect(sent).rejects.toThrow()
-    await told('failed handler_failed')
+    await waitFor('failed handler_failed')
     expect(answer).not.toThrow()
   })
 

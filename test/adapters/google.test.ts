@@ -16,7 +16,7 @@ let count = 0
 
 /** A function with a receiver, behind the host's own server. */
 function deploy(options: Partial<ReceiverOptions> = {}) {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const deliveries: Delivery[] = []
   const receiver = createReceiver({ signatureKey, observer, ...options })
   receiver.on('*', (_, delivery) => void deliveries.push(delivery))
@@ -29,7 +29,7 @@ function deploy(options: Partial<ReceiverOptions> = {}) {
       .set({ 'content-type': type, 'x-service': signatureOf(body), ...headers })
       .serialize((bytes: unknown) => bytes as string)
       .send(Buffer.from(body))
-  return { server, post, deliveries, seen }
+  return { server, post, deliveries, calls }
 }
 
 it('takes the bytes that the host has kept beside what it parsed', async () => {
@@ -46,11 +46,11 @@ it('takes the bytes that the host has kept beside what it parsed', async () => {
 })
 
 it('refuses what is not signed, and every method but POST', async () => {
-  const { post, server, seen } = deploy()
+  const { post, server, calls } = deploy()
   await post(JSON_TYPE, '{}', { 'x-service': '0'.repeat(64) }).expect(401)
   await supertest(server).get('/').expect(405).expect('allow', 'POST')
   await supertest(server).put('/').send({ a: 1 }).expect(405)
-  expect(seen.map(({ code }) => code)).toEqual([
+  expect(calls.map(({ code }) => code)).toEqual([
     'signature_mismatch',
     'method_not_allowed',
     'method_not_allowed',
@@ -61,31 +61,31 @@ it.each<[string, Record<string, string>]>([
   ['without a content-length', {}],
   ['with one', { 'content-length': '0' }],
 ])('takes an empty body %s for what it is', async (_, headers) => {
-  const { server, seen } = deploy()
+  const { server, calls } = deploy()
   const signed = { 'content-type': JSON_TYPE, 'x-service': signatureOf(''), ...headers }
   await supertest(server).post('/').set(signed).expect(400)
-  expect(seen.map(({ code }) => code)).toEqual(['payload_malformed'])
+  expect(calls.map(({ code }) => code)).toEqual(['payload_malformed'])
 })
 
 it('holds the limit of the receiver, not that of the host', async () => {
-  const { post, seen } = deploy({ limit: 20 })
+  const { post, calls } = deploy({ limit: 20 })
   const body = (length: number) => JSON.stringify({ a: 'x'.repeat(length - 8) })
   await post(JSON_TYPE, body(20)).expect(200)
   await post(JSON_TYPE, body(21)).expect(413)
-  expect(seen.at(-1)?.code).toBe('body_too_large')
+  expect(calls.at(-1)?.code).toBe('body_too_large')
 })
 
 it('refuses a compressed body, though the host has inflated it', async () => {
-  const { post, seen, deliveries } = deploy()
+  const { post, calls, deliveries } = deploy()
   const inflated = '{"a":1}'
   const signature = { 'content-encoding': 'gzip', 'x-service': signatureOf(inflated) }
   await post(JSON_TYPE, gzipSync(inflated), signature).expect(415)
-  expect(seen.map(({ code }) => code)).toEqual(['content_encoding_unsupported'])
+  expect(calls.map(({ code }) => code)).toEqual(['content_encoding_unsupported'])
   expect(deliveries).toEqual([])
 })
 
 it('what the host refuses by itself is no delivery', async () => {
-  const { post, seen } = deploy()
+  const { post, calls } = deploy()
   await post(JSON_TYPE, '{"a":').expect(400)
-  expect(seen).toEqual([])
+  expect(calls).toEqual([])
 })

@@ -76,10 +76,10 @@ describe.each([
   })
 
   it('as a handler of a receiver without handlers does not say that the delivery was handled', async () => {
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const app = create().post('/hook', webhook({ signatureKey, observer }))
     expect((await post(app)).status).toBe(500)
-    await told('failed handler_failed')
+    await waitFor('failed handler_failed')
   })
 
   it('as a middleware with handlers leaves the next one alone', async () => {
@@ -159,13 +159,13 @@ describe.each([
     ['event.req.text()', async (event, next) => event.req.text().then(next)],
     ['event.req.arrayBuffer()', async (event, next) => event.req.arrayBuffer().then(next)],
   ])('says at once that %s has read the body', async (_name, reader) => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const app = create().use(reader).post('/hook', webhook({ signatureKey, observer }))
     expect(await post(app)).toMatchObject({
       status: 500,
       text: '{"title":"Body already parsed","status":500,"code":"body_already_parsed"}',
     })
-    expect(seen.map(({ code, error }) => [code, error?.hint])).toEqual([
+    expect(calls.map(({ code, error }) => [code, error?.hint])).toEqual([
       ['body_already_parsed', expect.stringContaining('readBody(event)')],
     ])
   })
@@ -277,14 +277,14 @@ describe("an answer through Node's own response", () => {
   })
 
   it('that never ends is a failure when the connection closes', async () => {
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const app = create().post(
       '/hook',
       fromNodeHandler((_req, res) => void res.destroy()),
       { middleware: [webhook({ signatureKey, observer })] },
     )
     await expect(overSocket(app)).rejects.toThrow()
-    await told('failed handler_failed')
+    await waitFor('failed handler_failed')
   })
 })
 

@@ -79,29 +79,29 @@ describe.each(Object.entries(NAMES))('%s, behind a parser', (name, [text, value,
     ['null', { body: null }, 'something read the body before geohook'],
     ['nothing', {}, 'something read the body before geohook'],
   ])('that leaves %s, names it', async (_, left, message) => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {})
     const server = await listen((await SERVERS[name]?.(receiver, left)) as RequestListener)
     onTestFinished(() => server.close())
     expect((await send(server.url, signed)).status).toBe(500)
-    const { error } = seen[0] ?? {}
+    const { error } = calls[0] ?? {}
     expect([error?.code, error?.message]).toEqual(['body_already_parsed', message])
     for (const hint of hints) expect(error?.hint).toContain(hint)
   })
 })
 
 it('a stream that gives text is named', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const hook = node(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
   const server = await listen((req, res) => void hook(req.setEncoding('utf8') as IncomingMessage, res))
   onTestFinished(() => server.close())
   for (const sent of [signed, { ...signed, body: undefined, chunks: ['{', '}'] }])
     expect((await send(server.url, sent as typeof signed)).status).toBe(500)
-  for (const { error } of seen) {
+  for (const { error } of calls) {
     expect(error?.message).toContain('setEncoding() was called on the request')
     expect(error?.hint).toContain('Remove the call')
   }
-  expect(seen.length).toBe(2)
+  expect(calls.length).toBe(2)
 })
 
 const WEB: Record<string, [(receiver: Receiver, req: Request) => unknown, string[]]> = {
@@ -114,13 +114,13 @@ const WEB: Record<string, [(receiver: Receiver, req: Request) => unknown, string
 }
 
 it.each(Object.entries(WEB))('%s says what must come later', async (_, [answer, hints]) => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const req = new Request('http://a.example/', signed)
   await req.text()
   await answer(
     createReceiver({ signatureKey: KEY, observer }).on('*', () => {}),
     req,
   )
-  expect(seen[0]?.code).toBe('body_already_parsed')
-  for (const hint of hints) expect(seen[0]?.error?.hint).toContain(hint)
+  expect(calls[0]?.code).toBe('body_already_parsed')
+  for (const hint of hints) expect(calls[0]?.error?.hint).toContain(hint)
 })

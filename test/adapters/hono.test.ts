@@ -135,7 +135,7 @@ describe.each([
     ['c.req.raw.text()', (c, next) => c.req.raw.text().then(next)],
     ['a validator', validator('json', (value) => value)],
   ])('says at once that %s has read the body', async (_name, reader) => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const app = new Hono().use(reader)
     app.post('/hook', webhook({ signatureKey, observer }), () => {
       throw new Error('not to be called')
@@ -144,7 +144,7 @@ describe.each([
       status: 500,
       text: '{"title":"Body already parsed","status":500,"code":"body_already_parsed"}',
     })
-    expect(seen.map(({ code, error }) => [code, error?.hint])).toEqual([
+    expect(calls.map(({ code, error }) => [code, error?.hint])).toEqual([
       ['body_already_parsed', expect.stringContaining('c.req.json()')],
     ])
   })
@@ -160,7 +160,7 @@ describe.each([
           .then(next),
     ],
   ])('takes the bytes that %s has left, within the limit', async (_name, reader) => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const exact = await signer.sign(EXACT)
     const app = new Hono().use(reader)
     app.post('/hook', webhook({ signatureKey, observer }), (c) =>
@@ -169,7 +169,7 @@ describe.each([
     app.post('/small', webhook({ signatureKey, observer, limit: EXACT.length - 1 }))
     expect(await post(app, '/hook', exact)).toMatchObject({ status: 200, text: EXACT.toString('hex') })
     expect((await post(app, '/small', exact)).status).toBe(413)
-    expect(seen.map(({ name }) => name)).toEqual(['accepted', 'handled', 'refused'])
+    expect(calls.map(({ name }) => name)).toEqual(['accepted', 'handled', 'refused'])
   })
 
   it.each<[string, (c: Context) => Promise<unknown>, unknown]>([
@@ -293,19 +293,19 @@ describe("an answer through Node's own response", () => {
       return RESPONSE_ALREADY_SENT
     })
     expect(await overSocket(app as unknown as Hono)).toMatchObject({ status, text: 'mine' })
-    await recorder.told(line)
+    await recorder.waitFor(line)
     expect(recorder.lines).toEqual(['accepted', line])
   })
 
   it('that never ends is a failure when the connection closes', async () => {
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const app = new Hono<{ Bindings: HttpBindings }>()
     app.post('/hook', webhook({ signatureKey, observer }), (c) => {
       c.env.outgoing.destroy()
       return RESPONSE_ALREADY_SENT
     })
     await expect(overSocket(app as unknown as Hono)).rejects.toThrow()
-    await told('failed handler_failed')
+    await waitFor('failed handler_failed')
   })
 
   it('is a failure where there is none', async () => {

@@ -92,12 +92,12 @@ it.each([
 
 it('a stream that is longer than it said is not taken for one that something else has read', async () => {
   const recorder = createRecorder()
-  const { observer, told } = recorder
+  const { observer, waitFor } = recorder
   const session = await open(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
   const stream = begin(session, 'abc', '0'.repeat(64))
   stream.on('error', () => {})
   stream.end('abcdef')
-  await told('refused body_aborted')
+  await waitFor('refused body_aborted')
   expect(recorder.lines).toEqual(['refused body_aborted'])
 })
 
@@ -191,7 +191,7 @@ it.each([
   async (_, signature, isWhole) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {})
     const session = await open(receiver)
     session.settings({ initialWindowSize: 0 })
@@ -204,7 +204,7 @@ it.each([
     if (isWhole) stream.end('{}')
     else stream.write('{')
     await once(stream, 'response')
-    await told(isWhole ? 'refused signature_mismatch' : 'refused signature_malformed')
+    await waitFor(isWhole ? 'refused signature_mismatch' : 'refused signature_malformed')
     await vi.advanceTimersByTimeAsync(4_999)
     expect(receiver.stats().atWork).toBe(1)
     await vi.advanceTimersByTimeAsync(1)
@@ -219,7 +219,7 @@ it.each(['known', 'unknown'])(
   async (tenant) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { observer, told } = createRecorder()
+    const { observer, waitFor } = createRecorder()
     const signatureKey = ({ url }: { url: string }) => (url.startsWith('/known') ? KEY : undefined)
     const receiver = createReceiver({ signatureKey, profile: arcgis, observer }).on('*', () => {})
     const session = await open(receiver)
@@ -231,7 +231,7 @@ it.each(['known', 'unknown'])(
       'close',
     ).catch(() => {})
     await once(stream, 'response')
-    await told(tenant === 'known' ? 'handshake' : 'refused key_unknown')
+    await waitFor(tenant === 'known' ? 'handshake' : 'refused key_unknown')
     await vi.advanceTimersByTimeAsync(5_000)
     await closed
     vi.useRealTimers()

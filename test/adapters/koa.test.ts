@@ -110,10 +110,10 @@ it('leaves the bodies of other routes to the parser', async () => {
 
 describe('behind koa-bodyparser', () => {
   it('answers 500 at once, although it left a text in rawBody, and says what to move', async () => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const app = create().use(bodyParser()).use(handled({ observer }))
     const warnings = await warningsOf(() => post(app).expect(500))
-    expect(seen.map(({ code }) => code)).toEqual(['body_already_parsed'])
+    expect(calls.map(({ code }) => code)).toEqual(['body_already_parsed'])
     expect(warnings).toEqual([
       expect.stringMatching(
         /^body_already_parsed: a body parser, such as koa-bodyparser, read the body before geohook. Put app.use\(webhook/,
@@ -146,7 +146,7 @@ describe('behind koa-bodyparser', () => {
   })
 
   it('knows a parser that leaves a text in ctx.request.body', async () => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const app = create()
       .use(async (ctx, next) => {
         for await (const _ of ctx.req);
@@ -155,7 +155,7 @@ describe('behind koa-bodyparser', () => {
       })
       .use(handled({ observer }))
     await post(app).expect(500)
-    expect(seen[0]?.error?.message).toContain('a text parser')
+    expect(calls[0]?.error?.message).toContain('a text parser')
   })
 })
 
@@ -186,7 +186,7 @@ describe('as a middleware', () => {
     }
     const lines: Record<string, unknown> = {}
     for (const [name, answer] of Object.entries(answers)) {
-      const { observer, told, seen } = createRecorder()
+      const { observer, waitFor, calls } = createRecorder()
       const errors: unknown[] = []
       const app = create()
         .use((_, next) =>
@@ -198,8 +198,8 @@ describe('as a middleware', () => {
         .use(webhook({ signatureKey, observer }))
         .use(answer)
       const { status } = await post(app)
-      await told(name === 'fine' ? 'handled' : 'failed handler_failed')
-      lines[name] = [status, ...seen.map((one) => one.name), ...errors]
+      await waitFor(name === 'fine' ? 'handled' : 'failed handler_failed')
+      lines[name] = [status, ...calls.map((one) => one.name), ...errors]
     }
     expect(lines).toEqual({
       fine: [202, 'accepted', 'handled'],
@@ -247,7 +247,7 @@ it('closes the connection of a sender that is too slow', async () => {
 it('a receiver is closed when its answers are sent, whatever waits before them', async () => {
   const order: string[] = []
   const { gate, release } = createGate()
-  const { observer, told } = createRecorder()
+  const { observer, waitFor } = createRecorder()
   const receiver = createReceiver({ signatureKey, observer }).on('*', () => {})
   const app = create()
     .use(async (ctx, next) => {
@@ -258,7 +258,7 @@ it('a receiver is closed when its answers are sent, whatever waits before them',
     .use(webhook(receiver))
   const mounted = await listen(app.callback())
   const sent = send(mounted.url, { headers: { ...request.headers }, body: payload })
-  await told('handled')
+  await waitFor('handled')
   const closed = receiver.close().then(() => order.push('closed'))
   release()
   expect((await sent).status).toBe(200)

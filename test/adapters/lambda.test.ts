@@ -41,7 +41,7 @@ async function call(
     ...answer,
     lines: recorder.lines,
     deliveries,
-    errors: recorder.seen.map(({ error }) => error?.hint),
+    errors: recorder.calls.map(({ error }) => error?.hint),
   }
 }
 

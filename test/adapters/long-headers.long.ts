@@ -1,11 +1,11 @@
 import { describe, it } from 'vitest'
-import { DOORS, HANDSHAKES, NAMES } from '../helpers/doors.ts'
-import { expectLinear, fillings } from '../helpers/linear.ts'
+import { ENTRY_POINTS, HANDSHAKES, NAMES } from '../helpers/entry-points.ts'
+import { expectLinear, repeatedPieces } from '../helpers/linear.ts'
 
-const texts = fillings('', 'x', '\xa0x')
+const texts = repeatedPieces('', 'x', '\xa0x')
 
 describe('takes time in proportion to the length of what a stranger sends, whatever it is', () => {
-  for (const [door, run] of Object.entries(DOORS)) {
+  for (const [door, run] of Object.entries(ENTRY_POINTS)) {
     it.each(NAMES)(`${door}: the header %s`, async (name) => {
       for (const text of texts) await expectLinear((value) => run(name, value), text)
     })

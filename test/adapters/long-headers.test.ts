@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { webhook } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
-import { BODY, DOORS, HANDSHAKES, NAMES, receiver, SIGNED } from '../helpers/doors.ts'
-import { expectLinear, fillings } from '../helpers/linear.ts'
+import { BODY, ENTRY_POINTS, HANDSHAKES, NAMES, receiver, SIGNED } from '../helpers/entry-points.ts'
+import { expectLinear, repeatedPieces } from '../helpers/linear.ts'
 import { mountServer } from '../helpers/mounts/mounted.ts'
 
 // long-headers.long.ts tries all ways into a receiver, and more texts.
-const texts = fillings('x')
+const texts = repeatedPieces('x')
 
 describe('takes time in proportion to the length of what a stranger sends, whatever it is', () => {
   it.each(NAMES)('the header %s', async (name) => {
     for (const door of ['receive', 'Lambda, HTTP API']) {
-      for (const text of texts) await expectLinear((value) => DOORS[door]?.(name, value), text)
+      for (const text of texts) await expectLinear((value) => ENTRY_POINTS[door]?.(name, value), text)
     }
   })
 

@@ -66,29 +66,29 @@ it('right after NestFactory.create comes before the parsers of NestJS, and leave
 })
 
 it('with rawBody its parser may run first', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const hook = handled({ observer, limit: request.body.length })
   const app = await create(createApp(hook), { rawBody: true })
   await app.init()
   await post(app).expect(200, { status: 'handled' })
   await post(app).set('x-service', '0'.repeat(64)).expect(401)
-  expect(Buffer.from(seen[0]?.delivery?.rawBody ?? [])).toEqual(Buffer.from(request.body))
+  expect(Buffer.from(calls[0]?.delivery?.rawBody ?? [])).toEqual(Buffer.from(request.body))
   const small = await create(createApp(handled({ limit: request.body.length - 1 })), { rawBody: true })
   await small.init()
   await post(small).expect(413)
 })
 
 it('without it, a parser that runs first is named, with the way out', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const app = await create(createApp(handled({ observer })))
   await app.init()
   await post(app).expect(500)
-  expect(seen[0]?.code).toBe('body_already_parsed')
-  expect(seen[0]?.error?.hint).toContain('NestFactory.create(App, { rawBody: true })')
+  expect(calls[0]?.code).toBe('body_already_parsed')
+  expect(calls[0]?.error?.hint).toContain('NestFactory.create(App, { rawBody: true })')
 })
 
 it('passes a delivery on to what comes next', async () => {
-  const { observer, told } = createRecorder()
+  const { observer, waitFor } = createRecorder()
   const app = await create()
   app.use(
     '/hooks/parcels',
@@ -97,5 +97,5 @@ it('passes a delivery on to what comes next', async () => {
   )
   await app.init()
   await post(app).expect(200, ['FeaturesCreated', 'FeaturesUpdated'])
-  await told('handled')
+  await waitFor('handled')
 })

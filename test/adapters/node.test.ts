@@ -96,7 +96,7 @@ it('a request that was turned into text is not verified as if it were bytes', as
     })
     expect(answer.status).toBe(500)
   })
-  expect(recorder.seen[0]?.error?.message).toContain('setEncoding')
+  expect(recorder.calls[0]?.error?.message).toContain('setEncoding')
 })
 
 it('a request whose connection is gone already is body_aborted, not a hang', async () => {
@@ -104,7 +104,7 @@ it('a request whose connection is gone already is body_aborted, not a hang', asy
   await expect(
     send(url, { headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }, body: '{}' }),
   ).rejects.toThrow()
-  await recorder.told('refused body_aborted')
+  await recorder.waitFor('refused body_aborted')
 })
 
 it.each<[string, Mode]>([
@@ -114,7 +114,7 @@ it.each<[string, Mode]>([
     (receiver, gate) => (req, res) => middleware(receiver)(req, res, () => void gate.then(() => res.end())),
   ],
 ])('a pipelined connection that is cut leaves nothing at work: %s', async (_, mode) => {
-  const { observer, told, seen } = createRecorder()
+  const { observer, waitFor, calls } = createRecorder()
   const { gate, release } = createGate()
   const receiver = createReceiver({ signatureKey: KEY, observer })
   const listener = mode(receiver, gate)
@@ -131,8 +131,8 @@ it.each<[string, Mode]>([
     `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signature}\r\ncontent-length: 2\r\n\r\n{}`
   const socket = connect(Number(port), hostname)
   socket.write(request(signatureOf('{}')) + request('malformed') + request(signatureOf('{}')))
-  await told('refused signature_malformed')
-  while (seen.filter(({ name }) => name === 'accepted').length < 2) await setImmediate()
+  await waitFor('refused signature_malformed')
+  while (calls.filter(({ name }) => name === 'accepted').length < 2) await setImmediate()
   socket.destroy()
   await noticed
   release()
@@ -141,7 +141,7 @@ it.each<[string, Mode]>([
 })
 
 it('a response that waits behind another one belongs to the next handler, also when its client has gone', async () => {
-  const { observer, told, seen } = createRecorder()
+  const { observer, waitFor, calls } = createRecorder()
   const responses: ServerResponse[] = []
   const listener = middleware({ signatureKey: KEY, observer })
   const mounted = await listen((req, res) => void listener(req, res, () => responses.push(res)))
@@ -152,15 +152,15 @@ it('a response that waits behind another one belongs to the next handler, also w
   socket.write(request + request)
   while (responses.length < 2) await setImmediate()
   socket.destroy()
-  await told('failed handler_failed')
-  while (seen.filter(({ name }) => name === 'failed').length < 2) await setImmediate()
+  await waitFor('failed handler_failed')
+  while (calls.filter(({ name }) => name === 'failed').length < 2) await setImmediate()
   await setImmediate()
   for (const res of responses) expect(() => res.writeHead(204).end()).not.toThrow()
 })
 
 it('a stranger who pipelines many requests draws no warning, and each is answered', async () => {
   const { gate, release } = createGate()
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const mounted = await listen(webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => gate)))
   open.push(mounted)
   const { hostname, port } = new URL(mounted.url)
@@ -171,7 +171,7 @@ it('a stranger who pipelines many requests draws no warning, and each is answere
     const socket = connect(Number(port), hostname)
     socket.on('data', (chunk) => (text += chunk))
     socket.write(request(signatureOf('{}')) + request('x').repeat(30) + request('x', 'connection: close\r\n'))
-    while (seen.filter(({ name }) => name === 'refused').length < 31) await setImmediate()
+    while (calls.filter(({ name }) => name === 'refused').length < 31) await setImmediate()
     release()
     await once(socket, 'close')
   })

@@ -69,14 +69,14 @@ describe("Lambda: a host's event", () => {
     ['a parsed body', { body: {} }, 'not the text that was sent', 'mapping template'],
     ['broken base64', { body: '!', isBase64Encoded: true }, 'no whole base64', ''],
   ])('with %s is named', async (_, event, message, hint) => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     await lambdaWebhook(createReceiver({ signatureKey: KEY, observer }))({
       httpMethod: 'POST',
       headers,
       ...event,
     })
-    expect(seen[0]?.error?.message).toContain(message)
-    expect(seen[0]?.error?.hint).toContain(hint)
+    expect(calls[0]?.error?.message).toContain(message)
+    expect(calls[0]?.error?.hint).toContain(hint)
   })
 })
 
@@ -112,7 +112,7 @@ describe("Hono: an answer through Node's own response", () => {
     )
     await app.request('/', signed, { outgoing })
     expect(recorder.lines).toEqual(['accepted', line])
-    const cause = String(recorder.seen.at(-1)?.error?.cause)
+    const cause = String(recorder.calls.at(-1)?.error?.cause)
     if (!outgoing) expect(cause).toContain('there is nothing to answer with')
     else if (!('writableEnded' in outgoing && outgoing.writableEnded))
       expect(cause).toContain('was closed before')
@@ -120,21 +120,21 @@ describe("Hono: an answer through Node's own response", () => {
 })
 
 it('Hono: a next handler that does not answer is named', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const app = new Hono().onError((_, c) => c.text('', 500))
   app.post('/', honoWebhook({ signatureKey: KEY, observer }), async () => undefined as never)
   await app.request('/', signed)
-  expect(String(seen.at(-1)?.error?.cause)).toContain('did not answer')
+  expect(String(calls.at(-1)?.error?.cause)).toContain('did not answer')
 })
 
 it('Hono: a body that fails while something else keeps it is body_aborted, with its cause', async () => {
   const gone = new Error('gone')
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const app = new Hono().use((c, next) => c.req.arrayBuffer().then(next, next))
   app.post('/', honoWebhook({ signatureKey: KEY, observer }), () => expect.unreachable())
   const body = new ReadableStream({ pull: (controller) => controller.error(gone) })
   const answer = await app.request('/', { ...signed, body, duplex: 'half' } as RequestInit)
-  expect([answer.status, seen[0]?.code, seen[0]?.error?.cause]).toEqual([400, 'body_aborted', gone])
+  expect([answer.status, calls[0]?.code, calls[0]?.error?.cause]).toEqual([400, 'body_aborted', gone])
 })
 
 it('h3: a route parameter with bad percent-encoding stays as it is', async () => {
@@ -152,11 +152,11 @@ it('h3: a route parameter with bad percent-encoding stays as it is', async () =>
 })
 
 it('h3: a receiver without handlers, behind which nothing comes, answers 500', async () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const req = new Request('http://a.example', signed)
   const answer = await h3Webhook({ signatureKey: KEY, observer })({ req, res: {}, context: {} })
-  expect([(answer as Response).status, seen.at(-1)?.code]).toEqual([500, 'handler_failed'])
-  expect(String(seen.at(-1)?.error?.cause)).toContain('nothing comes next in h3')
+  expect([(answer as Response).status, calls.at(-1)?.code]).toEqual([500, 'handler_failed'])
+  expect(String(calls.at(-1)?.error?.cause)).toContain('nothing comes next in h3')
 })
 
 it('Fastify: an app may have a delivery of its own on its requests', async () => {

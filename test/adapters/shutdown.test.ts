@@ -28,7 +28,7 @@ const listeners = () => [process.listenerCount('SIGTERM'), process.listenerCount
 /** A server whose handler waits for `release`; its other routes answer at once. */
 async function start(options?: ShutdownOptions, create: typeof createServer = createServer) {
   const { gate, release } = createGate()
-  const { observer, told } = createRecorder()
+  const { observer, waitFor } = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => gate)
   const hook = webhook(receiver)
   const server: Server = create((req, res) => void (req.url === '/hook' ? hook(req, res) : res.end('other')))
@@ -46,7 +46,7 @@ async function start(options?: ShutdownOptions, create: typeof createServer = cr
     await once(res.resume(), 'end')
     return res
   }
-  return { server, receiver, port, post, release, told }
+  return { server, receiver, port, post, release, waitFor }
 }
 
 /** Lets time pass until something is so. */
@@ -59,14 +59,16 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
   async (signal) => {
     const before = listeners()
     const order: string[] = []
-    const { server, receiver, port, post, release, told } = await start({ after: () => order.push('after') })
+    const { server, receiver, port, post, release, waitFor } = await start({
+      after: () => order.push('after'),
+    })
     expect(listeners()).toEqual(before.map((count) => count + 1))
     const idle = connect(port, '127.0.0.1')
     await once(idle, 'connect')
     const answered = post('/hook').then(({ statusCode, headers: { connection } }) => {
       order.push(`${statusCode} ${connection}`)
     })
-    await told('accepted')
+    await waitFor('accepted')
     process.emit(signal)
     expect(listeners()).toEqual(before)
     expect([server.listening, receiver.stats().closed]).toEqual([false, true])
@@ -97,12 +99,12 @@ it('a connection that sends no other request is closed after a second', async ()
 it.each<[number, ShutdownOptions?]>([[5_000], [5_000, {}], [200, { timeout: 200 }]])(
   'after %i ms the process exits with 1, and its connections end a little before',
   async (timeout, options) => {
-    const { post, told, release } = await start(options)
+    const { post, waitFor, release } = await start(options)
     let isCut = false
     const failed = post('/hook').catch(() => {
       isCut = true
     })
-    await told('accepted')
+    await waitFor('accepted')
     process.emit('SIGTERM')
     await vi.advanceTimersByTimeAsync(timeout * 0.8 - 1)
     for (let turn = 0; turn < 10; turn++) await setImmediate()
@@ -120,12 +122,12 @@ it.each<[number, ShutdownOptions?]>([[5_000], [5_000, {}], [200, { timeout: 200 
 
 it('sessions of HTTP/2 end with their last request, at once where they have none', async () => {
   const after = vi.fn()
-  const { port, told, release } = await start({ after }, createHttp2Server as never)
+  const { port, waitFor, release } = await start({ after }, createHttp2Server as never)
   const [busy, idle, gone] = Array.from({ length: 3 }, () => connectHttp2(`http://127.0.0.1:${port}`))
   await Promise.all([busy, idle, gone].map((session) => once(session as never, 'remoteSettings')))
   gone?.destroy()
   const stream = busy?.request({ ':method': 'POST', ':path': '/hook', ...headers }).end('{}')
-  await told('accepted')
+  await waitFor('accepted')
   const ended = once(idle as never, 'close')
   process.emit('SIGTERM')
   await ended

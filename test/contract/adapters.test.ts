@@ -6,13 +6,13 @@ import { CASES, CODES } from './cases/index.ts'
 
 for (const [name, { mount }] of Object.entries(MOUNTS)) adapterContract(name, mount)
 
-it('there is no adapter but in the matrix', () => {
+it('the matrix covers every adapter', () => {
   const adapters = Object.entries(entries).filter(([, path]) => path.startsWith('src/adapters/'))
   const mounted = new Set<string>(Object.values(MOUNTS).map(({ entry }) => entry))
   expect([...mounted].sort()).toEqual(['index', ...adapters.map(([entry]) => entry)].sort())
 })
 
-it('the contract has a case for every code, and no two of one name', () => {
+it('the contract has a case for every code, and unique names', () => {
   expect([...new Set(CASES.flatMap(({ codes = [] }) => codes))].sort()).toEqual(Object.keys(CODES).sort())
   expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length)
 })

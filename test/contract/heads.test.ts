@@ -9,19 +9,19 @@ import { startHere } from './subject.ts'
 const BODY = `{"a":"${'x'.repeat(120_000)}"}`
 const WRONG = `x-service: ${'0'.repeat(64)}\r\n`
 
-/** The first two are answered before the body is read. */
+/** The receiver responds to the first two before it reads the body. */
 const REFUSALS: Record<string, [SetupName, string]> = {
   signature_missing: ['plain', ''],
   signature_malformed: ['plain', 'x-service: oops\r\n'],
   signature_mismatch: ['plain', WRONG],
-  key_unknown: ['nobody', WRONG],
+  key_unknown: ['noKey', WRONG],
 }
 
 interface Sender {
   write(text: string): Promise<void>
-  /** Resolves with all that was answered, once this matches it. */
-  answered(pattern: RegExp): Promise<string>
-  /** Resolves when the other side has ended the connection; rejects when it was reset. */
+  /** Resolves with the received text once it matches. */
+  received(pattern: RegExp): Promise<string>
+  /** Resolves when the server ends the connection; rejects when it resets it. */
   ended: Promise<unknown>
 }
 
@@ -35,7 +35,7 @@ function open(url: string): Sender {
   ended.catch(() => {})
   return {
     write: (more) => new Promise((resolve, reject) => socket.write(more, (e) => (e ? reject(e) : resolve()))),
-    async answered(pattern) {
+    async received(pattern) {
       while (!pattern.test(text)) await once(socket, 'data')
       return text
     },
@@ -43,35 +43,35 @@ function open(url: string): Sender {
   }
 }
 
-/** Head and body; of a chunked one without the frames, which may come later. */
-const ANSWER = /HTTP\/1.1 4.*?\r\n\r\n.*?\{.*?\}/s
+/** Head and body of a response. The end of a chunked body may arrive later. */
+const RESPONSE = /HTTP\/1.1 4.*?\r\n\r\n.*?\{.*?\}/s
 
-/** The whole answer to a refused request, without its date. */
+/** Returns the complete response to a refused request, without its date. */
 async function refuse(url: string, header: string, connection: string, later: boolean): Promise<string> {
   const sender = open(url)
   const expect100 = later ? 'expect: 100-continue\r\n' : ''
   const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n${header}content-length: ${BODY.length}\r\n${expect100}connection: ${connection}\r\n\r\n`
   if (later) {
     await sender.write(head)
-    await sender.answered(/HTTP\/1.1 (100|4)/) // the head has arrived by itself
+    await sender.received(/HTTP\/1.1 (100|4)/) // the server has received the head
     await sender.write(BODY.slice(0, 50_000))
     await sender.write(BODY.slice(50_000))
   } else await sender.write(head + BODY)
-  const [answer = ''] = ANSWER.exec(await sender.answered(ANSWER)) ?? []
+  const [response = ''] = RESPONSE.exec(await sender.received(RESPONSE)) ?? []
   if (connection === 'close') await sender.ended
   else {
     await sender.write(`GET /hook HTTP/1.1\r\nhost: a\r\n\r\n`)
-    await sender.answered(/HTTP\/1.1 405/)
+    await sender.received(/HTTP\/1.1 405/)
   }
-  return answer.replace(/^date: .*$/im, '')
+  return response.replace(/^date: .*$/im, '')
 }
 
-describe.each(ON_SOCKETS)('the 401 answers of %s', (_, { mount }) => {
+describe.each(ON_SOCKETS)('the 401 responses of %s', (_, { mount }) => {
   const { start, stop } = startHere(mount)
   afterEach(stop)
 
   it.each(['keep-alive', 'close'])(
-    'are alike to the byte, and do what they say: connection: %s',
+    'are identical, and handle the connection as announced: %s',
     async (connection) => {
       const answers = new Map<string, string[]>()
       for (const [code, [setup, header]] of Object.entries(REFUSALS)) {

@@ -1,34 +1,34 @@
 import type { Delivery, Observer, WebhookError } from 'geohook'
 
-/** A delivery as a handler saw it, in a form that JSON keeps. */
-export interface SeenDelivery
+/** A delivery as a handler received it, in a form that JSON keeps. */
+export interface LoggedDelivery
   extends Pick<Delivery, 'id' | 'changeTypes' | 'contentType' | 'headers' | 'payload' | 'profile'> {
   keyIndex: number | null
   /** The exact bytes, in hex. */
   rawBody: string
 }
 
-/** What became of one request or delivery, in a form that JSON keeps. */
+/** One observer call or delivery, in a form that JSON keeps. */
 export interface Entry {
-  /** What the observer was told, with its code: `refused signature_missing`. */
+  /** An observer call with its code: `refused signature_missing`. */
   line?: string
   /** The bytes of a refused body, in hex. */
   body?: string
-  /** The errors behind a failure. */
+  /** The errors that caused a failure. */
   causes?: string[]
-  /** What a handler (or the inbox) was given. */
-  delivery?: SeenDelivery
+  /** A delivery that a handler or the inbox received. */
+  delivery?: LoggedDelivery
 }
 
-/** The record of one receiver. It runs wherever the receiver runs, so it uses nothing of Node. */
+/** The log of one receiver. It uses no Node modules, because it runs on every runtime. */
 export interface Log {
   readonly entries: readonly Entry[]
-  readonly deliveries: readonly SeenDelivery[]
+  readonly deliveries: readonly LoggedDelivery[]
   readonly observer: Observer
   add(entry: Entry): void
-  /** Resolves when the next entry is there. */
+  /** Resolves when the next entry is added. */
   changed(): Promise<void>
-  /** Lets handlers that wait go on. */
+  /** Lets waiting handlers continue. */
   release(): void
   released(): Promise<void>
 }
@@ -36,7 +36,7 @@ export interface Log {
 const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-export function toSeenDelivery({ rawBody, keyIndex, ...delivery }: Delivery): SeenDelivery {
+export function toLoggedDelivery({ rawBody, keyIndex, ...delivery }: Delivery): LoggedDelivery {
   const { id, changeTypes, contentType, headers, payload, profile } = delivery
   return {
     id,
@@ -53,15 +53,15 @@ export function toSeenDelivery({ rawBody, keyIndex, ...delivery }: Delivery): Se
 export function createLog(): Log {
   const entries: Entry[] = []
   let isReleased = false
-  const wake: (() => void)[] = []
+  const waiting: (() => void)[] = []
 
   function add(entry: Entry): void {
     entries.push(entry)
-    for (const one of wake.splice(0)) one()
+    for (const resolve of waiting.splice(0)) resolve()
   }
 
-  const tell = (name: keyof Observer) => (seen: object) => {
-    const { error, body } = seen as { error?: WebhookError; body?: Uint8Array }
+  const record = (name: keyof Observer) => (call: object) => {
+    const { error, body } = call as { error?: WebhookError; body?: Uint8Array }
     const { errors } = (error?.cause ?? {}) as { errors?: unknown[] }
     add({
       line: error ? `${name} ${error.code}` : name,
@@ -76,19 +76,19 @@ export function createLog(): Log {
       return entries.flatMap(({ delivery }) => delivery ?? [])
     },
     observer: {
-      accepted: tell('accepted'),
-      refused: tell('refused'),
-      duplicate: tell('duplicate'),
-      handled: tell('handled'),
-      failed: tell('failed'),
+      accepted: record('accepted'),
+      refused: record('refused'),
+      duplicate: record('duplicate'),
+      handled: record('handled'),
+      failed: record('failed'),
     },
     add,
-    changed: () => new Promise((resolve) => wake.push(resolve)),
+    changed: () => new Promise((resolve) => waiting.push(resolve)),
     release() {
       isReleased = true
     },
     async released() {
-      // Asked again and again: in a worker, a promise of one request must not be resolved by another.
+      // Polls, because in a worker one request must not resolve a promise of another.
       while (!isReleased) await new Promise((resolve) => setTimeout(resolve, 2))
     },
   }

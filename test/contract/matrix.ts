@@ -2,7 +2,7 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 const MARKS = { passed: '\u2713', failed: '\u2717', skipped: '-', pending: '-' }
 
-/** Prints the contract as a table, one column for each adapter or runtime; a hole in it fails the run. */
+/** Prints the contract as a table with one column per adapter or runtime. A case that did not pass fails the run. */
 export default class Matrix implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const columns = new Map<string, Map<string, TestCase>>()
@@ -15,8 +15,8 @@ export default class Matrix implements Reporter {
     const cells = cases.map((name) =>
       [...columns.values()].map((column) => column.get(name)?.result().state ?? 'pending'),
     )
-    const holes = cells.flat().filter((state) => state !== 'passed').length
-    if (holes > 0 || cells.length === 0) process.exitCode = 1
+    const missing = cells.flat().filter((state) => state !== 'passed').length
+    if (missing > 0 || cells.length === 0) process.exitCode = 1
     const width = Math.max(...cases.map(({ length }) => length))
     const titles = [...columns.keys()].map((title, i) => `  ${String(i + 1).padStart(2)} ${title}`)
     const line = (name: string, marks: string[]): string =>
@@ -36,7 +36,7 @@ export default class Matrix implements Reporter {
         ),
       ),
       '',
-      `${titles.length} \u00d7 ${cases.length} cases: ${cells.length === 0 ? 'nothing has run' : holes === 0 ? 'no hole' : `${holes} holes`}`,
+      `${titles.length} \u00d7 ${cases.length} cases: ${cells.length === 0 ? 'no tests ran' : missing === 0 ? 'all passed' : `${missing} not passed`}`,
     ])
   }
 }

@@ -18,10 +18,10 @@ interface Refusal {
 }
 
 const REFUSALS = {
-  '413 by its headers': { setup: 'limited', status: 413, header: 'content-length: 100000000000' },
-  '413 while it is read': { setup: 'limited', status: 413, header: 'transfer-encoding: chunked' },
+  '413 for its headers': { setup: 'limited', status: 413, header: 'content-length: 100000000000' },
+  '413 for its body': { setup: 'limited', status: 413, header: 'transfer-encoding: chunked' },
   '401': { setup: 'plain', status: 401, header: 'x-service: oops\r\ntransfer-encoding: chunked' },
-  '401, and it closes': {
+  '401 with connection: close': {
     setup: 'plain',
     status: 401,
     header: 'x-service: oops\r\ntransfer-encoding: chunked\r\nconnection: close',
@@ -29,9 +29,9 @@ const REFUSALS = {
   '408': { setup: 'impatient', status: 408, header: 'transfer-encoding: chunked' },
 } satisfies Record<string, Refusal>
 
-const piece = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
+const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
 
-/** Begins a request, and reads its refusal while its body is not at its end. */
+/** Starts a request, and reads its refusal before its body is complete. */
 async function refused(url: string, { status, header }: Refusal): Promise<Socket> {
   const { hostname, port, pathname } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
@@ -41,10 +41,10 @@ async function refused(url: string, { status, header }: Refusal): Promise<Socket
   socket.write(
     `POST ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\n${signature}${header}\r\n\r\n`,
   )
-  socket.write(piece(header.startsWith('transfer') && status === 413 ? 2_000 : 10))
-  const answered = once(socket, 'data')
+  socket.write(chunk(header.startsWith('transfer') && status === 413 ? 2_000 : 10))
+  const response = once(socket, 'data')
   if (status === 408) await until(() => vi.getTimerCount() > 0).then(() => vi.advanceTimersByTimeAsync(50))
-  expect(String((await answered)[0])).toContain(`HTTP/1.1 ${status} `)
+  expect(String((await response)[0])).toContain(`HTTP/1.1 ${status} `)
   return socket
 }
 
@@ -55,11 +55,11 @@ async function until(check: () => boolean): Promise<void> {
   while (!check()) await setImmediate()
 }
 
-/** Writes until nothing more is taken, and returns how many bytes were. The server runs in the same event loop. */
-async function pour(socket: Socket, most: number): Promise<number> {
+/** Writes until the server reads no more, and returns the number of bytes it took. The server runs in the same event loop. */
+async function flood(socket: Socket, maximum: number): Promise<number> {
   const taken = (): number => socket.bytesWritten - socket.writableLength
-  const more = Buffer.from(piece(0x40000))
-  for (let before = taken(), quiet = 0; quiet < 20 && taken() < most; quiet++) {
+  const more = Buffer.from(chunk(0x40000))
+  for (let before = taken(), quiet = 0; quiet < 20 && taken() < maximum; quiet++) {
     if (!socket.destroyed && !socket.writableNeedDrain) socket.write(more)
     await setImmediate()
     if (taken() === before) continue
@@ -69,13 +69,13 @@ async function pour(socket: Socket, most: number): Promise<number> {
   return taken()
 }
 
-/** `receiver.fetch` finds Node's own request there. */
+/** With srvx, `receiver.fetch` finds Node's own request. */
 const mountSrvx: Mount = (receiver) =>
   listenH3(new H3({ silent: true }).all('/hook', ({ req }) => receiver.fetch(req as Request)))
 
 const COLUMNS = [...ON_SOCKETS, ['fetch (h3 server)', { mount: mountSrvx }] as const]
 
-describe.each(COLUMNS)('a sender that goes on after its refusal: %s', (_, { mount }) => {
+describe.each(COLUMNS)('a client that keeps sending after its refusal: %s', (_, { mount }) => {
   const { start, stop } = startHere(mount)
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(async () => {
@@ -83,37 +83,34 @@ describe.each(COLUMNS)('a sender that goes on after its refusal: %s', (_, { moun
     await stop()
   })
 
-  it.each(['413 by its headers', '401', '408'] as const)(
-    'has few bytes taken, and is cut off after a second: %s',
+  it.each(['413 for its headers', '401', '408'] as const)(
+    'is disconnected after a second, and few of its bytes are read: %s',
     async (name) => {
       const refusal = REFUSALS[name]
       const { url } = await start(refusal.setup)
       const socket = await refused(url, refusal)
       const closed = closing(socket)
-      // 1 MiB, and what the sockets of both sides hold.
-      expect(await pour(socket, 64 * 2 ** 20)).toBeLessThan(24 * 2 ** 20)
+      // 1 MiB plus the socket buffers of both sides.
+      expect(await flood(socket, 64 * 2 ** 20)).toBeLessThan(24 * 2 ** 20)
       await vi.advanceTimersByTimeAsync(1_000)
       await closed
     },
   )
 
-  it.each(Object.entries(REFUSALS))(
-    'and sends little is cut off after five seconds: %s',
-    async (_, refusal) => {
-      const { url } = await start(refusal.setup)
-      const socket = await refused(url, refusal)
-      const closed = closing(socket)
-      for (let second = 0; second < 5; second++) {
-        socket.write(piece(1))
-        await vi.advanceTimersByTimeAsync(1_000)
-      }
-      // The connection is gone when it says so, or when it takes nothing any more.
-      const pouring = setInterval(() => socket.write(piece(1)), 5)
-      await closed.finally(() => clearInterval(pouring))
-    },
-  )
+  it.each(Object.entries(REFUSALS))('slowly is disconnected after five seconds: %s', async (_, refusal) => {
+    const { url } = await start(refusal.setup)
+    const socket = await refused(url, refusal)
+    const closed = closing(socket)
+    for (let second = 0; second < 5; second++) {
+      socket.write(chunk(1))
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    // A client may notice the closed connection only when it writes.
+    const writing = setInterval(() => socket.write(chunk(1)), 5)
+    await closed.finally(() => clearInterval(writing))
+  })
 
-  it('has its body read as nothing but a body, and its next request as one', async () => {
+  it('cannot smuggle requests in its body, and its next request is handled', async () => {
     const { url, entries } = await start('plain')
     const { headers = {} } = signed(BODY)
     const request = `POST /hook HTTP/1.1\r\nhost: a\r\n${Object.entries({
@@ -129,7 +126,7 @@ describe.each(COLUMNS)('a sender that goes on after its refusal: %s', (_, { moun
     let text = ''
     socket.setEncoding('utf8').on('data', (part) => (text += part))
     const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
-    socket.write(head + body.slice(0, 1_000)) // its end is in the middle of a request
+    socket.write(head + body.slice(0, 1_000)) // ends in the middle of a request
     await until(() => answers().length === 1)
     socket.write(body.slice(1_000) + request)
     await until(() => answers().length === 2)
@@ -142,7 +139,7 @@ describe.each(COLUMNS)('a sender that goes on after its refusal: %s', (_, { moun
     ])
   })
 
-  it('may close its half of the connection, and leaves nothing open', async () => {
+  it('can close its half of the connection, and the server closes the other half', async () => {
     const { url } = await start('plain')
     const socket = await refused(url, REFUSALS['401'])
     const closed = closing(socket)

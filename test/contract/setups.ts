@@ -1,15 +1,15 @@
 import { arcgis, createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
 import { createMemoryDuplicates } from 'geohook/inbox'
-import { createLog, type Log, toSeenDelivery } from './log.ts'
+import { createLog, type Log, toLoggedDelivery } from './log.ts'
 
 /** The key of every receiver of the contract. */
 export const signatureKey = 'parcels2026'
-/** What the clock shows where a setup has one. */
+/** The time on the clock of setups that have one. */
 export const NOW = Date.UTC(2026, 0, 1)
 
 interface Setup {
   options?: ReceiverOptions
-  /** What the handler does with each event; `log.released` is for those that must wait. */
+  /** Runs for each event. Handlers that must wait use `log.released`. */
   handle?(log: Log): unknown
 }
 
@@ -26,22 +26,22 @@ const schema: NonNullable<ReceiverOptions['schema']> = {
   },
 }
 
-/** The receivers that the cases need, by name, so that a receiver in another process can be asked for by its name. */
+/** The receivers that the cases need, by name, so that a test can request one from another process. */
 const SETUPS = {
   plain: () => ({}),
   limited: () => ({ options: { limit: 1000 } }),
   impatient: () => ({ options: { bodyTimeout: 50 } }),
   handshake: () => ({ options: { profile: arcgis } }),
   otherHeader: () => ({ options: { signatureHeader: 'X-Esrihook-Signature' } }),
-  nobody: () => ({ options: { signatureKey: () => null } }),
+  noKey: () => ({ options: { signatureKey: () => null } }),
   zeroKey: () => ({ options: { signatureKey: () => new Uint8Array(32) } }),
   manyKeys: () => ({ options: { signatureKey: () => new Array(101).fill(signatureKey) } }),
-  handshakeNobody: () => ({ options: { profile: arcgis, signatureKey: () => null } }),
+  handshakeWithoutKey: () => ({ options: { profile: arcgis, signatureKey: () => null } }),
   noKeys: () => ({ options: { signatureKey: async () => broken() } }),
-  asked: (log) => ({
+  loggedKey: (log) => ({
     options: {
       signatureKey: () => {
-        log.add({ line: 'key asked for' })
+        log.add({ line: 'key lookup' })
         return signatureKey
       },
     },
@@ -65,7 +65,7 @@ const SETUPS = {
   }),
   noStore: () => ({ options: { duplicates: { ...createMemoryDuplicates(), claim: async () => broken() } } }),
   inbox: (log) => ({
-    options: { inbox: { put: async (delivery) => log.add({ delivery: toSeenDelivery(delivery) }) } },
+    options: { inbox: { put: async (delivery) => log.add({ delivery: toLoggedDelivery(delivery) }) } },
   }),
   fullInbox: () => ({ options: { inbox: { put: async () => broken() } } }),
   fresh: () => ({ options: { maxAge: 60_000, clock: () => NOW } }),
@@ -75,13 +75,13 @@ const SETUPS = {
 
 export type SetupName = keyof typeof SETUPS
 
-/** Makes the receiver of a setup, and the log of what becomes of it. */
+/** Creates the receiver of a setup and its log. */
 export function createSubject(name: SetupName): { receiver: Receiver; log: Log } {
   const log = createLog()
   const { options, handle }: Setup = SETUPS[name](log)
   const receiver = createReceiver({ signatureKey, observer: log.observer, ...options })
   receiver.on('*', async (_event, delivery) => {
-    log.add({ delivery: toSeenDelivery(delivery) })
+    log.add({ delivery: toLoggedDelivery(delivery) })
     await handle?.(log)
   })
   return { receiver, log }

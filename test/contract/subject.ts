@@ -1,5 +1,5 @@
 import type { Host, Mount, MountOptions } from '../helpers/mounts/mounted.ts'
-import type { Entry, SeenDelivery } from './log.ts'
+import type { Entry, LoggedDelivery } from './log.ts'
 import { createSubject, type SetupName } from './setups.ts'
 
 /** A receiver under test, wherever it runs. */
@@ -7,9 +7,9 @@ export interface Subject {
   readonly url: string
   readonly host: Host
   entries(): Promise<readonly Entry[]>
-  /** Resolves when there is something new, at the latest. */
+  /** Resolves after the next entry, or earlier. */
   changed(): Promise<void>
-  /** Lets handlers that wait go on. */
+  /** Lets waiting handlers continue. */
   release(): Promise<void>
   /** `receiver.close()`. */
   close(): Promise<void>
@@ -18,18 +18,18 @@ export interface Subject {
 /** Starts a receiver of this setup. */
 export type Start = (setup: SetupName, options?: MountOptions) => Promise<Subject>
 
-/** What the observer was told so far. */
+/** The observer calls so far. */
 export async function linesOf(subject: Subject): Promise<string[]> {
   return (await subject.entries()).flatMap(({ line }) => line ?? [])
 }
 
-/** What the handlers were given so far. */
-export async function deliveriesOf(subject: Subject): Promise<SeenDelivery[]> {
+/** The deliveries that handlers received so far. */
+export async function deliveriesOf(subject: Subject): Promise<LoggedDelivery[]> {
   return (await subject.entries()).flatMap(({ delivery }) => delivery ?? [])
 }
 
-/** Waits until the observer has been told this. */
-export async function told(subject: Subject, line: string): Promise<void> {
+/** Waits until the log contains this line. */
+export async function waitForLine(subject: Subject, line: string): Promise<void> {
   for (;;) {
     const changed = subject.changed()
     if ((await linesOf(subject)).includes(line)) return
@@ -37,7 +37,7 @@ export async function told(subject: Subject, line: string): Promise<void> {
   }
 }
 
-/** Starts receivers in this process; `stop` ends their servers. */
+/** Starts receivers in this process. `stop` closes their servers. */
 export function startHere(mount: Mount): { start: Start; stop(): Promise<void> } {
   const open: { close(): Promise<void> }[] = []
   return {

@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 
-const SURROGATES = 0xd800
-const BEHIND = 0xe000
-const GAP = BEHIND - SURROGATES
+const FIRST_SURROGATE = 0xd800
+const AFTER_SURROGATES = 0xe000
+const SURROGATE_COUNT = AFTER_SURROGATES - FIRST_SURROGATE
 
 /**
- * One of all characters, for `fc.string({ unit: character })`. It gives what `unit: 'binary'` gives, without the table of a
- * million characters that takes a second in each process.
+ * Any Unicode character, for `fc.string({ unit: character })`. The same as `unit: 'binary'`, but without its table of a
+ * million characters, which takes a second to build in each process.
  */
 export const character: fc.Arbitrary<string> = fc
-  .integer({ min: 0, max: 0x10ffff - GAP })
-  .map((index) => String.fromCodePoint(index < SURROGATES ? index : index + GAP), toIndex)
+  .integer({ min: 0, max: 0x10ffff - SURROGATE_COUNT })
+  .map((index) => String.fromCodePoint(index < FIRST_SURROGATE ? index : index + SURROGATE_COUNT), toIndex)
 
 function toIndex(value: unknown): number {
-  const [one = '', ...others] = String(value)
-  const code = one.codePointAt(0) ?? SURROGATES
-  if (one !== value || others.length > 0 || (code >= SURROGATES && code < BEHIND))
-    throw new Error('not one character')
-  return code < SURROGATES ? code : code - GAP
+  const [first = '', ...rest] = String(value)
+  const code = first.codePointAt(0) ?? FIRST_SURROGATE
+  if (first !== value || rest.length > 0 || (code >= FIRST_SURROGATE && code < AFTER_SURROGATES))
+    throw new Error('not a single character')
+  return code < FIRST_SURROGATE ? code : code - SURROGATE_COUNT
 }

@@ -5,14 +5,14 @@ export const KEY = 'parcels2026'
 export const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** Computed by Node, not by the package. */
+/** The signature in hex, computed by Node and not by the package under test. */
 export const signatureOf = (body: Uint8Array | string, key: string | Uint8Array = KEY): string =>
   createHmac('sha256', key).update(body).digest('hex')
 
 export const base64Of = (body: Uint8Array | string, key: string | Uint8Array = KEY): string =>
   createHmac('sha256', key).update(body).digest('base64')
 
-/** A payload of the service dialect with these change types. */
+/** A payload of the service dialect with one event per change type. */
 export const payloadOf = (...changeTypes: string[]): string =>
   JSON.stringify({
     serviceName: 'Parcels',

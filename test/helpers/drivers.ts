@@ -2,7 +2,7 @@ import { createRequire, isBuiltin } from 'node:module'
 
 const hasNodeSqlite = isBuiltin('node:sqlite')
 
-/** A driver that was compiled for another Node fails only when it opens a database. */
+/** Opens a database, because a driver compiled for another Node version fails only then. */
 function canOpen(driver: string): boolean {
   try {
     ;new (createRequire(import.meta.url)(driver))(':memory:').close()
@@ -12,19 +12,20 @@ function canOpen(driver: string): boolean {
   }
 }
 
-const why = canOpen('better-sqlite3')
+const whyNoDriver = canOpen('better-sqlite3')
   ? undefined
   : `no better-sqlite3 for Node ${process.version}. Compile it: npm run drivers`
 
 /** Why tests cannot use SQLite; `undefined` if they can. */
-export const whyNoSqlite: string | undefined = why && !hasNodeSqlite ? `${why}, or use Node 22.13` : undefined
+export const whyNoSqlite: string | undefined =
+  whyNoDriver && !hasNodeSqlite ? `${whyNoDriver}, or use Node 22.13` : undefined
 
 /** Why tests cannot use `better-sqlite3`, on a Node whose users do not need it. */
-export const whyNoBetterSqlite: string | undefined = hasNodeSqlite ? why : undefined
+export const whyNoBetterSqlite: string | undefined = hasNodeSqlite ? whyNoDriver : undefined
 
 /**
- * Tests that need a driver carry its tag: `// @module-tag sqlite` in a file, `{ tags: ['sqlite'] }` at a test. They are
- * skipped without it. With `CI=true` they run, and fail, if users of this Node need the driver.
+ * Tests that need a driver have its tag: `// @module-tag sqlite` for a file, `{ tags: ['sqlite'] }` for a test. They are
+ * skipped if the driver is missing. With `CI=true` they run and fail if users of this Node version need the driver.
  */
 export const TAGS: { name: string; skip: boolean }[] = [
   { name: 'sqlite', skip: isSkipped(whyNoSqlite) },

@@ -4,24 +4,32 @@ import type { Started } from './process.ts'
 
 export const KEY = 'parcels2026'
 
-/** A route of the app's own, what it answers, and what it is sent as JSON. */
-export type OwnRoute = [path: string, answer: unknown, sent?: unknown]
+/** Another route of an example: its path, the expected JSON response, and the JSON body to post (GET without one). */
+export type OtherRoute = [path: string, response: unknown, body?: unknown]
 
-/** The payload URL that an app prints. */
+/** The payload URL that an example prints. */
 export const urlOf = async (app: Started): Promise<string> =>
   (await app.printed(/listening on (http:\S+)/))[1] as string
 
-/** What must hold for every example, once it is started: what it handles, refuses, prints, and does not print. */
-export async function useExample(app: Started, url: string, own?: OwnRoute, success = 200): Promise<void> {
+/** Checks a started example: it handles a delivery, refuses a forged one, and never prints the key. */
+export async function expectExampleWorks(
+  app: Started,
+  url: string,
+  otherRoute?: OtherRoute,
+  success = 200,
+): Promise<void> {
   expect(await deliver(url)).toBe(success)
   await app.printed(/(FeaturesCreated|created) on Parcels/)
   expect(await deliver(url, { signatureKey: 'forged' })).toBe(401)
   await app.printed(/refused: signature_mismatch/)
-  if (own) expect(await ask(new URL(own[0], url), own[2])).toEqual(own[1])
+  if (otherRoute) {
+    const [path, response, body] = otherRoute
+    expect(await fetchJson(new URL(path, url), body)).toEqual(response)
+  }
   expect(app.output).not.toContain(KEY)
 }
 
-/** Lets the mock service send one delivery, and tells how it was answered. */
+/** Sends one delivery from a mock service, and returns the status of the response. */
 export async function deliver(
   hookUrl: string,
   { signatureKey = KEY, changeType = 'FeaturesCreated', serviceName = 'Parcels' } = {},
@@ -38,8 +46,8 @@ export async function deliver(
   }
 }
 
-async function ask(url: URL, sent: unknown): Promise<unknown> {
+async function fetchJson(url: URL, body: unknown): Promise<unknown> {
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, sent ? { method: 'POST', headers, body: JSON.stringify(sent) } : {})
+  const response = await fetch(url, body ? { method: 'POST', headers, body: JSON.stringify(body) } : {})
   return response.json()
 }

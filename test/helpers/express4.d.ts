@@ -1,4 +1,4 @@
-/** Express 4 under its own name; what is used of it is typed alike in Express 5. */
+/** Express 4 under an alias. The tests use only functions that Express 5 types in the same way. */
 declare module 'express4' {
   import express from 'express'
   export default express

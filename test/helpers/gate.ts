@@ -1,4 +1,4 @@
-/** Something to wait for until a test says so. */
+/** A promise that a test resolves by calling `release()`. */
 export function createGate(): { gate: Promise<void>; release: () => void } {
   let release = (): void => {}
   const gate = new Promise<void>((resolve) => {

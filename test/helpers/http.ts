@@ -13,11 +13,11 @@ export interface Sent {
   /** A list sends the header once for each value. */
   headers?: OutgoingHttpHeaders
   body?: Uint8Array | string
-  /** Sent one by one, without a content-length. */
+  /** Chunks of the body, sent without a content-length. */
   chunks?: readonly (Uint8Array | string)[]
 }
 
-/** Sends a request as it is: no header is added but what HTTP needs. */
+/** Sends a request without adding headers, except those that HTTP requires. */
 export async function send(
   url: string,
   { method = 'POST', headers = {}, body, chunks }: Sent,
@@ -28,9 +28,9 @@ export async function send(
   return answerOf(req)
 }
 
-/** Waits for the answer, whether or not the request was sent whole. */
+/** Waits for the response, also if the request is still being sent. */
 export async function answerOf(req: ReturnType<typeof request>): Promise<Answer> {
-  // A server may answer and hang up before everything is sent.
+  // A server may respond and close the connection before the request is sent completely.
   req.on('error', () => {})
   const [res] = (await once(req, 'response')) as [IncomingMessage]
   const parts: Buffer[] = []
@@ -38,7 +38,7 @@ export async function answerOf(req: ReturnType<typeof request>): Promise<Answer>
   return { status: res.statusCode ?? 0, headers: res.headers, text: Buffer.concat(parts).toString() }
 }
 
-/** Begins a request and leaves it unfinished. */
+/** Sends the head and a part of the body, and leaves the request open. */
 export function begin(
   url: string,
   headers: OutgoingHttpHeaders,
@@ -49,7 +49,7 @@ export function begin(
   return req
 }
 
-/** Writes bytes to a socket, and reads what comes back until the other side ends. */
+/** Writes bytes to a socket, and reads until the server ends the connection. */
 export async function raw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 
 const KB = 1024
 
-/** Pieces that parsers, trimming and regular expressions stumble over. Each is repeated. */
+/** Strings that are slow to parse, trim or match when repeated many times. */
 const PIECES = [
   ...' \t\xa0,;"\'=%+-_./\\:&?#(){}[]<>|~^*@!$',
   ...'0a9Z\x80\x85\xad\xff',
@@ -11,11 +11,11 @@ const PIECES = [
   ...['sha256=', 'payload=', 'crc_token=', '&crc_token=a', '0x1'],
 ]
 
-/** A text of a length: one piece again and again. */
-export type Filling = (length: number) => string
+/** Returns a text of about the given length. */
+export type TextOfLength = (length: number) => string
 
-/** Every piece, with each of these ends: an end that differs keeps a pattern for the whole text from matching. */
-export const fillings = (...ends: string[]): Filling[] =>
+/** Every piece repeated, with each of these endings: a different ending makes a pattern for the whole text backtrack. */
+export const repeatedPieces = (...ends: string[]): TextOfLength[] =>
   PIECES.flatMap((piece) => ends.map((end) => (length) => piece.repeat(length / piece.length) + end))
 
 async function millisecondsOf(run: () => unknown): Promise<number> {
@@ -25,19 +25,19 @@ async function millisecondsOf(run: () => unknown): Promise<number> {
 }
 
 /**
- * Fails where 64 KB take more than 40 times as long as 4 KB: linear time is 16 times as long, quadratic time 256 times.
- * The fastest of several runs counts, because other work on the machine only makes a run slower.
+ * Fails if 64 KB take more than 40 times as long as 4 KB: linear code takes 16 times as long, quadratic code 256 times.
+ * Compares the fastest of several runs, because other work on the machine only makes a run slower.
  */
-export async function expectLinear(run: (text: string) => unknown, filling: Filling): Promise<void> {
-  const [short, long] = [filling(4 * KB), filling(64 * KB)]
-  let shortest = Number.POSITIVE_INFINITY
-  let longest = Number.POSITIVE_INFINITY
-  // The clock cannot measure less than 0.05 ms well.
-  const ratio = (): number => longest / Math.max(shortest, 0.05)
+export async function expectLinear(run: (text: string) => unknown, textOf: TextOfLength): Promise<void> {
+  const [short, long] = [textOf(4 * KB), textOf(64 * KB)]
+  let shortTime = Number.POSITIVE_INFINITY
+  let longTime = Number.POSITIVE_INFINITY
+  // Times below 0.05 ms are too short for the clock.
+  const ratio = (): number => longTime / Math.max(shortTime, 0.05)
   for (let i = 0; i < 3 || (i < 200 && ratio() >= 40); i++) {
-    shortest = Math.min(shortest, await millisecondsOf(() => run(short)))
-    longest = Math.min(longest, await millisecondsOf(() => run(long)))
-    if (longest > 1000) break // no other work explains that
+    shortTime = Math.min(shortTime, await millisecondsOf(() => run(short)))
+    longTime = Math.min(longTime, await millisecondsOf(() => run(long)))
+    if (longTime > 1000) break // too slow to be explained by other work on the machine
   }
   expect(ratio(), JSON.stringify(long.slice(0, 40))).toBeLessThan(40)
 }

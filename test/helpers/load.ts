@@ -3,11 +3,11 @@ import { signatureOf } from './deliver.ts'
 
 const CONNECTIONS = 8
 
-/** Deliveries that keep-alive connections send one after another, until the server takes no connection any more. */
+/** Deliveries sent over keep-alive connections until the server refuses new connections. */
 export interface Load {
-  /** Resolves when this many deliveries have been answered. */
+  /** Resolves when this many deliveries have a response. */
   answered(count: number): Promise<void>
-  /** Resolves when the server is gone, with what became of every request but those that found nobody: its status, or the error. */
+  /** Resolves when the server is gone, with the status or error of every request that reached it. */
   ended: Promise<(number | string)[]>
 }
 
@@ -29,7 +29,7 @@ export function startLoad(url: string, key: string): Load {
     return new Promise((resolve) => {
       const req = request(url, { method: 'POST', agent, headers })
       req.on('response', (res) => {
-        res.on('error', (error) => resolve(`${error} in an answer`))
+        res.on('error', (error) => resolve(`${error} in a response`))
         res.on('end', () => resolve(res.statusCode ?? 0)).resume()
       })
       req.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? String(error)))

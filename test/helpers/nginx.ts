@@ -5,7 +5,7 @@ import { createFolder } from './folder.ts'
 import { findPort } from './port.ts'
 import { startProgram } from './process.ts'
 
-/** Debian puts the program where only the PATH of root leads. */
+/** Debian installs nginx in /usr/sbin, which is only in root's PATH. */
 export const findNginx = (): string | undefined =>
   [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
     .map((folder) => join(folder, 'nginx'))
@@ -16,7 +16,7 @@ export interface Nginx {
   close(): Promise<void>
 }
 
-/** Starts an nginx of a test's own in front of a server, on loopback, with the settings that it has by default. */
+/** Starts nginx in front of a server, on 127.0.0.1, with its default settings. */
 export async function startNginx(program: string, upstream: string): Promise<Nginx> {
   const folder = createFolder()
   const port = await findPort()

@@ -12,7 +12,7 @@ import {
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
 import { createGate } from './gate.ts'
 
-/** What no observer tool may write: each is in every request that has room for it. */
+/** Values that no observer tool may write. Every request contains them where it can. */
 export const SECRETS = {
   key: KEY,
   query: 'query-secret',
@@ -26,8 +26,8 @@ export interface Case {
   kind: Outcome['kind']
   status: number
   /** Requests that are still in flight afterwards. Default 0. */
-  atWork?: number
-  /** Plays one such request against a receiver that has this observer. */
+  inFlight?: number
+  /** Sends one such request to a receiver with this observer. */
   play(observer: Observer): Promise<{ receiver: Receiver; response: Response }>
 }
 
@@ -36,7 +36,7 @@ type Sent = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }
 interface Play {
   options?: Partial<ReceiverOptions>
   sent?: Sent
-  /** The body, where it does not come whole. */
+  /** Writes the body, if it is incomplete. */
   stream?: (controller: ReadableStreamDefaultController) => void
   handle?: () => unknown
   before?: (request: Request, receiver: Receiver) => unknown
@@ -44,7 +44,7 @@ interface Play {
 
 const BODY = payloadOf('FeaturesCreated')
 
-/** A signed delivery that is handled, but for what is said otherwise. */
+/** Plays a signed delivery that is handled, unless the options change that. */
 function play({ options, sent, stream, handle = () => {}, before }: Play): Case['play'] {
   return async (observer) => {
     const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', handle)
@@ -77,17 +77,17 @@ const storeOf = (claim: 'busy' | 'done'): DuplicateStore => ({
   release: async () => {},
 })
 
-/** A request to a receiver that is full of another one, which never ends and which the observer does not see. */
+/** Plays a request to a receiver whose capacity is taken by another request, which never ends and is not observed. */
 async function playBusy(observer: Observer): ReturnType<Case['play']> {
   const { gate, release } = createGate()
   let isFull = false
-  const later = Object.entries(observer).map(([name, tell]) => [
+  const notifyIfFull = Object.entries(observer).map(([name, notify]) => [
     name,
-    (told: never) => (isFull ? tell.call(observer, told) : undefined),
+    (notification: never) => (isFull ? notify.call(observer, notification) : undefined),
   ])
   return play({
     options: {
-      observer: Object.fromEntries(later),
+      observer: Object.fromEntries(notifyIfFull),
       limit: BODY.length,
       maxInFlightBytes: BODY.length,
     },
@@ -103,9 +103,9 @@ async function playBusy(observer: Observer): ReturnType<Case['play']> {
   })(observer)
 }
 
-const refused = (status: number, how: Play): Case => ({ kind: 'refused', status, play: play(how) })
+const refused = (status: number, options: Play): Case => ({ kind: 'refused', status, play: play(options) })
 
-/** One request for every way in which a request can end: the type demands every code. */
+/** One request for every outcome. The type requires every error code. */
 export const OUTCOMES: Record<Exclude<ErrorCode, 'config_invalid'> | Outcome['kind'], Case> = {
   handled: { kind: 'handled', status: 200, play: play({}) },
   stored: { kind: 'stored', status: 202, play: play({ options: { inbox: { put: async () => {} } } }) },
@@ -138,7 +138,7 @@ export const OUTCOMES: Record<Exclude<ErrorCode, 'config_invalid'> | Outcome['ki
   key_unknown: refused(401, { options: { signatureKey: () => null } }),
   key_unavailable: refused(503, { options: { signatureKey: failing } }),
   delivery_stale: refused(400, { options: { maxAge: 1 } }),
-  receiver_busy: { kind: 'refused', status: 503, atWork: 1, play: playBusy },
+  receiver_busy: { kind: 'refused', status: 503, inFlight: 1, play: playBusy },
   receiver_closed: refused(503, { before: (_, receiver) => receiver.close() }),
   body_too_large: refused(413, { options: { limit: 10 } }),
   body_timeout: refused(408, { options: { bodyTimeout: 1 }, stream: () => {} }),

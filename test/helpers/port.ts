@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A free port below those that the system gives away by itself (from 32768 on Linux): until a program
- * listens there, and while it is down, nobody else gets it, and answers in its place.
+ * Returns a free port below the ephemeral range (from 32768 on Linux), so that the system gives it to no other process
+ * before a program listens there or while that program is down.
  */
 export async function findPort(): Promise<number> {
   for (;;) {

@@ -1,10 +1,10 @@
 import { afterAll, expect, vi } from 'vitest'
 
-// Test files run in the same process, one after another: each leaves there what it found.
+// Test files run one after another in the same process, so each must restore global state.
 
 const EVENTS = ['SIGINT', 'SIGTERM', 'uncaughtException', 'unhandledRejection', 'warning']
 const HANDLES = ['ProcessWrap', 'TCPServerWrap']
-/** Only what a test may replace: to read some of the others loads or warns. */
+/** Globals that tests replace. Reading some other globals loads modules or emits a warning. */
 const GLOBALS = [
   'Date',
   'fetch',
@@ -16,8 +16,8 @@ const GLOBALS = [
   'setTimeout',
 ]
 
-/** By name. */
-const look = (): Map<string, unknown> =>
+/** Global state, by name. */
+const readState = (): Map<string, unknown> =>
   new Map([
     ['the working directory', process.cwd()],
     ...Object.entries(process.env).map(([name, value]) => [`process.env.${name}`, value] as const),
@@ -25,21 +25,21 @@ const look = (): Map<string, unknown> =>
     ...GLOBALS.map((name) => [name, Reflect.get(globalThis, name)] as const),
   ])
 
-/** Processes and servers. */
-const opened = (): string[] =>
+/** Names of open processes and servers. */
+const openHandles = (): string[] =>
   process
     .getActiveResourcesInfo()
     .filter((name) => HANDLES.includes(name))
     .sort()
 
-const before = { all: look(), opened: opened() }
+const before = { state: readState(), handles: openHandles() }
 
 afterAll(async () => {
-  const all = look()
-  const names = new Set([...before.all.keys(), ...all.keys()])
-  // Their names only: the environment has secrets.
-  const changed = [...names].filter((name) => all.get(name) !== before.all.get(name))
-  expect(changed, 'what a test has changed for good').toEqual([])
-  // A handle is open a little longer than what it belongs to.
-  await vi.waitFor(() => expect(opened(), 'what a test has left open').toEqual(before.opened))
+  const state = readState()
+  const names = new Set([...before.state.keys(), ...state.keys()])
+  // Only the names, because the environment holds secrets.
+  const changed = [...names].filter((name) => state.get(name) !== before.state.get(name))
+  expect(changed, 'global state that a test did not restore').toEqual([])
+  // A handle closes slightly later than its server or process.
+  await vi.waitFor(() => expect(openHandles(), 'handles that a test left open').toEqual(before.handles))
 })

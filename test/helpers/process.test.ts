@@ -5,7 +5,7 @@ it('printed() rejects when the program is killed', async () => {
   const started = startNode(['--eval', "console.log('ready'); setInterval(() => {}, 1000)"])
   await started.printed(/ready/)
   const printed = expect(started.printed(/never/)).rejects.toThrow(
-    'it ended without printing /never/:\nready',
+    'the program exited without printing /never/:\nready',
   )
   await started.stop('SIGKILL')
   await printed

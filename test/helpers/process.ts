@@ -3,14 +3,14 @@ import { once } from 'node:events'
 
 /** A program that a test has started. */
 export interface Started {
-  /** Both streams, in the order in which they came. */
+  /** stdout and stderr, in the order of arrival. */
   readonly output: string
   readonly stdout: string
   readonly stderr: string
   readonly child: ChildProcess
-  /** Resolves with the match, once the program has printed it. */
+  /** Resolves with the match once the output matches. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
-  /** The exit code, when everything it printed is there. */
+  /** Resolves with the exit code once all output has been read. */
   readonly exited: Promise<number | null>
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
@@ -27,7 +27,7 @@ export const startNode = (
   options?: StartOptions,
 ): Started => startProgram(process.execPath, args, env, options)
 
-/** Starts a program. A variable that is undefined is not set; `stdin: 'open'` never ends. */
+/** Starts a program. Variables that are `undefined` are not set; `stdin: 'open'` keeps stdin open. */
 export function startProgram(
   program: string,
   args: readonly string[],
@@ -39,7 +39,7 @@ export function startProgram(
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
   })
-  // It may end without having read everything.
+  // The program may exit before it has read all of stdin.
   child.stdin?.on('error', () => {})
   if (stdin !== 'open') child.stdin?.end(stdin)
   let output = ''
@@ -73,7 +73,7 @@ export function startProgram(
       for (;;) {
         const match = pattern.exec(output)
         if (match) return match
-        if (hasEnded) throw new Error(`it ended without printing ${pattern}:\n${output}`)
+        if (hasEnded) throw new Error(`the program exited without printing ${pattern}:\n${output}`)
         await Promise.race([once(child.stdout ?? child, 'data'), once(child.stderr ?? child, 'data'), exited])
       }
     },

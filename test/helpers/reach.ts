@@ -4,17 +4,17 @@ import { findNginx } from './nginx.ts'
 import { findRedis } from './private-redis.ts'
 import { POSTGRES, REDIS, whyMissing } from './servers.ts'
 
-/** What tests need that is not of this repository. */
+/** External programs and drivers that tests need. */
 export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Why something is of no use to the tests, where it is not. */
+    /** Why a need cannot be met; without an entry it is available. */
     missing: Partial<Record<Need, string>>
   }
 }
 
-/** Finds out once for all tests what is there. What is not there is told in one line; with `CI=true` the tests fail. */
+/** Checks once, before all tests, what is available. Prints one line for anything missing; with `CI=true` the tests fail. */
 export async function setup({ name, provide }: TestProject): Promise<void> {
   const [postgres, redis] = await Promise.all(
     [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),

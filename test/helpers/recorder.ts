@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { Delivery, ErrorCode, Observer, Outcome, WebhookError } from 'geohook'
 
-interface Seen {
+interface ObserverCall {
   name: keyof Observer
   code?: ErrorCode
   error?: WebhookError
@@ -11,24 +11,25 @@ interface Seen {
   milliseconds?: number
 }
 
-/** An observer that keeps what it is told. */
+/** An observer that records its calls. */
 export interface Recorder {
   observer: Observer
-  seen: Seen[]
-  /** The names and codes so far, for example `['refused signature_missing']`. */
+  calls: ObserverCall[]
+  /** Names and codes so far, for example `['refused signature_missing']`. */
   readonly lines: string[]
-  /** Resolves when the observer has been told this. */
-  told(line: string): Promise<void>
+  /** Resolves when the observer has recorded this line. */
+  waitFor(line: string): Promise<void>
 }
 
 export function createRecorder(): Recorder {
-  const seen: Seen[] = []
+  const calls: ObserverCall[] = []
   const emitter = new EventEmitter()
-  const lineOf = ({ name, code }: Seen): string => (code ? `${name} ${code}` : name)
-  const record = (name: keyof Observer) => (told: object) => {
-    const { error } = told as { error?: WebhookError }
-    seen.push({ name, ...told, ...(error ? { code: error.code } : {}) })
-    emitter.emit('told')
+  const lineOf = ({ name, code }: ObserverCall): string => (code ? `${name} ${code}` : name)
+  const lines = (): string[] => calls.map(lineOf)
+  const record = (name: keyof Observer) => (call: object) => {
+    const { error } = call as { error?: WebhookError }
+    calls.push({ name, ...call, ...(error ? { code: error.code } : {}) })
+    emitter.emit('recorded')
   }
   return {
     observer: {
@@ -39,12 +40,12 @@ export function createRecorder(): Recorder {
       failed: record('failed'),
       handshake: record('handshake'),
     },
-    seen,
+    calls,
     get lines() {
-      return seen.map(lineOf)
+      return lines()
     },
-    async told(line) {
-      while (!seen.some((one) => lineOf(one) === line)) await once(emitter, 'told')
+    async waitFor(line) {
+      while (!lines().includes(line)) await once(emitter, 'recorded')
     },
   }
 }

@@ -4,10 +4,7 @@ import type { Server } from './servers.ts'
 
 export { POSTGRES, REDIS } from './servers.ts'
 
-/**
- * Tests that need a server. Where it is of no use they fail with `CI=true`; elsewhere they are skipped, and the run has
- * said so once (reach.ts).
- */
+/** Runs tests that need a server. If it is unavailable they fail with `CI=true`, and are skipped otherwise (see reach.ts). */
 export async function describeWith(
   { name, url }: Pick<Server, 'url'> & { name: Need },
   suite: (url: string) => void,

@@ -3,7 +3,7 @@ import { KEY, urlOf } from './example.ts'
 import { startLoad } from './load.ts'
 import { startNode } from './process.ts'
 
-/** Starts a server, and stops it while eight connections keep sending: it must end in time and answer every request. */
+/** Starts a server, and stops it while eight connections keep sending: it must exit by itself and answer every request. */
 export async function expectShutdown(
   args: readonly string[],
   { env = {}, signal = 'SIGTERM' as NodeJS.Signals } = {},
@@ -12,12 +12,9 @@ export async function expectShutdown(
   try {
     const load = startLoad(await urlOf(app), KEY)
     await load.answered(100)
-    const begun = performance.now()
     expect(await app.stop(signal)).toBe(0)
-    const milliseconds = performance.now() - begun
     const unexpected = (await load.ended).filter((result) => ![200, 202, 503].includes(result as number))
     expect(unexpected).toEqual([])
-    expect(milliseconds).toBeLessThan(5_000)
   } finally {
     await app.stop('SIGKILL')
   }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { expect, it } from 'vitest'
 import { unusedUrl } from './target.ts'
 
-it('an address where nobody listens stays one', async () => {
+it('unusedUrl() refuses connections and reserves its port', async () => {
   const url = await unusedUrl()
   await expect(fetch(url)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   const server = createServer()

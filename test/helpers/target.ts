@@ -10,14 +10,14 @@ export interface TargetRequest {
   body: Buffer
 }
 
-/** A server that keeps what it gets. */
+/** A server that records its requests. */
 export interface Target {
   url: string
   requests: TargetRequest[]
   close(): Promise<void>
 }
 
-/** Answers 200 unless it is told otherwise. */
+/** Starts a target that responds with 200, unless `answer` does something else. */
 export async function startTarget(
   answer: (res: ServerResponse, request: TargetRequest) => void = (res) => res.end(),
 ): Promise<Target> {
@@ -43,8 +43,8 @@ export async function startTarget(
 }
 
 /**
- * An address where nobody listens, nor will: its port is that of our end of a connection for as long as this process
- * lives. A port that was only given back is soon a server of another test.
+ * An address that refuses connections for as long as this process runs: the client end of a connection occupies the
+ * port, so that no server of another test can take it.
  */
 export async function unusedUrl(): Promise<string> {
   const server = createListener((socket) => socket.unref()).listen(0, '127.0.0.1')

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { describe, it } from 'vitest'
 import { createFolder } from './folder.ts'
 
-/** A small disk of its own, for a test to fill up or to make read-only. */
+/** A small separate disk that a test can fill up or make read-only. */
 export interface Disk {
   path: string
-  /** Until it is `rw` again, nothing can be written; `ro` is refused while a file is open. */
+  /** Makes the disk read-only or writable. Fails with `ro` while a file is open. */
   remount(mode: 'ro' | 'rw'): void
   remove(): Promise<void>
 }
@@ -28,19 +28,19 @@ export function createDisk(megabytes: number): Disk {
   }
 }
 
-/** Tests that need such disks. Where this user may not mount them, they fail with `CI=true`, and elsewhere one line says so. */
+/** Runs tests that need such disks. If mounting is not allowed they fail with `CI=true`, and are skipped otherwise. */
 export async function describeWithDisks(suite: () => void): Promise<void> {
   try {
     await createDisk(1).remove()
   } catch (cause) {
     if (process.env.CI === 'true') {
       it('mounts a tmpfs', () => {
-        throw new Error('tests of a full disk need root, to mount a tmpfs', { cause })
+        throw new Error('tests of a full disk need root to mount a tmpfs', { cause })
       })
       return
     }
-    process.stderr.write('SKIPPED: no tmpfs can be mounted. Run these tests as root on Linux.\n')
-    describe.skip('with a disk of its own', () => {
+    process.stderr.write('SKIPPED: cannot mount a tmpfs. Run these tests as root on Linux.\n')
+    describe.skip('with a separate disk', () => {
       it('needs root', () => {})
     })
     return

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** The process warnings while something runs. */
+/** Returns the process warnings emitted while `run` runs. */
 export async function warningsOf(run: () => unknown): Promise<string[]> {
   const lines: string[] = []
   const listen = (warning: Error & { code?: string }) => lines.push(`${warning.code}: ${warning.message}`)
-  await setImmediate() // a warning is emitted a tick late: those from before are not ours
+  await setImmediate() // warnings are emitted one tick late: let earlier ones pass
   process.on('warning', listen)
   try {
     await run()

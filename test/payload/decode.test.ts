@@ -44,11 +44,11 @@ describe('media types', () => {
     'application/json; charset=iso-8859-1',
     `${FORM}; charset=latin1`,
     'application/json; charset=utf-16',
-  ])('%j is refused', (contentType) => {
+  ])('%j is rejected', (contentType) => {
     expect(payloadOf('{"a":1}', contentType)).toBe('content_type_unsupported')
   })
 
-  it('a missing content type is refused', () => {
+  it('a missing content type is rejected', () => {
     expect(parsePayload({ body: '{}', contentType: undefined })).toMatchObject({
       code: 'content_type_unsupported',
     })
@@ -57,7 +57,7 @@ describe('media types', () => {
 
 describe('JSON', () => {
   it.each<[string, string | Uint8Array]>([
-    ['nothing', ''],
+    ['an empty body', ''],
     ['white space', ' \n'],
     ['half an object', '{"a":'],
     ['a text', '"a"'],
@@ -78,17 +78,20 @@ describe('JSON', () => {
     ['65 levels of arrays', '['.repeat(65) + ']'.repeat(65)],
     ['65 levels of objects', `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`],
     [
-      'a prototype key in a text that is read as a list',
+      'a prototype key in a string that is parsed as a list',
       '{"events":"[{\\"__proto__\\":{},\\"eventType\\":\\"A\\"}]"}',
     ],
-    ['depth in a text that is read as a list', `{"changeTypes":"${'['.repeat(65)}${']'.repeat(65)}"}`],
+    [
+      '65 levels in a string that is parsed as a list',
+      `{"changeTypes":"${'['.repeat(65)}${']'.repeat(65)}"}`,
+    ],
     ['half a million levels', '['.repeat(500_000)],
     ['half a million closed levels', '['.repeat(250_000) + ']'.repeat(250_000)],
-  ])('refuses %s', (_, body) => {
+  ])('rejects %s', (_, body) => {
     expect(parse(body)).toMatchObject({ ok: false, code: 'payload_malformed' })
   })
 
-  it('takes 64 levels, one byte order mark, a lone surrogate, harmless names and big arrays', () => {
+  it('accepts 64 levels, one byte order mark, a lone surrogate, harmless names and big arrays', () => {
     expect(parse('['.repeat(64) + ']'.repeat(64)).ok).toBe(true)
     expect(payloadOf('\ufeff{"a":1}')).toEqual({ a: 1 })
     expect(payloadOf('{"a":"\\ud800"}')).toEqual({ a: '\ud800' })
@@ -98,7 +101,7 @@ describe('JSON', () => {
     )
   })
 
-  it('looks only at what the body says, not at what others have put on Object.prototype', () => {
+  it('ignores members that other code added to Object.prototype', () => {
     Object.assign(Object.prototype, { polluted: {} })
     try {
       expect(parse('{"events":[]}').ok).toBe(true)
@@ -107,7 +110,7 @@ describe('JSON', () => {
     }
   })
 
-  it('never says what the body holds', () => {
+  it('never repeats the body in an error', () => {
     const parsed = parse('{"secret-in-body": oops}')
     expect(JSON.stringify(parsed)).not.toContain('oops')
   })
@@ -120,18 +123,18 @@ describe('forms', () => {
     ['payload percent-encoded', `payload=${encoded}`],
     ['payload encoded as a form', new URLSearchParams({ payload: JSON.stringify(EVENT) }).toString()],
     ['payload encoded in lower case', `payload=${encoded.replace(/%../g, (code) => code.toLowerCase())}`],
-    ['payload without encoding, holding & = + and %', `payload=${JSON.stringify(EVENT)}`],
+    ['payload without encoding, containing & = + and %', `payload=${JSON.stringify(EVENT)}`],
     ['payload without encoding, with white space before it', `payload= ${JSON.stringify(EVENT)}`],
     ['payload before other fields', `payload=${encoded}&other=1`],
-    ['payload behind other fields', `other=1&payload=${encoded}`],
-    ['payload with the signature field behind it', `payload=${encoded}&x-service=00`],
-    ['payload without encoding, with the signature field', `payload=${JSON.stringify(EVENT)}&x-service=00`],
+    ['payload after other fields', `other=1&payload=${encoded}`],
+    ['payload before the signature field', `payload=${encoded}&x-service=00`],
+    ['payload without encoding, before the signature field', `payload=${JSON.stringify(EVENT)}&x-service=00`],
     ['the signature field in another case', `payload=${JSON.stringify(EVENT)}&X-Service=00`],
-  ])('%s', (_, body) => {
+  ])('reads %s', (_, body) => {
     expect(payloadOf(body, FORM)).toEqual(EVENT)
   })
 
-  it('plain fields become the payload, a repeated one a list', () => {
+  it('builds the payload from plain fields, with a list for a repeated one', () => {
     const body =
       'serviceName=Parcels&changeTypes=FeaturesCreated%2CMine&id=7&tag=a&tag=b&empty=&+x+=%C3%A9+%2B'
     const parsed = parse(body, FORM)
@@ -142,7 +145,7 @@ describe('forms', () => {
     })
   })
 
-  it('plain fields may hold JSON where a list belongs', () => {
+  it('accepts JSON in plain fields that are lists', () => {
     const events = encodeURIComponent('[{"eventType":"FeaturesCreated","when":1730385704000}]')
     const parsed = parse(`serviceName=Parcels&events=${events}`, FORM)
     expect(parsed).toMatchObject({
@@ -155,10 +158,10 @@ describe('forms', () => {
   })
 
   it.each<[string, string | Uint8Array]>([
-    ['nothing', ''],
+    ['an empty body', ''],
     ['only separators', '&&'],
     ['invalid percent-encoding', 'a=%zz'],
-    ['a cut percent-encoding', 'a=%4'],
+    ['truncated percent-encoding', 'a=%4'],
     ['percent-encoding that is not UTF-8', 'a=%ff'],
     ['raw bytes that are not UTF-8', Buffer.from('a=\xff', 'latin1')],
     ['two payloads', 'payload=%7B%7D&payload=%7B%7D'],
@@ -169,11 +172,11 @@ describe('forms', () => {
     ['a prototype key', '__proto__=1'],
     ['a prototype key, encoded', '%5F_proto__=1'],
     ['a prototype key in the payload', `payload=${encodeURIComponent('{"__proto__":1}')}`],
-  ])('refuses %s', (_, body) => {
+  ])('rejects %s', (_, body) => {
     expect(parse(body, FORM)).toMatchObject({ ok: false, code: 'payload_malformed' })
   })
 
-  it('refuses a JSON body that is passed off as a form', () => {
+  it('rejects a JSON body that claims to be a form', () => {
     for (const body of [
       '{"note":"x&changeTypes=FeaturesDeleted&y="}',
       ' [1,"&events=x"]',
@@ -183,14 +186,14 @@ describe('forms', () => {
     }
   })
 
-  it('takes 1000 fields', () => {
+  it('accepts 1000 fields', () => {
     expect(
       Object.keys(payloadOf(Array.from({ length: 1000 }, (_, i) => `f${i}=1`).join('&'), FORM) as object)
         .length,
     ).toBe(1000)
   })
 
-  it('JSON that is not percent-encoded may hold the name of the signature field', () => {
+  it('accepts the name of the signature field inside JSON that is not percent-encoded', () => {
     const payload = { ...EVENT, name: 'x&x-service=y' }
     expect(payloadOf(`payload=${JSON.stringify(payload)}`, FORM)).toEqual(payload)
     expect(payloadOf(`payload=${JSON.stringify(payload)}&x-service=${'0'.repeat(64)}`, FORM)).toEqual(payload)

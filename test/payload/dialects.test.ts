@@ -7,7 +7,7 @@ const json = (payload: unknown) => {
   return parsed
 }
 
-/** The samples of the field facts, "Payloads". */
+/** Samples of each dialect. See docs/senders.md. */
 const FEATURES = {
   serviceType: 'FeatureServer',
   changesUrl:
@@ -90,7 +90,7 @@ describe('the service dialect', () => {
     ])
   })
 
-  it('keeps the order of events, and names each change type once', () => {
+  it('keeps the order of events, and lists each change type once', () => {
     const types = ['FeaturesUpdated', 'FeaturesCreated', 'FeaturesUpdated', 'Mine']
     const parsed = json({ ...FEATURES, events: types.map((eventType) => ({ eventType })) })
     expect(parsed.events.map((event) => event.changeType)).toEqual(types)
@@ -99,7 +99,7 @@ describe('the service dialect', () => {
 })
 
 describe('the hosted dialect', () => {
-  it('reads one item, and decodes a URL that is encoded wholly', () => {
+  it('reads one item, and decodes a URL that is completely percent-encoded', () => {
     expect(json(HOSTED).events).toEqual([
       {
         changeType: 'FeaturesCreated',
@@ -128,18 +128,18 @@ describe('the hosted dialect', () => {
     expect(parsed.changeTypes).toEqual(['FeaturesCreated', 'FeaturesUpdated'])
   })
 
-  it('reads older items with changeType in place of events', () => {
+  it('reads older items with changeType instead of events', () => {
     const { events: _, ...item } = { ...HOSTED[0] }
     expect(json([{ ...item, changeType: 'FeaturesDeleted' }]).changeTypes).toEqual(['FeaturesDeleted'])
   })
 
-  it('leaves a percent sequence that is none as it is', () => {
+  it('keeps invalid percent sequences unchanged', () => {
     const [event] = json([{ ...HOSTED[0], changesUrl: 'https%3a%2f%2fa.example%2f%AB%3fx%3d%zz' }]).events
     expect(event?.changesUrl).toBe('https://a.example/%AB?x=%zz')
   })
 })
 
-it('the organization dialect names the operation as the change type', () => {
+it('the organization dialect uses the operation as the change type', () => {
   const parsed = json(ORGANIZATION)
   expect(parsed.changeTypes).toEqual(['add', 'delete'])
   expect(parsed.events[0]).toEqual({
@@ -152,7 +152,7 @@ it('the organization dialect names the operation as the change type', () => {
   expect(parsed.events[1]?.when).toEqual(new Date(1730385704000))
 })
 
-describe('change types are found wherever they stand', () => {
+describe('finds change types in', () => {
   it.each<[string, unknown, string[]]>([
     [
       'changeTypes as an array',
@@ -164,12 +164,12 @@ describe('change types are found wherever they stand', () => {
       { changeTypes: 'FeaturesCreated, FeaturesDeleted,' },
       ['FeaturesCreated', 'FeaturesDeleted'],
     ],
-    ['changeTypes twice', { changeTypes: 'A,B,A' }, ['A', 'B']],
+    ['changeTypes with duplicates', { changeTypes: 'A,B,A' }, ['A', 'B']],
     ['events[].eventType', { events: [{ eventType: 'A' }, { eventType: 'B' }] }, ['A', 'B']],
     ['events[] as texts', { events: ['A', 'B', 'A'] }, ['A', 'B']],
     ['events[].changeType', { events: [{ changeType: 'A' }] }, ['A']],
     ['changeType', { changeType: 'A' }, ['A']],
-    // changeTypes is then what the webhook is subscribed to, not what happened.
+    // changeTypes then lists the subscription of the webhook, not the changes.
     ['events before changeTypes', { events: [{ eventType: 'A' }], changeTypes: ['A', 'B'] }, ['A']],
     [
       'names of object members',
@@ -187,10 +187,10 @@ describe('a payload of unknown shape is still a delivery, with one event', () =>
     ['an empty object', {}],
     ['an empty array', []],
     ['something else', { hello: 'world' }],
-    ['events that are none', { events: 7 }],
+    ['events that are not a list', { events: 7 }],
     ['no events', { events: [] }],
-    ['an event that is no object', { events: [7] }],
-    ['a change type that is no text', { changeType: 7, changeTypes: 7, events: null }],
+    ['an event that is not an object', { events: [7] }],
+    ['a change type that is not a string', { changeType: 7, changeTypes: 7, events: null }],
     ['null in an array', [null]],
     ['info without events', { info: {} }],
   ])('%s', (_, payload) => {
@@ -202,11 +202,11 @@ describe('a payload of unknown shape is still a delivery, with one event', () =>
   })
 })
 
-describe('fields of a wrong type are left out', () => {
+describe('leaves out fields of a wrong type:', () => {
   it.each<[string, unknown]>([
     ['when as an object', { when: {} }],
-    ['when as a text that is no date', { when: 'room 12' }],
-    ['when beyond all calendars', { when: 9e15 }],
+    ['when as a string that is not a date', { when: 'room 12' }],
+    ['when beyond the range of dates', { when: 9e15 }],
     ['when as a fraction', { when: 1.5 }],
     ['when as white space', { when: ' ' }],
     ['when in hex', { when: '0x10' }],
@@ -233,7 +233,7 @@ describe('fields of a wrong type are left out', () => {
     })
   })
 
-  it('times as text are read: milliseconds and ISO 8601', () => {
+  it('but reads times written as text: milliseconds and ISO 8601', () => {
     const times = json({ events: [{ when: '1730385704000' }, { when: '2024-10-31T14:41:44Z' }] }).events
     expect(times.map((event) => event.when?.getTime())).toEqual([1730385704000, 1730385704000])
   })

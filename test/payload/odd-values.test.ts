@@ -41,7 +41,7 @@ describe('forms', () => {
     ['=1', { '': '1' }],
     ['a=b=c', { a: 'b=c' }],
     ['a=1\n2', { a: '1\n2' }],
-    // Only a body that begins with payload= is JSON that was not percent-encoded.
+    // JSON without percent-encoding is expected only after payload= at the start of the body.
     ['12345678{"b":"payload=["}', { '12345678{"b":"payload': '["}' }],
     ['payload=[1]', [1]],
     ['payload=\t{"a":"%41"}', { a: '%41' }],
@@ -50,7 +50,7 @@ describe('forms', () => {
     expect(formOf(body)).toEqual(expected)
   })
 
-  it('throws for a signature header that is no text, which only a programmer can pass', () => {
+  it('throws for a signature header that is not a string', () => {
     const profile = { signatureHeader: 7 as unknown as string }
     expect(() => parsePayload({ body: 'payload=1&a=2', contentType: FORM, profile })).toThrow(TypeError)
   })
@@ -68,7 +68,7 @@ describe('names of change types', () => {
     expect(read({ changeTypes }).changeTypes).toEqual(expected)
   })
 
-  it('an empty name in a list is no event', () => {
+  it('ignores empty names in a list', () => {
     expect(read({ changeTypes: 'A,, ,B,' }).events.map(({ changeType }) => changeType)).toEqual(['A', 'B'])
     expect(read({ changeTypes: [] }).events.map(({ changeType }) => changeType)).toEqual([''])
   })
@@ -122,17 +122,17 @@ describe('members of the payload', () => {
 describe('dialects', () => {
   const NO_SERVICE = { folderName: '', serviceName: '', serviceType: '' }
 
-  it('an array inside an array is no item of the hosted dialect', () => {
+  it('does not read an array inside an array as an item of the hosted dialect', () => {
     expect(read([['A']]).events).toEqual([{ changeType: '', webhook: {}, service: NO_SERVICE, raw: ['A'] }])
   })
 
-  it('null is an event of no service, wherever it stands', () => {
+  it('reads null as an event without a service', () => {
     const event = { changeType: '', webhook: {}, service: NO_SERVICE, raw: null }
     expect(read([null]).events).toEqual([event])
     expect(read({ events: [null] }).events).toEqual([event])
   })
 
-  it('an empty array is one event of no service', () => {
+  it('reads an empty array as one event without a service', () => {
     expect(read([]).events).toEqual([{ changeType: '', webhook: {}, service: NO_SERVICE, raw: {} }])
   })
 

@@ -26,19 +26,19 @@ describe('the message says what is wrong with the payload', () => {
   })
 })
 
-describe('what is refused, and no more than that', () => {
+describe('limits', () => {
   it.each([
     ['64 levels', JSON_TYPE, nested(64)],
     ['a member called constructor', JSON_TYPE, '{"constructor":{"name":"Ott"}}'],
     ['a member called constructor that is null', JSON_TYPE, '{"constructor":null}'],
     ['a member called prototype', JSON_TYPE, '{"a":{"prototype":{}}}'],
     ['1000 fields', FORM, 'a=1&'.repeat(1000)],
-    ['a field whose name has a bracket inside', FORM, 'layers[0]=1&a"b=2&c{d=3'],
-  ])('%s: taken', (_, contentType, body) => {
+    ['a field whose name contains a bracket', FORM, 'layers[0]=1&a"b=2&c{d=3'],
+  ])('%s are accepted', (_, contentType, body) => {
     expect(parse(body, contentType).ok).toBe(true)
   })
 
-  it.each(['utf-81', 'xutf-8', 'utf-8x', 'utf--8'])('the charset %s is not UTF-8', (charset) => {
+  it.each(['utf-81', 'xutf-8', 'utf-8x', 'utf--8'])('the charset %s is rejected', (charset) => {
     expect(parse('{}', `application/json; charset=${charset}`)).toMatchObject({
       code: 'content_type_unsupported',
     })
@@ -48,12 +48,12 @@ describe('what is refused, and no more than that', () => {
     'application/json;  charset=utf-16',
     'application/json;charset=utf-16',
     'application/json;\tcharset=utf-16',
-  ])('finds the charset behind any white space: %j', (contentType) =>
+  ])('finds the charset after any white space: %j', (contentType) =>
     expect(parse('{}', contentType)).toMatchObject({ code: 'content_type_unsupported' }),
   )
 })
 
-describe('what counts as a member of an event', () => {
+describe('members of an event', () => {
   const eventOf = (event: object, payload: object = {}) => {
     const parsed = parse(JSON.stringify({ ...payload, events: [{ eventType: 'FeaturesCreated', ...event }] }))
     if (!parsed.ok) throw new Error(parsed.message)
@@ -86,7 +86,7 @@ describe('what counts as a member of an event', () => {
   })
 })
 
-it('reads the items of an array that are no objects as names of change types', () => {
+it('reads strings in an array as change types', () => {
   const parsed = parse('["FeaturesCreated",{"serviceName":"Parcels","events":["FeaturesDeleted"]}]')
   expect(parsed.ok && parsed.changeTypes).toEqual(['FeaturesCreated', 'FeaturesDeleted'])
 })

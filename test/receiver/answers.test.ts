@@ -23,7 +23,7 @@ const requestOf = (rest: Partial<ReceiverRequest> = {}): ReceiverRequest => ({
   ...rest,
 })
 
-/** What an answer must have beside its content type, by its status. */
+/** Response headers besides content-type, by status. */
 const EXTRA: Record<number, Record<string, string>> = {
   401: { 'www-authenticate': 'HMAC-SHA256' },
   405: { allow: 'POST' },
@@ -33,7 +33,7 @@ const EXTRA: Record<number, Record<string, string>> = {
   503: { 'retry-after': '5' },
 }
 
-describe('an answer has the headers of its status and no others', () => {
+describe('a response has exactly the headers of its status', () => {
   it.each(CASES)('%s', async (name, { status, play }) => {
     const { response } = await play(createRecorder().observer)
     const isError = status >= 400
@@ -44,32 +44,32 @@ describe('an answer has the headers of its status and no others', () => {
     })
   })
 
-  it('405 names GET where a profile has a handshake', async () => {
+  it('allows GET in a 405 if the profile has a handshake', async () => {
     const outcome = await create({ profile: arcgis }).receive(requestOf({ method: 'PUT' }))
     expect([outcome.status, outcome.headers.allow]).toEqual([405, 'GET, POST'])
   })
 
-  it('the observer sees the same', async () => {
-    const { observer, seen } = createRecorder()
+  it('passes the same outcome to the observer', async () => {
+    const { observer, calls } = createRecorder()
     const outcome = await create({ observer }).receive(requestOf({ method: 'PUT' }))
-    expect(seen[0]?.outcome).toEqual(outcome)
+    expect(calls[0]?.outcome).toEqual(outcome)
   })
 })
 
-describe('what comes next', () => {
+describe('next()', () => {
   it.each<[number | undefined, Outcome['kind']]>([
     [undefined, 'handled'],
     [200, 'handled'],
     [399, 'handled'],
     [400, 'failed'],
     [503, 'failed'],
-  ])('that answers %s makes the outcome %s', async (status, kind) => {
+  ])('with the status %s makes the outcome %s', async (status, kind) => {
     const outcome = await create().receive(requestOf({ next: async () => status }))
     expect(outcome.kind).toBe(kind)
     if (kind === 'failed') expect(String(outcome.error?.cause)).toContain(String(status))
   })
 
-  it('is not run by a receiver with handlers', async () => {
+  it('is not called by a receiver with handlers', async () => {
     const handler = vi.fn()
     const next = vi.fn()
     await create().on('*', handler).receive(requestOf({ next }))
@@ -78,7 +78,7 @@ describe('what comes next', () => {
 })
 
 describe('close()', () => {
-  it('resolves when the last of several requests has ended, and each of them ends its connection', async () => {
+  it('resolves after the last of several requests, each of which closes its connection', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const receiver = create()
@@ -107,17 +107,17 @@ describe('close()', () => {
   })
 })
 
-describe('a header that a platform hands over as a list', () => {
+describe('a signature header that a platform passes as a list', () => {
   const statusOf = async (...list: string[]) =>
     (await create().receive(requestOf({ headers: { 'content-type': JSON_TYPE, 'x-service': list } }))).status
 
-  it('is good with one value', async () => expect(await statusOf(signature)).toBe(200))
-  it('is refused with two', async () => expect(await statusOf(signature, signature)).toBe(401))
-  it('is never put together from its parts', async () =>
+  it('is accepted with one value', async () => expect(await statusOf(signature)).toBe(200))
+  it('is rejected with two values', async () => expect(await statusOf(signature, signature)).toBe(401))
+  it('is never joined from parts', async () =>
     expect(await statusOf(signature.slice(0, 32), signature.slice(32))).toBe(401))
 })
 
-it('a delivery has an id of 32 hex digits, and the name of its profile', async () => {
+it('gives a delivery an id of 32 hex digits and the name of its profile', async () => {
   const ids: string[] = []
   const handler = (_: unknown, { id, profile }: { id: string; profile: string }) => ids.push(id, profile)
   await create().on('*', handler).receive(requestOf())
@@ -126,24 +126,24 @@ it('a delivery has an id of 32 hex digits, and the name of its profile', async (
   expect(ids).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), 'service', ids[0], 'arcgis'])
 })
 
-it.each([[['A', '']], [['A', 7]], [[]]])('on(%j) is refused', (changeTypes) => {
+it.each([[['A', '']], [['A', 7]], [[]]])('on(%j) throws config_invalid', (changeTypes) => {
   expect(() => create().on(changeTypes as string[], () => {})).toThrow(
     expect.objectContaining({ code: 'config_invalid' }),
   )
 })
 
-it('an error has its cause: that of a stream, and what a store of duplicates has answered instead', async () => {
+it('keeps the error of a stream, or the invalid result of a duplicate store, as the cause', async () => {
   const gone = new Error('gone')
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const stream = new ReadableStream({ start: (controller) => controller.error(gone) })
   const init = { method: 'POST', headers: { 'x-service': signature }, body: stream, duplex: 'half' }
   await create({ observer }).fetch(new Request('http://a.example', init as RequestInit))
   const duplicates = { claim: async () => 'perhaps' as 'busy', done: async () => {}, release: async () => {} }
   await create({ observer, duplicates }).receive(requestOf())
-  expect(seen.map(({ error }) => error?.cause)).toEqual([gone, undefined, 'perhaps'])
+  expect(calls.map(({ error }) => error?.cause)).toEqual([gone, undefined, 'perhaps'])
 })
 
-it('a form with a signature that is none is refused for that', async () => {
+it('reports why the signature in a form field is invalid', async () => {
   const recorder = createRecorder()
   const receiver = create({ observer: recorder.observer })
   for (const field of ['', 'oops', '0'.repeat(64)]) {
@@ -158,6 +158,6 @@ it('a form with a signature that is none is refused for that', async () => {
   ])
 })
 
-it('a receiver that accepts nothing unsigned says nothing at its start', async () => {
+it('emits no warning at the start unless unsigned deliveries are accepted', async () => {
   expect(await warningsOf(() => createReceiver({ signatureKey: KEY, unsigned: 'reject' }))).toEqual([])
 })

@@ -65,7 +65,7 @@ it.each<[string, number]>([
   expect(() => create({ limit: bytes + 1, maxInFlightBytes: size })).toThrow(invalid)
 })
 
-it('names the option and its smallest value in the error', () => {
+it('names the option in the error', () => {
   expect(() => create({ limit: 0 })).toThrow('limit must be bytes')
   expect(() => create({ bodyTimeout: 0 })).toThrow('bodyTimeout must be')
   expect(() => create({ maxAge: 0 })).toThrow('maxAge must be')
@@ -85,7 +85,7 @@ describe('the profile', () => {
   const statusOf = async (options: Partial<ReceiverOptions>, headers: Record<string, string>) =>
     (await deliver(create(options), body, headers)).status
 
-  it('sets the encoding, unless the option does', async () => {
+  it('sets the encoding, unless an option sets it', async () => {
     const profile = { ...service, encoding: 'hex' } as const
     expect([await statusOf({ profile }, hex), await statusOf({ profile }, base64)]).toEqual([200, 401])
     const options = { profile, encoding: 'base64' } as const
@@ -93,7 +93,7 @@ describe('the profile', () => {
     expect([await statusOf({}, hex), await statusOf({}, base64)]).toEqual([200, 200])
   })
 
-  it('sets the header, unless the option does', async () => {
+  it('sets the signature header, unless an option sets it', async () => {
     const profile = { ...service, signatureHeader: 'X-Other' }
     const other = { 'x-service': '', 'x-other': signatureOf(body) }
     expect([await statusOf({ profile }, other), await statusOf({ profile }, hex)]).toEqual([200, 401])
@@ -102,7 +102,7 @@ describe('the profile', () => {
   })
 })
 
-/** A request as an adapter hands it over, with its body in one piece. */
+/** A request as adapters build it, with its body in one chunk. */
 function requestOf(headers: ReceiverRequest['headers'], body = Buffer.from('{}')) {
   const read = vi.fn(({ onChunk }: Parameters<ReceiverRequest['read']>[0]) => {
     onChunk(body)
@@ -118,7 +118,7 @@ it.each([
   ['101', 413],
   ['1e9', 413],
   ['many', 200],
-])('an announced length of %s, with a limit of 100, is answered with %i', async (length, status) => {
+])('a content-length of %s, with a limit of 100, gets %i', async (length, status) => {
   const request = requestOf({ 'content-length': length })
   expect((await create({ limit: 100 }).receive(request)).status).toBe(status)
   expect(request.read.mock.calls.length).toBe(status === 200 ? 1 : 0)
@@ -130,16 +130,16 @@ it.each([
   [' Identity ', 200],
   ['gzip', 415],
   ['identity, gzip', 415],
-])('the content-encoding %j is answered with %i', async (encoding, status) => {
+])('the content-encoding %j gets %i', async (encoding, status) => {
   const request = requestOf({ 'content-encoding': encoding })
   expect((await create({}).receive(request)).status).toBe(status)
   expect(request.read.mock.calls.length).toBe(status === 200 ? 1 : 0)
 })
 
-it('bodies in flight may have 64 MiB together by default', async () => {
+it('limits the bodies in flight to 64 MiB in total by default', async () => {
   const receiver = create({ unsigned: 'accept' })
   const { gate, release } = createGate()
-  const piece = new Uint8Array(2 ** 20)
+  const chunk = new Uint8Array(2 ** 20)
   const waiting = Array.from({ length: 64 }, () => {
     const arrived = createGate()
     const outcome = receiver.receive({
@@ -147,7 +147,7 @@ it('bodies in flight may have 64 MiB together by default', async () => {
       url: '/',
       headers: { 'content-type': JSON_TYPE },
       async read({ onChunk }) {
-        onChunk(piece)
+        onChunk(chunk)
         arrived.release()
         await gate
         return Buffer.from('{}')
@@ -164,7 +164,7 @@ it('bodies in flight may have 64 MiB together by default', async () => {
   expect((await receiver.receive(requestOf({}))).status).toBe(200)
 })
 
-it('keeps no timer once the body is there', async () => {
+it('clears its timer once the body is read', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const { read, ...request } = requestOf({})
@@ -176,7 +176,7 @@ it('keeps no timer once the body is there', async () => {
 })
 
 it.each([undefined, null, 'gone', new Error('gone'), { name: 'Error' }])(
-  'an adapter that fails with %j while it reads is a failure of the program',
+  'reports handler_failed if the adapter fails with %j while reading',
   async (thrown) => {
     const outcome = await create({}).receive({ ...requestOf({}), read: () => Promise.reject(thrown) })
     expect([outcome.kind, outcome.status, outcome.error?.code]).toEqual(['refused', 500, 'handler_failed'])

@@ -23,7 +23,7 @@ const handshake = (url: string, params?: ReceiverRequest['params']): ReceiverReq
   read: () => new Uint8Array(),
 })
 
-/** A receiver for the tenants of `keys`, who are named by the path. */
+/** A receiver for several tenants: `keys` by path. */
 function createTenants(keys: Record<string, SignatureKeys>) {
   const recorder = createRecorder()
   const signatureKey = ({ url }: { url: string }) => keys[new URL(url, 'http://a.example').pathname]
@@ -37,7 +37,7 @@ function createTenants(keys: Record<string, SignatureKeys>) {
 }
 
 describe('a handshake without a key', () => {
-  it('is signed with a decoy, which differs between tenants and stays the same for each', async () => {
+  it('is signed with a decoy key, which differs between tenants and stays the same for each', async () => {
     const { ask, recorder } = createTenants({ '/a': KEY, '/blank': ' ' })
     expect(await ask(handshake('/a'))).toBe(`sha256=${base64Of('abc', KEY)}`)
     const answers = await Promise.all(['/b', '/c', '/blank'].map((path) => ask(handshake(path))))
@@ -49,7 +49,7 @@ describe('a handshake without a key', () => {
     expect(recorder.lines).toEqual(['handshake', ...new Array(6).fill('refused key_unknown')])
   })
 
-  it('names the tenant by the route parameters, whatever the path is', async () => {
+  it('identifies the tenant by the route parameters, whatever the path', async () => {
     const { ask } = createTenants({})
     const answer = await ask(handshake('/hooks/b', { tenant: 'b' }))
     expect(await ask(handshake('/HOOKS/%62/', { tenant: 'b' }))).toBe(answer)
@@ -57,7 +57,7 @@ describe('a handshake without a key', () => {
     expect(await ask(handshake('/hooks/b', {}))).toBe(await ask(handshake('/hooks/b')))
   })
 
-  it('keeps its decoy while keys become longer and rings larger', async () => {
+  it('keeps its decoy key when keys become longer and rings larger', async () => {
     const keys: Record<string, SignatureKeys> = { '/a': KEY }
     const { ask, receiver } = createTenants(keys)
     const answer = await ask(handshake('/b'))
@@ -66,22 +66,22 @@ describe('a handshake without a key', () => {
     expect(await ask(handshake('/b'))).toBe(answer)
   })
 
-  it('has another decoy in each receiver', async () => {
+  it('uses a different decoy key in each receiver', async () => {
     const [first, second] = [createTenants({}), createTenants({})]
     expect(await first.ask(handshake('/b'))).not.toBe(await second.ask(handshake('/b')))
   })
 
-  it('is counted as refused, and the observer sees the answer', async () => {
+  it('is counted as refused, and the observer sees the response', async () => {
     const { ask, receiver, recorder } = createTenants({ '/many': new Array(101).fill(KEY) })
     await ask(handshake('/many'))
     expect(receiver.stats().outcomes).toMatchObject({ handshake: 0, refused: 1 })
-    expect(recorder.seen[0]?.outcome).toMatchObject({ kind: 'refused', status: 200 })
-    const { error } = recorder.seen[0] ?? {}
+    expect(recorder.calls[0]?.outcome).toMatchObject({ kind: 'refused', status: 200 })
+    const { error } = recorder.calls[0] ?? {}
     expect([error?.code, error?.message]).toEqual(['key_unknown', 'signatureKey has over 100 keys'])
     expect(error).not.toHaveProperty('cause')
   })
 
-  it('signs nothing that is accepted as a delivery', async () => {
+  it('never produces a signature that is accepted for a delivery', async () => {
     const { ask, receiver, recorder } = createTenants({ '/two': ['new', 'old'], '/one': KEY })
     await receiver.receive(delivery('/two'))
     const token = new TextEncoder().encode('abc')
@@ -102,18 +102,21 @@ it.each<[string, unknown, string]>([
   ['holes', new Array(2), 'signatureKey must be a string or bytes'],
   ['numbers', new Array(100).fill(1), 'signatureKey must be a string or bytes'],
   ['101 keys', new Array(101).fill(KEY), 'signatureKey has over 100 keys'],
-])('after a long key, %s has the same answer and the right reason', async (_, keys, message) => {
-  const { receiver, recorder } = createTenants({ '/long': 'k'.repeat(64), '/bad': keys as SignatureKeys })
-  await receiver.receive(delivery('/long'))
-  expect((await receiver.receive(delivery('/bad'))).status).toBe(401)
-  expect(recorder.seen.at(-1)?.error).toMatchObject({
-    code: 'key_unknown',
-    message: expect.stringContaining(message),
-  })
-})
+])(
+  'after a long key, %s gets the same response, and the observer the right reason',
+  async (_, keys, message) => {
+    const { receiver, recorder } = createTenants({ '/long': 'k'.repeat(64), '/bad': keys as SignatureKeys })
+    await receiver.receive(delivery('/long'))
+    expect((await receiver.receive(delivery('/bad'))).status).toBe(401)
+    expect(recorder.calls.at(-1)?.error).toMatchObject({
+      code: 'key_unknown',
+      message: expect.stringContaining(message),
+    })
+  },
+)
 
-describe('decoys in a ring', () => {
-  it('leave every tenant its own keys', async () => {
+describe('decoy keys in a ring', () => {
+  it('do not mix up the keys of tenants', async () => {
     const { receiver, recorder } = createTenants({ '/two': ['new', 'old'], '/one': Buffer.from(KEY) })
     const statusOf = async (path: string, key: string) =>
       (await receiver.receive(delivery(path, signatureOf(BODY, key)))).status
@@ -122,12 +125,12 @@ describe('decoys in a ring', () => {
       expect([await statusOf('/one', 'old'), await statusOf('/two', KEY)]).toEqual([401, 401])
       expect(await statusOf('/none', KEY)).toBe(401)
     }
-    const codes = recorder.seen.flatMap(({ code }) => code ?? [])
+    const codes = recorder.calls.flatMap(({ code }) => code ?? [])
     expect(codes.slice(0, 3)).toEqual(['signature_mismatch', 'signature_mismatch', 'key_unknown'])
   })
 })
 
-/** A key function that returns these for `/known`, and for `/unknown`. */
+/** The keys that the key function returns for `/known` and for `/unknown`. */
 type Case = [
   name: string,
   known: SignatureKeys,
@@ -143,14 +146,14 @@ describe('takes as long for a tenant without a key as for a wrong signature:', (
     ['keys as bytes', Buffer.from(KEY), undefined],
     ['a blank key', KEY, ' '],
     ['a handshake', KEY, undefined, handshake],
-    // Other work on the machine can part them, but cannot bring times together that differ.
+    // Retries: other work on the machine can make equal times differ, but cannot make different times equal.
   ])('%s', { retry: 9 }, async (_, known, unknown, toRequest = (url: string) => delivery(url)) => {
     const receiver = createReceiver({
       signatureKey: ({ url }) => (url.startsWith('/known') ? known : unknown),
       profile: arcgis,
       observer: { refused() {}, handshake() {} },
     })
-    // `npm run timing` measures more exactly. The medians of single requests hardly see what else the machine does.
+    // Medians are hardly affected by other work on the machine. `npm run timing` measures more precisely.
     const requests = [toRequest('/known'), toRequest('/unknown')] as const
     const times: [number[], number[]] = [[], []]
     for (let round = 0; round < 1000; round++) {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
-it('handlers get the events of their change types, in the order of registration', async () => {
+it('calls handlers with the events of their change types, in the order of registration', async () => {
   const calls: string[] = []
   const receiver = createReceiver({ signatureKey: KEY })
     .on('*', (event) => calls.push(`any ${event.changeType}`))
@@ -35,12 +35,12 @@ it('handlers get the events of their change types, in the order of registration'
   ])
 })
 
-it('a delivery that no handler is for is done', async () => {
+it('returns 200 for a delivery without a matching handler', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('FeaturesCreated', () => expect.unreachable())
   expect((await deliver(receiver, payloadOf('FeaturesDeleted'))).status).toBe(200)
 })
 
-it('a payload of unknown shape reaches the handlers of the wildcard only', async () => {
+it('passes a payload of unknown shape only to wildcard handlers', async () => {
   const calls: string[] = []
   const receiver = createReceiver({ signatureKey: KEY })
     .on('FeaturesEdited', () => calls.push('edited'))
@@ -49,7 +49,7 @@ it('a payload of unknown shape reaches the handlers of the wildcard only', async
   expect(calls).toEqual(['any {"hello":"world"}'])
 })
 
-it('handlers run one after another, and the answer waits for them', async () => {
+it('runs handlers one after another before it responds', async () => {
   const calls: string[] = []
   const slow = (name: string) => async () => {
     calls.push(`${name} begins`)
@@ -61,8 +61,8 @@ it('handlers run one after another, and the answer waits for them', async () => 
   expect(calls).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
 })
 
-it('all handlers run though some fail, and their errors are joined', async () => {
-  const { observer, seen } = createRecorder()
+it('runs all handlers even if some fail, and joins their errors', async () => {
+  const { observer, calls: observed } = createRecorder()
   const calls: string[] = []
   const receiver = createReceiver({ signatureKey: KEY, observer })
     .on('*', () => {
@@ -72,12 +72,12 @@ it('all handlers run though some fail, and their errors are joined', async () =>
     .on('*', () => Promise.reject('third'))
   expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
   expect(calls).toEqual(['second'])
-  const cause = seen[1]?.error?.cause as AggregateError
+  const cause = observed[1]?.error?.cause as AggregateError
   expect(cause).toBeInstanceOf(AggregateError)
   expect(cause.errors).toEqual([new Error('first'), 'third'])
 })
 
-it('a handler that throws an error of ours fails like any other', async () => {
+it('returns 500 if a handler throws a WebhookError', async () => {
   const { WebhookError } = await import('geohook')
   const receiver = createReceiver({ signatureKey: KEY, observer: {} }).on('*', () => {
     throw new WebhookError('body_too_large')
@@ -85,7 +85,7 @@ it('a handler that throws an error of ours fails like any other', async () => {
   expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
 })
 
-it('remembers nothing for change types that senders make up', async () => {
+it('keeps no memory of unknown change types', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('FeaturesCreated', () => {})
   const sendNames = async (round: number) => {
     const names = Array.from({ length: 8_000 }, (_, index) => `Made up ${round} ${index}`)
@@ -94,11 +94,11 @@ it('remembers nothing for change types that senders make up', async () => {
   await sendNames(0)
   const before = heapUsed()
   for (let round = 1; round <= 8; round++) await sendNames(round)
-  // 64,000 remembered names take some 7 MB.
+  // Keeping 64,000 names would take about 7 MB.
   expect(heapUsed() - before).toBeLessThan(2_000_000)
 })
 
-/** Bytes of V8's heap after a full collection. */
+/** Bytes on V8's heap after a full garbage collection. */
 function heapUsed(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

@@ -6,11 +6,11 @@ import { CASES } from '../helpers/outcomes.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
-describe('each request ends once', () => {
-  it.each(CASES)('%s', async (name, { kind, status, atWork: others = 0, play }) => {
-    const { observer, seen } = createRecorder()
+describe('notifies the observer exactly once about the end of a request:', () => {
+  it.each(CASES)('%s', async (name, { kind, status, inFlight = 0, play }) => {
+    const { observer, calls } = createRecorder()
     const { receiver, response } = await play(observer)
-    const ends = seen.filter((one) => one.name !== 'accepted')
+    const ends = calls.filter((call) => call.name !== 'accepted')
     expect(ends).toMatchObject([
       {
         name: kind === 'stored' ? 'handled' : kind,
@@ -22,16 +22,20 @@ describe('each request ends once', () => {
     const [end] = ends
     expect(response.status).toBe(status)
     expect(end?.error).toBe(end?.outcome?.error)
-    const accepted = seen.find((one) => one.name === 'accepted')
+    const accepted = calls.find((call) => call.name === 'accepted')
     expect(end?.delivery).toBe(accepted?.delivery)
     if (name !== kind) expect(end?.error?.code).toBe(name)
     const { outcomes, atWork } = receiver.stats()
-    expect([outcomes[kind], Object.values(outcomes).reduce((a, b) => a + b), atWork]).toEqual([1, 1, others])
+    expect([outcomes[kind], Object.values(outcomes).reduce((a, b) => a + b), atWork]).toEqual([
+      1,
+      1,
+      inFlight,
+    ])
   })
 
-  it('and milliseconds count from its beginning, also where it is refused', async () => {
+  it('with milliseconds since its start, also for a refused request', async () => {
     let now = 0
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const receiver = createReceiver({
       observer,
       clock: () => now,
@@ -41,24 +45,24 @@ describe('each request ends once', () => {
       },
     })
     await deliver(receiver, '{}')
-    expect(seen[0]?.milliseconds).toBe(40)
+    expect(calls[0]?.milliseconds).toBe(40)
   })
 })
 
 describe('around', () => {
   const run = async (around: Observer['around']) => {
     let runs = 0
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const receiver = createReceiver({
       signatureKey: KEY,
       observer: { ...observer, ...(around && { around }) },
     }).on('*', () => ++runs)
     const { status } = await deliver(receiver, payloadOf('A'))
-    return { status, runs, ends: seen.filter(({ name }) => name !== 'accepted').length }
+    return { status, runs, ends: calls.filter(({ name }) => name !== 'accepted').length }
   }
   const once = { status: 200, runs: 1, ends: 1 }
 
-  it('holds the work from its beginning to its outcome', async () => {
+  it('wraps the work from its start to its outcome', async () => {
     const lines: string[] = []
     let outcome: Outcome | undefined
     const receiver = createReceiver({
@@ -85,15 +89,15 @@ describe('around', () => {
     ['never ends', () => new Promise(() => {})],
     ['calls run twice', ({ run }) => Promise.all([run(), run()])],
     ['calls run too late', ({ run }) => Promise.resolve().then(run)],
-    ['calls run when all is over', ({ run }) => void setImmediate(run)],
+    ['calls run after the request', ({ run }) => void setImmediate(run)],
     [
-      'throws at once',
+      'throws immediately',
       () => {
         throw new Error('x')
       },
     ],
     [
-      'throws behind run',
+      'throws after run',
       ({ run }) => {
         run()
         throw new Error('x')
@@ -106,20 +110,20 @@ describe('around', () => {
         throw new Error('x')
       },
     ],
-    ['is no function', 'around' as unknown as Observer['around']],
-  ])('that %s costs nothing and repeats nothing', async (_, around) => {
+    ['is not a function', 'around' as unknown as Observer['around']],
+  ])('that %s neither fails nor repeats the work', async (_, around) => {
     expect(await run(around)).toEqual(once)
     await new Promise((resolve) => setImmediate(resolve))
   })
 
-  it('resolves also where a request is refused', async () => {
+  it('resolves with the outcome of a refused request', async () => {
     const outcomes: Outcome[] = []
     const observer: Observer = { around: async ({ run }) => outcomes.push(await run()), refused() {} }
     await deliver(createReceiver({ signatureKey: KEY, observer }), '{}', { 'x-service': '' })
     expect(outcomes).toMatchObject([{ kind: 'refused', status: 401 }])
   })
 
-  it('does not silence the log', async () => {
+  it('does not suppress the log', async () => {
     const receiver = createReceiver({ signatureKey: KEY, observer: { around: ({ run }) => run() } })
     const lines = await warningsOf(() => deliver(receiver, '{}', { 'x-service': '' }))
     expect(lines).toEqual([expect.stringMatching(/^signature_missing/)])
@@ -127,14 +131,14 @@ describe('around', () => {
 })
 
 describe('stats', () => {
-  it('tell what is at work, and whether the receiver is closed', async () => {
+  it('count the requests in flight, and say whether the receiver is closed', async () => {
     const { gate, release } = createGate()
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer }).on('*', () => gate)
     const none = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
     expect(receiver.stats()).toEqual({ outcomes: none, atWork: 0, closed: false })
     const answer = deliver(receiver, payloadOf('A'))
-    await recorder.told('accepted')
+    await recorder.waitFor('accepted')
     expect(receiver.stats()).toEqual({ outcomes: none, atWork: 1, closed: false })
     const closed = receiver.close()
     expect(receiver.stats()).toEqual({ outcomes: none, atWork: 1, closed: true })
@@ -143,7 +147,7 @@ describe('stats', () => {
     expect(receiver.stats()).toEqual({ outcomes: { ...none, handled: 1 }, atWork: 0, closed: true })
   })
 
-  it('are a copy: whoever changes them changes nothing', async () => {
+  it('are a copy that callers can change', async () => {
     const receiver = createReceiver({ signatureKey: KEY })
     const stats = receiver.stats()
     stats.outcomes.handled = 7

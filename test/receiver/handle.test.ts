@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 
-/** What an inbox is given of one delivery. */
+/** Returns the delivery as an inbox stores it. */
 async function store(payload: string): Promise<StoredDelivery> {
   const stored: Delivery[] = []
   const inbox = { put: async (delivery: Delivery) => void stored.push(delivery) }
@@ -13,20 +13,20 @@ async function store(payload: string): Promise<StoredDelivery> {
 }
 
 describe('receiver.handle', () => {
-  it('decodes a delivery from its bytes, and runs its handlers with the context', async () => {
-    const seen: unknown[] = []
+  it('decodes a delivery from its bytes, and calls its handlers with the context', async () => {
+    const calls: unknown[] = []
     const schema = z.object({ serviceName: z.string().transform((name) => name.toUpperCase()) })
     const receiver = createReceiver({ signatureKey: KEY, schema }).on(
       'FeaturesCreated',
-      (event, { id, payload }, context) => seen.push([event.changeType, id, payload.serviceName, context]),
+      (event, { id, payload }, context) => calls.push([event.changeType, id, payload.serviceName, context]),
     )
     const stored = await store(payloadOf('FeaturesCreated'))
     const context: HandlerContext = { signal: new AbortController().signal, attempt: 3 }
     await receiver.handle(stored, context)
-    expect(seen).toEqual([['FeaturesCreated', stored.id, 'PARCELS', context]])
+    expect(calls).toEqual([['FeaturesCreated', stored.id, 'PARCELS', context]])
   })
 
-  it('begins no other handler when the signal is aborted', async () => {
+  it('starts no further handler after the signal is aborted', async () => {
     const controller = new AbortController()
     const begun: string[] = []
     const receiver = createReceiver({ signatureKey: KEY }).on('*', (event) => {
@@ -39,7 +39,7 @@ describe('receiver.handle', () => {
     expect(begun).toEqual(['A'])
   })
 
-  it('rejects with what the handlers threw', async () => {
+  it('rejects with the errors of the handlers', async () => {
     const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
       throw new Error('no database')
     })
@@ -49,12 +49,12 @@ describe('receiver.handle', () => {
     })
   })
 
-  it('does not take a delivery that nobody would handle', async () => {
+  it('rejects if the receiver has no handlers', async () => {
     const receiver = createReceiver({ signatureKey: KEY })
     await expect(receiver.handle(await store('{}'))).rejects.toMatchObject({ code: 'config_invalid' })
   })
 
-  it('rejects what the schema no longer takes', async () => {
+  it('rejects a delivery that the schema no longer accepts', async () => {
     const receiver = createReceiver({ signatureKey: KEY, schema: z.object({ a: z.string() }) }).on(
       '*',
       () => {},
@@ -63,14 +63,14 @@ describe('receiver.handle', () => {
   })
 })
 
-it('without an inbox, handlers get a signal that is not aborted, and attempt 1', async () => {
-  const seen: HandlerContext[] = []
-  const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, __, context) => seen.push(context))
+it('passes a signal that is not aborted, and attempt 1, to handlers without an inbox', async () => {
+  const contexts: HandlerContext[] = []
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, __, context) => contexts.push(context))
   expect((await deliver(receiver, '{}')).status).toBe(200)
-  expect(seen.map(({ signal, attempt }) => [signal.aborted, attempt])).toEqual([[false, 1]])
+  expect(contexts.map(({ signal, attempt }) => [signal.aborted, attempt])).toEqual([[false, 1]])
 })
 
-it('an inbox that has a delivery already makes it a duplicate', async () => {
+it('returns duplicate if the inbox already has the delivery', async () => {
   const inbox = { put: async () => 'duplicate' as const }
   const answer = await deliver(createReceiver({ signatureKey: KEY, inbox }), '{}')
   expect([answer.status, answer.body]).toEqual([200, { status: 'duplicate' }])

@@ -43,18 +43,18 @@ describe('a handshake', () => {
     '/hook?CRC_TOKEN=a',
     `/hook?crc_token=a${longest}`,
     `/hook?crc_token=${longest}=`,
-  ])('refuses %s', async (url) => {
+  ])('rejects %s', async (url) => {
     expect(await ask(url)).toEqual([400, 'handshake_invalid'])
   })
 
-  it('looks at no more than 8,000 characters of an address', async () => {
+  it('rejects URLs of more than 8,000 characters', async () => {
     const pad = (length: number) => '/hook?crc_token=a&b='.padEnd(length, 'c')
     expect((await ask(pad(8_000)))[0]).toBe(200)
     expect((await ask(pad(8_001)))[0]).toBe(400)
   })
 })
 
-describe('a body that a handshake could have signed', () => {
+describe('a body that could be a handshake token', () => {
   const deliver = async (body: string, type: string) => {
     const bytes = Buffer.from(body)
     const { status, error } = await receiver.receive({
@@ -75,7 +75,7 @@ describe('a body that a handshake could have signed', () => {
     ['the longest', longest, FORM_TYPE],
     ['a number', '12', JSON_TYPE],
     ['the longest number', '1'.repeat(512), JSON_TYPE],
-  ])('is refused: %s', async (_, body, type) => {
+  ])('is rejected: %s', async (_, body, type) => {
     expect(await deliver(body, type)).toEqual([400, 'the body could be a handshake token'])
   })
 

@@ -6,8 +6,8 @@ import { createGate } from '../helpers/gate.ts'
 const body = payloadOf('FeaturesCreated')
 const { length } = body
 
-/** A receiver with room for two such bodies. */
-const createFull = (options: Partial<ReceiverOptions> = {}) =>
+/** A receiver with a capacity of two such bodies. */
+const createSmall = (options: Partial<ReceiverOptions> = {}) =>
   createReceiver({
     signatureKey: KEY,
     limit: length,
@@ -16,8 +16,8 @@ const createFull = (options: Partial<ReceiverOptions> = {}) =>
     ...options,
   })
 
-/** A request whose sender has sent this much of its body and then sends nothing more, until told to. */
-function begin(receiver: ReturnType<typeof createFull>, part: string, headers: Record<string, string> = {}) {
+/** Starts a request and sends a part of its body. The rest is up to `sender`. */
+function begin(receiver: ReturnType<typeof createSmall>, part: string, headers: Record<string, string> = {}) {
   let sender: ReadableStreamDefaultController<Uint8Array> | undefined
   const read = createGate()
   const stream = new ReadableStream<Uint8Array>({
@@ -25,7 +25,7 @@ function begin(receiver: ReturnType<typeof createFull>, part: string, headers: R
       sender = controller
       controller.enqueue(Buffer.from(part))
     },
-    pull: () => void setImmediate(read.release), // when the part was taken
+    pull: () => void setImmediate(read.release), // called once the receiver has read the part
   })
   const request = new Request('http://a.example', {
     method: 'POST',
@@ -39,14 +39,14 @@ function begin(receiver: ReturnType<typeof createFull>, part: string, headers: R
 
 const whenRead = (begun: ReturnType<typeof begin>[]) => Promise.all(begun.map(({ read }) => read))
 
-const statusOf = async (receiver: ReturnType<typeof createFull>) => (await deliver(receiver, body)).status
+const statusOf = async (receiver: ReturnType<typeof createSmall>) => (await deliver(receiver, body)).status
 
 describe('maxInFlightBytes', () => {
-  it('counts a body until its handlers are done', async () => {
+  it('counts a body until its handlers have finished', async () => {
     const { gate, release } = createGate()
     const handled = createGate()
     let calls = 0
-    const receiver = createFull().on('*', () => {
+    const receiver = createSmall().on('*', () => {
       if (++calls === 2) handled.release()
       return gate
     })
@@ -60,10 +60,10 @@ describe('maxInFlightBytes', () => {
     expect(await statusOf(receiver)).toBe(200)
   })
 
-  it('counts the part of a body that has arrived, and gives it back when the upload ends or fails', async () => {
-    const receiver = createFull()
+  it('counts the received part of a body, and frees it when the upload ends or fails', async () => {
+    const receiver = createSmall()
     for (const end of [
-      (sender: ReadableStreamDefaultController) => sender.close(), // 401: signed is another body
+      (sender: ReadableStreamDefaultController) => sender.close(), // 401, because the signature covers another body
       (sender: ReadableStreamDefaultController) => sender.error(new Error('gone')),
     ]) {
       const begun = [begin(receiver, body.slice(1)), begin(receiver, body.slice(1))]
@@ -76,8 +76,8 @@ describe('maxInFlightBytes', () => {
     }
   })
 
-  it('gives the part of a body back when the upload times out, and does not count what comes later', async () => {
-    const receiver = createFull({ bodyTimeout: 50 })
+  it('frees the received part of a body when the upload times out, and does not count later chunks', async () => {
+    const receiver = createSmall({ bodyTimeout: 50 })
     const begun = [begin(receiver, body.slice(1)), begin(receiver, body.slice(1))]
     expect((await Promise.all(begun.map(({ response }) => response))).map(({ status }) => status)).toEqual([
       408, 408,
@@ -85,8 +85,8 @@ describe('maxInFlightBytes', () => {
     expect(await Promise.all([statusOf(receiver), statusOf(receiver)])).toEqual([200, 200])
   })
 
-  it('lets announced lengths take half of the budget at most', async () => {
-    const receiver = createFull({ maxInFlightBytes: 10 * length })
+  it('reserves at most half of the limit for announced lengths', async () => {
+    const receiver = createSmall({ maxInFlightBytes: 10 * length })
     const announced = Array.from({ length: 100 }, () =>
       begin(receiver, '{', { 'content-length': String(length) }),
     )
@@ -96,8 +96,8 @@ describe('maxInFlightBytes', () => {
     await Promise.all(announced.map(({ response }) => response))
   })
 
-  it('accepts one of several bodies that fill the room together', async () => {
-    const receiver = createFull({ maxInFlightBytes: length })
+  it('accepts one of several bodies that exceed the limit together', async () => {
+    const receiver = createSmall({ maxInFlightBytes: length })
     const half = Math.ceil(length / 2)
     const begun = Array.from({ length: 3 }, () => begin(receiver, body.slice(0, half)))
     await whenRead(begun)
@@ -105,13 +105,13 @@ describe('maxInFlightBytes', () => {
       try {
         sender.enqueue(Buffer.from(body.slice(half)))
         sender.close()
-      } catch {} // the receiver has cancelled it
+      } catch {} // the receiver has cancelled the stream
     }
     const statuses = (await Promise.all(begun.map(({ response }) => response))).map(({ status }) => status)
     expect(statuses.sort()).toEqual([200, 503, 503])
   })
 
-  it('is limit where limit is over 64 MiB, and cannot be less than limit', async () => {
+  it('defaults to limit if that is over 64 MiB, and cannot be less than limit', async () => {
     expect(() => createReceiver({ signatureKey: KEY, limit: '100mb' })).not.toThrow()
     expect(() => createReceiver({ signatureKey: KEY, limit: 100, maxInFlightBytes: '100b' })).not.toThrow()
     for (const maxInFlightBytes of [99, 0, '1 potato', Number.NaN])
@@ -123,8 +123,8 @@ describe('maxInFlightBytes', () => {
       )
   })
 
-  it('does not turn a body over limit into a busy receiver, where a host hands the body over whole', async () => {
-    const receiver = createFull({ maxInFlightBytes: length })
+  it('rejects a body over limit with body_too_large, not receiver_busy, if it arrives in one chunk', async () => {
+    const receiver = createSmall({ maxInFlightBytes: length })
     const bytes = Buffer.from(`${body} `)
     const outcome = await receiver.receive({
       method: 'POST',

@@ -3,19 +3,19 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
-/** What the log says of a delivery for which each handler throws one of these. */
+/** The log lines of a delivery whose handlers throw these values. */
 const linesOf = (...thrown: unknown[]) =>
   warningsOf(() => {
     const receiver = createReceiver({ signatureKey: KEY })
-    for (const one of thrown) receiver.on('*', () => Promise.reject(one))
+    for (const value of thrown) receiver.on('*', () => Promise.reject(value))
     return deliver(receiver, payloadOf('A'))
   })
 
 it.each<[string, unknown[], string]>([
-  ['its dots', [new Error('a.b is gone.')], 'Error: a.b is gone.'],
-  ['one dot at its end', [new Error('gone')], 'Error: gone.'],
+  ['the dots of a message', [new Error('a.b is gone.')], 'Error: a.b is gone.'],
+  ['one dot at the end', [new Error('gone')], 'Error: gone.'],
   ['the first three errors', ['a', 'b', 'c', 'd'], 'a: b: c.'],
-  ['a question mark for what cannot be printed', [Object.create(null)], '?.'],
+  ['a question mark for values that cannot be printed', [Object.create(null)], '?.'],
   ['undefined for a rejection without a reason', [undefined], 'undefined.'],
 ])('a line has %s', async (_, thrown, text) => {
   expect(await linesOf(...thrown)).toEqual([`handler_failed: Handler failed: ${text}`])
@@ -26,7 +26,7 @@ it('a line quotes 500 characters of an error', async () => {
   expect(line).toBe(`handler_failed: ${'Handler failed: '.padEnd(500, 'x')}.`)
 })
 
-it('a line is a warning of this package', async () => {
+it('a line is a process warning named GeohookWarning', async () => {
   const names: string[] = []
   const listen = ({ name }: Error) => names.push(name)
   process.on('warning', listen)
@@ -35,7 +35,7 @@ it('a line is a warning of this package', async () => {
   expect(names).toEqual(['GeohookWarning'])
 })
 
-it('is on the console where the process cannot warn', async () => {
+it('writes to the console if the process cannot emit warnings', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   const request = new Request('http://a.example', { method: 'POST', body: '{}' })
   const { fetch } = createReceiver({ signatureKey: KEY })
@@ -43,7 +43,7 @@ it('is on the console where the process cannot warn', async () => {
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
   })
-  // Whatever else runs meanwhile may need the rest of the process.
+  // Other code still needs the rest of `process`.
   const get = (host: NodeJS.Process, name: string) =>
     name === 'emitWarning' ? undefined : Reflect.get(host, name)
   vi.stubGlobal('process', new Proxy(process, { get: get as never }))

@@ -5,15 +5,15 @@ import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
 describe('the observer', () => {
-  it('sees accepted and handled with the delivery, the request and the time it took', async () => {
+  it('receives the delivery, the request and the duration', async () => {
     let now = 1000
-    const told: Record<string, unknown>[] = []
-    const observer: Observer = { handled: (seen) => told.push({ ...seen }) }
+    const calls: Record<string, unknown>[] = []
+    const observer: Observer = { handled: (call) => calls.push({ ...call }) }
     const receiver = createReceiver({ signatureKey: KEY, observer, clock: () => now }).on('*', () => {
       now += 25
     })
     await deliver(receiver, payloadOf('A'))
-    expect(told).toMatchObject([
+    expect(calls).toMatchObject([
       {
         milliseconds: 25,
         delivery: { receivedAt: new Date(1000) },
@@ -22,18 +22,18 @@ describe('the observer', () => {
     ])
   })
 
-  it('sees what explain needs: the headers and the bytes of a refused request', async () => {
-    const { observer, seen } = createRecorder()
+  it('receives the bytes of a refused request, for explain()', async () => {
+    const { observer, calls } = createRecorder()
     const body = payloadOf('A')
     await deliver(createReceiver({ signatureKey: KEY, observer }), body, {
       'x-service': signatureOf('other'),
     })
-    expect(Buffer.from(seen[0]?.body ?? []).toString()).toBe(body)
+    expect(Buffer.from(calls[0]?.body ?? []).toString()).toBe(body)
   })
 
-  it('never sees a key', async () => {
-    const told: unknown[] = []
-    const keep = (seen: unknown) => told.push(seen)
+  it('never receives a key', async () => {
+    const calls: unknown[] = []
+    const keep = (call: unknown) => calls.push(call)
     const observer: Observer = { accepted: keep, refused: keep, handled: keep, failed: keep }
     const receiver = createReceiver({ signatureKey: 'topsecret', observer }).on('Bad', () => {
       throw new Error('x')
@@ -44,12 +44,12 @@ describe('the observer', () => {
         await deliver(receiver, body, { 'x-service': signatureOf(body, key) })
       }
     }
-    expect(told.length).toBe(6)
+    expect(calls.length).toBe(6)
     const { inspect } = await import('node:util')
-    expect(inspect(told, { depth: 20, showHidden: true })).not.toContain('topsecret')
+    expect(inspect(calls, { depth: 20, showHidden: true })).not.toContain('topsecret')
   })
 
-  it('may fail without harm, at once or later, and may be an instance of a class', async () => {
+  it('can be an instance of a class whose methods throw or reject', async () => {
     class Failing {
       calls = 0
       accepted() {
@@ -67,7 +67,7 @@ describe('the observer', () => {
     expect(observer.calls).toBe(2)
   })
 
-  it('may even fail when it is looked at', async () => {
+  it('can have a getter that throws', async () => {
     const observer: Observer = {
       get accepted(): never {
         throw new Error('getter')
@@ -95,7 +95,7 @@ describe('the log', () => {
     ])
   })
 
-  it('writes one line for wrong signatures and missing keys, so that its time does not tell them apart', async () => {
+  it('writes one line for wrong signatures and missing keys, so that its timing does not distinguish them', async () => {
     let key: string | undefined
     const receiver = createReceiver({ signatureKey: () => key })
     const lines = await warningsOf(async () => {
@@ -104,7 +104,7 @@ describe('the log', () => {
     expect(lines).toEqual(['key_unknown: Key unknown. Check signatureKey.'])
   })
 
-  it('names the errors of handlers', async () => {
+  it('includes the errors of handlers', async () => {
     const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
       throw new Error('no database')
     })
@@ -112,7 +112,7 @@ describe('the log', () => {
     expect(lines).toEqual(['handler_failed: Handler failed: Error: no database.'])
   })
 
-  it('is bounded in length, and nothing in it draws on a terminal or begins a line', async () => {
+  it('has a limited length and escapes control characters', async () => {
     const receiver = createReceiver({ signatureKey: KEY }).on('*', (event) => {
       throw new Error(`bad\n(node:1) Warning: fake\u001b[2J ${event.changeType}`)
     })
@@ -124,7 +124,7 @@ describe('the log', () => {
     expect(line).not.toMatch(/\p{Cc}/u)
   })
 
-  it('writes out every character that turns the direction of text or begins a line', async () => {
+  it('escapes characters that change the direction of text or start a line', async () => {
     const range = (first: number, last: number) =>
       Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index))
     const groups = [
@@ -141,7 +141,7 @@ describe('the log', () => {
     }
   })
 
-  it('speaks of an error that cannot be printed, and of the next one', async () => {
+  it('reports errors that cannot be printed', async () => {
     const thrown = [
       Object.create(null),
       {
@@ -159,7 +159,7 @@ describe('the log', () => {
     }
   })
 
-  it('is silent about what an observer sees, and still speaks of what it does not', async () => {
+  it('reports only failures without a matching observer function', async () => {
     const receiver = createReceiver({ signatureKey: KEY, observer: { refused: () => {} } }).on('*', () => {
       throw new Error('x')
     })
@@ -170,7 +170,7 @@ describe('the log', () => {
     expect(lines).toEqual([expect.stringMatching(/^handler_failed/)])
   })
 
-  it('speaks where the observer has something that is no function', async () => {
+  it('reports a refusal if the observer has a value that is not a function', async () => {
     const receiver = createReceiver({
       signatureKey: KEY,
       observer: { refused: 'log' } as unknown as Observer,
@@ -179,7 +179,7 @@ describe('the log', () => {
     expect(lines).toEqual([expect.stringMatching(/^signature_missing/)])
   })
 
-  it('always tells of a body that was parsed first', async () => {
+  it('always reports a body that was already parsed', async () => {
     const receiver = createReceiver({ signatureKey: KEY, observer: { refused: () => {} } })
     const request = new Request('http://a.example', {
       method: 'POST',

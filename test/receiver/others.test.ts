@@ -8,7 +8,7 @@ import { createRecorder } from '../helpers/recorder.ts'
 const body = payloadOf('FeaturesCreated')
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
 
-/** A request as an adapter hands it over. */
+/** A request as adapters build it. */
 const requestOf = (next: ReceiverRequest['next']): ReceiverRequest => ({
   method: 'POST',
   url: '/hook',
@@ -21,44 +21,44 @@ const requestOf = (next: ReceiverRequest['next']): ReceiverRequest => ({
   ...(next && { next }),
 })
 
-describe('what comes next', () => {
+describe('next()', () => {
   it.each([
     { name: 'WebhookError', message: 'not ours' },
     { name: 'WebhookError', code: 'parcel 4711 is gone', status: 422, message: 'not ours' },
     { name: 'WebhookError', code: 'method_not_allowed', status: 405, message: 'not ours' },
-  ])('may throw what looks like an error of ours: %j', async (members) => {
+  ])('can throw an error that looks like a WebhookError: %j', async (members) => {
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
     const thrown = Object.assign(new Error(), members)
     const outcome = await receiver.receive(requestOf(() => Promise.reject(thrown)))
     expect([outcome.status, outcome.kind]).toEqual([500, 'failed'])
     expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
-    expect(recorder.seen.at(-1)?.error?.cause).toBe(thrown)
+    expect(recorder.calls.at(-1)?.error?.cause).toBe(thrown)
     expect(receiver.stats()).toMatchObject({ outcomes: { failed: 1 }, atWork: 0 })
   })
 })
 
 describe('an observer', () => {
-  it('cannot change the answer, by changing what it is told', async () => {
-    const spoil = ({ outcome }: { outcome: Outcome }): void => {
+  it('cannot change the response', async () => {
+    const tamper = ({ outcome }: { outcome: Outcome }): void => {
       outcome.status = 200
-      outcome.body = 'spoilt'
-      outcome.headers['www-authenticate'] = 'spoilt'
+      outcome.body = 'changed'
+      outcome.headers['www-authenticate'] = 'changed'
     }
-    const receiver = createReceiver({ signatureKey: KEY, observer: { refused: spoil } })
+    const receiver = createReceiver({ signatureKey: KEY, observer: { refused: tamper } })
     const response = await receiver.fetch(new Request('http://a.example', { method: 'POST', body }))
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'HMAC-SHA256'])
-    expect(await response.text()).not.toBe('spoilt')
+    expect(await response.text()).not.toBe('changed')
   })
 
   it('cannot read the body before it is verified', async () => {
-    const seen: object[] = []
-    const observer = { around: ({ request }: { request: object }) => seen.push(request) }
+    const requests: object[] = []
+    const observer = { around: ({ request }: { request: object }) => requests.push(request) }
     await deliver(createReceiver({ signatureKey: KEY, observer }), body)
-    expect(Object.keys(seen[0] ?? {})).toEqual(['method', 'url', 'headers', 'params'])
+    expect(Object.keys(requests[0] ?? {})).toEqual(['method', 'url', 'headers', 'params'])
   })
 
-  it('may reject with a promise of another realm', async () => {
+  it('can return a rejected promise of another realm', async () => {
     const rejections: unknown[] = []
     const listener = (reason: unknown): number => rejections.push(reason)
     process.on('unhandledRejection', listener)
@@ -69,7 +69,7 @@ describe('an observer', () => {
     expect(rejections).toEqual([])
   })
 
-  it('that runs the work from within the work does not run it twice', async () => {
+  it('that calls run() recursively does not repeat the work', async () => {
     let runAgain: (() => unknown) | undefined
     let runs = 0
     const receiver = createReceiver({
@@ -89,21 +89,21 @@ describe('an observer', () => {
   })
 })
 
-it('a key function finds its own request at work, and close() waits for it', async () => {
+it('counts a request as in flight while its key is looked up, and close() waits for it', async () => {
   const order: string[] = []
   const receiver = createReceiver({
     signatureKey() {
-      order.push(`at work: ${receiver.stats().atWork}`)
+      order.push(`in flight: ${receiver.stats().atWork}`)
       void receiver.close().then(() => order.push('closed'))
       return KEY
     },
   }).on('*', () => order.push('handled'))
   await deliver(receiver, body)
   await receiver.close()
-  expect(order).toEqual(['at work: 1', 'handled', 'closed'])
+  expect(order).toEqual(['in flight: 1', 'handled', 'closed'])
 })
 
-it('close() waits for what was at work before it, and for nothing that comes later', async () => {
+it('close() waits for the requests in flight, but not for later ones', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
   const { gate, release } = createGate()
   const later = createGate()
@@ -112,7 +112,7 @@ it('close() waits for what was at work before it, and for nothing that comes lat
   const closings = [receiver.close(), receiver.close()].map((closing) =>
     closing.then(() => order.push('closed')),
   )
-  // Its answer is never done: its sender does not read.
+  // The response of this request never finishes, because its client does not read.
   void receiver.receive(requestOf(undefined), ({ status }) => {
     order.push(String(status))
     later.release()
@@ -126,17 +126,17 @@ it('close() waits for what was at work before it, and for nothing that comes lat
 })
 
 it.each<[string, () => unknown]>([
-  ['that fail', () => Promise.reject(new Error('no route'))],
-  ['that are none', () => 'lyon'],
-])('route parameters %s are none', async (_, params) => {
-  const seen: unknown[] = []
+  ['that reject', () => Promise.reject(new Error('no route'))],
+  ['that are a string', () => 'lyon'],
+])('ignores route parameters %s', async (_, params) => {
+  const calls: unknown[] = []
   const receiver = createReceiver({
     signatureKey(request) {
-      seen.push(request.params)
+      calls.push(request.params)
       return KEY
     },
   })
   const request = new Request('http://a.example/hook', { method: 'POST', headers, body })
   expect((await receiver.fetch(request, { params: params() })).status).toBe(200)
-  expect(seen).toEqual([undefined])
+  expect(calls).toEqual([undefined])
 })

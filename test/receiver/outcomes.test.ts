@@ -16,11 +16,11 @@ describe('maxAge', () => {
     ['too old', when + 5001, body(when), 400],
     ['just new enough', when - 5000, body(when), 200],
     ['too new', when - 5001, body(when), 400],
-    ['old, but gathered with a new one', when + 60_000, body(when, when + 59_000), 200],
+    ['old, but sent together with a new one', when + 60_000, body(when, when + 59_000), 200],
     ['without a time', when, body(undefined), 400],
     ['without events', when, '{}', 400],
     ['one of very many', when, `{"when":${when},"events":[${'0,'.repeat(200_000)}0]}`, 200],
-  ])('an event that is %s', async (_, now, payload, status) => {
+  ])('checks an event that is %s', async (_, now, payload, status) => {
     const { observer } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, maxAge: 5000, clock: () => now, observer })
     const answer = await deliver(receiver, payload)
@@ -31,8 +31,8 @@ describe('maxAge', () => {
   it.each([
     ['a payload without a time', body(undefined), 200],
     ['a payload without events', '{}', 200],
-    ['one that is old', body(when - 5001), 400],
-    ['one that is old, beside one without a time', body(undefined, when - 5001), 400],
+    ['an old payload', body(when - 5001), 400],
+    ['an old event next to one without a time', body(undefined, when - 5001), 400],
   ])("untimed: 'accept', and %s", async (_, payload, status) => {
     const { observer } = createRecorder()
     const options = {
@@ -53,7 +53,7 @@ describe('maxAge', () => {
 describe('schema', () => {
   const schema = z.object({ serviceName: z.string().transform((name) => name.toUpperCase()) })
 
-  it('types the payload, and its output is what handlers get', async () => {
+  it('passes its output to handlers, with its type', async () => {
     const names: string[] = []
     const receiver = createReceiver({ signatureKey: KEY, schema }).on('*', (_, { payload }) =>
       names.push(payload.serviceName),
@@ -62,20 +62,20 @@ describe('schema', () => {
     expect(names).toEqual(['PARCELS'])
   })
 
-  it('refuses what does not fit, and tells the observer why', async () => {
-    const { observer, seen } = createRecorder()
+  it('rejects an invalid payload, and gives the observer the reason', async () => {
+    const { observer, calls } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, schema, observer })
     const answer = await deliver(receiver, '{"serviceName":7}')
     expect([answer.status, answer.body]).toEqual([
       400,
       { title: 'Payload invalid', status: 400, code: 'payload_invalid' },
     ])
-    expect(seen[0]?.error?.message).toContain('expected string')
+    expect(calls[0]?.error?.message).toContain('expected string')
   })
 })
 
-it('a schema that fails itself is a failure on this side', async () => {
-  const { observer, seen } = createRecorder()
+it('returns 500 if the schema throws', async () => {
+  const { observer, calls } = createRecorder()
   const schema: StandardSchema = {
     '~standard': {
       version: 1,
@@ -86,11 +86,10 @@ it('a schema that fails itself is a failure on this side', async () => {
     },
   }
   const answer = await deliver(createReceiver({ signatureKey: KEY, schema, observer }), '{}')
-  expect([answer.status, seen[0]?.error?.message]).toEqual([500, 'the schema failed'])
+  expect([answer.status, calls[0]?.error?.message]).toEqual([500, 'the schema failed'])
 })
 
-describe('a store of duplicates', () => {
-  /** A store in a Map, to show the receiver's side of the port. */
+describe('a duplicate store', () => {
   function createStore(): DuplicateStore & { states: Map<string, string> } {
     const states = new Map<string, string>()
     return {
@@ -106,8 +105,8 @@ describe('a store of duplicates', () => {
     }
   }
 
-  it('runs a delivery once: 200 again after it is done', async () => {
-    const { observer, seen } = createRecorder()
+  it('runs a delivery once, and returns 200 for its duplicate', async () => {
+    const { observer, calls } = createRecorder()
     let runs = 0
     const receiver = createReceiver({ signatureKey: KEY, duplicates: createStore(), observer }).on(
       '*',
@@ -117,7 +116,7 @@ describe('a store of duplicates', () => {
     const again = await deliver(receiver, payloadOf('A'))
     expect([again.status, again.body, runs]).toEqual([200, { status: 'duplicate' }, 1])
     expect((await deliver(receiver, payloadOf('B'))).body).toEqual({ status: 'handled' })
-    expect(seen.map(({ name }) => name)).toEqual([
+    expect(calls.map(({ name }) => name)).toEqual([
       'accepted',
       'handled',
       'accepted',
@@ -127,7 +126,7 @@ describe('a store of duplicates', () => {
     ])
   })
 
-  it('answers 409 while the first attempt is at work', async () => {
+  it('returns 409 while the first attempt is in progress', async () => {
     const { gate, release } = createGate()
     const recorder = createRecorder()
     const receiver = createReceiver({
@@ -136,7 +135,7 @@ describe('a store of duplicates', () => {
       observer: recorder.observer,
     }).on('*', () => gate)
     const first = deliver(receiver, payloadOf('A'))
-    await recorder.told('accepted')
+    await recorder.waitFor('accepted')
     const second = await deliver(receiver, payloadOf('A'))
     expect([second.status, second.body.code, second.headers.get('retry-after')]).toEqual([
       409,
@@ -147,7 +146,7 @@ describe('a store of duplicates', () => {
     expect((await first).status).toBe(200)
   })
 
-  it('lets the retry run after a failure', async () => {
+  it('runs the retry after a failure', async () => {
     let fail = true
     const receiver = createReceiver({ signatureKey: KEY, duplicates: createStore(), observer: {} }).on(
       '*',
@@ -160,7 +159,7 @@ describe('a store of duplicates', () => {
     expect((await deliver(receiver, payloadOf('A'))).body).toEqual({ status: 'handled' })
   })
 
-  it('that cannot be asked gives 503, and one that fails afterwards takes nothing back', async () => {
+  it('causes 503 if it fails before the handlers, but changes nothing if it fails afterwards', async () => {
     const gone = () => Promise.reject(new Error('gone'))
     const unreachable = createReceiver({
       signatureKey: KEY,
@@ -168,25 +167,25 @@ describe('a store of duplicates', () => {
       observer: {},
     })
     expect((await deliver(unreachable, payloadOf('A'))).body.code).toBe('inbox_unavailable')
-    const forgetful = createReceiver({
+    const failingDone = createReceiver({
       signatureKey: KEY,
       duplicates: { ...createStore(), done: gone },
       observer: {},
     })
-    expect((await deliver(forgetful, payloadOf('A'))).status).toBe(200)
-    const stuck = createReceiver({
+    expect((await deliver(failingDone, payloadOf('A'))).status).toBe(200)
+    const failingRelease = createReceiver({
       signatureKey: KEY,
       duplicates: { ...createStore(), release: gone },
       observer: {},
     })
-    stuck.on('*', () => {
+    failingRelease.on('*', () => {
       throw new Error('x')
     })
-    expect((await deliver(stuck, payloadOf('A'))).body.code).toBe('handler_failed')
+    expect((await deliver(failingRelease, payloadOf('A'))).body.code).toBe('handler_failed')
   })
 })
 
-describe('stores that answer at once, or not at all', () => {
+describe('stores that return synchronously or throw', () => {
   const fail = () => {
     throw new Error('gone')
   }
@@ -194,13 +193,13 @@ describe('stores that answer at once, or not at all', () => {
   const claimed = () => 'claimed' as unknown as Promise<'claimed'>
   const store: DuplicateStore = { claim: claimed, done: nothing, release: nothing }
   const codeWith = async (options: object, handler: () => unknown = () => {}) => {
-    const { observer, seen } = createRecorder()
+    const { observer, calls } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', handler)
     const { status } = await deliver(receiver, payloadOf('A'))
-    return [status, seen.at(-1)?.code]
+    return [status, calls.at(-1)?.code]
   }
 
-  it('do not turn success into failure, nor hide the error that matters', async () => {
+  it('do not turn success into failure, and do not hide the first error', async () => {
     expect(await codeWith({ duplicates: store })).toEqual([200, undefined])
     expect(await codeWith({ duplicates: { ...store, done: fail } })).toEqual([200, undefined])
     expect(await codeWith({ duplicates: { ...store, release: fail } }, fail)).toEqual([500, 'handler_failed'])
@@ -210,7 +209,7 @@ describe('stores that answer at once, or not at all', () => {
     expect(await codeWith({ inbox: { put: fail } })).toEqual([503, 'inbox_unavailable'])
   })
 
-  it('cannot have a verified delivery refused as if it were not', async () => {
+  it('cannot make a verified delivery look unverified', async () => {
     const { WebhookError } = await import('geohook')
     const put = () => Promise.reject(new WebhookError('signature_mismatch'))
     expect(await codeWith({ inbox: { put } })).toEqual([503, 'inbox_unavailable'])
@@ -218,7 +217,7 @@ describe('stores that answer at once, or not at all', () => {
 })
 
 describe('an inbox', () => {
-  it('has the delivery before 202 is answered, and the handlers do not run', async () => {
+  it('has the delivery before 202 is sent, and handlers do not run', async () => {
     const stored: Delivery[] = []
     const receiver = createReceiver({
       signatureKey: KEY,
@@ -229,8 +228,8 @@ describe('an inbox', () => {
     expect([answer.status, answer.body, stored.length]).toEqual([202, { status: 'stored' }, 1])
   })
 
-  it('that fails is answered with 503', async () => {
-    const { observer, seen } = createRecorder()
+  it('causes 503 if it fails', async () => {
+    const { observer, calls } = createRecorder()
     const receiver = createReceiver({
       signatureKey: KEY,
       observer,
@@ -242,7 +241,7 @@ describe('an inbox', () => {
       'inbox_unavailable',
       '5',
     ])
-    expect(seen.at(-1)?.error?.cause).toEqual(new Error('full'))
+    expect(calls.at(-1)?.error?.cause).toEqual(new Error('full'))
   })
 })
 
@@ -262,13 +261,13 @@ describe('the signature in a form field', () => {
       `payload=${json}&x-esriHook-Signature=sha256=${base64Of(json)}`,
     ],
     ['another case of the name, hex', `payload=${json}&X-ESRIHOOK-SIGNATURE=${signatureOf(json)}`],
-  ])('is good over the payload as received: %s', async (_, body) => {
-    const seen: unknown[] = []
+  ])('covers the payload as received: %s', async (_, body) => {
+    const payloads: unknown[] = []
     const collecting = createReceiver({ signatureKey: KEY, profile: arcgis }).on('*', (_event, { payload }) =>
-      seen.push(payload),
+      payloads.push(payload),
     )
     expect((await deliver(collecting, body, form)).status).toBe(200)
-    expect(seen).toEqual([JSON.parse(json)])
+    expect(payloads).toEqual([JSON.parse(json)])
   })
 
   it.each<[string, string]>([
@@ -282,17 +281,17 @@ describe('the signature in a form field', () => {
     ['a field before the payload', `a=b&${field(json)}`],
     ['only the signature', `x-esriHook-Signature=${signatureOf('')}`],
     ['a tail of 100 kB', `payload=${json}&x-esriHook-Signature=${'a'.repeat(100_000)}`],
-  ])('is refused: %s', async (_, body) => {
+  ])('is rejected: %s', async (_, body) => {
     expect((await deliver(receiver, body, form)).status).toBe(401)
   })
 
-  it('is looked at only where there is no header, and only in a form', async () => {
+  it('is read only without a header, and only in a form', async () => {
     const header = { 'content-type': FORM_TYPE, 'x-esriHook-Signature': '0'.repeat(64) }
     expect((await deliver(receiver, field(json), header)).status).toBe(401)
     expect((await deliver(receiver, field(json), { 'x-service': '' })).status).toBe(401)
   })
 
-  it('a captured JSON delivery cannot be passed off as a form with other fields', async () => {
+  it('does not allow replaying a JSON delivery as a form with other fields', async () => {
     const body = '{"note":"x&changeTypes=FeaturesDeleted&y=1","events":[]}'
     const replay = createReceiver({ signatureKey: KEY, observer: {} }).on('FeaturesDeleted', () =>
       expect.unreachable(),
@@ -302,7 +301,7 @@ describe('the signature in a form field', () => {
 })
 
 describe('the handshake of arcgis', () => {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const receiver = createReceiver({ signatureKey: ['new', 'old'], profile: arcgis, observer })
   const get = async (query: string) => {
     const response = await receiver.fetch(new Request(`http://a.example/hook${query}`))
@@ -328,14 +327,14 @@ describe('the handshake of arcgis', () => {
     ['a token that is a JSON array', '?crc_token=[]'],
     ['a token that is a form', `?crc_token=${encodeURIComponent('changeTypes=FeaturesDeleted')}`],
     ['a token that is an encoded payload', `?crc_token=${encodeURIComponent('%7B%7D')}`],
-    ['a token with a line end', '?crc_token=a%0A'],
+    ['a token with a line feed', '?crc_token=a%0A'],
     ['a token beyond ASCII', '?crc_token=%C3%A9'],
-  ])('is refused: %s', async (_, query) => {
+  ])('is rejected: %s', async (_, query) => {
     const { status, body } = await get(query)
     expect([status, body.code]).toEqual([400, 'handshake_invalid'])
   })
 
-  it('is no oracle: whatever it signs is no delivery', async () => {
+  it('cannot be used to sign deliveries', async () => {
     for (const token of ['123', 'true', 'null', 'abc', 'abc=', 'changeType=', 'a:b']) {
       const signature = (await get(`?crc_token=${encodeURIComponent(token)}`)).body.response_token ?? ''
       expect(signature).toMatch(/^sha256=/)
@@ -356,10 +355,10 @@ describe('the handshake of arcgis', () => {
       )
       expect(asField.status).toBe(400)
     }
-    expect(seen.filter(({ name }) => name === 'accepted')).toEqual([])
+    expect(calls.filter(({ name }) => name === 'accepted')).toEqual([])
   })
 
-  it('is no oracle for another receiver that has the same key and no handshake', async () => {
+  it('cannot be used to sign deliveries for another receiver with the same key and no handshake', async () => {
     const other = createReceiver({ signatureKey: ['new', 'old'], observer: {} }).on('*', () =>
       expect.unreachable(),
     )
@@ -373,7 +372,7 @@ describe('the handshake of arcgis', () => {
     }
   })
 
-  it('is not there without the profile', async () => {
+  it('is disabled without the profile', async () => {
     const request = () => new Request('http://a.example/hook?crc_token=abc')
     expect((await createReceiver({ signatureKey: KEY, observer: {} }).fetch(request())).status).toBe(405)
   })

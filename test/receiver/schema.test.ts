@@ -18,7 +18,7 @@ const SCHEMAS: Record<string, StandardSchema<Parcels>> = {
   arktype: type({ serviceName: type.string.pipe(upper) }),
 }
 
-/** The name of a service must be looked up. */
+/** Stands for an asynchronous lookup of a service name. */
 const isKnown = async (name: string): Promise<boolean> => {
   await new Promise((resolve) => setImmediate(resolve))
   return name === 'Parcels'
@@ -29,26 +29,26 @@ const ASYNC_SCHEMAS: Record<string, StandardSchema<Parcels>> = {
   valibot: v.objectAsync({ serviceName: v.pipeAsync(v.string(), v.checkAsync(isKnown, 'unknown')) }),
 }
 
-/** What a delivery with this payload comes to. */
+/** Sends a delivery to a receiver with this schema. */
 async function receive(schema: StandardSchema<Parcels>, body: string, headers: Record<string, string> = {}) {
-  const { observer, seen } = createRecorder()
+  const { observer, calls } = createRecorder()
   const names: string[] = []
   const receiver = createReceiver({ signatureKey: KEY, schema, observer }).on('*', (_, { payload }) =>
     names.push(payload.serviceName),
   )
   const answer = await deliver(receiver, body, headers)
-  return { answer, names, end: seen.at(-1) }
+  return { answer, names, end: calls.at(-1) }
 }
 
 const REFUSED = { title: 'Payload invalid', status: 400, code: 'payload_invalid' }
 
 describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
-  it('gives handlers what it makes of the payload', async () => {
+  it('passes its output to handlers', async () => {
     const { answer, names } = await receive(schema, payloadOf('A'))
     expect([answer.status, names]).toEqual([200, ['PARCELS']])
   })
 
-  it('checks a form as well', async () => {
+  it('checks a form', async () => {
     const body = `payload=${encodeURIComponent(payloadOf('A'))}`
     const { answer, names } = await receive(schema, body, { 'content-type': FORM_TYPE })
     expect([answer.status, names]).toEqual([200, ['PARCELS']])
@@ -57,13 +57,13 @@ describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
   it.each<[string, string]>([
     ['a number', '{"serviceName":7}'],
     ['null', '{"serviceName":null}'],
-    ['nothing', '{}'],
+    ['an empty object', '{}'],
     ['an array', '["Parcels"]'],
     ['an empty array', '[]'],
     ['a thousand mistakes', `{"serviceName":[${'{},'.repeat(1000)}0]}`],
-    ['names of the language', '{"toString":1,"valueOf":2,"hasOwnProperty":3,"then":4,"length":-1}'],
-    ['another case', '{"ServiceName":"Parcels"}'],
-  ])('refuses %s: the observer has the issues, the sender has not', async (_, body) => {
+    ['names of built-in members', '{"toString":1,"valueOf":2,"hasOwnProperty":3,"then":4,"length":-1}'],
+    ['a name in another case', '{"ServiceName":"Parcels"}'],
+  ])('rejects %s, and passes the issues to the observer, but not to the sender', async (_, body) => {
     const { answer, names, end } = await receive(schema, body)
     expect([answer.status, answer.body, names]).toEqual([400, REFUSED, []])
     expect(end).toMatchObject({ name: 'refused', code: 'payload_invalid', outcome: { kind: 'refused' } })
@@ -76,25 +76,21 @@ describe.each(Object.entries(SCHEMAS))('%s', (_, schema) => {
 
   it.each<[string, string, string]>([
     ['a prototype', '{"serviceName":"a","__proto__":{"x":1}}', 'payload_malformed'],
-    [
-      'depth without end',
-      `{"serviceName":"a","x":${'['.repeat(5000)}${']'.repeat(5000)}}`,
-      'payload_malformed',
-    ],
-    ['no JSON', '{"serviceName":', 'payload_malformed'],
-  ])('does not even see %s', async (_, body, code) => {
+    ['deep nesting', `{"serviceName":"a","x":${'['.repeat(5000)}${']'.repeat(5000)}}`, 'payload_malformed'],
+    ['invalid JSON', '{"serviceName":', 'payload_malformed'],
+  ])('is not called for %s', async (_, body, code) => {
     const { answer } = await receive(schema, body)
     expect([answer.status, answer.body.code]).toEqual([400, code])
   })
 
-  it('does not see what is not verified', async () => {
+  it('is not called for an unverified body', async () => {
     const { answer } = await receive(schema, '{}', { 'x-service': signatureOf('{} ') })
     expect(answer.status).toBe(401)
   })
 })
 
 describe.each(Object.entries(ASYNC_SCHEMAS))('%s, asynchronous', (_, schema) => {
-  it('is waited for', async () => {
+  it('is awaited', async () => {
     const good = await receive(schema, payloadOf('A'))
     expect([good.answer.status, good.names]).toEqual([200, ['Parcels']])
     const bad = await receive(schema, '{"serviceName":"Roads"}')
@@ -103,7 +99,7 @@ describe.each(Object.entries(ASYNC_SCHEMAS))('%s, asynchronous', (_, schema) => 
   })
 })
 
-describe('a schema that fails itself is a failure on this side', () => {
+describe('returns 500 if the schema fails:', () => {
   const fail = (): never => {
     throw new Error('no database at 10.0.0.7')
   }
@@ -125,8 +121,8 @@ describe('a schema that fails itself is a failure on this side', () => {
     ['arktype throws in a pipe', type({ serviceName: type.string.pipe(fail) })],
     ['it throws', plain(fail)],
     ['it rejects', plain(async () => fail())],
-    ['it answers nothing', plain(() => undefined)],
-    ['it throws nothing', plain(() => Promise.reject())],
+    ['it returns undefined', plain(() => undefined)],
+    ['it rejects with undefined', plain(() => Promise.reject())],
   ])('%s', async (_, schema) => {
     const { answer, names, end } = await receive(schema, payloadOf('A'))
     expect([answer.status, answer.body.code, names]).toEqual([500, 'handler_failed', []])
@@ -135,14 +131,14 @@ describe('a schema that fails itself is a failure on this side', () => {
   })
 })
 
-it('a schema with issues that it does not name is still a refusal', async () => {
+it('rejects a payload if the schema returns an empty list of issues', async () => {
   const schema: StandardSchema<Parcels> = {
     '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [] }) },
   }
   expect((await receive(schema, '{}')).answer.body).toEqual(REFUSED)
 })
 
-it('the events are those of the payload as it was sent', async () => {
+it('builds the events from the payload as sent, not from the output of the schema', async () => {
   const types: string[] = []
   const schema = z.object({ serviceName: z.string() }).transform(() => ({ serviceName: 'x', events: [] }))
   const receiver = createReceiver({ signatureKey: KEY, schema }).on('*', ({ changeType, service }) =>

@@ -13,7 +13,7 @@ const post = (body: BodyInit | null, signature = signatureOf('{}')): Request =>
     duplex: 'half',
   } as RequestInit)
 
-/** A body that says when it is cancelled, and whose cancelling takes for ever. */
+/** A body that reports when it is cancelled, and whose cancellation never finishes. */
 function createBody(): { body: ReadableStream; cancelled: Promise<void> } {
   const { gate: cancelled, release } = createGate()
   const cancel = (): Promise<void> => {
@@ -23,34 +23,34 @@ function createBody(): { body: ReadableStream; cancelled: Promise<void> } {
   return { body: new ReadableStream({ cancel }), cancelled }
 }
 
-it('a body that stalls is given up and its stream is cancelled', async () => {
+it('returns 408 for a body that stalls, and cancels its stream', async () => {
   const cancelled = new EventTarget()
   const stalled = new ReadableStream({ cancel: () => void cancelled.dispatchEvent(new Event('cancel')) })
-  const heard = once(cancelled, 'cancel')
+  const cancelEvent = once(cancelled, 'cancel')
   const receiver = createReceiver({ signatureKey: KEY, bodyTimeout: 20, observer: {} })
   expect((await receiver.fetch(post(stalled))).status).toBe(408)
-  await heard
+  await cancelEvent
 })
 
-it('a body without end is given up at the limit and its stream is cancelled', async () => {
+it('returns 413 for an endless body, and cancels its stream', async () => {
   const cancelled = new EventTarget()
-  const heard = once(cancelled, 'cancel')
+  const cancelEvent = once(cancelled, 'cancel')
   const endless = new ReadableStream({
     pull: (controller) => controller.enqueue(new Uint8Array(1000)),
     cancel: () => void cancelled.dispatchEvent(new Event('cancel')),
   })
   const receiver = createReceiver({ signatureKey: KEY, limit: 10_000, observer: {} })
   expect((await receiver.fetch(post(endless))).status).toBe(413)
-  await heard
+  await cancelEvent
 })
 
 it.each<[string, number, Record<string, string>, ReceiverOptions?]>([
   ['without a signature', 401, { 'x-service': '' }],
   ['with a malformed signature', 401, { 'x-service': 'oops' }],
   ['that is compressed', 415, { 'content-encoding': 'gzip' }],
-  ['that says it is too large', 413, { 'content-length': '5000000' }],
-  ['without a key to be had', 503, {}, { signatureKey: () => Promise.reject(new Error('away')) }],
-])('cancels the body of a request %s, and does not wait for it', async (_, status, headers, options) => {
+  ['with a content-length over the limit', 413, { 'content-length': '5000000' }],
+  ['whose key lookup fails', 503, {}, { signatureKey: () => Promise.reject(new Error('away')) }],
+])('cancels the body of a request %s, without waiting', async (_, status, headers, options) => {
   const receiver = createReceiver({ signatureKey: KEY, observer: {}, ...options })
   const { body, cancelled } = createBody()
   const request = post(body)
@@ -59,7 +59,7 @@ it.each<[string, number, Record<string, string>, ReceiverOptions?]>([
   await cancelled
 })
 
-it('cancels the body of a request that comes after close()', async () => {
+it('cancels the body of a request after close()', async () => {
   const receiver = createReceiver({ signatureKey: KEY, observer: {} })
   await receiver.close()
   const { body, cancelled } = createBody()
@@ -67,30 +67,30 @@ it('cancels the body of a request that comes after close()', async () => {
   await cancelled
 })
 
-it('leaves the body of a refused request to whoever has locked it', async () => {
+it('does not touch the body of a refused request if its stream is locked', async () => {
   const request = post('{}', 'oops')
   const reader = request.body?.getReader()
   expect((await createReceiver({ signatureKey: KEY, observer: {} }).fetch(request)).status).toBe(401)
   expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('{}')
 })
 
-it('a stream that fails is body_aborted', async () => {
-  const { observer, seen } = createRecorder()
+it('reports body_aborted for a stream that fails', async () => {
+  const { observer, calls } = createRecorder()
   const failing = new ReadableStream({ pull: () => Promise.reject(new Error('reset')) })
   await createReceiver({ signatureKey: KEY, observer }).fetch(post(failing))
-  expect(seen.map(({ code }) => code)).toEqual(['body_aborted'])
+  expect(calls.map(({ code }) => code)).toEqual(['body_aborted'])
 })
 
-it('a request without a body has an empty one', async () => {
-  const { observer, seen } = createRecorder()
+it('treats a missing body as an empty one', async () => {
+  const { observer, calls } = createRecorder()
   const response = await createReceiver({ signatureKey: KEY, observer }).fetch(post(null, signatureOf('')))
-  expect([response.status, seen.map(({ code }) => code)]).toEqual([400, ['payload_malformed']])
+  expect([response.status, calls.map(({ code }) => code)]).toEqual([400, ['payload_malformed']])
 })
 
 it.each<[string, unknown]>([
-  ['at once', { params: { tenant: 'lyon' } }],
-  ['as a promise, as Next.js gives them', { params: Promise.resolve({ tenant: 'lyon' }) }],
-])('route parameters reach the key function: %s', async (_, context) => {
+  ['as an object', { params: { tenant: 'lyon' } }],
+  ['as a promise, like in Next.js', { params: Promise.resolve({ tenant: 'lyon' }) }],
+])('passes route parameters to the key function: %s', async (_, context) => {
   const receiver = createReceiver({ signatureKey: ({ params }) => params?.tenant as string })
   expect((await receiver.fetch(post('{}', signatureOf('{}', 'lyon')), context)).status).toBe(200)
 })
@@ -105,7 +105,7 @@ it.each([
   { params: null },
   { DB: {} },
   { incoming: {}, outgoing: {} },
-])('what else a platform hands over is left alone: %j', async (context) => {
+])('ignores other context of a platform: %j', async (context) => {
   expect((await createReceiver({ signatureKey: KEY }).fetch(post('{}'), context)).status).toBe(200)
 })
 
@@ -113,15 +113,15 @@ it.each<[string, (request: Request) => unknown]>([
   ['read', (request) => request.text()],
   ['locked', (request) => request.body?.getReader()],
   ['teed', (request) => request.body?.tee()],
-])('a body that somebody has %s is body_already_parsed', async (_, use) => {
-  const { observer, seen } = createRecorder()
+])('reports body_already_parsed for a body that was %s before', async (_, use) => {
+  const { observer, calls } = createRecorder()
   const request = post('{}')
   await use(request)
   const response = await createReceiver({ signatureKey: KEY, observer }).fetch(request)
-  expect([response.status, seen[0]?.code]).toEqual([500, 'body_already_parsed'])
+  expect([response.status, calls[0]?.code]).toEqual([500, 'body_already_parsed'])
 })
 
-it('fetch can be handed on without its receiver', async () => {
+it('fetch works as a detached function', async () => {
   const { fetch } = createReceiver({ signatureKey: KEY })
   expect((await fetch(post('{}'))).status).toBe(200)
 })

@@ -3,12 +3,12 @@ import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 import { expect, inject, it } from 'vitest'
-import { KEY, type OwnRoute, urlOf, useExample } from '../helpers/example.ts'
+import { expectExampleWorks, KEY, type OtherRoute, urlOf } from '../helpers/example.ts'
 import { type Started, startProgram } from '../helpers/process.ts'
 import { bun, deno, workerd } from './runtimes.ts'
 
 const here = import.meta.dirname
-const health: OwnRoute = ['/health', { ok: true }]
+const health: OtherRoute = ['/health', { ok: true }]
 
 /** Copies an example to where the package is installed from its tarball; nothing of the clone can be found from there. */
 function copy(name: string): string {
@@ -40,7 +40,7 @@ it.for([
   ['deno', deno.bin, ['run', '--allow-env', '--allow-net', 'server.ts']],
 ] as const)('examples/%s runs as a user would run it', { timeout: 30_000 }, async ([name, bin, args]) => {
   const app = start(join(here, 'node_modules', bin), [...args], copy(name))
-  expect(await use(app, async () => useExample(app, await urlOf(app), health))).toBe(0)
+  expect(await use(app, async () => expectExampleWorks(app, await urlOf(app), health))).toBe(0)
 })
 
 it('examples/worker runs as a user would run it', { timeout: 30_000 }, async () => {
@@ -65,7 +65,7 @@ it('examples/worker runs as a user would run it', { timeout: 30_000 }, async () 
   )
   await use(app, async () => {
     const [, port] = await app.printed(/"port":(\d+)/)
-    await useExample(app, `http://127.0.0.1:${port}/hooks/parcels`, health)
+    await expectExampleWorks(app, `http://127.0.0.1:${port}/hooks/parcels`, health)
   })
 })
 
@@ -95,6 +95,6 @@ it('examples/next runs as a user would run it', { timeout: 120_000 }, async () =
   const app = next('start', '--port=0', '--hostname=127.0.0.1')
   await use(app, async () => {
     const [origin] = await app.printed(/http:\/\/127\.0\.0\.1:\d+/)
-    await useExample(app, `${origin}/hooks/parcels`)
+    await expectExampleWorks(app, `${origin}/hooks/parcels`)
   })
 })

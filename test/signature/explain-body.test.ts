@@ -1,10 +1,10 @@
 import { deflateRawSync, deflateSync, gzipSync, inflateSync } from 'node:zlib'
 import { describeTable, JSON_BODY, type Row } from './explain-table.ts'
 
-/** What `express.json()` and `JSON.stringify(req.body)` make of a body. */
+/** A body after `express.json()` and `JSON.stringify(req.body)`. */
 const reparsed = (body: string): string => JSON.stringify(JSON.parse(body))
 
-/** Parts of {@link JSON_BODY}, which each writer writes in its own way. */
+/** Parts of {@link JSON_BODY} that all writers below have in common. */
 const HEAD = '{"serviceType":"FeatureServer","changesUrl":"'
 const URL_START = 'https://gis.example/Flur/FeatureServer/extractChanges'
 const TAIL = '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'
@@ -22,24 +22,24 @@ const PYTHON_SORTED =
 const PHP = `${HEAD}${URL_START.replaceAll('/', '\\/')}?gens=[1,2]&async=true","name":"Flurst\\u00fccke <neu> + it's",${TAIL}`
 /** The same with JSON_UNESCAPED_UNICODE. */
 const PHP_UNICODE = PHP.replace('\\u00fc', '\u00fc')
-/** `new Gson().toJson(payload)`, safe inside HTML. */
+/** `new Gson().toJson(payload)`, which escapes for HTML. */
 const GSON = `${HEAD}${URL_START}?gens\\u003d[1,2]\\u0026async\\u003dtrue","name":"Flurst\u00fccke \\u003cneu\\u003e + it\\u0027s",${TAIL}`
-/** `json.NewEncoder(w).Encode(payload)` of Go: safe inside HTML, and a line. */
+/** `json.NewEncoder(w).Encode(payload)` of Go, which escapes for HTML and adds a line feed. */
 const GO = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\u00fccke \\u003cneu\\u003e + it's",${TAIL}\n`
 /** Jackson with ESCAPE_NON_ASCII. */
 const JACKSON = `${HEAD}${URL_START}?gens=[1,2]&async=true","name":"Flurst\\u00FCcke <neu> + it's",${TAIL}`
 /** `JsonSerializer.Serialize(payload)` of .NET. */
 const DOT_NET = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\\u00FCcke \\u003Cneu\\u003E \\u002B it\\u0027s",${TAIL}`
-/** `f=pjson`, which indents by one space. */
+/** The response format `f=pjson`, which indents by one space. */
 const PJSON = JSON.stringify(JSON.parse(JSON_BODY), null, 1)
-/** A float that Python and Java write so; JavaScript has no such number. */
+/** Numbers as Python and Java write them; JavaScript cannot write them this way. */
 const FLOAT = '{"extent":{"xmin":-13045000.0,"10":1E-7,"9":12345678901234567890}}'
 
 /** `GZIPOutputStream` of Java 17, and `gzip.compress(…, mtime=0)` of Python 3.11, of `{"events":[]}`. */
 const JAVA_GZIP = Buffer.from('H4sIAAAAAAAA/6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 const PYTHON_GZIP = Buffer.from('H4sIAAAAAAACA6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 
-/** The same from others, which differ in two bytes of the header (RFC 1952 section 2.3: XFL, OS). */
+/** The same from other programs, which differ in two bytes of the header (RFC 1952 section 2.3: XFL, OS). */
 function gzipAs(effort: number, system: number): Buffer {
   const gzip = Buffer.from(JAVA_GZIP)
   gzip.set([effort, system], 8)
@@ -47,7 +47,7 @@ function gzipAs(effort: number, system: number): Buffer {
 }
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le')
-/** \u20ac and \u201c are not in Latin-1; Windows-1252 has them at 0x80 and 0x93. */
+/** \u20ac and \u201c are not in Latin-1. Windows-1252 has them at 0x80 and 0x93. */
 const EURO = '{"price":"5 \u20ac","name":"\u201cFlurst\u00fccke\u201d"}'
 const EURO_1252 = Buffer.from(
   EURO.replace('\u20ac', '\x80').replace('\u201c', '\x93').replace('\u201d', '\x94'),
@@ -65,20 +65,20 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
   ['body_reserialized', 'after .NET', DOT_NET, reparsed(DOT_NET)],
   [
     'body_reserialized',
-    'after .NET, with quotes and back slashes',
+    'after .NET, with quotes and backslashes',
     '{"a":"\\u0022\\\\\\u0022"}',
     '{"a":"\\"\\\\\\""}',
   ],
   ['body_reserialized', 'after pjson', PJSON, reparsed(PJSON)],
-  ['body_reserialized', 'a proxy in Python before us', JSON_BODY, PYTHON],
-  ['body_reserialized', 'a proxy in PHP before us', JSON_BODY, PHP],
+  ['body_reserialized', 'by a Python proxy in front of the receiver', JSON_BODY, PYTHON],
+  ['body_reserialized', 'by a PHP proxy in front of the receiver', JSON_BODY, PHP],
   [
     'body_reserialized',
     'a tool that indents by four',
     JSON_BODY,
     JSON.stringify(JSON.parse(JSON_BODY), null, 4),
   ],
-  ['body_reserialized', 'a sender that sorts what it signs, not what it sends', PYTHON_SORTED, JSON_BODY],
+  ['body_reserialized', 'a sender signs sorted JSON and sends unsorted JSON', PYTHON_SORTED, JSON_BODY],
   [
     'body_reserialized',
     'numbers that JavaScript cannot write, indented',
@@ -92,39 +92,49 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
     '{"when":1.0,"ids":[2.0]}',
   ],
 
-  ['body_trailing_newline', 'an editor ended the file with a line', JSON_BODY, `${JSON_BODY}\n`],
-  ['body_trailing_newline', 'PowerShell did', JSON_BODY, `${JSON_BODY}\r\n`],
+  ['body_trailing_newline', 'an editor ended the file with a line feed', JSON_BODY, `${JSON_BODY}\n`],
+  ['body_trailing_newline', 'PowerShell ended the file with CR LF', JSON_BODY, `${JSON_BODY}\r\n`],
   [
     'body_trailing_newline',
-    'the sender signed a file, and curl -d cut its line end',
+    'the sender signed a file with a line feed at the end, and curl -d removed it',
     `${JSON_BODY}\n`,
     JSON_BODY,
   ],
-  ['body_trailing_newline', 'the same on Windows', `${JSON_BODY}\r\n`, JSON_BODY],
-  ['body_trailing_newline', 'an editor added a second line end', `${JSON_BODY}\n`, `${JSON_BODY}\n\n`],
-  ['body_trailing_newline', 'a template left space at the end', JSON_BODY, `${JSON_BODY} \t\n\n`],
+  [
+    'body_trailing_newline',
+    'the sender signed a file with CR LF at the end, and curl -d removed it',
+    `${JSON_BODY}\r\n`,
+    JSON_BODY,
+  ],
+  ['body_trailing_newline', 'an editor added a second line feed', `${JSON_BODY}\n`, `${JSON_BODY}\n\n`],
+  ['body_trailing_newline', 'a template added white space at the end', JSON_BODY, `${JSON_BODY} \t\n\n`],
   // U+00E0 ends in the byte 0xA0, which is white space for String.prototype.trimEnd.
-  ['body_trailing_newline', 'and it is no JSON, and ends in an accent', 'citt\u00e0', 'citt\u00e0 \n'],
+  [
+    'body_trailing_newline',
+    'white space after text that is not JSON and ends in an accented letter',
+    'citt\u00e0',
+    'citt\u00e0 \n',
+  ],
 
-  ['body_line_endings', 'git checked the file out with CR LF', PJSON, PJSON.replaceAll('\n', '\r\n')],
+  ['body_line_endings', 'git checked out the file with CR LF', PJSON, PJSON.replaceAll('\n', '\r\n')],
   [
     'body_line_endings',
     'the sender signed CR LF, and text mode read LF',
     PJSON.replaceAll('\n', '\r\n'),
     PJSON,
   ],
-  ['body_line_endings', 'only the last line end', `${JSON_BODY}\r\n`, `${JSON_BODY}\n`],
-  ['body_line_endings', 'a terminal, which sends CR', 'a\rb\r', 'a\nb\n'],
-  ['body_line_endings', 'an XML parser', 'a\nb\nc', 'a\r\nb\rc'],
-  ['body_line_endings', 'text that holds what String.replace takes for a pattern', "$&\n$'", "$&\r\n$'"],
+  ['body_line_endings', 'only the last line ending differs', `${JSON_BODY}\r\n`, `${JSON_BODY}\n`],
+  ['body_line_endings', 'a terminal sent CR', 'a\rb\r', 'a\nb\n'],
+  ['body_line_endings', 'an XML parser normalized the line endings', 'a\nb\nc', 'a\r\nb\rc'],
+  ['body_line_endings', 'text with replacement patterns of String.replace', "$&\n$'", "$&\r\n$'"],
 
   [
     'body_bom',
-    'Response.text() drops it',
+    'Response.text() dropped it',
     `\ufeff${JSON_BODY}`,
     new TextDecoder().decode(Buffer.from(`\ufeff${JSON_BODY}`)),
   ],
-  ['body_bom', 'Set-Content -Encoding utf8 of PowerShell 5 adds it', JSON_BODY, `\ufeff${JSON_BODY}`],
+  ['body_bom', 'Set-Content -Encoding utf8 of PowerShell 5 added it', JSON_BODY, `\ufeff${JSON_BODY}`],
   [
     'body_bom',
     'before bytes that are not UTF-8',
@@ -134,28 +144,33 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
 
   [
     'body_charset',
-    'the sender signs text in which bytes that are no UTF-8 were replaced',
+    'the sender signs text in which invalid UTF-8 was replaced',
     '{"a":"\ufffd"}',
     Buffer.from('{"a":"\xfe"}', 'latin1'),
   ],
   ['body_charset', 'the sender signs Latin-1 and sends UTF-8', Buffer.from(JSON_BODY, 'latin1'), JSON_BODY],
-  ['body_charset', 'something before us reads UTF-8 as Latin-1', EURO, Buffer.from(EURO).toString('latin1')],
+  ['body_charset', 'a proxy reads UTF-8 as Latin-1', EURO, Buffer.from(EURO).toString('latin1')],
   [
     'body_charset',
-    "the sender signs what PHP's utf8_encode makes of UTF-8",
+    "the sender signs the result of PHP's utf8_encode",
     Buffer.from(EURO).toString('latin1'),
     EURO,
   ],
-  ['body_charset', 'something before us makes Latin-1 of it', JSON_BODY, Buffer.from(JSON_BODY, 'latin1')],
+  ['body_charset', 'a proxy converts it to Latin-1', JSON_BODY, Buffer.from(JSON_BODY, 'latin1')],
   ['body_charset', 'the sender signs Windows-1252 and sends UTF-8', EURO_1252, EURO],
-  ['body_charset', 'something before us makes Windows-1252 of it', EURO, EURO_1252],
+  ['body_charset', 'a proxy converts it to Windows-1252', EURO, EURO_1252],
   ['body_charset', 'a file in UTF-16 with a byte order mark', EURO, utf16(EURO)],
   ['body_charset', 'UTF-16 as .NET signs strings', Buffer.from(EURO, 'utf16le'), EURO],
   ['body_charset', 'UTF-16 as Java signs strings', utf16(EURO).swap16(), EURO],
 
-  ['body_decompressed', 'express inflates what was signed', gzipSync(JSON_BODY), JSON_BODY],
-  ['body_decompressed', 'the same, deflate', deflateSync(JSON_BODY), JSON_BODY],
-  ['body_decompressed', 'the same, deflate as some understand it', deflateRawSync(JSON_BODY), JSON_BODY],
+  ['body_decompressed', 'express inflates the signed body', gzipSync(JSON_BODY), JSON_BODY],
+  ['body_decompressed', 'express inflates a deflated body', deflateSync(JSON_BODY), JSON_BODY],
+  [
+    'body_decompressed',
+    'express inflates a body deflated without the zlib header',
+    deflateRawSync(JSON_BODY),
+    JSON_BODY,
+  ],
   ['body_decompressed', 'packed by Java 17', JAVA_GZIP, '{"events":[]}'],
   ['body_decompressed', 'packed by Java 8', gzipAs(0, 0), '{"events":[]}'],
   ['body_decompressed', 'packed by Python 3.11', PYTHON_GZIP, '{"events":[]}'],
@@ -171,10 +186,10 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
     deflateSync('{"events":[]}'),
   ],
 
-  ['body_trailing_newline', 'a template ends in two line ends', `${JSON_BODY}\n\n`, JSON_BODY],
+  ['body_trailing_newline', 'a template ends in two line feeds', `${JSON_BODY}\n\n`, JSON_BODY],
   ['body_trailing_newline', 'a template ends in a space', `${JSON_BODY} `, JSON_BODY],
-  ['body_empty', 'something read the stream before', JSON_BODY, ''],
-  ['body_empty', 'the same, in bytes', PJSON, new Uint8Array()],
+  ['body_empty', 'other code read the stream first', JSON_BODY, ''],
+  ['body_empty', 'other code read the stream first, and the body is bytes', PJSON, new Uint8Array()],
   ['body_empty', 'the sender signs before it writes the body', '', JSON_BODY],
 ]
 

@@ -11,7 +11,7 @@ const PHP_FORM = 'payload=%7B%22name%22%3A%22it%27s%20%28new%29%20~%2A%21%20%C3%
 const JS_FORM = `payload=${encodeURIComponent(NAMES)}`
 /** `HttpUtility.UrlEncode` of .NET. */
 const DOT_NET_FORM = 'payload=%7b%22name%22%3a%22Flurst%c3%bccke%22%7d&f=json'
-/** What `express.urlencoded()` makes of a form. */
+/** The fields of a form as `express.urlencoded()` parses them. */
 const parsedForm = (form: string): Record<string, string> => Object.fromEntries(new URLSearchParams(form))
 
 /** Each row: the cause, what happened, the bytes that were signed, the bytes that the receiver has. */
@@ -24,7 +24,7 @@ const TABLE: [Row['cause'], string, string, string][] = [
   ],
   [
     'body_form_decoded',
-    'the same, two fields, after .NET',
+    'express.urlencoded() and JSON.stringify, two fields, after .NET',
     DOT_NET_FORM,
     JSON.stringify(parsedForm(DOT_NET_FORM)),
   ],
@@ -41,7 +41,7 @@ const TABLE: [Row['cause'], string, string, string][] = [
   ['body_form_decoded', 'a form decoded as a whole', DOT_NET_FORM, decodeURIComponent(DOT_NET_FORM)],
   [
     'body_form_decoded',
-    'a form written anew by querystring',
+    'a form parsed and encoded again by querystring',
     PYTHON_FORM,
     qsStringify(parsedForm(PYTHON_FORM)),
   ],
@@ -54,28 +54,38 @@ const TABLE: [Row['cause'], string, string, string][] = [
   ['body_form_decoded', 'the sender signs before it encodes', `payload=${NAMES}`, PYTHON_FORM],
   [
     'body_form_decoded',
-    'a form whose JSON holds &',
+    'a form whose JSON contains &',
     new URLSearchParams({ payload: JSON_BODY }).toString(),
     `payload=${JSON_BODY}`,
   ],
-  ['body_form_decoded', 'half a character, which no form can hold', 'a=%EF%BF%BD', '{"a":"\\ud800"}'],
+  ['body_form_decoded', 'a lone surrogate, which a form cannot hold', 'a=%EF%BF%BD', '{"a":"\\ud800"}'],
 
   ['body_form_field', 'the sender signs the JSON and sends a form', NAMES, PYTHON_FORM],
-  ['body_form_field', 'the same, with more fields', NAMES, `${JAVA_FORM}&f=json&id=7`],
-  ['body_form_field', 'it signs the field as it sends it', encodeURIComponent(NAMES), JS_FORM],
-  ['body_form_field', 'the JSON holds & and is not encoded', JSON_BODY, `payload=${JSON_BODY}&f=json`],
   [
     'body_form_field',
-    'a parser left the field of a form that is not encoded',
+    'the sender signs the JSON and sends a form with more fields',
+    NAMES,
+    `${JAVA_FORM}&f=json&id=7`,
+  ],
+  ['body_form_field', 'the sender signs the encoded field', encodeURIComponent(NAMES), JS_FORM],
+  ['body_form_field', 'the JSON contains & and is not encoded', JSON_BODY, `payload=${JSON_BODY}&f=json`],
+  [
+    'body_form_field',
+    'a parser returned the field of a form that is not encoded',
     `payload=${JSON_BODY}`,
     JSON_BODY,
   ],
 ]
 
-/** The same with the signature at the end of a form: there the signed bytes are the field, not the body. */
+/** With the signature at the end of the form, the signed bytes are the field, not the body. */
 const IN_FIELD: Row[] = [
   ['body_form_field', 'the sender signs the form up to the field', `payload=${JSON_BODY}`, JSON_BODY],
-  ['body_form_decoded', 'it signs the JSON before it encodes it', JSON_BODY, encodeURIComponent(JSON_BODY)],
+  [
+    'body_form_decoded',
+    'the sender signs the JSON before it encodes it',
+    JSON_BODY,
+    encodeURIComponent(JSON_BODY),
+  ],
   ['body_reserialized', 'a parser rewrote the field', '{"events": []}', '{"events":[]}'],
 ].map(([cause, name, signed, field]) => ({
   cause: cause as Row['cause'],

@@ -15,7 +15,7 @@ const codeOf = (options: object): Promise<unknown> =>
     (error: unknown) => (error instanceof WebhookError ? error.code : error),
   )
 
-describe('explain takes headers as platforms hold them', () => {
+describe('explain accepts headers as', () => {
   it.each<[string, ExplainOptions['headers']]>([
     ['Headers', new Headers({ 'X-Service': hex })],
     ['a Map', new Map([['X-SERVICE', hex]])],
@@ -23,15 +23,15 @@ describe('explain takes headers as platforms hold them', () => {
     ['a record in odd case', { 'x-SERVICE': hex }],
     ['a record with a list', { 'x-service': [hex], 'set-cookie': ['a', 'b'] }],
     ['a record without a prototype', Object.assign(Object.create(null), { 'x-service': hex })],
-    ['a value beside one that is not there', { 'X-Service': undefined, 'x-service': hex }],
-    ['names that every object has', { constructor: 'a', __proto__: null, 'x-service': hex }],
+    ['a record with an undefined value', { 'X-Service': undefined, 'x-service': hex }],
+    ['a record with names of object members', { constructor: 'a', __proto__: null, 'x-service': hex }],
   ])('%s', async (_, headers) => {
     expect(await causeOf({ headers })).toBe('ok')
     expect(await causeOf({ headers, signatureHeader: 'X-Service' })).toBe('ok')
     expect(await causeOf({ headers, body: `${JSON_BODY}\n` })).toBe('body_trailing_newline')
   })
 
-  it('an iterator, which can be read only once', async () => {
+  it('an iterator that can be read only once', async () => {
     const headers = new Headers({ 'x-service': hex, 'x-other': 'a' }).entries()
     expect(await causeOf({ headers })).toBe('ok')
   })
@@ -40,13 +40,13 @@ describe('explain takes headers as platforms hold them', () => {
     ['an empty record', {}],
     ['an empty Headers', new Headers()],
     ['an empty list of values', { 'x-service': [] }],
-  ])('%s has no signature', async (_, headers) => {
+  ])('%s, without a signature', async (_, headers) => {
     expect(await causeOf({ headers })).toBe('signature_header_missing')
   })
 })
 
-describe('explain takes bodies and keys as users hold them', () => {
-  it('bodies as text, Buffer, ArrayBuffer and a part of a larger buffer', async () => {
+describe('explain', () => {
+  it('accepts bodies as text, Buffer, ArrayBuffer and a view of a larger buffer', async () => {
     const bytes = Buffer.from(JSON_BODY)
     const larger = Uint8Array.from(Buffer.concat([Buffer.from('xx'), bytes, Buffer.from('yy')]))
     const inside = larger.subarray(2, 2 + bytes.length)
@@ -68,7 +68,7 @@ describe('explain takes bodies and keys as users hold them', () => {
     expect(await causeOf({ headers: { 'x-service': signature } })).toBe('ok')
   })
 
-  it('refuses what only a programmer can get wrong', async () => {
+  it('throws for arguments of a wrong type', async () => {
     expect(await codeOf({ body: { events: [] } })).toBe('body_already_parsed')
     expect(await codeOf({ body: undefined })).toBe('body_already_parsed')
     expect(await codeOf({ signatureKey: 7 })).toBe('config_invalid')
@@ -76,7 +76,7 @@ describe('explain takes bodies and keys as users hold them', () => {
     expect(await codeOf({ signatureKey: () => KEY })).toBe('config_invalid')
   })
 
-  it('leaves the body and the key as they were', async () => {
+  it('does not change the body or the key', async () => {
     const body = Buffer.from(JSON_BODY)
     const signatureKey = Buffer.from(KEY)
     await explain({ body, headers: WRONG, signatureKey })
@@ -84,8 +84,8 @@ describe('explain takes bodies and keys as users hold them', () => {
   })
 })
 
-/** Each of these once threw, or took a time or a memory that grew faster than the input. */
-describe('explain survives what a stranger can send', () => {
+/** Each of these inputs once threw, or took more than linear time or memory. */
+describe('explain survives', () => {
   const MIB = 2 ** 20
   const LONG = MIB / 4
 
@@ -102,27 +102,27 @@ describe('explain survives what a stranger can send', () => {
     expect(await causeOf({ headers: { 'x-other': value } })).toBe('signature_header_missing')
   })
 
-  it('the right signature behind a thousand others', async () => {
+  it('the right signature after a thousand others', async () => {
     const value = `${'0'.repeat(64)}, `.repeat(1000) + hex
     expect(await causeOf({ headers: { 'x-service': value } })).toBe('signature_encoding')
   })
 
   it.each([
-    ['nested so deeply that JSON.stringify overflows', '['.repeat(100_000) + ']'.repeat(100_000)],
+    ['nesting so deep that JSON.stringify overflows the stack', '['.repeat(100_000) + ']'.repeat(100_000)],
     [
-      'nested and wide, so that indentation would make gigabytes',
+      'deep and wide nesting, which indentation would blow up to gigabytes',
       `${'['.repeat(1000)}1${',1'.repeat(150_000)}${']'.repeat(1000)}`,
     ],
     ['a long JSON string', JSON.stringify('a'.repeat(LONG))],
     ['a long array', JSON.stringify(new Array(LONG / 8).fill(1))],
     ['white space in the middle', `a${' '.repeat(LONG)}b`],
-    ['line ends', '\r\n'.repeat(LONG / 2)],
+    ['line endings', '\r\n'.repeat(LONG / 2)],
     ['ampersands', '&'.repeat(LONG)],
     ['equals signs', '='.repeat(LONG)],
     ['percent signs', '%'.repeat(LONG)],
-    ['back slashes in JSON', JSON.stringify({ a: '\\"'.repeat(LONG / 8) })],
-    ['a member that cannot become text', '{"a":{"toString":1}}'],
-    ['half a character', '"\\ud800"'],
+    ['backslashes in JSON', JSON.stringify({ a: '\\"'.repeat(LONG / 8) })],
+    ['a member that cannot be converted to text', '{"a":{"toString":1}}'],
+    ['a lone surrogate', '"\\ud800"'],
     ['bytes of every kind', Buffer.from(Array.from({ length: LONG }, (_, i) => (i * i) >> 3))],
   ])(
     'a body with %s',
@@ -132,8 +132,8 @@ describe('explain survives what a stranger can send', () => {
     30_000,
   )
 
-  it('a gzip bomb: what it unpacks is bounded', async () => {
-    // Members one after another are one stream (RFC 1952 section 2.2): 1 GiB in all.
+  it('a gzip bomb, of which it unpacks a bounded part', async () => {
+    // Concatenated members are one stream (RFC 1952 section 2.2): 1 GiB in total.
     const bomb = Buffer.concat(new Array(64).fill(gzipSync(Buffer.alloc(16 * MIB))))
     const before = process.memoryUsage().arrayBuffers
     let peak = 0
@@ -149,7 +149,7 @@ describe('explain survives what a stranger can send', () => {
     expect(peak).toBeLessThan(256 * MIB)
   }, 30_000)
 
-  it('a body that is no gzip after all', async () => {
+  it('a truncated or damaged gzip body', async () => {
     const packed = gzipSync(JSON_BODY)
     for (const body of [
       packed.subarray(0, -5),
@@ -161,8 +161,8 @@ describe('explain survives what a stranger can send', () => {
   })
 })
 
-describe('explain on a platform that lacks something', () => {
-  it('without CompressionStream and with a TextDecoder for UTF-8 alone it finds what it can', async () => {
+describe('explain on a limited platform', () => {
+  it('finds other causes without CompressionStream and with a TextDecoder for UTF-8 only', async () => {
     const { CompressionStream, DecompressionStream, TextDecoder } = globalThis
     class OnlyUtf8 extends TextDecoder {
       constructor(label = 'utf-8', options: TextDecoderOptions = {}) {
@@ -187,7 +187,7 @@ describe('explain on a platform that lacks something', () => {
 })
 
 describe('evidence', () => {
-  it('never repeats a value that a stranger chose, so that nothing can be forged in a log', async () => {
+  it('never repeats values from the request, so that a sender cannot forge log lines', async () => {
     const value = `${hex}\nERROR forged ${KEY}`
     const options = { body: JSON_BODY, headers: { 'x-service': value, 'x-hub': value }, signatureKey: KEY }
     const diagnosis = await explain(options)

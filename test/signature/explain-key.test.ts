@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeTable, JSON_BODY, KEY, type Row } from './explain-table.ts'
 
-/** What comes back when a key is kept in a file. */
+/** Writes a key to a file and reads it back. */
 function fromFile(content: string | Uint8Array): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-'))
   try {
@@ -28,80 +28,113 @@ type Ring = NonNullable<Row['got']>['key']
 
 /** Each row: the cause, what happened, the key that the sender used, the key or keys of the receiver, the evidence. */
 const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
-  ['key_whitespace', 'a key file with a line end', KEY, fromFile(`${KEY}\n`)],
+  ['key_whitespace', 'a key file with a line feed', KEY, fromFile(`${KEY}\n`)],
   ['key_whitespace', 'a sender whose key file ends in an empty line', `${KEY}\n\n`, KEY],
   ['key_whitespace', 'a sender that copied the key with spaces around it', ` ${KEY} `, KEY],
   ['key_whitespace', 'a sender with a key file from an old editor', `\ufeff${KEY}\r\n`, KEY],
   ['key_whitespace', 'a key file from Windows', KEY, fromFile(`${KEY}\r\n`).toString()],
   ['key_whitespace', 'a sender that read its key with echo', `${KEY}\n`, KEY],
-  ['key_whitespace', 'a sender on Windows that did', `${KEY}\r\n`, KEY],
-  ['key_whitespace', 'a space copied along', `${KEY} `, KEY],
-  ['key_whitespace', 'a tab, out of a spreadsheet', `${KEY}\t`, KEY],
+  ['key_whitespace', 'a sender on Windows that read its key with echo', `${KEY}\r\n`, KEY],
+  ['key_whitespace', 'a copied space', `${KEY} `, KEY],
+  ['key_whitespace', 'a tab from a spreadsheet', `${KEY}\t`, KEY],
   ['key_whitespace', 'a space before it at the sender', ` ${KEY}`, KEY],
   ['key_whitespace', 'an env file with a space after =', KEY, ` ${KEY}`],
-  ['key_whitespace', 'line ends on both sides, but not the same', `${KEY}\n`, `${KEY}\r\n`],
+  ['key_whitespace', 'different line endings on both sides', `${KEY}\n`, `${KEY}\r\n`],
   ['key_whitespace', 'a key file saved as UTF-8 with BOM', KEY, fromFile(`\ufeff${KEY}`)],
-  ['key_whitespace', 'such a file at the sender', `\ufeff${KEY}`, KEY],
+  ['key_whitespace', 'a key file saved as UTF-8 with BOM at the sender', `\ufeff${KEY}`, KEY],
   [
     'key_whitespace',
-    'random bytes and a line end',
+    'random bytes and a line feed',
     BINARY_KEY,
     Buffer.concat([BINARY_KEY, Buffer.from('\n')]),
   ],
   ['key_whitespace', 'the second key of the ring', KEY, ['AnotherKey2027', `${KEY}\n`]],
 
   ['key_encoding', 'the sender decodes it from hex', fromHex(HEX_KEY), HEX_KEY, /decoded from hex/],
-  ['key_encoding', 'the receiver does', HEX_KEY, fromHex(HEX_KEY), /written in hex/],
-  ['key_encoding', 'the receiver does, in upper case', HEX_KEY.toUpperCase(), fromHex(HEX_KEY)],
+  ['key_encoding', 'the receiver decodes it from hex', HEX_KEY, fromHex(HEX_KEY), /written in hex/],
+  ['key_encoding', 'the receiver decodes it from hex in upper case', HEX_KEY.toUpperCase(), fromHex(HEX_KEY)],
   ['key_encoding', 'the sender decodes it from base64', DECODED_KEY, BASE64_KEY, /decoded from base64/],
   ['key_encoding', 'the receiver decodes it from base64', BASE64_KEY, DECODED_KEY, /written in base64/],
   ['key_encoding', 'base64 without padding', BASE64_KEY.replace('=', ''), DECODED_KEY],
   ['key_encoding', 'the sender decodes it from base64url', DECODED_KEY, DECODED_KEY.toString('base64url')],
-  ['key_encoding', 'decoded there, and a line end in the key file here', DECODED_KEY, `${BASE64_KEY}\n`],
-  ['key_encoding', 'a form that set the key made spaces of +', BASE64_KEY.replaceAll('+', ' '), BASE64_KEY],
+  [
+    'key_encoding',
+    'decoded at the sender, and a line feed in the key file of the receiver',
+    DECODED_KEY,
+    `${BASE64_KEY}\n`,
+  ],
+  [
+    'key_encoding',
+    'the form that set the key turned + into spaces',
+    BASE64_KEY.replaceAll('+', ' '),
+    BASE64_KEY,
+  ],
   ['key_encoding', 'the key of a form was never decoded', encodeURIComponent(BASE64_KEY), BASE64_KEY],
-  ['key_encoding', 'the same with a space, as a form', 'Parcels+2026', 'Parcels 2026'],
-  ['key_encoding', 'the same with a space, as a URL', 'Parcels%202026', 'Parcels 2026'],
+  ['key_encoding', 'a key with a space was never decoded from a form', 'Parcels+2026', 'Parcels 2026'],
+  ['key_encoding', 'a key with a space was never decoded from a URL', 'Parcels%202026', 'Parcels 2026'],
   ['key_encoding', 'the receiver has it percent-encoded', UMLAUT_KEY, encodeURIComponent(UMLAUT_KEY)],
-  ['key_encoding', 'the receiver has only its / so', BASE64_KEY, BASE64_KEY.replaceAll('/', '%2F')],
-  // What is decoded must stay UTF-8 beside the %20.
-  ['key_encoding', 'the receiver has half of it so', `${UMLAUT_KEY} a`, `${UMLAUT_KEY}%20a`],
+  ['key_encoding', 'the receiver has only / percent-encoded', BASE64_KEY, BASE64_KEY.replaceAll('/', '%2F')],
+  // The decoder must leave the part alone that is not encoded.
+  ['key_encoding', 'the receiver has only the space percent-encoded', `${UMLAUT_KEY} a`, `${UMLAUT_KEY}%20a`],
   ['key_encoding', 'the sender takes it as Latin-1', Buffer.from(UMLAUT_KEY, 'latin1'), UMLAUT_KEY],
   ['key_encoding', ".NET's Encoding.Unicode", Buffer.from(KEY, 'utf16le'), KEY],
   ['key_encoding', "Java's UTF-16BE", Buffer.from(KEY, 'utf16le').swap16(), KEY],
-  ['key_encoding', 'random bytes put through a string', BINARY_KEY.toString(), BINARY_KEY, /which it is not/],
-  ['key_encoding', "the same with Node's binary", BINARY_KEY.toString('binary'), BINARY_KEY],
+  [
+    'key_encoding',
+    'random bytes converted to a string',
+    BINARY_KEY.toString(),
+    BINARY_KEY,
+    /which it is not/,
+  ],
+  [
+    'key_encoding',
+    "random bytes converted with Node's encoding binary",
+    BINARY_KEY.toString('binary'),
+    BINARY_KEY,
+  ],
 
   ['key_case', 'a form that writes keys in lower case', KEY.toLowerCase(), KEY],
   ['key_case', 'SQL Server gave a UUID back in upper case', UUID_KEY.toUpperCase(), UUID_KEY],
-  ['key_case', 'a telephone began with a capital', 'parcels2026Kataster', KEY],
-  ['key_case', 'the same at the sender', KEY, 'parcels2026Kataster'],
+  ['key_case', 'a phone capitalized the first letter', 'parcels2026Kataster', KEY],
+  ['key_case', 'a phone capitalized the first letter at the sender', KEY, 'parcels2026Kataster'],
 
   ['key_empty', 'the variable is not set at the sender', '', KEY, /made with an empty key/],
-  ['key_empty', 'the variable is empty here', KEY, '', /this side/],
-  ['key_empty', 'the variable is not set here', KEY, undefined, /this side/],
-  ['key_empty', 'the file is blank here', KEY, ' \n', /this side/],
-  ['key_empty', 'one of two variables is not set here', KEY, [KEY, undefined as unknown as string], /One of/],
-  ['key_empty', 'no key in the ring', KEY, [], /this side/],
+  ['key_empty', 'the variable is empty at the receiver', KEY, '', /this side/],
+  ['key_empty', 'the variable is not set at the receiver', KEY, undefined, /this side/],
+  ['key_empty', 'the file is blank at the receiver', KEY, ' \n', /this side/],
   [
     'key_empty',
-    'zero bytes here, which HMAC takes for the empty key',
+    'one of two variables is not set at the receiver',
+    KEY,
+    [KEY, undefined as unknown as string],
+    /One of/,
+  ],
+  ['key_empty', 'the keyring is empty', KEY, [], /this side/],
+  [
+    'key_empty',
+    'zero bytes at the receiver, which HMAC pads to the same key as the empty one',
     '',
     Buffer.alloc(32),
     /all zero bytes/,
   ],
   ['key_empty', 'a zero byte as text on both sides', '\0', '\0', /all zero bytes/],
-  // verify() throws for such a ring, whatever the signature is.
-  ['key_empty', 'an empty key beside the right one', KEY, [KEY, ''], /One of the keys/],
-  // Anybody could sign so.
-  ['key_empty', 'empty on both sides, which must not be called right', '', ''],
+  // verify() throws for such a ring, whatever the signature.
+  ['key_empty', 'an empty key next to the right one', KEY, [KEY, ''], /One of the keys/],
+  // Anyone can sign with an empty key.
+  ['key_empty', 'empty on both sides, which is never ok', '', ''],
   ['key_empty', 'no bytes on both sides', '', new Uint8Array()],
 
   ['key_previous', 'the newer key is not set on the webhook yet', KEY, ['Parcels2027', KEY], /key 1 of/],
-  ['key_previous', 'two rotations behind', KEY, ['Parcels2028', Buffer.from('Parcels2027'), KEY], /key 2 of/],
+  [
+    'key_previous',
+    'the sender is two rotations behind',
+    KEY,
+    ['Parcels2028', Buffer.from('Parcels2027'), KEY],
+    /key 2 of/,
+  ],
 ]
 
-/** The same where the signature comes at the end of a form. */
+/** The same rows with the signature at the end of a form. */
 const IN_FIELD: Row[] = TABLE.map(([cause, name, key, ring]) => ({
   cause,
   name: `${name}, with a signature in the form`,

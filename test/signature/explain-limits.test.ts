@@ -16,17 +16,17 @@ const written = (cause: Row['cause'], rows: Record<string, (digest: Buffer) => s
     headers: (digest) => ({ 'x-service': write(digest) }),
   }))
 
-describeRows('explain, how a signature may be written', [
+describeRows('explain, notations of a signature', [
   ...written('ok', { 'base64 without padding': (digest) => base64(digest).replace('=', '') }),
   ...written('signature_encoding', {
-    'a comma behind it': (digest) => `${hex(digest)},`,
+    'a trailing comma': (digest) => `${hex(digest)},`,
     'hex with spaces': (digest) => hex(digest).replace(/..(?!$)/g, '$& '),
-    'base64 behind a name': (digest) => `v1=${base64(digest).replace('=', '')}`,
+    'base64 after a name': (digest) => `v1=${base64(digest).replace('=', '')}`,
   }),
   ...written('signature_truncated', {
     '16 hex digits': (digest) => hex(digest).slice(5, 21),
     '11 base64 characters': (digest) => base64(digest).slice(0, 11),
-    'a cut through a percent sign': (digest) => `${base64(digest).slice(0, 20)}%`,
+    'a cut after a percent sign': (digest) => `${base64(digest).slice(0, 20)}%`,
     '16 bytes in base64 without padding': (digest) =>
       digest.subarray(0, 16).toString('base64').replaceAll('=', ''),
     '16 bytes in base64 with padding': (digest) => digest.subarray(0, 16).toString('base64'),
@@ -42,15 +42,15 @@ describeRows('explain, how a signature may be written', [
   }),
 ])
 
-describeRows('explain, where a signature may stand', [
+describeRows('explain, places of a signature', [
   {
     cause: 'signature_doubled',
-    name: 'behind another, with a space between them',
+    name: 'after another value of the same header',
     headers: (digest) => ({ 'x-service': ['0'.repeat(64), hex(digest)] }),
   },
   {
     cause: 'ok',
-    name: 'in the header, while the form has a field of its own',
+    name: 'in the header, while the form also has a signature field',
     sent: { body: `payload=${JSON_BODY}&x-service=none` },
     headers: (digest) => ({ ...inForm(), 'x-service': hex(digest) }),
   },
@@ -62,7 +62,7 @@ describeRows('explain, where a signature may stand', [
   })),
   ...[`x${FORM}`, `${FORM}x`, `text/plain; ${FORM}`, `${FORM} x;`].map<Row>((type) => ({
     cause: 'signature_in_form_field',
-    name: `in a form of the type ${JSON.stringify(type)}, which is none`,
+    name: `in a form with the invalid type ${JSON.stringify(type)}`,
     headers: () => inForm(type),
     got: { body: signedForm },
   })),
@@ -80,27 +80,27 @@ describeRows('explain, where a signature may stand', [
   })),
   {
     cause: 'signature_in_form_field',
-    name: 'behind a field that is empty',
+    name: 'after an empty field',
     sent: { body: '' },
     headers: () => ({}),
     got: { body: (digest) => `payload=&x-service=${hex(digest)}` },
   },
   ...['', '&', 'a&'].map<Row>((before) => ({
     cause: 'signature_header_missing',
-    name: `behind ${JSON.stringify(before)}, which is no field, over nothing`,
+    name: `after ${JSON.stringify(before)}, which is not a field, over an empty payload`,
     sent: { body: '' },
     headers: () => ({}),
     got: { body: (digest) => `${before}x-service=${hex(digest)}` },
   })),
   {
     cause: 'signature_header_missing',
-    name: 'in none of seven headers, of which five are named',
+    name: 'in none of seven headers; the evidence names five',
     headers: () => Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((x) => [x, '0'.repeat(64)])),
     evidence: /do not match: a, b, c, d, e\.$/,
   },
   {
     cause: 'unexplained',
-    name: 'in a form, over something else',
+    name: 'in a form, over another payload',
     headers: () => inForm(),
     got: { body: `payload=${JSON_BODY}&x-service=${'0'.repeat(64)}` },
     evidence: new RegExp(
@@ -124,12 +124,12 @@ describe('explain, sizes', () => {
 
   const nest = (length: number): string => `${'['.repeat(129)}"${'x'.repeat(length)}",1${']'.repeat(129)}`
   const indented = (json: string): string => JSON.stringify(JSON.parse(json), null, 4)
-  /** How much indentation leaves of its limit: four times the body and 64 KiB. */
-  const room = (json: string): number => 4 * json.length + 0x10000 - indented(json).length
+  /** Bytes left of the limit for indented JSON: four times the body plus 64 KiB. */
+  const remaining = (json: string): number => 4 * json.length + 0x10000 - indented(json).length
 
-  it('JSON that is indented may become four times as long and 64 KiB longer', async () => {
-    const length = -room(nest(0)) / 3
-    expect(room(nest(length))).toBe(0)
+  it('indents JSON up to four times its length plus 64 KiB', async () => {
+    const length = -remaining(nest(0)) / 3
+    expect(remaining(nest(length))).toBe(0)
     for (const [body, expected] of [
       [nest(length), 'body_reserialized'],
       [nest(length - 1), 'unexplained'],

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest'
 import { character } from '../helpers/character.ts'
 import { expectNoSecrets, hmac, KEY } from './explain-table.ts'
 
-/** Printed in the title, so that a failure can be run again: `SEED=… npx vitest run test/signature/explain`. */
+/** Printed in the title, to reproduce a failure: `SEED=… npx vitest run test/signature/explain`. */
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
-/** Milliseconds: each run tries some hundred HMACs, and WebCrypto is slow at them. */
+/** Milliseconds. Each run computes some hundred HMACs, which WebCrypto does slowly. */
 const TIMEOUT = 120_000
 
 const bodies = fc.oneof(
@@ -33,7 +33,7 @@ const keys = fc.oneof(
   fc.uint8Array({ minLength: 9, maxLength: 200 }),
 )
 
-/** What may be made of 32 bytes, or be there in their place. */
+/** Notations of a signature. */
 const writers = fc.constantFrom<(digest: Buffer) => string>(
   (digest) => digest.toString('hex'),
   (digest) => digest.toString('hex').toUpperCase(),
@@ -46,7 +46,7 @@ const writers = fc.constantFrom<(digest: Buffer) => string>(
   (digest) => ` ${digest.toString('base64')}\n`,
 )
 
-/** Each run tries some hundred HMACs, so a long test has most of the runs. */
+/** @param numRuns the long test does most of the runs, because each computes some hundred HMACs */
 export function describeProperties(numRuns: number): void {
   describe(`explain, properties, seed ${seed}`, () => {
     const check = <T>(property: fc.IAsyncPropertyWithHooks<T>) => fc.assert(property, { seed, numRuns })
@@ -54,7 +54,7 @@ export function describeProperties(numRuns: number): void {
       body.length === 0 ? ['body_empty', 'unexplained'] : ['unexplained']
 
     it(
-      'finds nothing where there is nothing to find, and never throws',
+      'finds no cause for random signatures, and never throws',
       async () => {
         const signatures = fc.oneof(
           fc
@@ -80,7 +80,7 @@ export function describeProperties(numRuns: number): void {
     )
 
     it(
-      'does not name a cause for another key or a body that lost something',
+      'finds no cause for another key or a truncated body',
       async () => {
         await check(
           fc.asyncProperty(bodies, keys, writers, fc.boolean(), async (body, key, write, isOtherKey) => {
@@ -99,7 +99,7 @@ export function describeProperties(numRuns: number): void {
     )
 
     it(
-      'calls right what verify accepts, and nothing else',
+      'reports ok exactly if verify accepts the signature',
       async () => {
         await check(
           fc.asyncProperty(bodies, keys, keys, writers, fc.nat(2), async (body, key, other, write, which) => {
@@ -118,7 +118,7 @@ export function describeProperties(numRuns: number): void {
     )
 
     it(
-      'never throws on headers',
+      'never throws for any headers',
       async () => {
         const values = fc.oneof(fc.string({ unit: character }), fc.constant(undefined), fc.array(fc.string()))
         await check(

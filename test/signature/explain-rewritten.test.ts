@@ -33,7 +33,7 @@ const JSON_TABLE: Table = [
   ],
   [
     'body_reserialized',
-    'names that are sorted at every level',
+    'names sorted at every level',
     '{"a":[{"c":1,"d":{"e":2,"f":null}},"z","y"],"b":3}',
     '{"b":3,"a":[{"d":{"f":null,"e":2},"c":1},"z","y"]}',
   ],
@@ -48,24 +48,19 @@ const CHARSET_TABLE: Table = [
     '5\u00a0\u20ac\u00ff',
   ],
   ['unexplained', 'characters cut to their last byte', latin1('\u20ac\u0101'), '\u20ac\u0101'],
-  ['unexplained', 'such characters at the end', latin1('\u0101a'), '\u0101a'],
-  ['unexplained', 'such characters at the beginning', latin1('a\u0101'), 'a\u0101'],
-  [
-    'unexplained',
-    'control characters, for which Windows-1252 has others',
-    latin1('\x80\x80'),
-    '\u20ac\u0080',
-  ],
-  ['unexplained', 'what Windows-1252 does not have', latin1('\x80\x7f'), '\u20ac\u6f22'],
+  ['unexplained', 'characters cut to their last byte, at the end', latin1('\u0101a'), '\u0101a'],
+  ['unexplained', 'characters cut to their last byte, at the beginning', latin1('a\u0101'), 'a\u0101'],
+  ['unexplained', 'control characters that Windows-1252 replaces', latin1('\x80\x80'), '\u20ac\u0080'],
+  ['unexplained', 'characters missing from Windows-1252', latin1('\x80\x7f'), '\u20ac\u6f22'],
   [
     'body_charset',
-    'bytes behind a byte order mark that were replaced',
+    'bytes replaced after a byte order mark',
     `${BOM}{"a":"\ufffd"}`,
     Buffer.concat([Buffer.from(BOM), latin1('{"a":"\xfe"}')]),
   ],
   [
     'body_charset',
-    'something before us makes UTF-16BE of it',
+    'a proxy converts it to UTF-16BE',
     '{"a":"\u00fc"}',
     Buffer.from('{"a":"\u00fc"}', 'utf16le').swap16(),
   ],
@@ -81,7 +76,7 @@ const END_TABLE: Table = [
 const many = (count: number, field: string): string => new Array(count).fill(field).join('&')
 
 const FORM_TABLE: Table = [
-  ['unexplained', 'a part of a body that is no form', 'a', 'a&b'],
+  ['unexplained', 'a part of a body that is not a form', 'a', 'a&b'],
   ['body_form_field', 'a field without a name', 'a+b', '=a+b'],
   ['unexplained', 'a field that lost its last character', 'ab', 'payload=abc'],
   ['body_form_decoded', '1000 fields', many(1000, 'a=%C3%BC'), many(1000, 'a=\u00fc')],
@@ -91,8 +86,8 @@ const FORM_TABLE: Table = [
   ['body_form_decoded', 'a field without a value', 'a=&b=%C3%BC', 'a&b=\u00fc'],
   ['body_form_decoded', 'a value without a name', '=%C3%BC&c=d', '=\u00fc&c=d'],
   ['body_form_decoded', 'a space encoded again', 'a=b+c&d=%2B', qsStringify({ a: 'b c', d: '+' })],
-  ['unexplained', 'a text in JSON, taken for an object', '0=a&1=b', '"ab"'],
-  ['unexplained', 'an array in JSON, taken for an object', '0=a', '["a"]'],
+  ['unexplained', 'a JSON string, parsed as an object', '0=a&1=b', '"ab"'],
+  ['unexplained', 'a JSON array, parsed as an object', '0=a', '["a"]'],
   ['unexplained', 'a number among the fields', 'a=b&c=1', '{"a":"b","c":1}'],
 ]
 

@@ -13,7 +13,7 @@ const [bodyWithPlus = ''] = Array.from({ length: 500 }, (_, when) => `{"when":${
   /^[^+]+\+.*\//.test(base64(hmac(KEY, body))),
 )
 
-/** As a sender writes it that does not encode the JSON: it holds `&`, `=` and `+` of its own (field facts, "Signature"). */
+/** A form whose JSON is not encoded, so that it contains `&`, `=` and `+`. */
 const formWith = (field: string) => (digest: Buffer) =>
   `payload=${JSON_BODY}&${field}=${lowerPercent(`sha256=${base64(digest)}`)}`
 
@@ -26,7 +26,7 @@ const rows: Row[] = [
   },
   {
     cause: 'ok',
-    name: 'a form with its signature in the field that the receiver looks for',
+    name: 'a form with its signature in the field named by the receiver',
     headers: () => ({ 'Content-Type': `${FORM}; charset=utf-8` }),
     got: { body: formWith('x-esriHook-Signature'), signatureHeader: 'X-EsriHook-Signature' },
   },
@@ -40,20 +40,20 @@ const rows: Row[] = [
   },
   {
     cause: 'signature_header_missing',
-    name: 'a framework that hands over undefined',
+    name: 'a framework that passes undefined',
     headers: () => ({ 'x-service': undefined }),
     evidence: /x-service is not there/,
   },
   {
     cause: 'signature_header_missing',
-    name: 'a header of another name over another body: the evidence points at it and proves nothing',
+    name: 'another header, with a signature over another body, which the evidence only mentions',
     headers: (digest) => ({ 'x-hub-signature-256': `sha256=${hex(digest)}`, 'x-request-id': 'f00d' }),
     got: { body: '{}' },
     evidence: /do not match: x-hub-signature-256\.$/,
   },
   {
     cause: 'signature_header_missing',
-    name: 'a form whose last field is no signature',
+    name: 'a form whose last field is not a signature',
     headers: () => ({ 'content-type': FORM }),
     got: { body: `payload=${JSON_BODY}&x-service=none&f=json` },
   },
@@ -66,13 +66,13 @@ const rows: Row[] = [
   },
   {
     cause: 'signature_in_other_header',
-    name: 'the name that the hosted product uses',
+    name: 'the header name of the hosted product',
     headers: (digest) => new Headers({ 'x-esriHook-Signature': `sha256=${base64(digest)}` }),
     evidence: /x-esrihook-signature/,
   },
   {
     cause: 'signature_in_other_header',
-    name: 'an API gateway that renames headers and writes its own in their place',
+    name: 'an API gateway that renames headers and adds its own',
     headers: (digest) => ({
       'x-service': 'gateway',
       'x-amzn-remapped-x-service': lowerPercent(base64(digest)),
@@ -95,7 +95,7 @@ const rows: Row[] = [
   },
   {
     cause: 'signature_in_form_field',
-    name: 'the right field, but a proxy took the content type away, so that no receiver looks there',
+    name: 'the right field, but a proxy removed the content type, so that receivers do not read it',
     headers: () => ({}),
     got: { body: formWith('x-service') },
   },
@@ -107,17 +107,17 @@ const rows: Row[] = [
     ".NET's BitConverter.ToString": (digest) => pairs(digest).join('-').toUpperCase(),
     'hex with colons': (digest) => pairs(digest).join(':'),
     "base64 of the hex, as PHP's base64_encode(hash_hmac(…))": (digest) => btoa(hex(digest)),
-    'the same in upper case': (digest) => btoa(hex(digest).toUpperCase()),
+    'base64 of hex in upper case': (digest) => btoa(hex(digest).toUpperCase()),
     "PHP's bin2hex(hash_hmac(…)), hex of hex": (digest) => hex(Buffer.from(hex(digest))),
     'hex of the base64': (digest) => hex(Buffer.from(base64(digest))),
     "Python's f-string of bytes": (digest) => `sha256=b'${base64(digest)}'`,
     'another prefix': (digest) => `hmac-sha256=${hex(digest)}`,
     'the prefix in upper case': (digest) => `SHA256=${hex(digest)}`,
     'the prefix twice': (digest) => `sha256=sha256=${base64(digest)}`,
-    'a scheme before it': (digest) => `HMAC-SHA256 ${base64(digest)}`,
-    'what openssl dgst prints': (digest) => `SHA2-256(stdin)= ${hex(digest)}`,
-    'a line end, as encodebytes of Python leaves one': (digest) => `${base64(digest)}\n`,
-    'quotes of JSON': (digest) => `sha256="${hex(digest)}"`,
+    'a scheme as prefix': (digest) => `HMAC-SHA256 ${base64(digest)}`,
+    'the output of openssl dgst': (digest) => `SHA2-256(stdin)= ${hex(digest)}`,
+    "a trailing line feed, as from Python's encodebytes": (digest) => `${base64(digest)}\n`,
+    'JSON quotes': (digest) => `sha256="${hex(digest)}"`,
     'parameters, percent-encoded': (digest) => encodeURIComponent(`t=1730385704,v1=${hex(digest)}`),
     'a list of bytes': (digest) => new Uint8Array(digest).toString(),
   }).map<Row>(([name, write]) => ({
@@ -134,7 +134,7 @@ const rows: Row[] = [
     'a cut through a percent-encoded character': (digest) => `sha256%3d${base64(digest).slice(0, 20)}%2`,
     'HMAC-SHA256-128 (RFC 4868) in base64': (digest) => digest.subarray(0, 16).toString('base64'),
     'eight bytes in base64': (digest) => digest.subarray(0, 8).toString('base64'),
-    'a receiver that cuts off a prefix of eight characters': (digest) => hex(digest).slice(1),
+    'a receiver that removes the wrong number of prefix characters': (digest) => hex(digest).slice(1),
   }).map<Row>(([name, write]) => ({
     cause: 'signature_truncated',
     name,
@@ -145,8 +145,8 @@ const rows: Row[] = [
     'percent-encoding twice': (digest) => encodeURIComponent(encodeURIComponent(`sha256=${base64(digest)}`)),
     'percent-encoding three times, in lower case': (digest) =>
       lowerPercent(lowerPercent(lowerPercent(base64(digest)))),
-    'a form decoder, for which + is a space': (digest) => base64(digest).replaceAll('+', ' '),
-    'a form decoder, which left the prefix encoded': (digest) =>
+    'a form decoder that turns + into a space': (digest) => base64(digest).replaceAll('+', ' '),
+    'a form decoder that left the prefix encoded': (digest) =>
       `sha256%3D${base64(digest).replaceAll('+', ' ')}`,
   }).map<Row>(([name, write]) => ({
     cause: 'signature_percent_encoded',
@@ -165,12 +165,12 @@ const rows: Row[] = [
   },
   {
     cause: 'signature_doubled',
-    name: 'two lines of HTTP as a list',
+    name: 'two header lines as a list',
     headers: (digest) => ({ 'X-Service': [`sha256=${hex(digest)}`, `sha256=${hex(digest)}`] }),
   },
   {
     cause: 'signature_doubled',
-    name: 'a gateway that puts its own before it',
+    name: 'a gateway that prepends its own value',
     headers: (digest) => header(`${'0'.repeat(64)},${lowerPercent(base64(digest))}`),
   },
 
@@ -190,7 +190,7 @@ const rows: Row[] = [
           .update(JSON_BODY + KEY)
           .digest('base64'),
       ),
-    "key and body exchanged, as in PHP's hash_hmac('sha256', $key, $body)": () => hex(hmac(JSON_BODY, KEY)),
+    "key and body swapped, as in PHP's hash_hmac('sha256', $key, $body)": () => hex(hmac(JSON_BODY, KEY)),
   }).map<Row>(([name, write]) => ({ cause: 'algorithm', name, headers: () => header(write()) })),
 ]
 

@@ -3,28 +3,28 @@ import { type Cause, type Diagnosis, type ExplainOptions, explain } from 'geohoo
 import { describe, expect, it } from 'vitest'
 import { FIXES } from '../../src/signature/explain/causes.ts'
 
-/** One request that went wrong: what its sender signed, how it wrote that, and what its receiver has. */
+/** A request that fails: what the sender signed and sent, and what the receiver got. */
 export interface Row {
   /** What the sender or the receiver did. */
   name: string
   cause: Cause
-  /** What was really signed, and with what. Default: {@link KEY} and {@link JSON_BODY}. */
+  /** Key and body that the sender signed with. Default: {@link KEY} and {@link JSON_BODY}. */
   sent?: { key?: string | Uint8Array; body?: string | Uint8Array }
-  /** The headers that the sender makes of the digest. Default: hex in `x-service`. */
+  /** Builds the headers from the digest. Default: hex in `x-service`. */
   headers?: (digest: Buffer) => ExplainOptions['headers']
-  /** What the receiver has, where it is not what was sent. */
+  /** Key, body and header name at the receiver. Default: same as sent. */
   got?: {
     key?: ExplainOptions['signatureKey'] | undefined
     body?: string | Uint8Array | ((digest: Buffer) => string | Uint8Array)
     signatureHeader?: string
   }
-  /** What the evidence must say. */
+  /** Pattern that the evidence must match. */
   evidence?: RegExp
 }
 
 export const KEY = 'Parcels2026Kataster'
 
-/** What `JSON.stringify` makes of a payload that has something for every rewriter: `/`, `=`, `&`, `<`, `'`, `+` and an umlaut. */
+/** `JSON.stringify` of a payload with the characters that some writer escapes: `/`, `=`, `&`, `<`, `'`, `+` and an umlaut. */
 export const JSON_BODY =
   '{"serviceType":"FeatureServer","changesUrl":"https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
   '"name":"Flurst\u00fccke <neu> + it\'s","events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'
@@ -32,7 +32,7 @@ export const JSON_BODY =
 export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash = 'sha256'): Buffer =>
   createHmac(hash, key).update(body).digest()
 
-/** Which file has the fixtures of a cause. A new cause does not compile before it has a place here. */
+/** The file that has the fixtures of each cause. A new cause does not compile until it is listed. */
 const TABLES: Record<Cause, 'signature' | 'key' | 'body' | 'form' | 'unexplained'> = {
   ok: 'signature',
   signature_header_missing: 'signature',
@@ -60,7 +60,7 @@ const TABLES: Record<Cause, 'signature' | 'key' | 'body' | 'form' | 'unexplained
   unexplained: 'unexplained',
 }
 
-/** Runs a table, and checks that it has every cause of this file at least twice. */
+/** Runs a table, and checks that it covers each of its causes at least twice. */
 export function describeTable(table: (typeof TABLES)[Cause], rows: readonly Row[]): void {
   describeRows(`explain, ${table}`, rows)
   it(`explain, ${table}: has at least two fixtures for every cause`, () => {
@@ -92,7 +92,7 @@ export function describeRows(title: string, rows: readonly Row[]): void {
       if (row.cause === 'unexplained') expectFingerprints(diagnosis, options)
     })
 
-    it('has no row twice', () => {
+    it('has no duplicate rows', () => {
       expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     })
   })
@@ -105,7 +105,7 @@ function toRequest({ sent = {}, headers, got = {} }: Row): { options: ExplainOpt
   const options = {
     body: received,
     headers: headers ? headers(digest) : { 'x-service': digest.toString('hex') },
-    // `undefined` is what JavaScript hands over for a variable that is not set.
+    // A key is `undefined` if its environment variable is not set.
     signatureKey: ('key' in got ? got.key : key) as string,
     ...(got.signatureHeader ? { signatureHeader: got.signatureHeader } : {}),
   }
@@ -114,18 +114,18 @@ function toRequest({ sent = {}, headers, got = {} }: Row): { options: ExplainOpt
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** What both sides can compute and compare, without showing their keys. */
+/** Checks the fingerprints that both sides can compare without revealing their keys. */
 function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: ExplainOptions): void {
   expect(evidence).toMatch(/^(Body|Payload field): \d+ bytes, SHA-256 [0-9a-f]{64}\. Key: SHA-256 begins/)
   if (evidence.startsWith('Body')) expect(evidence).toContain(`SHA-256 ${sha256(body as string)}.`)
   for (const key of [signatureKey].flat() as (string | Uint8Array)[]) {
     expect(evidence).toMatch(new RegExp(`SHA-256 begins with .*\\b${sha256(key).slice(0, 4)}\\b`))
   }
-  // 16 bits of each: with more of them, trying words would find the key.
+  // Only 16 bits of each: more would let an attacker verify guesses of the key.
   expect(evidence).toMatch(/SHA-256 begins with [0-9a-f]{4}( or [0-9a-f]{4})*\./)
 }
 
-/** Whoever reads a diagnosis, in a log or a ticket, must not be able to sign with it. */
+/** A diagnosis in a log or a ticket must not reveal keys or signatures. */
 export function expectNoSecrets(
   diagnosis: Diagnosis,
   { body, signatureKey }: ExplainOptions,
@@ -137,11 +137,11 @@ export function expectNoSecrets(
   const keys = [...own, ...otherKeys].map((key) => Buffer.from((key as string) ?? ''))
   const digests = keys.map((key) => hmac(key, body as string))
   for (const secret of [...keys, ...digests, ...otherDigests]) {
-    // Four letters may be in a sentence by chance; every key of a table is longer.
+    // Short texts may occur in a sentence by chance. All keys of the tables are longer.
     if (secret.toString().trim().length < 8) continue
     for (const encoding of ['utf8', 'hex', 'base64', 'base64url'] as const) {
       const written = secret.toString(encoding).trim().replace(/=+$/, '').toLowerCase()
-      expect(text.includes(written), `the diagnosis holds a secret in ${encoding}`).toBe(false)
+      expect(text.includes(written), `the diagnosis contains a secret in ${encoding}`).toBe(false)
     }
   }
 }

@@ -3,12 +3,12 @@ import { describeTable, hmac, JSON_BODY, KEY, type Row } from './explain-table.t
 const LATIN1 = Buffer.from(JSON_BODY, 'latin1')
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** What cannot be proved must not be named: a wrong hint costs more than none. */
+/** Causes that cannot be proved are not reported: a wrong hint costs more than none. */
 const rows: Row[] = [
   ...(
     [
       [
-        'one letter of the body is another',
+        'one letter of the body changed',
         JSON_BODY,
         JSON_BODY.replace('Parcels', 'parcels').replace('Flur', 'flur'),
       ],
@@ -20,9 +20,9 @@ const rows: Row[] = [
         '{"id":12345678901234567890}',
         JSON.stringify(JSON.parse('{"id":12345678901234567890}')),
       ],
-      ['a member that came twice came once', '{"a":1,"a":2}', JSON.stringify(JSON.parse('{"a":1,"a":2}'))],
+      ['a duplicate member was dropped', '{"a":1,"a":2}', JSON.stringify(JSON.parse('{"a":1,"a":2}'))],
       [
-        'JavaScript put a number before the names',
+        'JavaScript moved a numeric name to the front',
         '{"b":1,"7":2}',
         JSON.stringify(JSON.parse('{"b":1,"7":2}')),
       ],
@@ -31,7 +31,7 @@ const rows: Row[] = [
         LATIN1,
         Buffer.from(LATIN1.map((byte) => (byte === 0xfc ? 0xe4 : byte))),
       ],
-      ['bytes that are not UTF-8 went through a string', LATIN1, LATIN1.toString()],
+      ['bytes that are not UTF-8 were converted to a string', LATIN1, LATIN1.toString()],
       ['characters beyond ASCII became question marks', JSON_BODY, JSON_BODY.replace('\u00fc', '?')],
       ['the body was cut', JSON_BODY, JSON_BODY.slice(0, 100)],
       ['white space changed inside a string', '{"name":"a  b"}', '{"name":"a b"}'],
@@ -57,7 +57,7 @@ const rows: Row[] = [
   })),
   {
     cause: 'unexplained',
-    name: 'a key that is in no ring of two',
+    name: 'a key that is not among the two of the ring',
     sent: { key: 'Roads2026' },
     got: { key: ['Parcels2027', KEY] },
   },
@@ -70,7 +70,7 @@ const rows: Row[] = [
     'one digit changed': (digest) => hex(digest).replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
     'base64 in lower case, which loses bits': (digest) => digest.toString('base64').toLowerCase(),
     'seven bytes, too few for a proof': (digest) => hex(digest.subarray(0, 7)),
-    'the same in base64': (digest) => digest.subarray(0, 7).toString('base64'),
+    'seven bytes in base64': (digest) => digest.subarray(0, 7).toString('base64'),
     'the bytes in reverse': (digest) => hex(Buffer.from(digest).reverse()),
   }).map<Row>(([name, write]) => ({
     cause: 'unexplained',
@@ -90,15 +90,15 @@ const rows: Row[] = [
     KEY,
   ].map<Row>((value) => ({
     cause: 'unexplained',
-    name: `a header that is no signature: ${value}`,
+    name: `a header that is not a signature: ${value}`,
     headers: () => ({ 'x-service': value }),
     evidence: /not 32 bytes in hex or base64\.$/,
   })),
 ]
 
 for (const [name, headers] of [
-  ['an empty body that was sent empty', { 'x-service': '0'.repeat(64), 'content-length': '0' }],
-  ['an empty body beside what is no signature', { 'x-service': 'zz' }],
+  ['an empty body with a content-length of 0', { 'x-service': '0'.repeat(64), 'content-length': '0' }],
+  ['an empty body with an invalid signature', { 'x-service': 'zz' }],
 ] as const) {
   rows.push({ cause: 'unexplained', name, sent: { body: '' }, headers: () => headers })
 }

@@ -7,11 +7,11 @@ const signatureKey = 'parcels2026'
 
 const errorOf = async (run: () => Promise<unknown>): Promise<WebhookError> =>
   run().then(
-    () => expect.unreachable('nothing is thrown'),
+    () => expect.unreachable('no error was thrown'),
     (error: unknown) => error as WebhookError,
   )
 
-describe('the error says what is wrong with the key', () => {
+describe('an invalid key throws config_invalid with the message', () => {
   it.each<[string, unknown]>([
     ['signatureKey is missing', undefined],
     ['signatureKey is missing', []],
@@ -31,7 +31,7 @@ describe('the error says what is wrong with the key', () => {
 it.each<[string, unknown]>([
   ['body is a object, not bytes', { events: [] }],
   ['body is a undefined, not bytes', undefined],
-])('the error says that the %s', async (message, parsed) => {
+])('an invalid body throws body_already_parsed with the message %s', async (message, parsed) => {
   const error = await errorOf(() => sign({ body: parsed as string, signatureKey }))
   expect([error.code, error.message]).toEqual(['body_already_parsed', message])
 })
@@ -41,7 +41,7 @@ it.each([7, null, ['sha256=']])('sign rejects the prefix %j', async (prefix) => 
   expect([error.code, error.message]).toEqual(['config_invalid', 'prefix must be a string'])
 })
 
-it.each([' abc', 'abc\n', '\ufeffabc'])('sign and verify take the key %j as it is', async (key) => {
+it.each([' abc', 'abc\n', '\ufeffabc'])('sign and verify use the key %j unchanged', async (key) => {
   const signature = createHmac('sha256', key).update(body).digest('hex')
   expect(await sign({ body, signatureKey: key })).toBe(signature)
   expect(await verify({ body, signature, signatureKey: key })).toEqual({ ok: true, keyIndex: 0 })

@@ -4,12 +4,12 @@ import * as node from '../../src/signature/hmac.node.ts'
 import type { HmacPlatform } from '../../src/signature/hmac.ts'
 import * as web from '../../src/signature/hmac.web.ts'
 
-/** The contract of the port, held by both platforms. */
+/** Both platforms fulfil the same contract. */
 describe.each<[string, HmacPlatform]>([
   ['node', node],
   ['web', web],
 ])('#hmac on %s', (_, { importKey, sha256 }) => {
-  it.each([0, 1, 63, 64, 65, 1000, 70_000])('digests %i bytes, whole or in pieces', async (length) => {
+  it.each([0, 1, 63, 64, 65, 1000, 70_000])('digests %i bytes, at once or in chunks', async (length) => {
     const key = randomBytes(32)
     const body = randomBytes(length)
     const expected = createHmac('sha256', key).update(body).digest('hex')
@@ -22,7 +22,7 @@ describe.each<[string, HmacPlatform]>([
   })
 
   it.each([1, 64, 65, 200])(
-    'takes a key of %i bytes, and keeps it when the caller wipes its copy',
+    'copies a key of %i bytes, so that the caller can wipe its own',
     async (length) => {
       const key = randomBytes(length)
       const expected = createHmac('sha256', Buffer.from(key)).update('x').digest('hex')
@@ -36,7 +36,7 @@ describe.each<[string, HmacPlatform]>([
     },
   )
 
-  it('keeps two keys apart that are used in turn', async () => {
+  it('does not mix up two keys that are used alternately', async () => {
     const [a, b] = [randomBytes(32), randomBytes(200)]
     const [first, second] = [importKey(a), importKey(b)]
     const body = randomBytes(100)

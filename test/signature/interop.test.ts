@@ -11,15 +11,15 @@ const bodies = [
   ' ',
 ]
 
-/** A tool that a machine may lack. In CI it must be there; elsewhere its absence is seen as a skipped test. */
-const has = (command: string): boolean =>
+/** True if a program is installed. With `CI=true` it must be, so that its tests fail instead of being skipped. */
+const isInstalled = (command: string): boolean =>
   process.env.CI === 'true' || spawnSync(command, ['--version']).error === undefined
 
 const run = (command: string, args: string[], input: string): string =>
   execFileSync(command, args, { input, encoding: 'utf8' }).trim()
 
 describe('@octokit/webhooks-methods', () => {
-  it('accepts ours, and we accept theirs', async () => {
+  it('accepts our signatures, and we accept theirs', async () => {
     for (const body of bodies) {
       expect(
         await octokitVerify(signatureKey, body, await sign({ body, signatureKey, prefix: 'sha256=' })),
@@ -30,12 +30,12 @@ describe('@octokit/webhooks-methods', () => {
   })
 })
 
-describe.skipIf(!has('openssl'))('openssl', () => {
+describe.skipIf(!isInstalled('openssl'))('openssl', () => {
   const hexKey = Buffer.from(signatureKey).toString('hex')
   const openssl = (body: string, ...args: string[]): string =>
     run('openssl', ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${hexKey}`, ...args], body)
 
-  it('computes what we sign and signs what we verify, in hex', async () => {
+  it('agrees with sign and verify in hex', async () => {
     for (const body of bodies) {
       const theirs = openssl(body, '-r').split(' ')[0] as string
       expect(await sign({ body, signatureKey })).toBe(theirs)
@@ -43,7 +43,7 @@ describe.skipIf(!has('openssl'))('openssl', () => {
     }
   })
 
-  it('and in base64', async () => {
+  it('agrees with sign and verify in base64', async () => {
     for (const body of bodies) {
       const binary = execFileSync(
         'openssl',
@@ -57,7 +57,7 @@ describe.skipIf(!has('openssl'))('openssl', () => {
   })
 })
 
-describe.skipIf(!has('python3'))("Python's hmac", () => {
+describe.skipIf(!isInstalled('python3'))("Python's hmac", () => {
   const SIGN =
     'import hmac,sys,base64;d=hmac.new(sys.argv[1].encode(),sys.stdin.buffer.read(),"sha256").digest();' +
     'print(d.hex(),base64.b64encode(d).decode())'
@@ -65,7 +65,7 @@ describe.skipIf(!has('python3'))("Python's hmac", () => {
     'import hmac,sys;d=hmac.new(sys.argv[1].encode(),sys.stdin.buffer.read(),"sha256").hexdigest();' +
     'print(hmac.compare_digest(d,sys.argv[2]))'
 
-  it('accepts ours, and we accept theirs, in both encodings', async () => {
+  it('accepts our signatures, and we accept theirs, in both encodings', async () => {
     for (const body of bodies) {
       const [hex = '', base64 = ''] = run('python3', ['-X', 'utf8', '-c', SIGN, signatureKey], body).split(
         ' ',

@@ -17,7 +17,7 @@ const vectors = testGroups.flatMap(({ tagSize, tests }) => tests.map((test) => (
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'))
 
 describe('Wycheproof HMAC-SHA256', () => {
-  it('has all 174 vectors, both whole and truncated tags', () => {
+  it('has all 174 vectors, with complete and truncated tags', () => {
     expect(vectors.length).toBe(174)
     expect(numberOfTests).toBe(174)
     expect(vectors.filter(({ tagSize }) => tagSize < 256).length).toBeGreaterThan(50)
@@ -33,7 +33,7 @@ describe('Wycheproof HMAC-SHA256', () => {
   })
 })
 
-/** RFC 4231 section 4; case 5 is the truncated one, so its whole digest comes from `node:crypto`. */
+/** RFC 4231 section 4. Case 5, with a truncated tag, has its own test below. */
 const RFC_4231 = [
   {
     name: 'case 1',
@@ -85,7 +85,7 @@ describe('RFC 4231', () => {
     })
   })
 
-  it('refuses case 5, whose tag is cut to 128 bits', async () => {
+  it('rejects case 5, whose tag is truncated to 128 bits', async () => {
     const key = bytes('0c'.repeat(20))
     const body = Buffer.from('Test With Truncation')
     const signature = 'a3b6167473100ee06e0c796c2955552b'

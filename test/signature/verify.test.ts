@@ -14,7 +14,7 @@ const code = async (run: () => Promise<unknown>): Promise<string | undefined> =>
     (error: unknown) => (error instanceof WebhookError ? error.code : String(error)),
   )
 
-describe('verify takes', () => {
+describe('verify accepts', () => {
   it.each([
     ['hex', hex],
     ['hex in upper case', hex.toUpperCase()],
@@ -44,15 +44,15 @@ describe('verify takes', () => {
       new Uint8Array(Buffer.from(`xx${body}yy`)).subarray(2, 2 + body.length),
     ],
     ['an ArrayBuffer', new TextEncoder().encode(body).buffer as ArrayBuffer],
-  ])('the body as %s', async (_, given) => {
-    expect(await verify({ body: given, signature: hex, signatureKey })).toEqual({ ok: true, keyIndex: 0 })
+  ])('the body as %s', async (_, bytes) => {
+    expect(await verify({ body: bytes, signature: hex, signatureKey })).toEqual({ ok: true, keyIndex: 0 })
   })
 
   it('a key as bytes', async () => {
     expect((await verify({ body, signature: hex, signatureKey: Buffer.from(signatureKey) })).ok).toBe(true)
   })
 
-  it('any key of a ring, and says which', async () => {
+  it('any key of a ring, and returns its index', async () => {
     for (const [index, ring] of [
       [signatureKey, 'b', 'c'],
       ['a', signatureKey, 'c'],
@@ -66,19 +66,19 @@ describe('verify takes', () => {
   })
 })
 
-describe('verify refuses', () => {
+describe('verify rejects', () => {
   const wrongTrailingBits = base64.slice(0, 42) + String.fromCharCode(base64.charCodeAt(42) + 1)
 
   it.each([
-    ['nothing', undefined, 'signature_missing'],
+    ['undefined', undefined, 'signature_missing'],
     ['null', null, 'signature_missing'],
     ['an empty text', '', 'signature_missing'],
-    ['text that is no hex', 'zz'.repeat(32), 'signature_malformed'],
+    ['text that is not hex', 'zz'.repeat(32), 'signature_malformed'],
     ['hex of odd length', hex.slice(1), 'signature_malformed'],
-    ['hex with a byte more', `${hex}00`, 'signature_malformed'],
+    ['hex with an extra byte', `${hex}00`, 'signature_malformed'],
     ['a tag cut to 16 bytes in hex', hex.slice(0, 32), 'signature_malformed'],
     ['a tag cut to 16 bytes in base64', digest.subarray(0, 16).toString('base64'), 'signature_malformed'],
-    ['base64 with bits behind the end', wrongTrailingBits, 'signature_malformed'],
+    ['base64 with extra bits at the end', wrongTrailingBits, 'signature_malformed'],
     [
       'base64 with junk that decoders skip',
       `${base64.slice(0, 20)} ${base64.slice(20)}`,
@@ -90,15 +90,15 @@ describe('verify refuses', () => {
     ['the prefix twice', `sha256=sha256=${hex}`, 'signature_malformed'],
     ['two signatures', `${hex}, ${hex}`, 'signature_malformed'],
     ['white space around it', ` ${hex} `, 'signature_malformed'],
-    ['a line end behind it', `${hex}\n`, 'signature_malformed'],
+    ['a trailing line feed', `${hex}\n`, 'signature_malformed'],
     [
       'percent-encoding twice',
       encodeURIComponent(encodeURIComponent(`sha256=${base64}`)),
       'signature_malformed',
     ],
-    ['percent-encoding that is none', `sha256%3${hex}`, 'signature_malformed'],
+    ['invalid percent-encoding', `sha256%3${hex}`, 'signature_malformed'],
     ['characters beyond ASCII', `${hex.slice(0, 63)}\u00e9`, 'signature_malformed'],
-    ['a long s, which is an s without case', hex.replace(/^./, '\u017f'), 'signature_malformed'],
+    ['a long s, which matches s if case is ignored', hex.replace(/^./, '\u017f'), 'signature_malformed'],
     ['fullwidth digits', '\uff11'.repeat(64), 'signature_malformed'],
     ['a list', [hex] as unknown as string, 'signature_malformed'],
     ['a number', 1 as unknown as string, 'signature_malformed'],
@@ -111,7 +111,7 @@ describe('verify refuses', () => {
   it.each<[SignatureEncoding, string]>([
     ['hex', base64],
     ['base64', hex],
-  ])('what is not %s where only that is expected', async (encoding, signature) => {
+  ])('signatures in another encoding than %s if that is required', async (encoding, signature) => {
     expect(await verify({ body, signature, signatureKey, encoding })).toEqual({
       ok: false,
       code: 'signature_malformed',
@@ -119,7 +119,7 @@ describe('verify refuses', () => {
   })
 })
 
-describe('what only a programmer can get wrong is thrown', () => {
+describe('sign and verify throw for', () => {
   it.each([
     ['an empty key', ''],
     ['a blank key', ' \t\n'],
@@ -128,10 +128,10 @@ describe('what only a programmer can get wrong is thrown', () => {
     ['an empty key in a ring', ['a', '']],
     ['a key without bytes', new Uint8Array()],
     ['a number as key', 7],
-    // HMAC pads keys with zeros (RFC 2104), so all of these sign like the empty key.
+    // HMAC pads keys with zeros (RFC 2104), so these are equivalent to the empty key.
     ['a zero byte as text', '\0'],
     ['zero bytes', new Uint8Array(32)],
-    ['zero bytes beyond a block', Buffer.alloc(100)],
+    ['more zero bytes than a block', Buffer.alloc(100)],
     ['zero bytes in a ring', ['a', new Uint8Array(32)]],
     ['more than 100 keys', new Array(101).fill('a')],
   ])('%s', async (_, key) => {
@@ -148,7 +148,7 @@ describe('what only a programmer can get wrong is thrown', () => {
   })
 
   it.each([[{ events: [] }], [[1]], [7], [undefined], [null], [Object.create(null)]])(
-    'a body that is no bytes: %j',
+    'a body that is not bytes: %j',
     async (parsed) => {
       const run = () => verify({ body: parsed as unknown as string, signature: hex, signatureKey })
       expect(await code(run)).toBe('body_already_parsed')
@@ -161,7 +161,7 @@ it('verifies with a ring of 100 keys', async () => {
   expect(await verify({ body, signature: hex, signatureKey: ring })).toEqual({ ok: true, keyIndex: 99 })
 })
 
-it('verifies with a key that only begins with zero bytes', async () => {
+it('accepts keys that start with zero bytes', async () => {
   for (const key of ['\0a', Uint8Array.of(0, 0, 1)]) {
     const signature = await sign({ body, signatureKey: key })
     expect(signature).toBe(createHmac('sha256', key).update(body).digest('hex'))
@@ -169,8 +169,8 @@ it('verifies with a key that only begins with zero bytes', async () => {
   }
 })
 
-describe('sign writes', () => {
-  it('hex by default, base64 and a prefix on demand', async () => {
+describe('sign', () => {
+  it('returns hex by default, and base64 or a prefix on request', async () => {
     expect(await sign({ body, signatureKey })).toBe(hex)
     expect(await sign({ body, signatureKey, encoding: 'base64' })).toBe(base64)
     expect(await sign({ body, signatureKey, encoding: 'base64', prefix: 'sha256=' })).toBe(`sha256=${base64}`)

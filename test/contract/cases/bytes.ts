@@ -10,8 +10,8 @@ const everyByte = Buffer.concat([
   Buffer.from('"}'),
 ])
 
-const kept = (which: string, ...bodies: string[]): ContractCase => ({
-  name: `keeps ${which} as it came`,
+const kept = (description: string, ...bodies: string[]): ContractCase => ({
+  name: `keeps ${description} unchanged`,
   async run(start) {
     const subject = await start('plain')
     for (const body of bodies) {
@@ -22,13 +22,13 @@ const kept = (which: string, ...bodies: string[]): ContractCase => ({
 })
 
 const refused = (
-  which: string,
+  description: string,
   body: string,
   type: string | undefined,
   status: number,
   code: NonNullable<ContractCase['codes']>[number],
 ): ContractCase => ({
-  name: `refuses ${which}, though it is signed: ${status}`,
+  name: `rejects ${description} with ${status}, even if signed`,
   codes: [code],
   async run(start) {
     const subject = await start('plain')
@@ -44,14 +44,14 @@ const refused = (
 
 const ofLength = (length: number): string => JSON.stringify({ a: 'x'.repeat(length - 8) })
 
-/** The signature covers the bytes, so the bytes must come through. */
+/** The signature covers the bytes, so they must arrive unchanged. */
 export const BYTES: readonly ContractCase[] = [
   {
     name: 'verifies and keeps all 256 byte values',
     async run(start) {
       const subject = await start('plain')
       const request = signed(everyByte, { 'content-type': 'application/octet-stream' })
-      // The signature is right, and only then the media type matters.
+      // The media type is checked only after the signature.
       expect((await send(subject.url, request)).text).toContain('content_type_unsupported')
       expect((await subject.entries()).at(-1)?.body).toBe(everyByte.toString('hex'))
       const other = everyByte.map((byte) => byte & 0x7f)
@@ -59,10 +59,10 @@ export const BYTES: readonly ContractCase[] = [
     },
   },
   kept('a byte order mark', '\ufeff{"a":1}'),
-  kept('line ends', '{"a":1,\r\n"b":2}\r\n', '{"a":1}\n', '{"a":1}\r'),
-  kept('what a parser would write differently', '{"a": 1.0, "b":"\\u00e9\\/"}', '{"a":1,"a":2}', '[]'),
+  kept('line endings', '{"a":1,\r\n"b":2}\r\n', '{"a":1}\n', '{"a":1}\r'),
+  kept('JSON that a parser would write differently', '{"a": 1.0, "b":"\\u00e9\\/"}', '{"a":1,"a":2}', '[]'),
   {
-    name: 'takes pieces without a content-length, cut anywhere',
+    name: 'accepts a body without a content-length in any chunks',
     async run(start) {
       const subject = await start('plain')
       const chunks = [...Buffer.from('{"a":"\u00e9\u{1f30d}"}')].map((byte) => Buffer.from([byte]))
@@ -77,7 +77,7 @@ export const BYTES: readonly ContractCase[] = [
     { name: 'one byte over the limit', length: 1001, status: 413 },
   ].map(
     ({ name, length, status }): ContractCase => ({
-      name: `answers ${name} with ${status}, with and without a content-length`,
+      name: `responds to ${name} with ${status}, with and without a content-length`,
       codes: status === 413 ? ['body_too_large'] : [],
       async run(start) {
         const subject = await start('limited')
@@ -95,11 +95,11 @@ export const BYTES: readonly ContractCase[] = [
   ),
   refused('another media type', BODY, 'text/plain', 415, 'content_type_unsupported'),
   refused('no media type', BODY, undefined, 415, 'content_type_unsupported'),
-  refused('half a JSON', '{"a":', JSON_TYPE, 400, 'payload_malformed'),
+  refused('incomplete JSON', '{"a":', JSON_TYPE, 400, 'payload_malformed'),
   refused('an empty body', '', JSON_TYPE, 400, 'payload_malformed'),
   refused('a bad form', 'a=%zz', 'application/x-www-form-urlencoded', 400, 'payload_malformed'),
   {
-    name: 'refuses a media type that is none: 401 without a signature, 415 with one',
+    name: 'rejects an invalid media type with 415, or 401 without a signature',
     async run(start) {
       const subject = await start('plain')
       const type = { 'content-type': 'json; charset' }
@@ -108,10 +108,10 @@ export const BYTES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'refuses a content-type that came twice: 415, or 401 without a signature',
+    name: 'rejects a repeated content-type with 415, or 401 without a signature',
     async run(start) {
       const subject = await start('plain')
-      if (subject.host.keepsLast) return // there it came once
+      if (subject.host.keepsLast) return // the receiver sees only one
       const twice = [
         [JSON_TYPE, JSON_TYPE],
         [JSON_TYPE, 'text/plain'],
@@ -130,7 +130,7 @@ export const BYTES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'refuses compressed bodies: 415',
+    name: 'rejects compressed bodies with 415',
     codes: ['content_encoding_unsupported'],
     async run(start) {
       const subject = await start('plain')

@@ -4,11 +4,11 @@ import type { Sent } from '../../helpers/http.ts'
 import { signatureKey } from '../setups.ts'
 import type { Start } from '../subject.ts'
 
-/** One thing that a receiver does alike wherever it is mounted. */
+/** One behaviour of a receiver that is the same in every framework and runtime. */
 export interface ContractCase {
-  /** A sentence after "it". */
+  /** The test title, a statement about the receiver. */
   name: string
-  /** The codes whose answer and place in the observer this case shows. */
+  /** The error codes that this case covers. */
   codes?: readonly ErrorCode[]
   run(start: Start): Promise<void>
 }
@@ -20,7 +20,7 @@ export const BODY =
 export const signatureOf = (body: Uint8Array | string, key = signatureKey): string =>
   createHmac('sha256', key).update(body).digest('hex')
 
-/** A request with the right signature. */
+/** A request with a valid signature. */
 export const signed = (body: Uint8Array | string, headers: Sent['headers'] = {}): Sent => ({
   headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body), ...headers },
   body,

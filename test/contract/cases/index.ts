@@ -6,10 +6,10 @@ import { OUTCOMES } from './outcomes.ts'
 import { SIGNATURES } from './signatures.ts'
 import { UPLOADS } from './uploads.ts'
 
-/** The contract: what a receiver does alike in every framework and on every runtime. */
+/** The contract: behaviour that is the same in every framework and on every runtime. */
 export const CASES: readonly ContractCase[] = [...OUTCOMES, ...SIGNATURES, ...BYTES, ...UPLOADS, ...METHODS]
 
-/** Every code; a new one does not compile until it is here, and then needs a case. */
+/** Every error code. A new one does not compile until it is listed, and then needs a case. */
 export const CODES: Record<Exclude<ErrorCode, 'config_invalid'>, true> = {
   signature_missing: true,
   signature_malformed: true,

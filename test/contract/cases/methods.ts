@@ -7,7 +7,7 @@ import { BODY, type ContractCase, JSON_TYPE } from './case.ts'
 const KEY = 'parcels2026'
 
 const refused = (method: string): ContractCase => ({
-  name: `answers ${method} with 405 and what is allowed`,
+  name: `responds to ${method} with 405 and the allowed methods`,
   codes: ['method_not_allowed'],
   async run(start) {
     const subject = await start('plain')
@@ -17,11 +17,11 @@ const refused = (method: string): ContractCase => ({
   },
 })
 
-/** Every method but POST, and the handshake. */
+/** Methods other than POST, and the handshake. */
 export const METHODS: readonly ContractCase[] = [
   ...['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'].map(refused),
   {
-    name: 'answers a handshake, and verifies what follows',
+    name: 'responds to a handshake, and then accepts a signed delivery',
     async run(start) {
       const subject = await start('handshake')
       const token = 'f3a1-b2_c.d~e+/='
@@ -40,9 +40,9 @@ export const METHODS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'answers a handshake for which there is no key like any other, and tells the observer',
+    name: 'responds to a handshake without a key like to any other, and reports it to the observer',
     async run(start) {
-      const subject = await start('handshakeNobody')
+      const subject = await start('handshakeWithoutKey')
       const ask = async (query: string) => {
         const answer = await send(`${subject.url}?${query}`, { method: 'GET' })
         expect([answer.status, answer.headers['content-type']]).toEqual([200, JSON_TYPE])
@@ -57,14 +57,14 @@ export const METHODS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'refuses a handshake without a proper token: 400',
+    name: 'rejects a handshake without a valid token with 400',
     codes: ['handshake_invalid'],
     async run(start) {
       const subject = await start('handshake')
       const twice = '?crc_token=a&crc_token=b'
       const queries = ['', '?crc_token=', '?crc_token=%7B%7D']
       if (subject.host.keepsLast) {
-        expect((await send(subject.url + twice, { method: 'GET' })).status).toBe(200) // only one is left
+        expect((await send(subject.url + twice, { method: 'GET' })).status).toBe(200) // the receiver sees only one
       } else queries.push(twice)
       for (const query of queries) {
         const answer = await send(subject.url + query, { method: 'GET' })

@@ -2,14 +2,14 @@ import type { ErrorCode } from 'geohook'
 import { expect } from 'vitest'
 import { send } from '../../helpers/http.ts'
 import { NOW, type SetupName } from '../setups.ts'
-import { deliveriesOf, linesOf, told } from '../subject.ts'
+import { deliveriesOf, linesOf, waitForLine } from '../subject.ts'
 import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.ts'
 
 const problem = (status: number, code: string, title: string): string =>
   JSON.stringify({ title, status, code })
 
-/** An answer that a sender should take as: try again soon. */
-const later = (name: string, setup: SetupName, status: number, code: ErrorCode): ContractCase => ({
+/** A failure that asks the sender to retry soon. */
+const retryLater = (name: string, setup: SetupName, status: number, code: ErrorCode): ContractCase => ({
   name,
   codes: [code],
   async run(start) {
@@ -21,10 +21,10 @@ const later = (name: string, setup: SetupName, status: number, code: ErrorCode):
   },
 })
 
-/** What becomes of deliveries that are signed as they should be. */
+/** Outcomes of correctly signed deliveries. */
 export const OUTCOMES: readonly ContractCase[] = [
   {
-    name: 'hands a signed delivery to its handlers: 200',
+    name: 'passes a signed delivery to its handlers and returns 200',
     async run(start) {
       const subject = await start('plain')
       const answer = await send(subject.url, signed(BODY))
@@ -44,7 +44,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'stores a delivery in the inbox: 202',
+    name: 'stores a delivery in the inbox and returns 202',
     async run(start) {
       const subject = await start('inbox')
       expect(await send(subject.url, signed(BODY))).toMatchObject({
@@ -56,7 +56,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'takes a form',
+    name: 'accepts a form',
     async run(start) {
       const subject = await start('plain')
       const body = `payload=${encodeURIComponent(BODY)}`
@@ -70,7 +70,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'answers the retry of a delivery that is done: 200, and handles it once',
+    name: 'returns 200 for the retry of a completed delivery, and handles it once',
     async run(start) {
       const subject = await start('once')
       expect((await send(subject.url, signed(BODY))).text).toBe('{"status":"handled"}')
@@ -83,12 +83,12 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'answers a retry while the first attempt is at work: 409, and handles it once',
+    name: 'returns 409 for a retry while the first attempt is in progress, and handles it once',
     codes: ['delivery_in_progress'],
     async run(start) {
       const subject = await start('onceWaiting')
       const first = send(subject.url, signed(BODY))
-      await told(subject, 'accepted')
+      await waitForLine(subject, 'accepted')
       const second = await send(subject.url, signed(BODY))
       expect([second.status, second.headers['retry-after']]).toEqual([409, '5'])
       expect(JSON.parse(second.text).code).toBe('delivery_in_progress')
@@ -98,7 +98,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'lets the retry of a delivery that failed run',
+    name: 'handles the retry of a failed delivery',
     async run(start) {
       const subject = await start('onceFailing')
       expect((await send(subject.url, signed(BODY))).status).toBe(500)
@@ -107,7 +107,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'answers 500 when a handler fails, and says nothing of why',
+    name: 'returns 500 without a reason when a handler fails',
     codes: ['handler_failed'],
     async run(start) {
       const subject = await start('failing')
@@ -118,16 +118,16 @@ export const OUTCOMES: readonly ContractCase[] = [
       expect((await subject.entries()).at(-1)?.causes).toEqual(['Error: secret \u00e9 detail'])
     },
   },
-  later('answers 503 when the inbox fails', 'fullInbox', 503, 'inbox_unavailable'),
-  later('answers 503 when the store of duplicates fails', 'noStore', 503, 'inbox_unavailable'),
-  later('answers 503 when the keys cannot be had', 'noKeys', 503, 'key_unavailable'),
+  retryLater('returns 503 when the inbox fails', 'fullInbox', 503, 'inbox_unavailable'),
+  retryLater('returns 503 when the duplicate store fails', 'noStore', 503, 'inbox_unavailable'),
+  retryLater('returns 503 when the key lookup fails', 'noKeys', 503, 'key_unavailable'),
   {
-    name: 'answers 503 while the bodies in flight fill maxInFlightBytes, and takes the next one afterwards',
+    name: 'returns 503 while the bodies in flight reach maxInFlightBytes, and accepts the next one afterwards',
     codes: ['receiver_busy'],
     async run(start) {
       const subject = await start('crowded')
       const first = send(subject.url, signed(BODY))
-      await told(subject, 'accepted')
+      await waitForLine(subject, 'accepted')
       const second = await send(subject.url, signed(BODY))
       expect([second.status, second.headers['retry-after']]).toEqual([503, '5'])
       expect(JSON.parse(second.text).code).toBe('receiver_busy')
@@ -138,12 +138,12 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'answers 503 once it is closed, and what is at work is still answered',
+    name: 'returns 503 once it is closed, and still responds to requests in flight',
     codes: ['receiver_closed'],
     async run(start) {
       const subject = await start('waiting')
       const first = send(subject.url, signed(BODY))
-      await told(subject, 'accepted')
+      await waitForLine(subject, 'accepted')
       const closed = subject.close()
       const late = await send(subject.url, signed(BODY))
       expect([late.status, late.headers['retry-after']]).toEqual([503, '5'])
@@ -153,7 +153,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'refuses what is too old or too new: 400',
+    name: 'rejects deliveries that are too old or too new with 400',
     codes: ['delivery_stale'],
     async run(start) {
       const subject = await start('fresh')
@@ -170,7 +170,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'refuses what the schema does not take: 400, and says nothing of why',
+    name: 'rejects payloads that do not match the schema with 400, without a reason',
     codes: ['payload_invalid'],
     async run(start) {
       const subject = await start('schema')

@@ -6,18 +6,18 @@ import type { SetupName } from '../setups.ts'
 import { deliveriesOf, linesOf } from '../subject.ts'
 import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.ts'
 
-/** The one answer to everyone whose signature does not match. */
+/** The same body for every signature failure. */
 const UNAUTHORIZED = '{"title":"Unauthorized","status":401,"code":"unauthorized"}'
 
 type Value = string | string[] | undefined
 
 const refusal = (
-  which: string,
+  description: string,
   signature: Value,
   code: ErrorCode,
   setup: SetupName = 'plain',
 ): ContractCase => ({
-  name: `answers ${which} with 401 and one body`,
+  name: `rejects ${description} with the same 401`,
   codes: [code],
   async run(start) {
     const subject = await start(setup)
@@ -25,7 +25,7 @@ const refusal = (
     if (signature !== undefined) headers['x-service'] = signature
     const answer = await send(subject.url, { headers, body: BODY })
     if (Array.isArray(signature) && subject.host.keepsLast) {
-      expect(answer.status).toBe(200) // the one that is left is right
+      expect(answer.status).toBe(200) // the receiver sees only one, which is valid
       return
     }
     expect([answer.status, answer.text]).toEqual([401, UNAUTHORIZED])
@@ -38,12 +38,12 @@ const refusal = (
 
 const right = signatureOf(BODY)
 
-/** Who gets in, and who does not. */
+/** Valid, invalid and missing signatures. */
 export const SIGNATURES: readonly ContractCase[] = [
   refusal('a missing signature', undefined, 'signature_missing'),
   refusal('an empty signature', '', 'signature_missing'),
   refusal('a malformed signature', 'sha256=oops', 'signature_malformed'),
-  refusal('a signature that came twice (if its host hands over both)', [right, right], 'signature_malformed'),
+  refusal('a repeated signature header (if the host passes on both)', [right, right], 'signature_malformed'),
   refusal('two signatures in one header', `${right}, ${right}`, 'signature_malformed'),
   refusal(
     'a signature that is not ASCII',
@@ -51,7 +51,7 @@ export const SIGNATURES: readonly ContractCase[] = [
     'signature_malformed',
   ),
   refusal('a wrong signature', '0'.repeat(64), 'signature_mismatch'),
-  refusal('a request for which there is no key', right, 'key_unknown', 'nobody'),
+  refusal('a request without a key', right, 'key_unknown', 'noKey'),
   refusal('a key of zero bytes', signatureOf(BODY, ''), 'key_unknown', 'zeroKey'),
   refusal('more than 100 keys for a request', right, 'key_unknown', 'manyKeys'),
   {
@@ -63,7 +63,7 @@ export const SIGNATURES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'takes base64 with its prefix, percent-encoded or not',
+    name: 'accepts base64 with a prefix, percent-encoded or not',
     async run(start) {
       const subject = await start('plain')
       const base64 = createHmac('sha256', 'parcels2026').update(BODY).digest('base64')
@@ -83,7 +83,7 @@ export const SIGNATURES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'takes what is not signed only where it is told to',
+    name: "accepts unsigned deliveries with unsigned: 'accept'",
     async run(start) {
       const subject = await start('unsigned')
       const headers = { 'content-type': JSON_TYPE }

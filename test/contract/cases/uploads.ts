@@ -2,36 +2,36 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { answerOf, begin, raw, send } from '../../helpers/http.ts'
-import { deliveriesOf, linesOf, type Subject, told } from '../subject.ts'
+import { deliveriesOf, linesOf, type Subject, waitForLine } from '../subject.ts'
 import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.ts'
 
 const { headers = {} } = signed(BODY)
 
-/** Begins an upload that will not end, and hangs up when it has arrived. */
+/** Starts an upload, and disconnects once its first bytes have arrived. */
 async function abandon(subject: Subject): Promise<void> {
   const req = begin(subject.url, { ...headers, 'content-length': 100_000 }, BODY)
   req.on('error', () => {})
   if (subject.host.readsBody) {
-    // The host keeps it to itself; what comes after it is answered when it is there.
+    // The host reports nothing about it, but responds to the next request once these bytes have arrived.
     await new Promise((flushed) => req.write(BODY, flushed))
     expect((await send(subject.url, signed(BODY))).status).toBe(200)
   } else {
-    await told(subject, 'key asked for')
+    await waitForLine(subject, 'key lookup')
   }
   req.destroy()
 }
 
-/** Bodies that come slowly, not whole, or too large. */
+/** Bodies that are slow, incomplete or too large. */
 export const UPLOADS: readonly ContractCase[] = [
   {
-    name: 'answers a stalled upload with 408; a host that reads bodies itself never calls it',
+    name: 'returns 408 for a stalled upload, unless the host reads bodies itself',
     codes: ['body_timeout'],
     async run(start) {
       const subject = await start('impatient')
       const req = begin(subject.url, { ...headers, 'content-length': BODY.length }, BODY.slice(0, 10))
       if (subject.host.readsBody) {
         req.on('error', () => {})
-        // Nothing is heard of it, while other requests are answered.
+        // The host reports nothing about it, and responds to other requests.
         expect((await send(subject.url, signed(BODY))).status).toBe(200)
         req.destroy()
         expect(await linesOf(subject)).toEqual(['accepted', 'handled'])
@@ -44,19 +44,19 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'hears of an upload that breaks off, handles nothing of it, and goes on',
+    name: 'does not handle an aborted upload, and continues with the next request',
     codes: ['body_aborted'],
     async run(start) {
-      const subject = await start('asked')
+      const subject = await start('loggedKey')
       await abandon(subject)
       const before = subject.host.readsBody ? 1 : 0
-      if (before === 0) await told(subject, 'refused body_aborted')
+      if (before === 0) await waitForLine(subject, 'refused body_aborted')
       expect((await send(subject.url, signed(BODY))).status).toBe(200)
       expect((await deliveriesOf(subject)).length).toBe(before + 1)
     },
   },
   {
-    name: 'refuses by its headers what need not be read: 415 and 413 before the body is there',
+    name: 'returns 415 or 413 for the headers, before the body arrives',
     async run(start) {
       const subject = await start('limited')
       const long = Buffer.from(JSON.stringify({ a: 'x'.repeat(2000) }))
@@ -73,7 +73,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'lets a sender read 413 while it is still sending',
+    name: 'returns 413 to a sender that is still sending',
     async run(start) {
       const subject = await start('limited')
       const body = Buffer.from(JSON.stringify({ a: randomBytes(300_000).toString('hex') }))
@@ -84,7 +84,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'keeps a connection alive over refusals',
+    name: 'keeps a connection alive after refusals',
     async run(start) {
       const subject = await start('plain')
       const { host, pathname } = new URL(subject.url)
@@ -98,7 +98,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'handles many at once, each with its own bytes',
+    name: 'handles many requests at once, each with its own bytes',
     async run(start) {
       const subject = await start('plain')
       const bodies = Array.from({ length: 50 }, (_, i) => JSON.stringify({ i, pad: 'x'.repeat(i * 100) }))
@@ -111,7 +111,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'answers 500 at once where something has read the body first',
+    name: 'returns 500 immediately if other code has read the body',
     codes: ['body_already_parsed'],
     async run(start) {
       const subject = await start('plain', { bodyIsRead: true })

@@ -1,4 +1,4 @@
-// Stands in for the host and the worker of Azure Functions: node --import tsx azure.ts <file>
+// Replaces the host and the worker of Azure Functions: node --import tsx azure.ts <file>
 import { Module } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -18,7 +18,7 @@ interface Registered {
 
 const functions = new Map<string, Registered>()
 
-/** What the worker gives `@azure/functions` for the package `@azure/functions-core`, which is not on npm. */
+/** Replaces `@azure/functions-core`, which the worker provides and npm does not have. */
 const core = {
   setProgrammingModel() {},
   registerFunction({ name, bindings }: Metadata, handler: HttpHandler) {
@@ -29,7 +29,7 @@ const core = {
   },
 }
 
-// As the worker does it.
+// The worker patches `require` in the same way.
 const { require: load } = Module.prototype
 Module.prototype.require = function require(this: Module, id: string) {
   return id === '@azure/functions-core' ? core : load.call(this, id)

@@ -1,5 +1,5 @@
-// For programs that listen on every address of the machine: with this they listen on the loopback only, on a port that
-// the system picks, and say which.
+// Import this before a program that listens on all addresses: it then listens on 127.0.0.1 only, on a free port that
+// it prints.
 import { Server } from 'node:net'
 
 const { listen } = Server.prototype

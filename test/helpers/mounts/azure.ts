@@ -7,10 +7,10 @@ import { type Mount, mountServer } from './mounted.ts'
 
 type Azure = typeof import('@azure/functions')
 type HttpRequest = InstanceType<Azure['HttpRequest']>
-// Node finds these names only so: it reads `app` from the bundle, and not them.
+// An ES import does not work: Node finds only the export `app` in the bundle.
 const { HttpRequest, HttpResponse }: Azure = createRequire(import.meta.url)('@azure/functions')
 
-/** The host lower-cases header names and joins the values of one name. */
+/** The host lower-cases header names and joins repeated values. */
 function headersOf(pairs: readonly (readonly [string, string])[]): Record<string, string> {
   const all = new Map<string, string>()
   for (const [name, value] of pairs) {
@@ -20,7 +20,7 @@ function headersOf(pairs: readonly (readonly [string, string])[]): Record<string
   return Object.fromEntries(all)
 }
 
-/** The request that the worker builds of what the host sends it: the body is bytes, whatever its media type. */
+/** The request that the worker builds: the body is bytes, whatever its media type. */
 export const toHttpRequest = ({ method, target, headers, body }: HostRequest): HttpRequest =>
   new HttpRequest({
     method,
@@ -30,7 +30,7 @@ export const toHttpRequest = ({ method, target, headers, body }: HostRequest): H
     ...(body.length > 0 ? { body: { bytes: body } } : {}),
   })
 
-/** What the worker makes of what a function returned, and the host writes. */
+/** The response that the worker builds from a function's result. */
 export async function toHostResponse(result: HttpResponseInit): Promise<HostResponse> {
   const response = new HttpResponse(result)
   const body = new Uint8Array(await response.arrayBuffer())
@@ -39,14 +39,14 @@ export async function toHostResponse(result: HttpResponseInit): Promise<HostResp
 
 export const mountAzure: Mount = (receiver, { bodyIsRead } = {}) => {
   const handler = webhook(receiver)
-  return listenHost(async (given) => {
-    const request = toHttpRequest(given)
+  return listenHost(async (hostRequest) => {
+    const request = toHttpRequest(hostRequest)
     if (bodyIsRead) await request.json()
     return toHostResponse(await handler(request))
   })
 }
 
-/** With `app.setup({ enableHttpStream: true })` the worker hands over the request of its own server. */
+/** With `app.setup({ enableHttpStream: true })` the worker passes on the request of its own server. */
 function toStreamRequest(req: IncomingMessage): HttpRequest {
   const hasBody = req.method !== 'GET' && req.method !== 'HEAD'
   const nativeRequest = new Request(`https://app.azurewebsites.net${req.url}`, {

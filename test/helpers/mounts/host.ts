@@ -1,19 +1,19 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type Host, type Mounted, mountServer } from './mounted.ts'
 
-/** A request as a serverless host has it: read whole, and nothing of the connection left. */
+/** A request that a serverless host has read completely. */
 export interface HostRequest {
   method: string
   /** Path and query as received. */
   target: string
   path: string
   query: string
-  /** Name and value as received, in order; without what concerns the connection. */
+  /** Names and values as received, in order, without hop-by-hop headers. */
   headers: [string, string][]
   body: Buffer
 }
 
-/** What a serverless host writes. */
+/** The response that a serverless host writes. */
 export interface HostResponse {
   status: number
   headers: [string, string][]
@@ -22,7 +22,7 @@ export interface HostResponse {
 
 const HOP_BY_HOP = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 
-/** A host that reads a request whole, calls a function, and writes what it gave. */
+/** Starts a host that reads the whole request, calls a function, and writes its result. */
 export async function listenHost(
   invoke: (request: HostRequest, message: IncomingMessage) => Promise<HostResponse>,
   host: Host = {},
@@ -32,7 +32,7 @@ export async function listenHost(
     try {
       for await (const part of req) parts.push(part as Buffer)
     } catch {
-      return // the sender has gone: the function is never called
+      return // the client disconnected, so a host never calls the function
     }
     const target = req.url ?? '/'
     const [path = '', ...rest] = target.split('?')
@@ -48,12 +48,12 @@ export async function listenHost(
       headers,
       body: Buffer.concat(parts),
     }
-    const answer = await invoke(request, req).catch(
-      // What a host says when its function has thrown.
+    const response = await invoke(request, req).catch(
+      // A host responds so if its function throws.
       (): HostResponse => ({ status: 502, headers: [], body: '{"message":"Internal server error"}' }),
     )
-    res.writeHead(answer.status, answer.headers.flat())
-    res.end(answer.body)
+    res.writeHead(response.status, response.headers.flat())
+    res.end(response.body)
   })
   return { ...(await mountServer(server)), host: { readsBody: true, ...host } }
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { HostRequest } from './host.ts'
 
-/** The formats in which AWS hands HTTP requests to a function, each as its host documents it. */
+/** The event formats in which AWS passes HTTP requests to a function, as AWS documents them. */
 export type LambdaFormat = keyof typeof EVENTS
 
 const TEXT = /^(text\/.*|application\/(json|javascript|xml))$/i
@@ -9,7 +9,7 @@ const TEXT = /^(text\/.*|application\/(json|javascript|xml))$/i
 const headerOf = ({ headers }: HostRequest, wanted: string): string | undefined =>
   headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
 
-/** Text where the media type says so, the bytes are UTF-8 and nothing is compressed; else base64. */
+/** Text if the media type is textual, the bytes are UTF-8 and not compressed; otherwise base64. */
 function bodyOf(request: HostRequest): { body: string; isBase64Encoded: boolean } {
   const type = headerOf(request, 'content-type')?.split(';')[0]?.trim() ?? ''
   const isText = TEXT.test(type) && isUtf8(request.body) && !headerOf(request, 'content-encoding')
@@ -76,7 +76,7 @@ function restEvent(request: HostRequest): unknown {
       stage: 'prod',
       identity: { sourceIp: '192.0.2.1' },
     },
-    // With */* among the binary media types, all is binary.
+    // The API lists */* as a binary media type, so every body is base64.
     body: request.body.length > 0 ? request.body.toString('base64') : null,
     isBase64Encoded: request.body.length > 0,
   }

@@ -3,22 +3,22 @@ import { type HostRequest, type HostResponse, listenHost } from './host.ts'
 import { EVENTS, type LambdaFormat } from './lambda-events.ts'
 import type { Mount } from './mounted.ts'
 
-/** What the host does with a function's result. A load balancer reads only the headers of the kind that it sends. */
+/** The host's response for a function's result. A load balancer reads only the kind of headers that it sends. */
 function toHostResponse(format: LambdaFormat, result: LambdaResult): HostResponse {
   const { statusCode, headers = {}, multiValueHeaders = {}, body, isBase64Encoded } = result
-  const one = Object.entries(headers)
-  const many = Object.entries(multiValueHeaders).flatMap(([name, values]) =>
+  const single = Object.entries(headers)
+  const multi = Object.entries(multiValueHeaders).flatMap(([name, values]) =>
     values.map((value): [string, string] => [name, value]),
   )
-  const written = { ALB: one, 'ALB multi-value': many, 'REST API': [...one, ...many] }
+  const written = { ALB: single, 'ALB multi-value': multi, 'REST API': [...single, ...multi] }
   return {
     status: statusCode,
-    headers: format in written ? written[format as keyof typeof written] : one,
+    headers: format in written ? written[format as keyof typeof written] : single,
     body: isBase64Encoded ? Buffer.from(body, 'base64') : body,
   }
 }
 
-/** Calls a function as AWS does: the event goes through JSON, and so does the result. */
+/** Calls a function as AWS does: the event and the result pass through JSON. */
 export async function invoke(
   handler: (event: unknown) => Promise<LambdaResult>,
   format: LambdaFormat,
@@ -35,7 +35,7 @@ export const mountLambda =
   (format: LambdaFormat): Mount =>
   (receiver, { bodyIsRead } = {}) => {
     const handler = webhook(receiver)
-    // As a middleware that parses bodies leaves it.
+    // A middleware that parses bodies leaves an object there.
     const parse = (event: { body?: unknown }): void => {
       if (bodyIsRead) event.body = {}
     }

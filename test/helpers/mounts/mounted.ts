@@ -10,18 +10,18 @@ export interface Mounted {
   close(): Promise<void>
 }
 
-/** What a host does by itself, whatever the receiver behind it would do. */
+/** What a host does before the receiver sees a request. */
 export interface Host {
-  /** Reads the whole body before it calls the receiver, within its own limits: Lambda, Azure, Google Cloud. */
+  /** Reads the whole body, within its own limits, before it calls the receiver: Lambda, Azure, Google Cloud. */
   readsBody?: boolean
-  /** And refuses what it cannot parse: Google Cloud. */
+  /** Rejects bodies that it cannot parse: Google Cloud. */
   parsesBody?: boolean
-  /** Hands over the last value only of a header or parameter that came twice: a load balancer without multi-value headers. */
+  /** Passes on only the last value of a repeated header or parameter: a load balancer without multi-value headers. */
   keepsLast?: boolean
 }
 
 export interface MountOptions {
-  /** Something reads and parses the body before the receiver is called, and does not keep the bytes. */
+  /** Other code parses the body before the receiver is called, and does not keep the bytes. */
   bodyIsRead?: boolean
 }
 

@@ -16,7 +16,7 @@ async function listenFetch(
     ...mounted,
     async close() {
       await mounted.close()
-      // The server of Hono has put its own in their place, with which h3 answers every error with 200.
+      // Hono's server replaces the global classes. With its classes h3 would respond to every error with 200.
       for (const [name, value] of Object.entries(CLASSES)) Object.defineProperty(globalThis, name, { value })
     },
   }

@@ -71,7 +71,7 @@ describe.each(forms)('what our receiver makes of every fault: %s', (form) => {
     const attempts = await service.trigger(CREATED)
     expect(statusesOf(attempts)).toEqual(statuses)
     expect(attempts.every((attempt) => attempt.fault === fault.fault)).toBe(true)
-    for (const line of lines) await recorder.told(line) // of a connection that broke, the mock may know first
+    for (const line of lines) await recorder.waitFor(line) // of a connection that broke, the mock may know first
     expect([...recorder.lines].sort()).toEqual([...lines].sort())
     expect(handled).toHaveLength(handlers)
 
@@ -84,7 +84,7 @@ describe.each(forms)('what our receiver makes of every fault: %s', (form) => {
 
 describe.each(forms)('one delivery sent twice: %s', (form) => {
   it('two_at_once: one runs, the other is told 409 and when to come again', async () => {
-    const handle = (recorder: Recorder) => recorder.told('duplicate delivery_in_progress') // the handler is at work until the other is refused
+    const handle = (recorder: Recorder) => recorder.waitFor('duplicate delivery_in_progress') // the handler is at work until the other is refused
     const { service, recorder, handled } = await aim(form, { handle, duplicates: createMemoryDuplicates() })
     service.faults.add({ fault: 'two_at_once', times: 1 })
     const attempts = await service.trigger(CREATED)

@@ -5,7 +5,7 @@ import { KEY, signatureOf } from './deliver.ts'
 export const BODY = '{"events":[]}'
 const quiet = { refused() {}, failed() {} }
 
-/** It reads a header of another name for the signature, and answers handshakes. */
+/** Its profile reads the signature from another header and answers handshakes. */
 export const receiver = createReceiver({ signatureKey: KEY, profile: arcgis, observer: quiet })
 
 /** Every header that is read before the signature is verified. */
@@ -35,12 +35,11 @@ const receive = (head: Partial<RequestHead>) =>
     ...head,
   })
 
-/** Ways into a receiver where a header can have any length. */
-export const DOORS: Record<string, (name: string, value: string) => unknown> = {
+/** Entry points of a receiver that accept headers of any length. */
+export const ENTRY_POINTS: Record<string, (name: string, value: string) => unknown> = {
   receive: (name, value) => receive({ headers: { ...SIGNED, [name]: value } }),
   'receive, without a signature': (name, value) => receive({ headers: { [name]: value } }),
-  'receive, a header that came twice': (name, value) =>
-    receive({ headers: { ...SIGNED, [name]: [value, value] } }),
+  'receive, a repeated header': (name, value) => receive({ headers: { ...SIGNED, [name]: [value, value] } }),
   fetch: (name, value) =>
     receiver.fetch(
       new Request('http://localhost/hook', {
@@ -65,7 +64,7 @@ export const DOORS: Record<string, (name: string, value: string) => unknown> = {
     }),
 }
 
-/** Ways into a handshake with a query of any length. */
+/** Entry points for a handshake that accept a query of any length. */
 export const HANDSHAKES = {
   receive: (query: string) => receive({ method: 'GET', url: `/hook?${query}` }),
   fetch: (query: string) => receiver.fetch(new Request(`http://localhost/hook?${query}`)),
