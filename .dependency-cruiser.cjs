@@ -1,5 +1,5 @@
-/** The rooms, in the order in which they may be used: a room imports from the rooms before it, and from no other. */
-const ROOMS = [
+/** The layers in dependency order: a layer imports only from the layers before it. */
+const LAYERS = [
   'errors',
   'signature',
   'payload',
@@ -12,23 +12,23 @@ const ROOMS = [
   'cli',
 ]
 
-const pathOf = (room) => (room === 'errors' ? '^src/errors\\.ts$' : `^src/${room}/`)
+const pathOf = (layer) => (layer === 'errors' ? '^src/errors\\.ts$' : `^src/${layer}/`)
 
-const upward = ROOMS.map((room, index) => ({
-  name: `${room}-imports-only-rooms-before-it`,
+const upward = LAYERS.map((layer, index) => ({
+  name: `${layer}-imports-only-layers-before-it`,
   severity: 'error',
-  from: { path: pathOf(room) },
-  to: { path: '^src/', pathNot: ROOMS.slice(0, index + 1).map(pathOf) },
+  from: { path: pathOf(layer) },
+  to: { path: '^src/', pathNot: LAYERS.slice(0, index + 1).map(pathOf) },
 }))
-// The command line uses the package as its users do.
+// The command line imports the package by its public entries.
 upward.at(-1).to.pathNot.push('^src/index\\.ts$')
 
-/** The rooms of the command line that all commands share, in the order in which they may be used. */
+/** The folders of the command line that all commands share, in dependency order. */
 const CLI_SHARED = ['errors', 'terminal', 'io', 'options', 'captures']
-const cliPathOf = (room) => (room === 'errors' ? '^src/cli/errors\\.ts$' : `^src/cli/${room}/`)
+const cliPathOf = (folder) => (folder === 'errors' ? '^src/cli/errors\\.ts$' : `^src/cli/${folder}/`)
 
-const cliShared = CLI_SHARED.map((room, index) => ({
-  name: `cli-${room}-imports-only-rooms-before-it`,
+const cliShared = CLI_SHARED.map((folder, index) => ({
+  name: `cli-${folder}-imports-only-folders-before-it`,
   severity: 'error',
   from: { path: cliPathOf(room) },
   to: { path: '^src/cli/', pathNot: CLI_SHARED.slice(0, index + 1).map(cliPathOf) },
@@ -36,7 +36,7 @@ const cliShared = CLI_SHARED.map((room, index) => ({
 
 // Every other folder is a family of commands.
 const cliFamily = {
-  name: 'cli-family-imports-itself-and-shared-rooms',
+  name: 'cli-family-imports-itself-and-shared-folders',
   severity: 'error',
   from: { path: '^src/cli/([^/]+)/', pathNot: CLI_SHARED.map(cliPathOf) },
   to: { path: '^src/cli/', pathNot: ['^src/cli/$1/', ...CLI_SHARED.map(cliPathOf)] },
@@ -48,7 +48,7 @@ module.exports = {
     ...cliShared,
     cliFamily,
     {
-      // Its build does not include the entries; anything else would be in the package twice, as save-queue.ts is.
+      // The build keeps the entries external. Other modules are in the package twice, like save-queue.ts.
       name: 'cli-imports-only-entries',
       severity: 'error',
       from: { path: '^src/cli/' },
@@ -122,7 +122,7 @@ module.exports = {
   options: {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    // Some packages have "exports" and nothing else.
+    // Some packages only have "exports".
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default'],

@@ -5,12 +5,12 @@ import entry from './entries.json' with { type: 'json' }
 
 const withTypes = !process.argv.includes('--no-dts')
 
-// Here, and not with `clean`: each of the two builds would remove what the other has written.
+// Not with the option `clean`, because each of the builds would remove the files of the others.
 rmSync('dist', { recursive: true, force: true })
 
-/** The command line loads the built entries, as users do; a copy of them would be a second WebhookError class. */
-const entriesStayOutside: NonNullable<Options['esbuildPlugins']>[number] = {
-  name: 'entries-stay-outside',
+/** Keeps the entries external to the command line, because a copy would be a second WebhookError class. */
+const externalEntries: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'external-entries',
   setup({ onResolve }) {
     const outputs = new Map(Object.entries(entry).map(([name, path]) => [resolve(path), `./${name}.js`]))
     onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
@@ -24,7 +24,7 @@ export default defineConfig([
   {
     entry: {
       ...entry,
-      // Their two sides: which one is taken is decided where geohook is used, by "imports" in package.json.
+      // Platform modules. "imports" in package.json selects the side at runtime.
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
       'platform.node': 'src/receiver/platform.node.ts',
@@ -32,16 +32,16 @@ export default defineConfig([
     },
     external: ['#hmac', '#platform', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
-    // Shared chunks, so that a WebhookError is the same class in every entry of a format.
+    // Shared chunks, so that all entries of a format have the same WebhookError class.
     splitting: true,
     target: 'node20',
     platform: 'neutral',
-    // "node:stream" stays so: a plain "stream" is a package of that name to bundlers, and nothing to some runtimes.
+    // Bundlers would take "stream" for a package, and some runtimes do not support it.
     removeNodeProtocol: false,
     dts: withTypes ? { entry } : false,
   },
   {
-    // By itself, with copies of what it needs: see src/signature/explain.ts.
+    // A separate bundle with copies of its imports: see src/signature/explain.ts.
     entry: { diagnose: 'src/signature/explain/diagnose.ts' },
     format: ['esm', 'cjs'],
     splitting: false,
@@ -51,12 +51,12 @@ export default defineConfig([
   {
     entry: { cli: 'src/cli/main.ts' },
     format: 'esm',
-    // Each command is loaded when it is called.
+    // Loads each command on demand.
     splitting: true,
     target: 'node20',
     platform: 'node',
     removeNodeProtocol: false,
-    esbuildPlugins: [entriesStayOutside],
+    esbuildPlugins: [externalEntries],
     esbuildOptions(options) {
       options.chunkNames = 'cli-[name]-[hash]'
     },

@@ -6,7 +6,7 @@ import { TAGS } from './test/helpers/drivers.ts'
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** Tests import the package by its names, and get its source. */
+/** Maps the package's entries to their source. */
 export const alias = (platform: 'node' | 'web') => [
   { find: '#hmac', replacement: source(`src/signature/hmac.${platform}.ts`) },
   { find: '#platform', replacement: source(`src/receiver/platform.${platform}.ts`) },
@@ -17,22 +17,22 @@ export const alias = (platform: 'node' | 'web') => [
   })),
 ]
 
-/** What comes before all tests, and how many files run at a time. */
+/** Settings of the whole run. */
 export const once = {
-  globalSetup: [source('test/helpers/build.ts'), source('test/helpers/reach.ts')],
-  // More than cores: these tests wait for processes, sockets and leases more than they compute.
+  globalSetup: [source('test/helpers/build.ts'), source('test/helpers/requirements.ts')],
+  // More workers than cores, because the tests mostly wait for processes, sockets and leases.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
 }
 
-/** What holds for each test file. */
+/** Settings of each test file. */
 export const each = {
-  // Milliseconds that a test may take, unless it says so itself: a machine that is busy is no mistake of the program.
+  // Milliseconds. Generous, so that tests pass on a busy machine.
   testTimeout: 30_000,
   hookTimeout: 30_000,
-  // Starting a process and importing everything for each file takes longer than most files.
+  // Starting a process and importing all modules for each file would take longer than most tests.
   isolate: false,
   tags: TAGS,
-  setupFiles: [source('test/helpers/process-wide.ts')],
+  setupFiles: [source('test/helpers/global-state.ts')],
 }
 
 export default defineConfig({
@@ -48,7 +48,7 @@ export default defineConfig({
         },
       },
       {
-        // What does not depend on Node runs a second time over WebCrypto.
+        // Tests that do not depend on Node run a second time with WebCrypto.
         resolve: { alias: alias('web') },
         test: {
           name: 'web',

@@ -1,21 +1,21 @@
-// Changes the code that verifies, decodes, refuses and bounds, one small change at a time, and checks that a test
-// notices each. Prints every change that none noticed, and the score of each room.
+// Mutation tests of the signature, payload, receiver and adapter code: makes one small change at a time and checks that
+// a test fails. Prints every unnoticed change and the score of each area.
 //
-//   npm run mutation                       all rooms; an hour or more
+//   npm run mutation                       all areas, takes an hour or more
 //   npm run mutation -- payload receiver   only these
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ROOMS } from './rooms.mjs'
+import { AREAS } from './areas.mjs'
 
-/** Percent of the changes that tests must notice. */
+/** Percentage of the changes that tests must notice. */
 const GOAL = 90
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const names = process.argv.slice(2)
-const unknown = names.find((name) => !(name in ROOMS))
+const unknown = names.find((name) => !(name in AREAS))
 if (unknown) {
-  console.error(`${unknown} is not a room: ${Object.keys(ROOMS).join(', ')}`)
+  console.error(`Unknown area: ${unknown}. Areas: ${Object.keys(AREAS).join(', ')}`)
   process.exit(2)
 }
 if (!existsSync(`${folder}node_modules`)) {
@@ -23,16 +23,16 @@ if (!existsSync(`${folder}node_modules`)) {
 }
 
 const total = { noticed: 0, all: 0 }
-for (const room of names.length > 0 ? names : Object.keys(ROOMS)) {
+for (const area of names.length > 0 ? names : Object.keys(AREAS)) {
   const { status } = spawnSync(
     process.execPath,
     [`${folder}node_modules/@stryker-mutator/core/bin/stryker.js`, 'run', 'mutation/stryker.config.mjs'],
-    // Stryker runs a test again by its title, and the titles of the randomised tests hold the seed.
-    { cwd: `${folder}..`, stdio: 'inherit', env: { SEED: '2026', ...process.env, MUTATION_ROOM: room } },
+    // Stryker selects tests by title, and the titles of randomised tests contain the seed.
+    { cwd: `${folder}..`, stdio: 'inherit', env: { SEED: '2026', ...process.env, MUTATION_AREA: area } },
   )
   if (status !== 0) process.exit(status ?? 1)
-  const { noticed, all } = report(JSON.parse(readFileSync(`${folder}reports/${room}.json`, 'utf8')))
-  console.log(`${room}: ${noticed} of ${all} changes noticed, ${percent(noticed, all)} %`)
+  const { noticed, all } = report(JSON.parse(readFileSync(`${folder}reports/${area}.json`, 'utf8')))
+  console.log(`${area}: ${noticed} of ${all} changes noticed, ${percent(noticed, all)} %`)
   total.noticed += noticed
   total.all += all
 }
@@ -41,7 +41,7 @@ console.log(
 )
 if (total.noticed < (total.all * GOAL) / 100) process.exitCode = 1
 
-/** Prints what no test noticed, and counts. */
+/** Prints the unnoticed changes, and counts all. */
 function report({ files }) {
   const count = { noticed: 0, all: 0 }
   for (const [path, { mutants, source }] of Object.entries(files)) {

@@ -1,9 +1,9 @@
-import { ROOMS } from './rooms.mjs'
+import { AREAS } from './areas.mjs'
 
-const { mutate } = ROOMS[process.env.MUTATION_ROOM as keyof typeof ROOMS]
+const { mutate } = AREAS[process.env.MUTATION_AREA as keyof typeof AREAS]
 const folder = mutate[0]?.replace(/\*.*/, '') as string
 
-/** Loads each module of the room. */
+/** Functions that import the modules of the area. */
 export const loaders = Object.entries(import.meta.glob(['../src/**/*.ts', '!../src/**/*.web.ts']))
   .filter(([path]) => path.startsWith(`../${folder}`))
   .map(([, load]) => load)

@@ -1,4 +1,5 @@
 import { loaders } from './modules.ts'
 
-// A module that is first loaded inside a test counts as covered by this test alone. Failures are for loads.test.ts.
+// Imports all modules before the tests, because Stryker would count a module imported inside a test as covered only by
+// that test. loads.test.ts reports failures.
 await Promise.allSettled(loaders.map((load) => load()))

@@ -1,17 +1,17 @@
-import { ROOMS } from './rooms.mjs'
+import { AREAS } from './areas.mjs'
 
-const room = process.env.MUTATION_ROOM
+const area = process.env.MUTATION_AREA
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  // The web modules run on other platforms, where the contract tests are.
-  mutate: [...ROOMS[room].mutate, '!src/**/*.web.ts'],
+  // Only the contract tests cover the modules for other platforms.
+  mutate: [...AREAS[area].mutate, '!src/**/*.web.ts'],
   testRunner: 'vitest',
   vitest: { configFile: 'mutation/vitest.config.ts', related: false },
   coverageAnalysis: 'perTest',
   incremental: true,
-  incrementalFile: `mutation/reports/${room}.incremental.json`,
-  jsonReporter: { fileName: `mutation/reports/${room}.json` },
+  incrementalFile: `mutation/reports/${area}.incremental.json`,
+  jsonReporter: { fileName: `mutation/reports/${area}.json` },
   reporters: ['progress-append-only', 'json'],
   tempDirName: 'mutation/.tmp',
   ignorePatterns: [

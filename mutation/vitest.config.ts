@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config'
 import { alias } from '../vitest.config.ts'
-import { ROOMS } from './rooms.mjs'
+import { AREAS } from './areas.mjs'
 
-/** The tests of one room, in this process. */
+/** The tests of one area. */
 export default defineConfig({
   resolve: { alias: alias('node') },
   test: {
-    include: [...ROOMS[process.env.MUTATION_ROOM as keyof typeof ROOMS].tests, 'mutation/loads.test.ts'],
+    include: [...AREAS[process.env.MUTATION_AREA as keyof typeof AREAS].tests, 'mutation/loads.test.ts'],
     testTimeout: 30_000,
     setupFiles: ['mutation/setup.ts'],
     isolate: false,

@@ -10,17 +10,17 @@ import { type Started, startNode } from './helpers/process.ts'
 interface Example {
   args: string[]
   cwd?: string
-  own?: OtherRoute
+  otherRoute?: OtherRoute
   env?: Record<string, string>
-  /** The status of a delivery that was taken. Default 200. */
+  /** The status of a successful delivery. Default 200. */
   success?: number
-  /** It needs a SQLite driver. */
+  /** True if the example needs a SQLite driver. */
   needsSqlite?: true
-  /** What this one shows beside. */
-  more?(app: Started, url: string): Promise<void>
+  /** Checks the special features of this example. */
+  check?(app: Started, url: string): Promise<void>
 }
 
-/** For what an app keeps. */
+/** Files of the examples. */
 const folder = mkdtempSync(join(tmpdir(), 'geohook-examples-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -28,19 +28,19 @@ const tsx = ['--import', 'tsx']
 const health: OtherRoute = ['/health', { ok: true }]
 const layers: OtherRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
 
-/** Each as a user starts it; what has no host on npm is loaded by one of ours. */
+/** Every example, started like a user starts it. Those for hosts that npm does not have run on hosts of test/helpers. */
 const EXAMPLES: Record<string, Example> = {
   express: {
     args: ['examples/express/server.js'],
-    own: health,
-    more: async (app) =>
+    otherRoute: health,
+    check: async (app) =>
       void (await app.printed(/edited: https?:\S+\ndelivery [0-9a-f]{32}: FeaturesCreated\n/)),
   },
   node: {
     args: ['examples/node/server.js'],
-    own: health,
+    otherRoute: health,
     env: { PREVIOUS_KEY: 'parcels2025' },
-    async more(app, url) {
+    async check(app, url) {
       expect(app.output).not.toContain('previous key')
       expect(await deliver(url, { signatureKey: 'parcels2025' })).toBe(200)
       await app.printed(/still signed with the previous key/)
@@ -51,7 +51,7 @@ const EXAMPLES: Record<string, Example> = {
     env: { INBOX: join(folder, 'inbox.db') },
     success: 202,
     needsSqlite: true,
-    async more(app, url) {
+    async check(app, url) {
       await app.printed(
         /attempt 1 failed: Error: the database is restarting\n[\s\S]*FeaturesCreated on Parcels, .* attempt 2/,
       )
@@ -63,45 +63,45 @@ const EXAMPLES: Record<string, Example> = {
   },
   polka: {
     args: ['examples/polka/server.js'],
-    own: health,
+    otherRoute: health,
     env: { ROADS_KEY: 'roads2026' },
-    async more(app, url) {
-      const [roads, others] = ['roads', 'constructor'].map((name) => url.replace('parcels', name))
+    async check(app, url) {
+      const [roads, unknown] = ['roads', 'constructor'].map((name) => url.replace('parcels', name))
       expect(await deliver(roads ?? '', { signatureKey: 'roads2026' })).toBe(200)
       expect(await deliver(roads ?? '')).toBe(401)
       await app.printed(/signature_mismatch for roads/)
-      expect(await deliver(others ?? '')).toBe(401)
+      expect(await deliver(unknown ?? '')).toBe(401)
       await app.printed(/key_unknown for constructor/)
     },
   },
   nest: {
     args: [...tsx, 'main.ts'],
     cwd: 'examples/nest',
-    own: layers,
-    async more(_app, url) {
+    otherRoute: layers,
+    async check(_app, url) {
       expect(await (await fetch(new URL('/layers', url))).json()).toEqual(['Parcels', 'Roads'])
     },
   },
   fastify: {
     args: ['examples/fastify/server.js'],
-    own: layers,
-    async more(app, url) {
+    otherRoute: layers,
+    async check(app, url) {
       expect(await deliver(url, { changeType: 'FeaturesDeleted' })).toBe(200)
       await app.printed(/deleted: https?:/)
       expect((await fetch(new URL('/layers', url), { method: 'POST' })).status).toBe(400)
     },
   },
-  koa: { args: ['examples/koa/server.js'], own: layers },
+  koa: { args: ['examples/koa/server.js'], otherRoute: layers },
   hono: {
     args: [...tsx, 'examples/hono/server.ts'],
-    own: health,
-    async more(app, url) {
+    otherRoute: health,
+    async check(app, url) {
       const misfit = await createSigner({ signatureKey: KEY }).sign({ events: 'none' })
       expect((await fetch(url, misfit)).status).toBe(400)
       await app.printed(/refused: payload_invalid/)
     },
   },
-  h3: { args: ['examples/h3/server.js'], own: health },
+  h3: { args: ['examples/h3/server.js'], otherRoute: health },
   google: {
     args: [
       '--import=./test/helpers/hosts/loopback.mjs',
@@ -114,7 +114,7 @@ const EXAMPLES: Record<string, Example> = {
   lambda: { args: [...tsx, 'test/helpers/hosts/lambda.ts', 'examples/lambda/index.mjs', 'handler'] },
   azure: {
     args: [...tsx, 'test/helpers/hosts/azure.ts', 'examples/azure/functions.js'],
-    own: ['/api/health', { ok: true }],
+    otherRoute: ['/api/health', { ok: true }],
   },
 }
 
@@ -122,15 +122,15 @@ const start = ({ args, cwd, env }: Example, key: string): Started =>
   startNode(args, { ...env, SIGNATURE_KEY: key, PORT: '0' }, { cwd })
 
 it.concurrent.for(Object.entries(EXAMPLES))(
-  'examples/%s runs as a user would run it, handles a delivery and refuses a forged one',
+  'examples/%s handles a delivery and rejects a forged one',
   { timeout: 30_000 },
   async ([, example], { skip }) => {
     if (example.needsSqlite && process.env.CI !== 'true') skip('SQLite' in inject('missing'))
     const app = start(example, KEY)
     try {
       const url = await urlOf(app)
-      await expectExampleWorks(app, url, example.own, example.success)
-      await example.more?.(app, url)
+      await expectExampleWorks(app, url, example.otherRoute, example.success)
+      await example.check?.(app, url)
       for (const key of [KEY, ...Object.values(example.env ?? {})]) expect(app.output).not.toContain(key)
       expect(await app.stop()).toBe(0)
     } finally {
@@ -139,7 +139,7 @@ it.concurrent.for(Object.entries(EXAMPLES))(
   },
 )
 
-/** All but the one that looks its keys up. */
+/** All examples except the one that looks up its keys. */
 const { polka: _, ...checked } = EXAMPLES
 
 it.concurrent.for(Object.entries(checked))(
@@ -152,7 +152,7 @@ it.concurrent.for(Object.entries(checked))(
   },
 )
 
-it('there is no example that nobody runs', () => {
+it('every example is tested', () => {
   const elsewhere = ['bun', 'deno', 'next', 'worker'] // test/runtimes/examples.run.ts
   const folders = readdirSync('examples', { withFileTypes: true }).filter((entry) => entry.isDirectory())
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(EXAMPLES), ...elsewhere].sort())

@@ -10,8 +10,8 @@ import { createRecorder } from './helpers/recorder.ts'
 import { warningsOf } from './helpers/warnings.ts'
 
 /**
- * What users of peers ran into, one by one. Each trap shows what the sender is answered and what the observer sees,
- * through Express on a real socket. The numbers are those of the project's list of traps.
+ * Bugs that users of similar packages reported, with their issues. Each test checks the response and the observer, in
+ * Express on a real socket.
  */
 
 const open: Mounted[] = []
@@ -19,15 +19,15 @@ afterEach(async () => {
   for (const mounted of open.splice(0)) await mounted.close()
 })
 
-type SetUp = (app: express.Express) => unknown
+type SetUpApp = (app: express.Express) => unknown
 
-/** A receiver in Express, behind whatever `before` mounts ahead of it. */
+/** Mounts a receiver in Express, after the middleware that `before` adds. */
 async function mount({
   options = {},
   before = () => {},
 }: {
   options?: Partial<ReceiverOptions>
-  before?: SetUp
+  before?: SetUpApp
 } = {}) {
   const recorder = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer, ...options })
@@ -55,7 +55,7 @@ const signed = (body: Uint8Array | string, headers: Sent['headers'] = {}): Sent 
 const codeOf = (text: string): unknown => JSON.parse(text).code
 
 describe('raw body', () => {
-  it('trap 1 (octokit/webhooks.js#40): a JSON parser before the middleware is answered with 500 at once, and named', async () => {
+  it('trap 1 (octokit/webhooks.js#40): returns 500 immediately and reports the parser if a JSON parser runs first', async () => {
     const { url, lines, observed } = await mount({ before: (app) => app.use(express.json()) })
     const warnings = await warningsOf(async () => {
       const answer = await send(url, signed(BODY))
@@ -72,15 +72,15 @@ describe('raw body', () => {
   it.each<[string, express.RequestHandler, string]>([
     ['urlencoded', express.urlencoded({ extended: true }), FORM_TYPE],
     ['text', express.text({ type: '*/*' }), JSON_TYPE],
-  ])('trap 1: so does a %s parser', async (_, parser, type) => {
+  ])('trap 1: returns 500 if a %s parser runs first', async (_, parser, type) => {
     const { url, lines } = await mount({ before: (app) => app.use(parser) })
     expect((await send(url, signed('a=1', { 'content-type': type }))).status).toBe(500)
     expect(lines()).toEqual(['refused body_already_parsed'])
   })
 
-  it('trap 1: so does whatever eats the stream without a trace', async () => {
-    const eat: express.RequestHandler = (req, _res, next) => void req.on('end', () => next()).resume()
-    const { url, lines } = await mount({ before: (app) => app.use(eat) })
+  it('trap 1: returns 500 if other code has consumed the stream', async () => {
+    const consume: express.RequestHandler = (req, _res, next) => void req.on('end', () => next()).resume()
+    const { url, lines } = await mount({ before: (app) => app.use(consume) })
     expect((await send(url, signed(BODY))).status).toBe(500)
     expect(lines()).toEqual(['refused body_already_parsed'])
   })
@@ -90,32 +90,31 @@ describe('raw body', () => {
     ['an escaped letter', '{"a":"\\u00e9"}', '{"a":"\u00e9"}'],
     ['an escaped slash', '{"a":"\\/"}', '{"a":"/"}'],
     ['white space', '{ "a": "&" }', '{"a":"&"}'],
-  ])(
-    'trap 2 (octokit/webhooks.js#76): the signature is over bytes, not over values: %s',
-    async (_, sent, rewritten) => {
-      const { url, lines } = await mount()
-      expect((await send(url, signed(sent))).status).toBe(200)
-      expect((await send(url, { ...signed(sent), body: rewritten })).status).toBe(401)
-      expect((await send(url, { ...signed(rewritten), body: sent })).status).toBe(401)
-      expect(lines()).toEqual([
-        'accepted',
-        'handled',
-        'refused signature_mismatch',
-        'refused signature_mismatch',
-      ])
-    },
-  )
+  ])('trap 2 (octokit/webhooks.js#76): verifies bytes, not values: %s', async (_, sent, rewritten) => {
+    const { url, lines } = await mount()
+    expect((await send(url, signed(sent))).status).toBe(200)
+    expect((await send(url, { ...signed(sent), body: rewritten })).status).toBe(401)
+    expect((await send(url, { ...signed(rewritten), body: sent })).status).toBe(401)
+    expect(lines()).toEqual([
+      'accepted',
+      'handled',
+      'refused signature_mismatch',
+      'refused signature_mismatch',
+    ])
+  })
 
-  it('trap 3: express.raw behind express.json is found out; where its type does not match, the stream is read', async () => {
-    const behind = await mount({ before: (app) => app.use(express.json(), express.raw({ type: '*/*' })) })
-    expect((await send(behind.url, signed(BODY))).status).toBe(500)
-    expect(behind.lines()).toEqual(['refused body_already_parsed'])
+  it('trap 3: detects express.json before express.raw, and reads the stream if the type of express.raw does not match', async () => {
+    const afterParser = await mount({
+      before: (app) => app.use(express.json(), express.raw({ type: '*/*' })),
+    })
+    expect((await send(afterParser.url, signed(BODY))).status).toBe(500)
+    expect(afterParser.lines()).toEqual(['refused body_already_parsed'])
     const other = await mount({ before: (app) => app.use(express.raw({ type: 'image/png' })) })
     expect((await send(other.url, signed(BODY))).status).toBe(200)
     expect(other.lines()).toEqual(['accepted', 'handled'])
   })
 
-  it('trap 3: bytes that a verify hook got inflated are not taken for what was sent', async () => {
+  it('trap 3: rejects bytes that express.json has inflated', async () => {
     const { gzipSync } = await import('node:zlib')
     const keep = express.json({ verify: (req, _res, bytes) => void Object.assign(req, { rawBody: bytes }) })
     const { url, lines } = await mount({ before: (app) => app.use(keep) })
@@ -124,7 +123,7 @@ describe('raw body', () => {
     expect(lines()).toEqual(['refused content_encoding_unsupported'])
   })
 
-  it('trap 4 (stripe-node#356): a host that hands over rawBody beside a parsed body is fine, a parsed one alone is not', async () => {
+  it('trap 4 (stripe-node#356): accepts rawBody from a host next to a parsed body, but not a parsed body alone', async () => {
     const host =
       (rawBody: unknown): express.RequestHandler =>
       (req, _res, next) => {
@@ -134,12 +133,12 @@ describe('raw body', () => {
     const withBytes = await mount({ before: (app) => app.use(host(Buffer.from(BODY))) })
     expect((await send(withBytes.url, signed(BODY))).status).toBe(200)
     expect(withBytes.lines()).toEqual(['accepted', 'handled'])
-    const eaten = await mount({ before: (app) => app.use(express.json(), host(BODY)) })
-    expect((await send(eaten.url, signed(BODY))).status).toBe(500)
-    expect(eaten.lines()).toEqual(['refused body_already_parsed'])
+    const parsed = await mount({ before: (app) => app.use(express.json(), host(BODY)) })
+    expect((await send(parsed.url, signed(BODY))).status).toBe(500)
+    expect(parsed.lines()).toEqual(['refused body_already_parsed'])
   })
 
-  it('trap 5 (measured): bytes that are not UTF-8 verify as they are, and are refused only as a payload', async () => {
+  it('trap 5: verifies bytes that are not UTF-8, and rejects them only as a payload', async () => {
     const { url, lines, observed } = await mount()
     const body = Buffer.from([0x7b, 0x22, 0xfe, 0xff, 0x22, 0x7d])
     const answer = await send(url, signed(body))
@@ -148,7 +147,7 @@ describe('raw body', () => {
     expect(Buffer.from(observed[0]?.body ?? [])).toEqual(body)
   })
 
-  it('trap 6 (measured): a Request whose body was read before is refused with 500, not with an exception', async () => {
+  it('trap 6: returns 500, instead of throwing, for a Request whose body was already read', async () => {
     const { receiver, lines, observed } = await mount()
     const request = new Request('http://a.example', {
       method: 'POST',
@@ -165,7 +164,7 @@ describe('raw body', () => {
     expect(observed[0]?.error?.message).toContain('clone()')
   })
 
-  it('trap 7 (stream-chat-js#1735): a compressed body is refused, whichever bytes were signed', async () => {
+  it('trap 7 (stream-chat-js#1735): rejects a compressed body, whichever bytes were signed', async () => {
     const { gzipSync } = await import('node:zlib')
     const { url, lines } = await mount()
     const body = gzipSync(BODY)
@@ -186,10 +185,10 @@ describe('signature', () => {
 
   it.each([
     ['trap 8: not hex', 'zz'],
-    ['trap 8: hex with junk behind it', `${hex}zz`],
+    ['trap 8: hex with trailing junk', `${hex}zz`],
     ['trap 8: hex cut by the decoder', `${hex.slice(0, 62)}zz`],
     ['trap 8: base64 with junk', `${base64}!!`],
-    ['trap 8: base64 with bits behind the end', `${base64.slice(0, 42)}B=`],
+    ['trap 8: base64 with extra bits at the end', `${base64.slice(0, 42)}B=`],
     ['trap 9 (liam#1020): not ASCII', Buffer.from('\u00fc'.repeat(64)).toString('latin1')],
     ['trap 9: odd length', hex.slice(1)],
     ['trap 9: doubled in one header', `${hex}, ${hex}`],
@@ -205,7 +204,7 @@ describe('signature', () => {
     expect(lines()).toEqual([signature === '' ? 'refused signature_missing' : 'refused signature_malformed'])
   })
 
-  it('trap 9a (measured): a byte 0xFE is not U+FFFD, a byte order mark counts, an empty body verifies', async () => {
+  it('trap 9a: distinguishes byte 0xFE from U+FFFD, includes a byte order mark, and verifies an empty body', async () => {
     const { url, lines } = await mount()
     const replaced = '{"a":"\ufffd"}'
     const bytes = Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xfe]), Buffer.from('"}')])
@@ -227,7 +226,7 @@ describe('signature', () => {
   })
 
   it.each(['', ' ', '\n'])(
-    'trap 10 (bolt-js#2946): the empty or blank key %j is thrown at construction',
+    'trap 10 (bolt-js#2946): throws at construction for the empty or blank key %j',
     async (signatureKey) => {
       expect(() => createReceiver({ signatureKey })).toThrow(
         expect.objectContaining({ code: 'config_invalid' }),
@@ -238,14 +237,14 @@ describe('signature', () => {
     },
   )
 
-  it('trap 10: one that a function returns opens nothing', async () => {
+  it('trap 10: rejects deliveries if a function returns an empty key', async () => {
     const { url, lines } = await mount({ options: { signatureKey: () => '' } })
     expect((await send(url, signed(BODY, { 'x-service': signatureOf(BODY, '') }))).status).toBe(401)
     expect(lines()).toEqual(['refused key_unknown'])
   })
 
   it.each([`${KEY}\n`, ` ${KEY}`, `${KEY}\r\n`])(
-    'trap 11 (stripe-node#1980): the key %j is refused with a hint',
+    'trap 11 (stripe-node#1980): rejects the key %j with a hint',
     (signatureKey) => {
       const hint = expect.stringContaining('Trim')
       expect(() => createReceiver({ signatureKey })).toThrow(
@@ -254,7 +253,7 @@ describe('signature', () => {
     },
   )
 
-  it('trap 12 (octokit/webhooks.js#770, bolt-js#877): keys rotate, swap while it runs, and differ by tenant', async () => {
+  it('trap 12 (octokit/webhooks.js#770, bolt-js#877): keys can be rotated, be replaced at runtime, and differ by tenant', async () => {
     const tenants = new Map([
       ['a', ['a-new', 'a-old']],
       ['b', ['b-key']],
@@ -270,7 +269,7 @@ describe('signature', () => {
         ({ status }) => status,
       )
     expect([await as('a', 'a-new'), await as('a', 'a-old'), await as('b', 'b-key')]).toEqual([200, 200, 200])
-    expect([await as('a', 'b-key'), await as('nobody', 'a-new')]).toEqual([401, 401])
+    expect([await as('a', 'b-key'), await as('unknown', 'a-new')]).toEqual([401, 401])
     tenants.set('b', ['b-next'])
     expect([await as('b', 'b-key'), await as('b', 'b-next')]).toEqual([401, 200])
     expect(lines().filter((line) => line.startsWith('refused'))).toEqual([
@@ -284,20 +283,17 @@ describe('signature', () => {
     ['a body that looks like a handshake', { type: 'url_verification', challenge: 'x' }],
     ['a registration', { WebhookRegistry: true }],
     ['a ping', { ping: true, crc_token: 'x' }],
-  ])(
-    'trap 13 (bolt-js#2897): nothing that a sender chooses skips the verification: %s',
-    async (_, payload) => {
-      const { url, lines, calls } = await mount()
-      const answer = await send(`${url}?crc_token=x&challenge=x`, {
-        headers: { 'content-type': JSON_TYPE },
-        body: JSON.stringify(payload),
-      })
-      expect(answer.status).toBe(401)
-      expect([lines(), calls]).toEqual([['refused signature_missing'], []])
-    },
-  )
+  ])('trap 13 (bolt-js#2897): always verifies, whatever the payload is: %s', async (_, payload) => {
+    const { url, lines, calls } = await mount()
+    const answer = await send(`${url}?crc_token=x&challenge=x`, {
+      headers: { 'content-type': JSON_TYPE },
+      body: JSON.stringify(payload),
+    })
+    expect(answer.status).toBe(401)
+    expect([lines(), calls]).toEqual([['refused signature_missing'], []])
+  })
 
-  it('trap 14 (stripe-node#356): a mismatch can be explained from what the observer has seen', async () => {
+  it('trap 14 (stripe-node#356): explain() finds the cause of a mismatch with the data of the observer', async () => {
     const { explain } = await import('geohook')
     const { url, observed } = await mount()
     const answer = await send(url, { ...signed(BODY), body: `${BODY}\n` })
@@ -313,7 +309,7 @@ describe('signature', () => {
 
 describe('payload', () => {
   it.each([FORM_TYPE, `${FORM_TYPE}; charset=utf-8`, `${FORM_TYPE};charset=UTF-8`])(
-    'trap 15 (octokit/webhooks.js#158): %s',
+    'trap 15 (octokit/webhooks.js#158): accepts the content-type %s',
     async (type) => {
       const { url, lines, calls } = await mount()
       const body = `payload=${encodeURIComponent(BODY)}`
@@ -343,7 +339,7 @@ describe('payload', () => {
   })
 
   it.each(['__proto__', 'constructor', 'error', 'toString', 'hasOwnProperty'])(
-    'trap 17: %s is a change type like any other',
+    'trap 17: accepts %s as a change type',
     async (name) => {
       const { url, lines, calls, receiver } = await mount()
       const named: string[] = []
@@ -361,7 +357,7 @@ describe('payload', () => {
 })
 
 describe('delivery', () => {
-  it('trap 21 (octokit, measured): a stalled upload ends in 408, and the connection with it', async () => {
+  it('trap 21: returns 408 for a stalled upload and closes the connection', async () => {
     const { url, lines, calls } = await mount({ options: { bodyTimeout: 50 } })
     const req = begin(url, { ...signed(BODY).headers, 'content-length': BODY.length }, BODY.slice(0, 5))
     const answer = await answerOf(req)
@@ -373,7 +369,7 @@ describe('delivery', () => {
     expect([lines(), calls]).toEqual([['refused body_timeout'], []])
   })
 
-  it('trap 22 (octokit, measured): an error message that is not ASCII does not break the answer', async () => {
+  it('trap 22: responds normally if an error message is not ASCII', async () => {
     const { url, lines, receiver } = await mount()
     receiver.on('*', () => {
       throw new Error('caf\u00e9 \u{1f30d}\r\nx-evil: 1')
@@ -388,7 +384,7 @@ describe('delivery', () => {
   })
 })
 
-it('trap 23 (stripe-node#601): a helper signs for the tests of users', async () => {
+it('trap 23 (stripe-node#601): createSigner() signs requests for tests', async () => {
   const { url, lines, calls } = await mount()
   const request = await createSigner({ signatureKey: KEY }).sign(createPayload('FeaturesDeleted'))
   expect((await fetch(url, request)).status).toBe(200)

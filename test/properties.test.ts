@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { character } from './helpers/character.ts'
 import { FORM_TYPE, JSON_TYPE } from './helpers/deliver.ts'
 
-/** Printed in the title, so that a failure can be run again: `SEED=… npx vitest run test/properties.test.ts`. */
+/** Printed in the title, to reproduce a failure: `SEED=… npx vitest run test/properties.test.ts`. */
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const runs = Number(process.env.RUNS ?? 300)
 const check = <T>(property: fc.IAsyncPropertyWithHooks<T> | fc.IPropertyWithHooks<T>) =>
@@ -14,7 +14,7 @@ const bodies = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc.uint8Array({ minLength: 1000, maxLength: 5000 }),
 )
-/** Zero bytes are the empty key: one changed bit must not make them of it. */
+/** Excludes keys that one flipped bit could turn into zero bytes, which are invalid. */
 const isKey = (bytes: Uint8Array): boolean => bytes.filter((byte) => byte !== 0).length > 1
 const keys = fc.oneof(
   fc.string({ unit: character }).filter((key) => key.trim() !== '' && isKey(Buffer.from(key))),
@@ -31,7 +31,7 @@ const flipBit = (bytes: Uint8Array, bit: number): Uint8Array => {
 }
 
 describe(`properties, seed ${seed}`, () => {
-  it('what is signed verifies, in any encoding, alone and in a ring', async () => {
+  it('verify accepts signatures of sign, in any encoding, with one key and with a ring', async () => {
     await check(
       fc.asyncProperty(
         bodies,
@@ -52,7 +52,7 @@ describe(`properties, seed ${seed}`, () => {
     )
   })
 
-  it('a changed bit of the body, the signature or the key is refused', async () => {
+  it('verify rejects a changed bit of the body, the signature or the key', async () => {
     await check(
       fc.asyncProperty(bodies, keys, encodings, fc.nat(), async (body, key, encoding, bit) => {
         const signature = await sign({ body, signatureKey: key, encoding })
@@ -69,7 +69,7 @@ describe(`properties, seed ${seed}`, () => {
     )
   })
 
-  it('a changed bit of the written signature is refused, unless it only changes the case of hex', async () => {
+  it('verify rejects a changed bit of the encoded signature, unless it only changes the case of hex', async () => {
     await check(
       fc.asyncProperty(bodies, keys, encodings, fc.nat(), async (body, key, encoding, bit) => {
         const signature = await sign({ body, signatureKey: key, encoding })
@@ -89,7 +89,7 @@ describe(`properties, seed ${seed}`, () => {
     fc.constant('a, b'),
   )
 
-  it('no header makes verify throw or accept', async () => {
+  it('verify neither throws nor accepts for any header', async () => {
     await check(
       fc.asyncProperty(bodies, fc.oneof(junk, fc.anything()), async (body, signature) => {
         expect((await verify({ body, signature: signature as string, signatureKey: 'k' })).ok).toBe(false)
@@ -121,7 +121,7 @@ describe(`properties, seed ${seed}`, () => {
   )
   const types = fc.constantFrom(JSON_TYPE, FORM_TYPE, `${JSON_TYPE}; charset=utf-8`, 'text/plain', '')
 
-  it('no body makes parsePayload throw, and what it accepts has events', () => {
+  it('parsePayload never throws, and returns events for every payload that it accepts', () => {
     check(
       fc.property(payloads, types, (body, contentType) => {
         const parsed = parsePayload({ body, contentType })
@@ -136,7 +136,7 @@ describe(`properties, seed ${seed}`, () => {
     )
   })
 
-  it('no request makes the receiver reject, answer 5xx, or accept what is not signed', async () => {
+  it('the receiver never throws, returns 5xx or accepts an unsigned request', async () => {
     const accepted: string[] = []
     const receiver = createReceiver({ signatureKey: 'k', observer: {} }).on('*', (_, delivery) =>
       accepted.push(delivery.id),
@@ -148,16 +148,16 @@ describe(`properties, seed ${seed}`, () => {
         types,
         values,
         fc.boolean(),
-        async (body, contentType, junkHeader, signIt) => {
+        async (body, contentType, junkHeader, isSigned) => {
           accepted.length = 0
-          const signature = signIt ? await sign({ body, signatureKey: 'k' }) : junkHeader
+          const signature = isSigned ? await sign({ body, signatureKey: 'k' }) : junkHeader
           const headers = { 'content-type': contentType, 'x-service': signature, 'x-other': junkHeader }
           const response = await receiver.fetch(
             new Request('http://a.example/', { method: 'POST', body, headers }),
           )
           expect(response.status).toBeLessThan(500)
           expect(accepted.length > 0).toBe(response.status === 200)
-          if (!signIt) expect(response.status).toBe(401)
+          if (!isSigned) expect(response.status).toBe(401)
         },
       ),
     )

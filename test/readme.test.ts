@@ -18,18 +18,20 @@ const rows = (heading: string): string[][] =>
         .map((cell) => cell.trim()),
     )
 
-describe('the README, and the pages behind it,', () => {
+describe('the README and the docs', () => {
   // The example of backups needs an inbox file: test/cli/inbox/backup.test.ts runs it.
-  const ending = examples.filter((code) => !/\.listen\((?!4000)|\.work\(|backupSqliteInbox/.test(code))
+  const finiteExamples = examples.filter(
+    (code) => !/\.listen\((?!4000)|\.work\(|backupSqliteInbox/.test(code),
+  )
   let runs: Started[] = []
-  // Begun before the others of these tests: one waits for retries, and nobody need wait for it.
+  // Started first, because one of them waits for retries.
   beforeAll(() => {
-    runs = ending.map((code) =>
+    runs = finiteExamples.map((code) =>
       startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),
     )
   })
 
-  it('has examples of testing and explaining that run', async () => {
+  it('have working examples of createSigner and explain', async () => {
     const testing = blocks.find((code) => code.includes('createSigner')) ?? ''
     const explaining = blocks.find((code) => code.includes('await explain')) ?? ''
     for (const [code, expected] of [
@@ -42,15 +44,15 @@ describe('the README, and the pages behind it,', () => {
     }
   })
 
-  it('has docstrings with examples that run, but for those that go on for ever', {
+  it('examples in doc comments run, except those that never end', {
     timeout: 60_000,
   }, async () => {
-    expect(ending.length).toBeGreaterThan(9)
+    expect(finiteExamples.length).toBeGreaterThan(9)
     for (const [index, run] of runs.entries())
-      expect([ending[index], await run.exited]).toEqual([ending[index], 0])
+      expect([finiteExamples[index], await run.exited]).toEqual([finiteExamples[index], 0])
   })
 
-  it('tells every option', () => {
+  it('document every option', () => {
     const options: Record<keyof ReceiverOptions, true> = {
       signatureKey: true,
       profile: true,
@@ -74,28 +76,28 @@ describe('the README, and the pages behind it,', () => {
     createReceiver({ signatureKey: 'k' })
   })
 
-  it('tells every code with its status', () => {
-    const told = rows('Outcomes').filter(([, , code]) => code)
-    for (const [, status = '', code = ''] of told) {
+  it('document every error code with its status', () => {
+    const documented = rows('Outcomes').filter(([, , code]) => code)
+    for (const [, status = '', code = ''] of documented) {
       const error = new WebhookError(code.replaceAll('`', '') as ErrorCode)
       if (error.code !== 'body_aborted')
         expect(`${error.code} ${error.status}`).toBe(`${error.code} ${Number.parseInt(status, 10)}`)
     }
     const source = readFileSync(`${root}src/errors.ts`, 'utf8')
     const codes = [...source.matchAll(/^ {2}\| '(\w+)'$/gm)].map(([, code]) => `\`${code}\``)
-    expect(told.map(([, , code]) => code).sort()).toEqual(
+    expect(documented.map(([, , code]) => code).sort()).toEqual(
       codes.filter((code) => code !== '`config_invalid`').sort(),
     )
   })
 
-  it('gives a reason for every dependency', () => {
+  it('document the reason for every dependency', () => {
     const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
     const section = readFileSync(`${root}docs/decisions.md`, 'utf8').split('## Dependencies')[1] ?? ''
-    const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
-    expect(told.sort()).toEqual(Object.keys(dependencies).sort())
+    const documented = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
+    expect(documented.sort()).toEqual(Object.keys(dependencies).sort())
   })
 
-  it('links only to what is there', () => {
+  it('link only to files that exist', () => {
     const linksOf = (text: string): string[] =>
       [...text.matchAll(/\]\((?!http)([^)#]+)\)/g)].map(([, path]) => path as string)
     const links = [...linksOf(readme), ...pages.flatMap(linksOf).map((path) => `docs/${path}`)]

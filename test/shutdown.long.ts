@@ -7,12 +7,12 @@ import { expectShutdown } from './helpers/shutdown.ts'
 const folder = mkdtempSync(join(tmpdir(), 'geohook-shutdown-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** How often each example is stopped. SHUTDOWN_RUNS is for all of them. */
+/** Number of times each example is stopped. SHUTDOWN_RUNS sets it for all of them. */
 const runsOf = (name: string): number => Number(process.env.SHUTDOWN_RUNS ?? (name === 'inbox' ? 20 : 3))
 const EXAMPLES = ['node', 'express', 'polka', 'fastify', 'koa', 'hono', 'h3', 'inbox']
 
 it.each(EXAMPLES.map((name) => [name, runsOf(name)] as const))(
-  'examples/%s ends in time in each of %i runs while eight connections keep sending, and every request is answered',
+  'examples/%s exits on a signal and responds to every request while eight connections keep sending (%i runs)',
   { timeout: 300_000 },
   async (name, runs) => {
     const args =

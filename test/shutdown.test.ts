@@ -6,10 +6,10 @@ import { deliver, KEY, urlOf } from './helpers/example.ts'
 import { startNode } from './helpers/process.ts'
 import { expectShutdown } from './helpers/shutdown.ts'
 
-it.concurrent('SIGTERM ends a server in time while eight connections keep sending, and every request is answered', () =>
+it.concurrent('a server exits on SIGTERM and responds to every request while eight connections keep sending', () =>
   expectShutdown(['examples/node/server.js']))
 
-it.concurrent('an HTTP/2 server finishes its requests, and ends with its last session', async () => {
+it.concurrent('an HTTP/2 server finishes its requests before it exits', async () => {
   const program = `
     import { createServer } from 'node:http2'
     import { createReceiver } from 'geohook'
@@ -28,23 +28,23 @@ it.concurrent('an HTTP/2 server finishes its requests, and ends with its last se
   await once(idle, 'connect')
   const { headers, body } = await createSigner({ signatureKey: KEY }).sign(createPayload('FeaturesCreated'))
   const stream = busy.request({ ':method': 'POST', ':path': '/', ...headers })
-  const answered = once(stream, 'response')
+  const response = once(stream, 'response')
   stream.resume().end(body)
   await app.printed(/in progress/)
   expect(await app.stop('SIGTERM')).toBe(0)
-  expect((await answered)[0][':status']).toBe(200)
+  expect((await response)[0][':status']).toBe(200)
   expect(app.output).toContain('closed')
   for (const session of [busy, idle]) session.destroy()
 })
 
-it.concurrent('a handler that never returns does not keep the process alive: exit code 1 after the timeout', async () => {
+it.concurrent('the process exits with 1 after the timeout if a handler never returns', async () => {
   const program = `
     import { createServer } from 'node:http'
     import { createReceiver } from 'geohook'
     import { closeOnSignal, webhook } from 'geohook/node'
     const receiver = createReceiver({ signatureKey: '${KEY}' }).on('*', () => {
       setInterval(() => {}, 1000)
-      console.log('at work')
+      console.log('handling')
       return new Promise(() => {})
     })
     const server = createServer(webhook(receiver)).listen(0, '127.0.0.1', () => {
@@ -53,7 +53,7 @@ it.concurrent('a handler that never returns does not keep the process alive: exi
     closeOnSignal(server, receiver, { timeout: 200 })`
   const app = startNode(['--input-type=module', '--eval', program])
   const delivered = deliver(await urlOf(app))
-  await app.printed(/at work/)
+  await app.printed(/handling/)
   expect(await app.stop('SIGINT')).toBe(1)
   expect(await delivered).toBeUndefined()
 })

@@ -8,7 +8,7 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 const hmac = (bytes: Uint8Array, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', KEY).update(bytes).digest(encoding)
 
-/** Posts a request to a receiver, and answers with the status and what its handlers got. */
+/** Posts a request to a receiver. Returns the status and the deliveries of its handlers. */
 async function receive(request: SignedRequest, options: Parameters<typeof createReceiver>[0] = {}) {
   const deliveries: Delivery[] = []
   const receiver = createReceiver({ signatureKey: KEY, observer: {}, ...options }).on('*', (_, delivery) =>
@@ -36,7 +36,7 @@ describe('createSigner', () => {
   )
 
   it.each(combinations)(
-    'a receiver handles it: $contentType $payloadFormat, in the $signatureIn, $encoding, prefix "$prefix"',
+    'signs requests that a receiver accepts: $contentType $payloadFormat, in the $signatureIn, $encoding, prefix "$prefix"',
     async (options) => {
       const payload = createPayload(['FeaturesCreated', 'FeaturesUpdated'], { name: 'a&b=c+d %41 ü 東' })
       const request = await createSigner({ signatureKey: KEY, ...options }).sign(payload)
@@ -55,13 +55,13 @@ describe('createSigner', () => {
     },
   )
 
-  it('signs in hex in x-service, as JSON, unless told otherwise', async () => {
+  it('by default signs JSON with hex in x-service', async () => {
     const { headers, body } = await createSigner({ signatureKey: KEY }).sign({ a: [1] })
     expect(text(body)).toBe('{"a":[1]}')
     expect(headers).toEqual({ 'content-type': JSON_TYPE, 'x-service': hmac(body) })
   })
 
-  it('in a header it signs the whole body of a form', async () => {
+  it('for a header signs the whole body of a form', async () => {
     const signer = createSigner({
       signatureKey: KEY,
       contentType: FORM_TYPE,
@@ -73,7 +73,7 @@ describe('createSigner', () => {
     expect(headers).toEqual({ 'content-type': FORM_TYPE, 'x-service': `sha256=${hmac(body, 'base64')}` })
   })
 
-  it('in a field it signs what stands between payload= and the field, as it is sent', async () => {
+  it('for a field signs the encoded payload between payload= and the field', async () => {
     const signer = createSigner({
       signatureKey: KEY,
       contentType: FORM_TYPE,
@@ -84,7 +84,7 @@ describe('createSigner', () => {
     const { headers, body } = await signer.sign({ a: 1 })
     const signature = `sha256=${hmac(Buffer.from('%7B%22a%22%3A1%7D'), 'base64')}`
     expect(headers).toEqual({ 'content-type': FORM_TYPE })
-    // Lower-case percent-encoding, as the senders that do this write it (field facts, "Signature").
+    // Lower-case percent-encoding, like senders with a signature field.
     const written = signature.replaceAll('=', '%3d').replaceAll('+', '%2b').replaceAll('/', '%2f')
     expect(text(body)).toBe(`payload=%7B%22a%22%3A1%7D&x-service=${written}`)
   })
@@ -94,25 +94,22 @@ describe('createSigner', () => {
     expect(text(body)).toBe('{\n  "a": [\n    1\n  ]\n}')
   })
 
-  it.each(['header', 'field'] as const)(
-    'a profile of another sender takes it, from the %s',
-    async (signatureIn) => {
-      const { signatureHeader } = arcgis
-      const contentType = signatureIn === 'field' ? FORM_TYPE : JSON_TYPE
-      const signer = createSigner({
-        signatureKey: KEY,
-        signatureHeader,
-        signatureIn,
-        contentType,
-        prefix: 'sha256=',
-      })
-      const request = await signer.sign(createPayload('FeaturesCreated'))
-      expect((await receive(request, { profile: arcgis })).status).toBe(200)
-      expect((await receive(request)).status, 'not from x-service').toBe(401)
-    },
-  )
+  it.each(['header', 'field'] as const)('signs for the arcgis profile, in the %s', async (signatureIn) => {
+    const { signatureHeader } = arcgis
+    const contentType = signatureIn === 'field' ? FORM_TYPE : JSON_TYPE
+    const signer = createSigner({
+      signatureKey: KEY,
+      signatureHeader,
+      signatureIn,
+      contentType,
+      prefix: 'sha256=',
+    })
+    const request = await signer.sign(createPayload('FeaturesCreated'))
+    expect((await receive(request, { profile: arcgis })).status).toBe(200)
+    expect((await receive(request)).status, 'not from x-service').toBe(401)
+  })
 
-  it('a key can be bytes', async () => {
+  it('accepts a key as bytes', async () => {
     const signatureKey = Uint8Array.of(0, 255, 128, 10)
     const request = await createSigner({ signatureKey }).sign({})
     expect(request.headers['x-service']).toBe(
@@ -121,7 +118,7 @@ describe('createSigner', () => {
     expect((await receive(request, { signatureKey })).status).toBe(200)
   })
 
-  it('signs again and again, each request for itself', async () => {
+  it('signs several requests independently', async () => {
     const signer = createSigner({ signatureKey: KEY })
     const [first, second] = await Promise.all([signer.sign({ n: 1 }), signer.sign({ n: 2 })])
     first.body.fill(0)
@@ -130,7 +127,7 @@ describe('createSigner', () => {
     expect((await receive(await signer.sign({ n: 1 }))).status).toBe(200)
   })
 
-  describe('what is given as text or bytes is sent exactly', () => {
+  describe('sends text and bytes unchanged:', () => {
     const EXACT = '{ "n": 1.0, "u": "\\u00e9\\/", "n": 2 }\r\n'
 
     it('text, as the body', async () => {
@@ -157,7 +154,7 @@ describe('createSigner', () => {
         [0xef, 0xbb, 0xbf, 0xfe, 0x00],
       ],
       ['a Buffer', Buffer.from('{}'), [0x7b, 0x7d]],
-      ['a part of a buffer', new Uint8Array([1, 2, 3, 4]).subarray(1, 3), [2, 3]],
+      ['a view of a buffer', new Uint8Array([1, 2, 3, 4]).subarray(1, 3), [2, 3]],
       ['an ArrayBuffer', Uint8Array.of(0x7b, 0x7d).buffer, [0x7b, 0x7d]],
       ['no bytes', new Uint8Array(), []],
     ])('%s', async (_, bytes, expected) => {
@@ -169,14 +166,14 @@ describe('createSigner', () => {
       }
     })
 
-    it('bytes are copied: changing them later does not change the request', async () => {
+    it('a copy of bytes, which later changes do not affect', async () => {
       const bytes = Buffer.from('{}')
       const { body } = await createSigner({ signatureKey: KEY }).sign(bytes)
       bytes.fill(0)
       expect(text(body)).toBe('{}')
     })
 
-    it('JSON that a sender puts into a form without percent-encoding', async () => {
+    it('JSON in a form without percent-encoding', async () => {
       const raw = 'payload={"serviceName":"A&B=C+D","events":[{"eventType":"FeaturesCreated"}]}'
       const signer = createSigner({ signatureKey: KEY, contentType: FORM_TYPE, signatureIn: 'field' })
       const request = await signer.sign(Buffer.from(raw))
@@ -186,7 +183,7 @@ describe('createSigner', () => {
     })
   })
 
-  describe('refuses at once what could never be right', () => {
+  describe('throws config_invalid for', () => {
     it.each<[string, object, RegExp]>([
       ['an empty key', { signatureKey: '' }, /^signatureKey is empty$/],
       ['a blank key', { signatureKey: ' \n' }, /^signatureKey is empty$/],
@@ -212,9 +209,9 @@ describe('createSigner', () => {
       ['a function', () => {}],
       ['a symbol', Symbol('s')],
       ['a bigint', 1n],
-      ['a list in itself', cyclic],
-      ['what throws', throwing],
-    ])('a payload that JSON does not know: %s', async (_, payload) => {
+      ['a cyclic list', cyclic],
+      ['an object whose toJSON throws', throwing],
+    ])('a payload that JSON cannot represent: %s', async (_, payload) => {
       for (const contentType of [JSON_TYPE, FORM_TYPE] as const) {
         await expect(createSigner({ signatureKey: KEY, contentType }).sign(payload)).rejects.toMatchObject({
           code: 'config_invalid',

@@ -12,7 +12,7 @@ const url = 'https://app.azurewebsites.net/api/hooks/lyon?x=1&x=2'
 
 type Init = ConstructorParameters<typeof HttpRequest>[0]
 
-/** As the worker makes it, of bytes or of its own server's request. */
+/** Requests as the worker builds them, from bytes or from the request of its own server. */
 const MODELS: Record<string, (init: Init, body: Uint8Array<ArrayBuffer>) => HttpRequest> = {
   'bytes from the host': (init, bytes) => new HttpRequest({ ...init, body: { bytes } }),
   'HTTP streams': ({ params = {}, ...init }, body) => {
@@ -26,18 +26,18 @@ const MODELS: Record<string, (init: Init, body: Uint8Array<ArrayBuffer>) => Http
   },
 }
 
-const post = (make: (typeof MODELS)[string], { headers, body } = signed): HttpRequest =>
-  make({ method: 'POST', url, headers, params: { tenant: 'lyon' } }, body)
+const post = (createRequest: (typeof MODELS)[string], { headers, body } = signed): HttpRequest =>
+  createRequest({ method: 'POST', url, headers, params: { tenant: 'lyon' } }, body)
 
 const textOf = (result: HttpResponseInit): Promise<string> => new HttpResponse(result).text()
 
-describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (_, make) => {
-  it('answers what the worker can write', async () => {
+describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (_, createRequest) => {
+  it('returns a result that the worker can write', async () => {
     const handler = webhook(createReceiver({ signatureKey }).on('*', () => {}))
     const context = new InvocationContext()
     const result = await (
       handler as (request: HttpRequest, context: InvocationContext) => Promise<HttpResponseInit>
-    )(post(make), context)
+    )(post(createRequest), context)
     expect(result).toEqual({
       status: 200,
       headers: { 'content-type': 'application/json' },
@@ -46,31 +46,33 @@ describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (
     expect(await textOf(result)).toBe('{"status":"handled"}')
   })
 
-  it('sees the whole URL and the route parameters', async () => {
-    const seen: unknown[] = []
+  it('passes the complete URL and the route parameters to the key function', async () => {
+    const keyRequests: unknown[] = []
     const receiver = createReceiver({
       signatureKey: (request) => {
-        seen.push(request.url, { ...request.params })
+        keyRequests.push(request.url, { ...request.params })
         return signatureKey
       },
     })
-    expect((await webhook(receiver)(post(make))).status).toBe(200)
-    expect(seen).toEqual([url, { tenant: 'lyon' }])
+    expect((await webhook(receiver)(post(createRequest))).status).toBe(200)
+    expect(keyRequests).toEqual([url, { tenant: 'lyon' }])
   })
 
-  it('keeps the bytes', async () => {
+  it('keeps the bytes of the body', async () => {
     const bodies: string[] = []
     const receiver = createReceiver({ signatureKey }).on('*', (_event, { rawBody }) => {
       bodies.push(Buffer.from(rawBody).toString())
     })
     const exact = '\ufeff{"a": 1.0,\r\n"changeTypes":["FeaturesCreated"],"b":"\\u00e9\\/"}\r\n'
-    expect((await webhook(receiver)(post(make, await signer.sign(Buffer.from(exact))))).status).toBe(200)
+    expect((await webhook(receiver)(post(createRequest, await signer.sign(Buffer.from(exact))))).status).toBe(
+      200,
+    )
     expect(bodies).toEqual([exact])
   })
 
-  it('says at once that something has read the body', async () => {
+  it('returns 500 immediately if other code has read the body', async () => {
     const { observer, calls } = createRecorder()
-    const request = post(make)
+    const request = post(createRequest)
     await request.json()
     expect((await webhook(createReceiver({ signatureKey, observer }))(request)).status).toBe(500)
     expect(calls.map(({ code, error }) => [code, error?.hint])).toEqual([
@@ -78,17 +80,17 @@ describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (
     ])
   })
 
-  it('refuses what is forged, and what is too large', async () => {
+  it('rejects forged and oversized deliveries', async () => {
     const forged = { ...signed, body: new Uint8Array([123, 125]) }
-    expect((await webhook(createReceiver({ signatureKey, observer: {} }))(post(make, forged))).status).toBe(
-      401,
-    )
+    expect(
+      (await webhook(createReceiver({ signatureKey, observer: {} }))(post(createRequest, forged))).status,
+    ).toBe(401)
     const small = createReceiver({ signatureKey, limit: signed.body.length - 1, observer: {} })
-    expect((await webhook(small)(post(make))).status).toBe(413)
+    expect((await webhook(small)(post(createRequest))).status).toBe(413)
   })
 })
 
-it('a request without a body has an empty one', async () => {
+it('treats a missing body as an empty one', async () => {
   const { observer, calls } = createRecorder()
   const { headers } = await signer.sign('')
   const request = new HttpRequest({ method: 'POST', url, headers })
@@ -96,7 +98,7 @@ it('a request without a body has an empty one', async () => {
   expect(calls[0]?.code).toBe('payload_malformed')
 })
 
-it('answers a handshake, and 405 to other methods', async () => {
+it('responds to a handshake, and to other methods with 405', async () => {
   const handler = webhook(createReceiver({ signatureKey, profile: arcgis, observer: {} }))
   const get = new HttpRequest({
     method: 'GET',

@@ -22,7 +22,7 @@ const handled = (options: Partial<ReceiverOptions> = {}) =>
 const listenerOf = (app: polka.Polka) => app.handler as RequestListener
 
 describe('in Connect', () => {
-  it('answers on its path, with its key, and leaves other paths their parsers', async () => {
+  it('responds on its path with its key, and does not affect the parsers of other paths', async () => {
     const app = connect()
       .use('/a', handled())
       .use('/b', handled({ signatureKey: 'another' }))
@@ -38,19 +38,19 @@ describe('in Connect', () => {
       .expect(413)
   })
 
-  it('sees the whole URL', async () => {
-    const seen: string[] = []
+  it('passes the complete URL to the key function', async () => {
+    const urls: string[] = []
     const signatureKeyOf = ({ url }: { url: string }) => {
-      seen.push(url)
+      urls.push(url)
       return signatureKey
     }
     await post(connect().use('/api/hook', handled({ signatureKey: signatureKeyOf })), '/api/hook?x=1').expect(
       200,
     )
-    expect(seen).toEqual(['/api/hook?x=1'])
+    expect(urls).toEqual(['/api/hook?x=1'])
   })
 
-  it('names the parser that came first', async () => {
+  it('reports the parser that ran first', async () => {
     const { observer, calls } = createRecorder()
     await post(connect().use(express.json()).use('/hook', handled({ observer }))).expect(500)
     expect(calls[0]?.error?.message).toContain('a body parser')
@@ -59,43 +59,46 @@ describe('in Connect', () => {
   it.each([
     ['fine', 200, 'handled'],
     ['broken', 503, 'failed handler_failed'],
-    ['nobody', 404, 'failed handler_failed'],
+    ['missing', 404, 'failed handler_failed'],
     ['throwing', 500, 'failed handler_failed'],
-  ])('passes the delivery on, and hears how it was answered: %s', async (name, status, line) => {
-    const { observer, waitFor } = createRecorder()
-    const app = connect().use('/hook', webhook({ signatureKey, observer }))
-    app.use('/hook', (req, res, next) => {
-      if (name === 'nobody') return next()
-      if (name === 'throwing') throw new Error('oops')
-      res.statusCode = status
-      res.end(String((req as { delivery?: { changeTypes: string[] } }).delivery?.changeTypes))
-    })
-    const quiet: connect.ErrorHandleFunction = (_error, _req, res, _next) => {
-      res.statusCode = 500
-      res.end()
-    }
-    app.use(quiet)
-    const answer = await post(app).expect(status)
-    if (name === 'fine') expect(answer.text).toBe('FeaturesCreated,FeaturesUpdated')
-    await waitFor(line)
-  })
+  ])(
+    'passes the delivery on, and reports the outcome of the next handler: %s',
+    async (name, status, line) => {
+      const { observer, waitFor } = createRecorder()
+      const app = connect().use('/hook', webhook({ signatureKey, observer }))
+      app.use('/hook', (req, res, next) => {
+        if (name === 'missing') return next()
+        if (name === 'throwing') throw new Error('oops')
+        res.statusCode = status
+        res.end(String((req as { delivery?: { changeTypes: string[] } }).delivery?.changeTypes))
+      })
+      const quiet: connect.ErrorHandleFunction = (_error, _req, res, _next) => {
+        res.statusCode = 500
+        res.end()
+      }
+      app.use(quiet)
+      const answer = await post(app).expect(status)
+      if (name === 'fine') expect(answer.text).toBe('FeaturesCreated,FeaturesUpdated')
+      await waitFor(line)
+    },
+  )
 })
 
 describe('in Polka', () => {
-  it('sees the parameters of the route and the whole URL', async () => {
-    const seen: unknown[] = []
+  it('passes the route parameters and the complete URL to the key function', async () => {
+    const keyRequests: unknown[] = []
     const options: ReceiverOptions = {
       signatureKey: ({ url, params }) => {
-        seen.push(url, { ...params })
+        keyRequests.push(url, { ...params })
         return signatureKey
       },
     }
     await post(listenerOf(polka().post('/:tenant/hook', handled(options))), '/lyon/hook?x=1').expect(200)
     await post(listenerOf(polka().use('/api', handled(options))), '/api/hook?x=1').expect(200)
-    expect(seen).toEqual(['/lyon/hook?x=1', { tenant: 'lyon' }, '/api/hook?x=1', {}])
+    expect(keyRequests).toEqual(['/lyon/hook?x=1', { tenant: 'lyon' }, '/api/hook?x=1', {}])
   })
 
-  it('passes the delivery on', async () => {
+  it('passes the delivery to the next handler', async () => {
     const { observer, waitFor } = createRecorder()
     const app = polka().post('/hook', webhook({ signatureKey, observer }), (req, res) => {
       res.end(String((req as { delivery?: { changeTypes: string[] } }).delivery?.changeTypes))
@@ -104,7 +107,7 @@ describe('in Polka', () => {
     await waitFor('handled')
   })
 
-  it('answers 500 where the next handler throws, which Polka does not catch', async () => {
+  it('returns 500 if the next handler throws, which Polka does not catch', async () => {
     const { observer, waitFor } = createRecorder()
     const app = polka().post('/hook', webhook({ signatureKey, observer }), () => {
       throw new Error('oops')
@@ -114,7 +117,7 @@ describe('in Polka', () => {
     await waitFor('failed handler_failed')
   })
 
-  it('answers by itself where Polka gives it no next', async () => {
+  it('responds itself if Polka passes no next function', async () => {
     const app = polka().post('/hook', webhook({ signatureKey }))
     await post(listenerOf(app)).expect(200, '{"status":"handled"}')
     await supertest(listenerOf(app)).post('/hook').send({}).expect(401)
@@ -123,8 +126,8 @@ describe('in Polka', () => {
 
 it.each([
   ['nothing', []],
-  ['something that is no function', [{ pathname: '/' }]],
-])('answers by itself where the host gives %s in the place of next', async (_, rest) => {
+  ['an object', [{ pathname: '/' }]],
+])('responds itself if the host passes %s instead of next', async (_, rest) => {
   const middleware = webhook({ signatureKey }) as (...args: unknown[]) => Promise<void>
   await post((req, res) => void middleware(req, res, ...rest)).expect(200, '{"status":"handled"}')
 })

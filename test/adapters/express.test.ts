@@ -24,7 +24,7 @@ describe.each<[string, typeof express]>([
   ['Express 5', express],
   ['Express 4', express4],
 ])('webhook() in %s', (_, framework) => {
-  it('as a middleware verifies, sets req.delivery and calls next', async () => {
+  it('as middleware verifies, sets req.delivery and calls next', async () => {
     const app = framework().post('/hook', webhook({ signatureKey }), (req, res) => {
       res.json(req.delivery?.changeTypes)
     })
@@ -32,11 +32,11 @@ describe.each<[string, typeof express]>([
     await supertest(app).post('/hook').send({}).expect(401)
   })
 
-  it('as a middleware of a router on a path sees the whole URL and the route parameters', async () => {
-    const seen: unknown[] = []
+  it('in a router passes the complete URL and the route parameters to the key function', async () => {
+    const keyRequests: unknown[] = []
     const options: ReceiverOptions = {
       signatureKey: ({ url, params }) => {
-        seen.push(url, { ...params })
+        keyRequests.push(url, { ...params })
         return signatureKey
       },
     }
@@ -44,11 +44,11 @@ describe.each<[string, typeof express]>([
       res.sendStatus(204)
     })
     await post(framework().use('/api', router), '/api/lyon/hook?x=1').expect(204)
-    expect(seen).toEqual(['/api/lyon/hook?x=1', { tenant: 'lyon' }])
+    expect(keyRequests).toEqual(['/api/lyon/hook?x=1', { tenant: 'lyon' }])
   })
 
-  it('tells the observer how the next handler answered', async () => {
-    const answers: Record<string, (res: express.Response) => void> = {
+  it('reports the outcome of the next handler to the observer', async () => {
+    const handlers: Record<string, (res: express.Response) => void> = {
       fine: (res) => void res.sendStatus(202),
       broken: (res) => void res.sendStatus(503),
       throwing: () => {
@@ -56,13 +56,13 @@ describe.each<[string, typeof express]>([
       },
     }
     const lines: Record<string, string[]> = {}
-    for (const [name, answer] of Object.entries(answers)) {
+    for (const [name, handle] of Object.entries(handlers)) {
       const { observer, waitFor, calls } = createRecorder()
-      const app = framework().post('/hook', webhook({ signatureKey, observer }), (_req, res) => answer(res))
+      const app = framework().post('/hook', webhook({ signatureKey, observer }), (_req, res) => handle(res))
       app.use(((_error, _req, res, _next) => res.sendStatus(500)) as express.ErrorRequestHandler)
       await post(app)
       await waitFor(name === 'fine' ? 'handled' : 'failed handler_failed')
-      lines[name] = calls.map((one) => one.name)
+      lines[name] = calls.map((call) => call.name)
     }
     expect(lines).toEqual({
       fine: ['accepted', 'handled'],
@@ -71,7 +71,7 @@ describe.each<[string, typeof express]>([
     })
   })
 
-  it('with handlers answers by itself, and leaves the next one alone', async () => {
+  it('with handlers responds itself, and does not call next', async () => {
     const receiver = createReceiver({ signatureKey }).on('FeaturesCreated', () => {})
     const app = framework().post('/hook', webhook(receiver), () => {
       throw new Error('not to be called')
@@ -79,7 +79,7 @@ describe.each<[string, typeof express]>([
     await post(app).expect(200, { status: 'handled' })
   })
 
-  it('with an inbox answers 202 by itself', async () => {
+  it('with an inbox responds with 202 itself', async () => {
     const stored: Delivery[] = []
     const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
     const app = framework().post('/hook', webhook({ signatureKey, inbox }))
@@ -87,7 +87,7 @@ describe.each<[string, typeof express]>([
     expect(stored.length).toBe(1)
   })
 
-  it('works for app.use, and leaves other routes their parsers', async () => {
+  it('works with app.use, and does not affect the parsers of other routes', async () => {
     const receiver = createReceiver({ signatureKey }).on('*', () => {})
     const app = framework().use('/hook', webhook(receiver)).use(framework.json())
     app.post('/other', (req, res) => {
@@ -98,7 +98,7 @@ describe.each<[string, typeof express]>([
     await supertest(app).get('/hook').expect(405)
   })
 
-  it('takes a request that was paused to wait for something else', async () => {
+  it('accepts a request that was paused', async () => {
     const pausing: express.RequestHandler = (req, _res, next) => {
       req.pause()
       void setImmediate().then(() => next())
@@ -113,30 +113,33 @@ describe.each<[string, typeof express]>([
   it.each([
     ['all of it', ['', '{"a":1}']],
     ['the rest of it', ['{"a"', ':1}']],
-  ])('takes a request that was paused, and whose body came later: %s', async (_, [first = '', last = '']) => {
-    const { gate, release } = createGate()
-    const pausing: express.RequestHandler = (req, _res, next) => {
-      req.pause()
-      next()
-      release()
-    }
-    const receiver = createReceiver({ signatureKey, bodyTimeout: 5_000 }).on('*', () => {})
-    const { url, close } = await listen(framework().use(pausing).post('/hook', webhook(receiver)))
-    const body = first + last
-    const headers = {
-      'content-type': JSON_TYPE,
-      'x-service': signatureOf(body, signatureKey),
-      'content-length': body.length,
-    }
-    const req = begin(url, headers, first)
-    req.flushHeaders()
-    await gate
-    req.end(last)
-    expect((await answerOf(req)).status).toBe(200)
-    await close()
-  })
+  ])(
+    'accepts a request that was paused before this part of the body arrived: %s',
+    async (_, [first = '', last = '']) => {
+      const { gate, release } = createGate()
+      const pausing: express.RequestHandler = (req, _res, next) => {
+        req.pause()
+        next()
+        release()
+      }
+      const receiver = createReceiver({ signatureKey, bodyTimeout: 5_000 }).on('*', () => {})
+      const { url, close } = await listen(framework().use(pausing).post('/hook', webhook(receiver)))
+      const body = first + last
+      const headers = {
+        'content-type': JSON_TYPE,
+        'x-service': signatureOf(body, signatureKey),
+        'content-length': body.length,
+      }
+      const req = begin(url, headers, first)
+      req.flushHeaders()
+      await gate
+      req.end(last)
+      expect((await answerOf(req)).status).toBe(200)
+      await close()
+    },
+  )
 
-  it('ends an answer that somebody has begun before', async () => {
+  it('ends a response that other middleware has started', async () => {
     const begin: express.RequestHandler = (_req, res, next) => {
       res.write('begun ')
       next()
@@ -147,7 +150,7 @@ describe.each<[string, typeof express]>([
     expect((await post(app).expect(200)).text).toBe('begun ')
   })
 
-  it('takes the bytes that express.raw has read', async () => {
+  it('accepts the bytes from express.raw', async () => {
     const app = framework()
       .use(framework.raw({ type: '*/*' }))
       .post('/hook', webhook({ signatureKey }), (req, res) => {
@@ -157,7 +160,7 @@ describe.each<[string, typeof express]>([
     expect(Buffer.from(answer.body as Uint8Array)).toEqual(Buffer.from(request.body))
   })
 
-  it('takes the bytes that a parser has kept in req.rawBody', async () => {
+  it('accepts the bytes that a parser has kept in req.rawBody', async () => {
     const keep = framework.json({
       verify: (req, _res, bytes) => {
         Object.assign(req, { rawBody: bytes })
@@ -176,7 +179,7 @@ describe.each<[string, typeof express]>([
   })
 })
 
-it('a client that goes away while the next handler works is a failure, not a hang', async () => {
+it('reports a failure if the client disconnects while the next handler runs', async () => {
   const { observer, waitFor } = createRecorder()
   const app = express().post('/hook', webhook({ signatureKey, observer }), () => {})
   const server = app.listen(0, '127.0.0.1')
@@ -193,7 +196,7 @@ it('a client that goes away while the next handler works is a failure, not a han
   await once(server, 'close')
 })
 
-it('a next function that throws by itself, with the client gone, leaves no rejection behind', async () => {
+it('leaves no unhandled rejection if the next function throws after the client disconnected', async () => {
   const rejections: unknown[] = []
   const listener = (reason: unknown) => rejections.push(reason)
   process.on('unhandledRejection', listener)
@@ -213,11 +216,11 @@ it('a next function that throws by itself, with the client gone, leaves no rejec
   expect(rejections).toEqual([])
 })
 
-it('a response belongs to the next handler, also when the client has gone', async () => {
+it('leaves the response to the next handler, also after the client disconnected', async () => {
   const { observer, waitFor } = createRecorder()
-  let answer = (): void => {}
+  let respond = (): void => {}
   const app = express().post('/hook', webhook({ signatureKey, observer }), (_req, res) => {
-    answer = () => void res.status(200).json({})
+    respond = () => void res.status(200).json({})
   })
   const mounted = await listen(app)
   const controller = new AbortController()
@@ -226,6 +229,6 @@ it('a response belongs to the next handler, also when the client has gone', asyn
   controller.abort()
   await expect(sent).rejects.toThrow()
   await waitFor('failed handler_failed')
-  expect(answer).not.toThrow()
+  expect(respond).not.toThrow()
   await mounted.close()
 })

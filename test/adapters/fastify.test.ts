@@ -40,8 +40,8 @@ const post = (app: FastifyInstance, url = '/hook', headers: Record<string, strin
 const handled = (options: Partial<ReceiverOptions> = {}) =>
   webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
 
-describe('a receiver that answers by itself', () => {
-  it('answers in inject() as over a socket', async () => {
+describe('a receiver that responds itself', () => {
+  it('responds to inject() like over a socket', async () => {
     const app = fastify()
     app.register(handled(), { prefix: '/hook' })
     const good = await post(app)
@@ -60,45 +60,45 @@ describe('a receiver that answers by itself', () => {
     expect((await app.inject({ method: 'POST', url: '/hook' })).statusCode).toBe(401)
   })
 
-  it.each(['/hook', '/hook/', '/hook?x=1', '/hook/?x=1'])('is found at %s', async (url) => {
+  it.each(['/hook', '/hook/', '/hook?x=1', '/hook/?x=1'])('matches %s', async (url) => {
     const app = fastify()
     app.register(handled(), { prefix: '/hook' })
     expect((await post(app, url)).statusCode).toBe(200)
   })
 
-  it('needs no prefix', async () => {
+  it('works without a prefix', async () => {
     const app = fastify()
     app.register(handled())
     expect((await post(app, '/')).statusCode).toBe(200)
     expect((await post(app, '/other')).statusCode).toBe(404)
   })
 
-  it('refuses every method that the app knows', async () => {
+  it('rejects every other method of the app', async () => {
     const app = fastify()
     app.addHttpMethod('PROPFIND')
     app.addHttpMethod('LOCK', { hasBody: true })
     app.register(handled(), { prefix: '/hook' })
-    for (const method of app.supportedMethods.filter((one) => one !== 'POST')) {
+    for (const method of app.supportedMethods.filter((name) => name !== 'POST')) {
       const answer = await app.inject({ method: method as 'GET', url: '/hook' })
       expect([method, answer.statusCode, answer.headers.allow]).toEqual([method, 405, 'POST'])
     }
   })
 
-  it('sees the whole URL and the parameters of the prefix', async () => {
-    const seen: unknown[] = []
+  it('passes the complete URL and the parameters of the prefix to the key function', async () => {
+    const keyRequests: unknown[] = []
     const receiver = handled({
       signatureKey: ({ url, params }) => {
-        seen.push(url, { ...params })
+        keyRequests.push(url, { ...params })
         return signatureKey
       },
     })
     const app = fastify({ rewriteUrl: ({ url = '' }) => url.replace('/old/', '/hooks/') })
     app.register(async (api) => void api.register(receiver, { prefix: '/:tenant/in' }), { prefix: '/hooks' })
     expect((await post(app, '/old/lyon/in?x=1')).statusCode).toBe(200)
-    expect(seen).toEqual(['/old/lyon/in?x=1', { tenant: 'lyon' }])
+    expect(keyRequests).toEqual(['/old/lyon/in?x=1', { tenant: 'lyon' }])
   })
 
-  it('has several webhooks in one app, each with its key', async () => {
+  it('supports several webhooks in one app, each with its key', async () => {
     const app = fastify()
     app.register(handled(), { prefix: '/a' })
     app.register(handled({ signatureKey: 'another' }), { prefix: '/b' })
@@ -107,7 +107,7 @@ describe('a receiver that answers by itself', () => {
   })
 
   it.each([';', 'application/json; =', 'a b/c', '/'])(
-    'tells a stranger with the content-type %j no more than any other',
+    'returns 401 to a forged request with the content-type %j',
     async (type) => {
       const app = fastify()
       app.register(handled(), { prefix: '/hook' })
@@ -119,7 +119,7 @@ describe('a receiver that answers by itself', () => {
     },
   )
 
-  it('takes no notice of how the app reads bodies', async () => {
+  it('is independent of the body parsers and preParsing hooks of the app', async () => {
     const app = fastify({ bodyLimit: 1 })
     const parse = async (): Promise<never> => {
       throw new Error('not to be parsed')
@@ -134,14 +134,14 @@ describe('a receiver that answers by itself', () => {
     expect((await post(app)).statusCode).toBe(200)
   })
 
-  it('with an inbox answers 202', async () => {
+  it('with an inbox responds with 202', async () => {
     const inbox: Inbox = { put: async () => {} }
     const app = fastify()
     app.register(webhook({ signatureKey, inbox }), { prefix: '/hook' })
     expect((await post(app)).statusCode).toBe(202)
   })
 
-  it('without handlers verifies and answers 200', async () => {
+  it('without handlers verifies and responds with 200', async () => {
     const app = fastify()
     app.register(webhook({ signatureKey }), { prefix: '/hook' })
     expect((await post(app)).statusCode).toBe(200)
@@ -149,7 +149,7 @@ describe('a receiver that answers by itself', () => {
   })
 })
 
-it('leaves the bodies of other routes to the app', async () => {
+it('does not affect the parsing of other routes', async () => {
   const answers: unknown[] = []
   for (const isMounted of [false, true]) {
     const app = fastify({ bodyLimit: 50 })
@@ -168,7 +168,7 @@ it('leaves the bodies of other routes to the app', async () => {
       ['image/png', 'a'],
       ['oops', 'a'],
     ] as const
-    const seen = []
+    const results = []
     for (const [type, body] of bodies) {
       const answer = await app.inject({
         method: 'POST',
@@ -176,33 +176,33 @@ it('leaves the bodies of other routes to the app', async () => {
         headers: { 'content-type': type },
         payload: body,
       })
-      seen.push([answer.statusCode, answer.body])
+      results.push([answer.statusCode, answer.body])
     }
-    answers.push(seen)
+    answers.push(results)
   }
   expect(answers[1]).toEqual(answers[0])
   expect(answers[0]).toHaveLength(7)
 })
 
-it('runs the hooks of the app around its answers', async () => {
-  const seen: unknown[] = []
+it('runs the hooks of the app for its responses', async () => {
+  const statuses: unknown[] = []
   const app = fastify()
   app.addHook('onSend', async (_request, reply, body) => {
     await setTimeout(1)
     reply.header('access-control-allow-origin', '*')
     return body
   })
-  app.addHook('onResponse', async (_request, reply) => void seen.push(reply.statusCode))
+  app.addHook('onResponse', async (_request, reply) => void statuses.push(reply.statusCode))
   app.register(handled(), { prefix: '/hook' })
   const url = await mount(app)
   const good = await send(url, { headers: { ...request.headers }, body: payload })
   expect([good.headers['access-control-allow-origin'], good.text]).toEqual(['*', '{"status":"handled"}'])
   const bad = await send(url, { body: payload })
   expect([bad.status, bad.headers['access-control-allow-origin']]).toEqual([401, '*'])
-  expect(seen).toEqual([200, 401])
+  expect(statuses).toEqual([200, 401])
 })
 
-it('answers with its own text, whatever serializer the app has', async () => {
+it('sends its own text, whatever serializer the app has', async () => {
   const app = fastify()
   app.setReplySerializer((body) => JSON.stringify({ body }))
   app.register(handled(), { prefix: '/hook' })
@@ -212,7 +212,7 @@ it('answers with its own text, whatever serializer the app has', async () => {
   expect([bad.headers['content-type'], bad.json().code]).toEqual(['application/problem+json', 'unauthorized'])
 })
 
-it('leaves the answer to the error handler of the app where its hook fails', async () => {
+it('leaves the response to the error handler of the app if an onSend hook fails', async () => {
   const app = fastify()
   app.addHook('onSend', async (_request, _reply, body) => {
     if (String(body) === '{"status":"handled"}') throw new Error('no')
@@ -229,7 +229,7 @@ it('leaves the answer to the error handler of the app where its hook fails', asy
   ])
 })
 
-it('stays away where a hook of the app answers first', async () => {
+it('does nothing if a hook of the app responds first', async () => {
   const { observer, calls } = createRecorder()
   const app = fastify()
   app.addHook('onRequest', async (_request, reply) => reply.code(403).send('no'))
@@ -238,7 +238,7 @@ it('stays away where a hook of the app answers first', async () => {
   expect(calls).toEqual([])
 })
 
-it('names what has read the stream before, at once', async () => {
+it('returns 500 immediately if a hook has read the stream', async () => {
   const { observer, calls } = createRecorder()
   const app = fastify()
   app.addHook('onRequest', (req, _reply, done) => void req.raw.on('end', () => done()).resume())
@@ -249,7 +249,7 @@ it('names what has read the stream before, at once', async () => {
   expect(calls[0]?.error?.hint).toContain('onRequest')
 })
 
-it('ends an answer that a hook has begun before', async () => {
+it('ends a response that a hook has started', async () => {
   const app = fastify()
   app.addHook('onRequest', async (_request, reply) => void reply.raw.write('begun'))
   app.register(handled(), { prefix: '/hook' })
@@ -257,7 +257,7 @@ it('ends an answer that a hook has begun before', async () => {
   expect((await send(url, { headers: { ...request.headers }, body: payload })).text).toBe('begun')
 })
 
-it('closes the connection of a sender that is too slow', async () => {
+it('closes the connection of a client that is too slow', async () => {
   const app = fastify()
   app.register(handled({ bodyTimeout: 50 }), { prefix: '/hook' })
   const url = await mount(app)
@@ -265,7 +265,7 @@ it('closes the connection of a sender that is too slow', async () => {
   expect([answer.status, answer.headers.connection]).toEqual([408, 'close'])
 })
 
-it('a receiver is closed when its answers are sent, whatever the hooks of the app do to them', async () => {
+it('receiver.close() waits until responses are sent, also if an onSend hook delays them', async () => {
   const order: string[] = []
   const { gate, release } = createGate()
   const { observer, waitFor } = createRecorder()
@@ -287,7 +287,7 @@ it('a receiver is closed when its answers are sent, whatever the hooks of the ap
 })
 
 describe('the option handler', () => {
-  it('gets the delivery, and answers it as any handler does', async () => {
+  it('gets the delivery, and responds like any handler', async () => {
     const app = fastify()
     app.register(webhook({ signatureKey }), {
       prefix: '/hooks/:tenant',
@@ -313,7 +313,7 @@ describe('the option handler', () => {
   })
 
   it.each(['application/json', 'application/json; charset=utf-8', 'application/x-www-form-urlencoded'])(
-    'gets it without a parser, also for %s, whatever parsers the app has',
+    'gets the delivery for %s, whatever parsers the app has',
     async (type) => {
       const app = fastify({ bodyLimit: 1 })
       app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => done(null, text))
@@ -333,7 +333,7 @@ describe('the option handler', () => {
     },
   )
 
-  it('is not called where the receiver has handlers', async () => {
+  it('is not called if the receiver has handlers', async () => {
     const app = fastify()
     app.register(handled(), {
       prefix: '/hook',
@@ -344,8 +344,8 @@ describe('the option handler', () => {
     expect((await post(app)).body).toBe('{"status":"handled"}')
   })
 
-  it('is heard of by the observer as it answered', async () => {
-    const answers: Record<string, (reply: FastifyReply) => unknown> = {
+  it('has its outcome reported to the observer', async () => {
+    const handlers: Record<string, (reply: FastifyReply) => unknown> = {
       fine: (reply) => reply.code(202).send({}),
       returned: async () => 'done',
       broken: (reply) => reply.code(503).send(),
@@ -357,17 +357,17 @@ describe('the option handler', () => {
       },
     }
     const lines: Record<string, unknown> = {}
-    for (const [name, answer] of Object.entries(answers)) {
+    for (const [name, handle] of Object.entries(handlers)) {
       const { observer, waitFor, calls } = createRecorder()
       const app = fastify()
       app.setErrorHandler((_error, _request, reply) => reply.code(500).send('mine'))
       app.register(webhook({ signatureKey, observer }), {
         prefix: '/hook',
-        handler: (_request, reply) => answer(reply),
+        handler: (_request, reply) => handle(reply),
       })
       const { statusCode, body } = await post(app)
       await waitFor(['fine', 'returned'].includes(name) ? 'handled' : 'failed handler_failed')
-      lines[name] = [statusCode, body, ...calls.map((one) => one.name)]
+      lines[name] = [statusCode, body, ...calls.map((call) => call.name)]
     }
     expect(lines).toEqual({
       fine: [202, '{}', 'accepted', 'handled'],
@@ -378,15 +378,15 @@ describe('the option handler', () => {
     })
   })
 
-  it('does not answer in the place of one whose client has gone', async () => {
+  it('can still respond after the client disconnected', async () => {
     const { observer, waitFor } = createRecorder()
-    let answer = (): void => {}
+    let respond = (): void => {}
     const app = fastify()
     app.register(webhook({ signatureKey, observer }), {
       prefix: '/hook',
       handler: (_request, reply) =>
         new Promise<void>((resolve) => {
-          answer = () => {
+          respond = () => {
             reply.send('late')
             resolve()
           }
@@ -399,10 +399,10 @@ describe('the option handler', () => {
     controller.abort()
     await expect(sent).rejects.toThrow()
     await waitFor('failed handler_failed')
-    expect(answer).not.toThrow()
+    expect(respond).not.toThrow()
   })
 
-  it('works beside a decorator of the app that has its name', async () => {
+  it('works if the app also decorates requests with delivery', async () => {
     const app = fastify()
     app.decorateRequest('delivery')
     app.register(webhook({ signatureKey }), { prefix: '/hook', handler: (req) => req.delivery?.changeTypes })

@@ -14,7 +14,7 @@ const request = await createSigner({ signatureKey }).sign(createPayload('Feature
 
 let count = 0
 
-/** A function with a receiver, behind the host's own server. */
+/** Deploys a function with a receiver on the host's own server. */
 function deploy(options: Partial<ReceiverOptions> = {}) {
   const { observer, calls } = createRecorder()
   const deliveries: Delivery[] = []
@@ -32,7 +32,7 @@ function deploy(options: Partial<ReceiverOptions> = {}) {
   return { server, post, deliveries, calls }
 }
 
-it('takes the bytes that the host has kept beside what it parsed', async () => {
+it('accepts the bytes that the host keeps in rawBody', async () => {
   const { post, deliveries } = deploy()
   const bodies = [
     [JSON_TYPE, Buffer.from('{"a": 1.0,\r\n"b":"\\u00e9\\/"}')],
@@ -45,7 +45,7 @@ it('takes the bytes that the host has kept beside what it parsed', async () => {
   }
 })
 
-it('refuses what is not signed, and every method but POST', async () => {
+it('rejects forged deliveries and methods other than POST', async () => {
   const { post, server, calls } = deploy()
   await post(JSON_TYPE, '{}', { 'x-service': '0'.repeat(64) }).expect(401)
   await supertest(server).get('/').expect(405).expect('allow', 'POST')
@@ -59,15 +59,15 @@ it('refuses what is not signed, and every method but POST', async () => {
 
 it.each<[string, Record<string, string>]>([
   ['without a content-length', {}],
-  ['with one', { 'content-length': '0' }],
-])('takes an empty body %s for what it is', async (_, headers) => {
+  ['with a content-length of 0', { 'content-length': '0' }],
+])('reports an empty body %s as malformed', async (_, headers) => {
   const { server, calls } = deploy()
   const signed = { 'content-type': JSON_TYPE, 'x-service': signatureOf(''), ...headers }
   await supertest(server).post('/').set(signed).expect(400)
   expect(calls.map(({ code }) => code)).toEqual(['payload_malformed'])
 })
 
-it('holds the limit of the receiver, not that of the host', async () => {
+it('enforces the limit of the receiver', async () => {
   const { post, calls } = deploy({ limit: 20 })
   const body = (length: number) => JSON.stringify({ a: 'x'.repeat(length - 8) })
   await post(JSON_TYPE, body(20)).expect(200)
@@ -75,7 +75,7 @@ it('holds the limit of the receiver, not that of the host', async () => {
   expect(calls.at(-1)?.code).toBe('body_too_large')
 })
 
-it('refuses a compressed body, though the host has inflated it', async () => {
+it('rejects a compressed body, even though the host has inflated it', async () => {
   const { post, calls, deliveries } = deploy()
   const inflated = '{"a":1}'
   const signature = { 'content-encoding': 'gzip', 'x-service': signatureOf(inflated) }
@@ -84,7 +84,7 @@ it('refuses a compressed body, though the host has inflated it', async () => {
   expect(deliveries).toEqual([])
 })
 
-it('what the host refuses by itself is no delivery', async () => {
+it('does not see requests that the host rejects', async () => {
   const { post, calls } = deploy()
   await post(JSON_TYPE, '{"a":').expect(400)
   expect(calls).toEqual([])

@@ -45,7 +45,7 @@ describe.each([
   ['app.request()', inMemory],
   ['serve()', overSocket],
 ])('webhook() in h3, with %s', (_, post) => {
-  it('as a middleware of a route verifies, sets event.context.delivery and runs the handler', async () => {
+  it('as middleware of a route verifies, sets event.context.delivery and runs the handler', async () => {
     const app = create().post('/hook', (event) => event.context.delivery?.changeTypes, {
       middleware: [webhook({ signatureKey })],
     })
@@ -54,7 +54,7 @@ describe.each([
     expect((await post(app, '/hook', { ...signed, body: new Uint8Array([123, 125]) })).status).toBe(401)
   })
 
-  it('as a middleware of an app does the same for its paths', async () => {
+  it('as middleware of an app verifies requests to its paths', async () => {
     const app = create()
       .use('/hooks/**', webhook({ signatureKey }))
       .post('/hooks/a', (event) => event.context.delivery?.changeTypes)
@@ -69,20 +69,20 @@ describe.each([
     expect(await post(app, '/other', other)).toMatchObject({ status: 200, text: '{}' })
   })
 
-  it('as a handler answers by itself', async () => {
+  it('as a handler responds itself', async () => {
     const receiver = createReceiver({ signatureKey }).on('*', () => {})
     const app = create().post('/hook', webhook(receiver))
     expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
   })
 
-  it('as a handler of a receiver without handlers does not say that the delivery was handled', async () => {
+  it('as a handler returns 500 if the receiver has no handlers', async () => {
     const { observer, waitFor } = createRecorder()
     const app = create().post('/hook', webhook({ signatureKey, observer }))
     expect((await post(app)).status).toBe(500)
     await waitFor('failed handler_failed')
   })
 
-  it('as a middleware with handlers leaves the next one alone', async () => {
+  it('as middleware with handlers responds itself', async () => {
     const receiver = createReceiver({ signatureKey }).on('*', () => {})
     const app = create()
       .use(webhook(receiver))
@@ -92,7 +92,7 @@ describe.each([
     expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
   })
 
-  it('with an inbox answers 202 by itself', async () => {
+  it('with an inbox responds with 202 itself', async () => {
     const stored: Delivery[] = []
     const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
     const app = create().post('/hook', webhook({ signatureKey, inbox }))
@@ -100,12 +100,12 @@ describe.each([
     expect(stored.length).toBe(1)
   })
 
-  it('sees the whole URL and the route parameters, of a handler, a middleware and an app inside', async () => {
-    const seen: unknown[] = []
+  it('passes the complete URL and the route parameters to the key function, in any kind of route', async () => {
+    const keyRequests: unknown[] = []
     const receiver = createReceiver({
       signatureKey: ({ url, params }) => {
         const { pathname, search } = new URL(url)
-        seen.push(pathname + search, params)
+        keyRequests.push(pathname + search, params)
         return signatureKey
       },
     }).on('*', () => {})
@@ -117,7 +117,7 @@ describe.each([
     for (const path of ['/hooks/lyon?x=1&x=2', '/middleware/lyon', '/mounted/roads']) {
       expect((await post(app, path)).status).toBe(200)
     }
-    expect(seen).toEqual([
+    expect(keyRequests).toEqual([
       '/hooks/lyon?x=1&x=2',
       { tenant: 'lyon' },
       '/middleware/lyon',
@@ -127,11 +127,11 @@ describe.each([
     ])
   })
 
-  it('decodes the route parameters once, as the other frameworks do', async () => {
-    const seen: unknown[] = []
+  it('decodes the route parameters once, like the other frameworks', async () => {
+    const keyParams: unknown[] = []
     const receiver = createReceiver({
       signatureKey: ({ params }) => {
-        seen.push(params)
+        keyParams.push(params)
         return signatureKey
       },
     }).on('*', () => {})
@@ -141,10 +141,10 @@ describe.each([
     const params = { tenant: 'lyoné', layer: 'a/b %20' }
     for (const path of ['/hooks', '/middleware'])
       expect((await post(app, `${path}/lyon%C3%A9/a%2Fb%20%2520`)).status).toBe(200)
-    expect(seen).toEqual([params, params])
+    expect(keyParams).toEqual([params, params])
   })
 
-  it('two in one app are told apart', async () => {
+  it('supports two webhooks in one app', async () => {
     const [a, b] = [createRecorder(), createRecorder()]
     const app = create()
       .post('/a', () => 'a', { middleware: [webhook({ signatureKey, observer: a.observer })] })
@@ -158,7 +158,7 @@ describe.each([
     ['readBody(event)', async (event, next) => readBody(event).then(next)],
     ['event.req.text()', async (event, next) => event.req.text().then(next)],
     ['event.req.arrayBuffer()', async (event, next) => event.req.arrayBuffer().then(next)],
-  ])('says at once that %s has read the body', async (_name, reader) => {
+  ])('returns 500 immediately if %s has read the body', async (_name, reader) => {
     const { observer, calls } = createRecorder()
     const app = create().use(reader).post('/hook', webhook({ signatureKey, observer }))
     expect(await post(app)).toMatchObject({
@@ -170,7 +170,7 @@ describe.each([
     ])
   })
 
-  it('tells the observer how the next handler answered, and leaves its answer alone', async () => {
+  it('reports the outcome of the next handler to the observer, without changing its response', async () => {
     const fail = (error: unknown): never => {
       throw error
     }
@@ -195,19 +195,19 @@ describe.each([
       returning: () => new HTTPError({ status: 409, message: 'mine' }),
       notAnError: () => fail('odd'),
     }
-    const seen: Record<string, unknown> = {}
+    const results: Record<string, unknown> = {}
     const run = async (name: string, app: H3, recorder = createRecorder()): Promise<void> => {
       const { status } = await post(
         create()
           .use(webhook({ signatureKey, observer: recorder.observer }))
           .mount('', app),
       )
-      seen[name] = [status, recorder.lines.at(-1)]
+      results[name] = [status, recorder.lines.at(-1)]
     }
     for (const [name, handler] of Object.entries(handlers)) await run(name, create().post('/hook', handler))
     await run('missing', create())
     const FAILED = 'failed handler_failed'
-    expect(seen).toEqual({
+    expect(results).toEqual({
       nothing: [200, 'handled'],
       text: [200, 'handled'],
       response: [202, 'handled'],
@@ -226,23 +226,23 @@ describe.each([
   })
 })
 
-describe("an answer through Node's own response", () => {
-  const answer = (status: number): NodeHandler => {
+describe("a response through Node's own response object", () => {
+  const respond = (status: number): NodeHandler => {
     return (_req, res) => void res.writeHead(status).end('mine')
   }
 
   it.each<[string, NodeHandler, number, string]>([
-    ['fine', answer(201), 201, 'handled'],
-    ['broken', answer(503), 503, 'failed handler_failed'],
+    ['fine', respond(201), 201, 'handled'],
+    ['broken', respond(503), 503, 'failed handler_failed'],
     [
-      'broken, by a middleware',
-      (req, res, _next?: unknown) => void setImmediate(() => answer(503)(req, res)),
+      'broken, in middleware',
+      (req, res, _next?: unknown) => void setImmediate(() => respond(503)(req, res)),
       503,
       'failed handler_failed',
     ],
     [
       'broken, after the handler has returned',
-      (req, res) => void setImmediate(() => answer(503)(req, res)),
+      (req, res) => void setImmediate(() => respond(503)(req, res)),
       503,
       'failed handler_failed',
     ],
@@ -264,19 +264,19 @@ describe("an answer through Node's own response", () => {
     expect(recorder.lines).toEqual(['accepted', line])
   })
 
-  it('that is broken leaves the delivery to the next attempt', async () => {
+  it('with an error lets the next attempt run', async () => {
     const duplicates = createMemoryDuplicates()
     const statuses = [503, 200]
     const app = create().post(
       '/hook',
-      fromNodeHandler((req, res) => answer(statuses.shift() ?? 500)(req, res)),
+      fromNodeHandler((req, res) => respond(statuses.shift() ?? 500)(req, res)),
       { middleware: [webhook({ signatureKey, duplicates, observer: createRecorder().observer })] },
     )
     for (const status of [503, 200, 200]) expect((await overSocket(app)).status).toBe(status)
     expect(statuses).toEqual([])
   })
 
-  it('that never ends is a failure when the connection closes', async () => {
+  it('that never ends is reported as a failure when the connection closes', async () => {
     const { observer, waitFor } = createRecorder()
     const app = create().post(
       '/hook',
@@ -288,7 +288,7 @@ describe("an answer through Node's own response", () => {
   })
 })
 
-it('an answer that h3 is told of, and that is nowhere, is a failure', async () => {
+it('reports a failure if a handler claims to have responded without a Node response', async () => {
   const recorder = createRecorder()
   const app = create()
     .use(webhook({ signatureKey, observer: recorder.observer }))

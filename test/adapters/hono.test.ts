@@ -21,12 +21,12 @@ const payload = createPayload(['FeaturesCreated', 'FeaturesUpdated'])
 const signed = await signer.sign(payload)
 const CHANGE_TYPES = '["FeaturesCreated","FeaturesUpdated"]'
 
-/** A body that no serializer would write. */
+/** A body that differs from the output of every serializer. */
 const EXACT = Buffer.from('\ufeff{"a": 1.0,\r\n"b":"\\u00e9"}\r\n')
 
 type Post = (app: Hono, path?: string, sent?: typeof signed) => Promise<Pick<Answer, 'status' | 'text'>>
 
-/** As in a user's tests: no socket, no `executionCtx`, no `env`. */
+/** Like in a user's tests: no socket, no `executionCtx`, no `env`. */
 const inMemory: Post = async (app, path = '/hook', { headers, body } = signed) => {
   const response = await app.request(path, { method: 'POST', headers, body: new Uint8Array(body) })
   return { status: response.status, text: await response.text() }
@@ -45,7 +45,7 @@ describe.each([
   ['app.request()', inMemory],
   ['@hono/node-server', overSocket],
 ])('webhook() in Hono, with %s', (_, post) => {
-  it('as a middleware verifies, sets delivery and runs what comes next', async () => {
+  it('as middleware verifies, sets delivery and runs the next handler', async () => {
     const app = new Hono()
     app.post('/hook', webhook({ signatureKey }), (c) => {
       expect(c.var.delivery).toBe(c.get('delivery'))
@@ -56,7 +56,7 @@ describe.each([
     expect((await post(app, '/hook', { ...signed, headers })).status).toBe(401)
   })
 
-  it('with handlers answers by itself, and leaves the next one alone', async () => {
+  it('with handlers responds itself, and does not call next', async () => {
     const receiver = createReceiver({ signatureKey }).on('FeaturesCreated', () => {})
     const app = new Hono()
     app.post('/hook', webhook(receiver), () => {
@@ -65,7 +65,7 @@ describe.each([
     expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
   })
 
-  it('with an inbox answers 202 by itself', async () => {
+  it('with an inbox responds with 202 itself', async () => {
     const stored: Delivery[] = []
     const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
     const app = new Hono()
@@ -74,23 +74,23 @@ describe.each([
     expect(stored.length).toBe(1)
   })
 
-  it('sees the whole URL and the route parameters, in an app of its own too', async () => {
-    const seen: unknown[] = []
+  it('passes the complete URL and the route parameters to the key function, also in a nested app', async () => {
+    const keyRequests: unknown[] = []
     const hooks = new Hono()
     const receiver = createReceiver({
       signatureKey: ({ url, params }) => {
         const { pathname, search } = new URL(url)
-        seen.push(pathname + search, params)
+        keyRequests.push(pathname + search, params)
         return signatureKey
       },
     })
     hooks.post('/:tenant/:layer', webhook(receiver), (c) => c.body(null, 204))
     const app = new Hono().route('/hooks', hooks)
     expect((await post(app, '/hooks/lyon%C3%A9/a%2Fb?x=1&x=2')).status).toBe(204)
-    expect(seen).toEqual(['/hooks/lyon%C3%A9/a%2Fb?x=1&x=2', { tenant: 'lyoné', layer: 'a/b' }])
+    expect(keyRequests).toEqual(['/hooks/lyon%C3%A9/a%2Fb?x=1&x=2', { tenant: 'lyoné', layer: 'a/b' }])
   })
 
-  it('two in one app are told apart', async () => {
+  it('supports two webhooks in one app', async () => {
     const [a, b] = [createRecorder(), createRecorder()]
     const app = new Hono()
     app.post('/a', webhook({ signatureKey, observer: a.observer }), (c) => c.text('a'))
@@ -105,14 +105,14 @@ describe.each([
     ['logger', logger(() => {})],
     ['compress', compress({ threshold: 0 })],
     ['cors', cors()],
-  ])('works behind %s', async (_name, middleware) => {
+  ])('works after %s', async (_name, middleware) => {
     const app = new Hono().use(middleware)
     app.post('/hook', webhook({ signatureKey }), (c) => c.json(c.get('delivery').changeTypes))
     expect(await post(app)).toMatchObject({ status: 200, text: CHANGE_TYPES })
     expect((await post(app, '/hook', { ...signed, body: Buffer.from('{}') })).status).toBe(401)
   })
 
-  it('works behind app.mount, with and without Hono inside', async () => {
+  it('works in app.mount, with and without an inner Hono app', async () => {
     const receiver = createReceiver({ signatureKey }).on('*', () => {})
     const inner = new Hono().post('/hook', webhook(receiver))
     const app = new Hono().mount('/hono', inner.fetch).mount('/bare', (request) => receiver.fetch(request))
@@ -134,7 +134,7 @@ describe.each([
     ['c.req.blob()', (c, next) => c.req.blob().then(next)],
     ['c.req.raw.text()', (c, next) => c.req.raw.text().then(next)],
     ['a validator', validator('json', (value) => value)],
-  ])('says at once that %s has read the body', async (_name, reader) => {
+  ])('returns 500 immediately if %s has read the body', async (_name, reader) => {
     const { observer, calls } = createRecorder()
     const app = new Hono().use(reader)
     app.post('/hook', webhook({ signatureKey, observer }), () => {
@@ -159,7 +159,7 @@ describe.each([
           .then(() => c.req.json())
           .then(next),
     ],
-  ])('takes the bytes that %s has left, within the limit', async (_name, reader) => {
+  ])('accepts the bytes that %s has cached, within the limit', async (_name, reader) => {
     const { observer, calls } = createRecorder()
     const exact = await signer.sign(EXACT)
     const app = new Hono().use(reader)
@@ -185,14 +185,14 @@ describe.each([
       [EXACT.length, true],
     ],
     ['c.req.blob()', async (c) => (await c.req.blob()).size, EXACT.length],
-  ])('leaves the body to %s behind it', async (_name, read, expected) => {
+  ])('leaves the body readable by %s', async (_name, read, expected) => {
     const app = new Hono()
     app.post('/hook', webhook({ signatureKey }), async (c) => c.json((await read(c)) as object))
     const { status, text } = await post(app, '/hook', await signer.sign(EXACT))
     expect([status, JSON.parse(text)]).toEqual([200, expected])
   })
 
-  it('leaves the body to validators behind it', async () => {
+  it('leaves the body readable by validators', async () => {
     const app = new Hono()
     app.post(
       '/hook',
@@ -204,7 +204,7 @@ describe.each([
     expect([status, JSON.parse(text)]).toEqual([200, Object.keys(payload)])
   })
 
-  it('leaves a form to c.req.parseBody(), c.req.formData() and validators behind it', async () => {
+  it('leaves a form readable by c.req.parseBody(), c.req.formData() and validators', async () => {
     const form = await createSigner({
       signatureKey,
       contentType: 'application/x-www-form-urlencoded',
@@ -224,8 +224,8 @@ describe.each([
     expect(JSON.parse((await post(app, '/valid', form)).text)).toEqual(fields)
   })
 
-  it('tells the observer how the next handler answered, and leaves its answer alone', async () => {
-    const answers: Record<string, MiddlewareHandler> = {
+  it('reports the outcome of the next handler to the observer, without changing its response', async () => {
+    const handlers: Record<string, MiddlewareHandler> = {
       fine: async (c) => c.text('mine', 202),
       broken: async (c) => c.text('mine', 503),
       throwing: () => Promise.reject(new Error('oops')),
@@ -233,18 +233,18 @@ describe.each([
       missing: async (_c, next) => next(),
       forgotten: async () => undefined,
     }
-    const seen: Record<string, unknown> = {}
-    for (const [name, answer] of Object.entries(answers)) {
+    const results: Record<string, unknown> = {}
+    for (const [name, handler] of Object.entries(handlers)) {
       const recorder = createRecorder()
       const app = new Hono().onError((error, c) =>
         error instanceof HTTPException ? error.getResponse() : c.text('from onError', 500),
       )
-      app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), answer)
+      app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), handler)
       const { status, text } = await post(app)
-      seen[name] = [status, text, recorder.lines]
+      results[name] = [status, text, recorder.lines]
     }
     const FAILED = ['accepted', 'failed handler_failed']
-    expect(seen).toEqual({
+    expect(results).toEqual({
       fine: [202, 'mine', ['accepted', 'handled']],
       broken: [503, 'mine', FAILED],
       throwing: [500, 'from onError', FAILED],
@@ -255,7 +255,7 @@ describe.each([
   })
 })
 
-it('takes a body that bodyLimit has read because it came without a length', async () => {
+it('accepts a body without content-length that bodyLimit has read', async () => {
   const app = new Hono().use(bodyLimit({ maxSize: 10_000 }))
   app.post('/hook', webhook({ signatureKey }), (c) => c.json(c.get('delivery').changeTypes))
   const mounted = await listenHono(app)
@@ -265,7 +265,7 @@ it('takes a body that bodyLimit has read because it came without a length', asyn
   expect(answer).toMatchObject({ status: 200, text: CHANGE_TYPES })
 })
 
-it('what is thrown that is no Error reaches whoever called the app', async () => {
+it('rethrows a value that is not an Error to the caller of the app', async () => {
   const recorder = createRecorder()
   const app = new Hono()
   app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), () => Promise.reject('odd'))
@@ -273,10 +273,10 @@ it('what is thrown that is no Error reaches whoever called the app', async () =>
   expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
 })
 
-describe("an answer through Node's own response", () => {
-  type Answer = (outgoing: HttpBindings['outgoing']) => unknown
+describe("a response through Node's own response object", () => {
+  type Respond = (outgoing: HttpBindings['outgoing']) => unknown
 
-  it.each<[string, Answer, number, string]>([
+  it.each<[string, Respond, number, string]>([
     ['fine', (outgoing) => outgoing.writeHead(201).end('mine'), 201, 'handled'],
     ['broken', (outgoing) => outgoing.writeHead(503).end('mine'), 503, 'failed handler_failed'],
     [
@@ -285,11 +285,11 @@ describe("an answer through Node's own response", () => {
       503,
       'failed handler_failed',
     ],
-  ])('%s', async (_, answer, status, line) => {
+  ])('%s', async (_, respond, status, line) => {
     const recorder = createRecorder()
     const app = new Hono<{ Bindings: HttpBindings }>()
     app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), (c) => {
-      answer(c.env.outgoing)
+      respond(c.env.outgoing)
       return RESPONSE_ALREADY_SENT
     })
     expect(await overSocket(app as unknown as Hono)).toMatchObject({ status, text: 'mine' })
@@ -297,7 +297,7 @@ describe("an answer through Node's own response", () => {
     expect(recorder.lines).toEqual(['accepted', line])
   })
 
-  it('that never ends is a failure when the connection closes', async () => {
+  it('that never ends is reported as a failure when the connection closes', async () => {
     const { observer, waitFor } = createRecorder()
     const app = new Hono<{ Bindings: HttpBindings }>()
     app.post('/hook', webhook({ signatureKey, observer }), (c) => {
@@ -308,7 +308,7 @@ describe("an answer through Node's own response", () => {
     await waitFor('failed handler_failed')
   })
 
-  it('is a failure where there is none', async () => {
+  it('is reported as a failure if there is none', async () => {
     const recorder = createRecorder()
     const app = new Hono()
     app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), () => RESPONSE_ALREADY_SENT)

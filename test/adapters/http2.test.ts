@@ -26,14 +26,14 @@ const serveNode: Serve = (receiver) => {
   return createServer((req, res) => void listener(req as never, res as never))
 }
 
-/** A client of a server with this receiver. */
+/** Starts a server with this receiver, and connects a client. */
 async function open(receiver: Receiver, serve: Serve = serveNode): Promise<ClientHttp2Session> {
   const server = await serve(receiver)
   onTestFinished(() => void server.close())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  // Node's client counts what it could not send, also of streams that have ended, and refuses answers over its bound.
+  // Node's client also counts unsent data of ended streams, and refuses responses over this limit.
   const session = connect(url, { maxSessionMemory: 1000 })
   onTestFinished(() => session.destroy())
   return session
@@ -55,20 +55,20 @@ async function answerOf(stream: ClientHttp2Stream): Promise<[number, string]> {
   return [headers[':status'], text]
 }
 
-/** Many on one connection, so that a stream that did not end would be seen. */
+/** Many streams on one connection, so that a stream that does not end is noticed. */
 it.each([10, 1_000, 300_000])(
-  'deliveries of %i bytes over HTTP/2 are answered, and their streams end',
+  'responds to deliveries of %i bytes over HTTP/2, and ends their streams',
   async (size) => {
-    const seen: number[] = []
+    const lengths: number[] = []
     const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
-      seen.push(rawBody.length),
+      lengths.push(rawBody.length),
     )
     const session = await open(receiver)
     const body = JSON.stringify({ events: [], more: 'x'.repeat(size) })
     const deliver = (signature: string) => answerOf(begin(session, body, signature).end(body))
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliver(signatureOf(body))))
     expect(answers).toEqual(answers.map(() => [200, '{"status":"handled"}']))
-    expect(seen).toEqual(answers.map(() => Buffer.byteLength(body)))
+    expect(lengths).toEqual(answers.map(() => Buffer.byteLength(body)))
     expect((await deliver('0'.repeat(64)))[0]).toBe(401)
     await receiver.close()
     expect(receiver.stats().atWork).toBe(0)
@@ -76,9 +76,9 @@ it.each([10, 1_000, 300_000])(
 )
 
 it.each([
-  ['a receiver that handles', () => {}],
-  ['a middleware', undefined],
-])('%s waits for the end of a stream, and no longer than its time-out', async (_, handler) => {
+  ['a receiver with handlers', () => {}],
+  ['middleware', undefined],
+])('%s waits for the end of a stream, until bodyTimeout', async (_, handler) => {
   const receiver = createReceiver({ signatureKey: KEY, bodyTimeout: 50 })
   if (handler) receiver.on('*', handler)
   const session = await open(receiver)
@@ -90,7 +90,7 @@ it.each([
   }
 })
 
-it('a stream that is longer than it said is not taken for one that something else has read', async () => {
+it('reports body_aborted for a stream that is longer than its content-length', async () => {
   const recorder = createRecorder()
   const { observer, waitFor } = recorder
   const session = await open(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
@@ -112,7 +112,7 @@ const SERVERS: Record<string, Serve> = {
   Koa: (receiver) => createServer(new Koa().use(koaWebhook(receiver)).callback() as never),
 }
 
-/** Refusals of a request whose body has not ended. */
+/** Refusals before the body has ended. */
 const REFUSALS: [number, Record<string, string>, ReceiverOptions?][] = [
   [401, {}],
   [401, { 'x-service': 'oops' }],
@@ -124,7 +124,7 @@ const REFUSALS: [number, Record<string, string>, ReceiverOptions?][] = [
 
 describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
   it.each(REFUSALS)(
-    'end with their answer, though the client has not ended them: %i %o',
+    'end with their response, even if the client does not end them: %i %o',
     async (status, header, options) => {
       const { observer } = createRecorder()
       const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', () => {})
@@ -139,7 +139,7 @@ describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
       for (const stream of streams) stream.write('{')
       const answers = await Promise.all(streams.map(answerOf))
       expect(answers.map(([code]) => code)).toEqual(Array(20).fill(status))
-      // The client has to do nothing for it.
+      // The client need not do anything for this.
       await receiver.close()
       expect(receiver.stats().atWork).toBe(0)
       for (const stream of streams) stream.end()
@@ -148,7 +148,7 @@ describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
     },
   )
 
-  it('end while much is still sent, and leave the connection to others', async () => {
+  it('end while the client is sending, and the connection stays usable', async () => {
     const receiver = createReceiver({
       signatureKey: KEY,
       limit: '8mb',
@@ -168,7 +168,7 @@ describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
   })
 })
 
-it('answers 500 to a stream that something has turned into text, and ends it', async () => {
+it('returns 500 for a stream with setEncoding(), and ends it', async () => {
   const receiver = createReceiver({ signatureKey: KEY, observer: createRecorder().observer }).on(
     '*',
     () => {},
@@ -185,9 +185,9 @@ it('answers 500 to a stream that something has turned into text, and ends it', a
 
 it.each([
   ['before its body is read', 'oops', false],
-  ['behind its body', '0'.repeat(64), true],
+  ['after its body is read', '0'.repeat(64), true],
 ])(
-  'a client that opens no window for its refusal %s is cut off after five seconds',
+  'disconnects a client after five seconds that opens no window for its refusal, %s',
   async (_, signature, isWhole) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -215,7 +215,7 @@ it.each([
 )
 
 it.each(['known', 'unknown'])(
-  'a client that opens no window for the answer to its handshake is cut off after five seconds: %s tenant',
+  'disconnects a client after five seconds that opens no window for its handshake: %s tenant',
   async (tenant) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -239,7 +239,7 @@ it.each(['known', 'unknown'])(
   },
 )
 
-it('in Hono a refused stream ends with its answer as well', async () => {
+it('in Hono, a refused stream ends with its response', async () => {
   const { serve } = await import('@hono/node-server')
   const receiver = createReceiver({ signatureKey: KEY, observer: createRecorder().observer }).on(
     '*',

@@ -24,7 +24,7 @@ const post = (app: Koa, path = '/hook') =>
 const handled = (options: Partial<ReceiverOptions> = {}) =>
   webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
 
-it('with handlers answers by itself, and leaves the next one alone', async () => {
+it('with handlers responds itself, and does not call next', async () => {
   const app = create()
     .use(handled())
     .use(() => {
@@ -37,30 +37,30 @@ it('with handlers answers by itself, and leaves the next one alone', async () =>
   await supertest(app.callback()).head('/hook').expect(405)
 })
 
-it('with an inbox answers 202 by itself', async () => {
+it('with an inbox responds with 202 itself', async () => {
   const inbox: Inbox = { put: async () => {} }
   await post(create().use(webhook({ signatureKey, inbox }))).expect(202, '{"status":"stored"}')
 })
 
-it('lets other middleware see and change its answers', async () => {
-  const seen: unknown[] = []
+it('lets other middleware read and change its responses', async () => {
+  const responses: unknown[] = []
   const app = create()
     .use(async (ctx, next) => {
       await next()
-      seen.push([ctx.status, ctx.body])
+      responses.push([ctx.status, ctx.body])
       ctx.set('access-control-allow-origin', '*')
     })
     .use(handled())
   await post(app).expect(200).expect('access-control-allow-origin', '*')
   await supertest(app.callback()).get('/').expect(405).expect('allow', 'POST')
-  expect(seen[0]).toEqual([200, '{"status":"handled"}'])
+  expect(responses[0]).toEqual([200, '{"status":"handled"}'])
 })
 
-it('sees the whole URL and the parameters that a router has set', async () => {
-  const seen: unknown[] = []
+it('passes the original URL and the parameters of a router to the key function', async () => {
+  const keyRequests: unknown[] = []
   const options: ReceiverOptions = {
     signatureKey: ({ url, params }) => {
-      seen.push(url, params)
+      keyRequests.push(url, params)
       return signatureKey
     },
   }
@@ -72,10 +72,10 @@ it('sees the whole URL and the parameters that a router has set', async () => {
     })
     .use(handled(options))
   await post(app, '/api/lyon/hook?x=1').expect(200)
-  expect(seen).toEqual(['/api/lyon/hook?x=1', { tenant: 'lyon' }])
+  expect(keyRequests).toEqual(['/api/lyon/hook?x=1', { tenant: 'lyon' }])
 })
 
-it('has several webhooks in one app, each with its key', async () => {
+it('supports several webhooks in one app, each with its key', async () => {
   const hooks = new Map([
     ['/a', handled()],
     ['/b', handled({ signatureKey: 'another' })],
@@ -86,9 +86,9 @@ it('has several webhooks in one app, each with its key', async () => {
   await post(app, '/c').expect(404)
 })
 
-it('leaves the bodies of other routes to the parser', async () => {
+it('does not affect the parsing of other routes', async () => {
   const hook = handled()
-  const create1 = (isMounted: boolean) => {
+  const createApp = (isMounted: boolean) => {
     const app = create()
     if (isMounted) app.use((ctx, next) => (ctx.path === '/hook' ? hook(ctx, next) : next()))
     return app.use(bodyParser({ jsonLimit: '20b' })).use((ctx) => {
@@ -98,18 +98,18 @@ it('leaves the bodies of other routes to the parser', async () => {
   const answers: unknown[] = []
   for (const isMounted of [false, true]) {
     for (const body of ['{"a":1}', '{"a":', JSON.stringify({ a: 'x'.repeat(30) })]) {
-      const app = create1(isMounted)
+      const app = createApp(isMounted)
       const answer = await supertest(app.callback()).post('/other').type('application/json').send(body)
       answers.push([answer.status, answer.text])
     }
   }
   expect(answers.slice(3)).toEqual(answers.slice(0, 3))
   expect(answers.map((answer) => (answer as unknown[])[0]).slice(0, 3)).toEqual([200, 400, 413])
-  await post(create1(true)).expect(200)
+  await post(createApp(true)).expect(200)
 })
 
-describe('behind koa-bodyparser', () => {
-  it('answers 500 at once, although it left a text in rawBody, and says what to move', async () => {
+describe('after koa-bodyparser', () => {
+  it('returns 500 immediately, despite the text in rawBody, with a hint', async () => {
     const { observer, calls } = createRecorder()
     const app = create().use(bodyParser()).use(handled({ observer }))
     const warnings = await warningsOf(() => post(app).expect(500))
@@ -122,7 +122,7 @@ describe('behind koa-bodyparser', () => {
     expect(warnings[0]).not.toContain('express')
   })
 
-  it('works where the parser is told to leave its path alone', async () => {
+  it('works if the parser is disabled for its path', async () => {
     const app = create()
       .use((ctx, next) => {
         ctx.disableBodyParser = true
@@ -133,7 +133,7 @@ describe('behind koa-bodyparser', () => {
     await post(app).expect(200)
   })
 
-  it.each(['rawBody', 'body'])('takes bytes that are in ctx.request.%s', async (name) => {
+  it.each(['rawBody', 'body'])('accepts bytes in ctx.request.%s', async (name) => {
     const app = create()
       .use(async (ctx, next) => {
         const parts: Buffer[] = []
@@ -145,7 +145,7 @@ describe('behind koa-bodyparser', () => {
     await post(app).expect(200)
   })
 
-  it('knows a parser that leaves a text in ctx.request.body', async () => {
+  it('recognizes a parser that leaves text in ctx.request.body', async () => {
     const { observer, calls } = createRecorder()
     const app = create()
       .use(async (ctx, next) => {
@@ -159,8 +159,8 @@ describe('behind koa-bodyparser', () => {
   })
 })
 
-describe('as a middleware', () => {
-  it('verifies, sets ctx.state.delivery and runs the next one', async () => {
+describe('as middleware', () => {
+  it('verifies, sets ctx.state.delivery and calls next', async () => {
     const app = create()
       .use(webhook({ signatureKey }))
       .use((ctx) => {
@@ -170,8 +170,8 @@ describe('as a middleware', () => {
     await supertest(app.callback()).post('/hook').send({}).expect(401)
   })
 
-  it('tells the observer how the next one answered, and lets its errors pass', async () => {
-    const answers: Record<string, Koa.Middleware> = {
+  it('reports the outcome of the next middleware to the observer, and rethrows its errors', async () => {
+    const middlewares: Record<string, Koa.Middleware> = {
       fine: (ctx) => {
         ctx.status = 202
       },
@@ -185,7 +185,7 @@ describe('as a middleware', () => {
       },
     }
     const lines: Record<string, unknown> = {}
-    for (const [name, answer] of Object.entries(answers)) {
+    for (const [name, middleware] of Object.entries(middlewares)) {
       const { observer, waitFor, calls } = createRecorder()
       const errors: unknown[] = []
       const app = create()
@@ -196,10 +196,10 @@ describe('as a middleware', () => {
           }),
         )
         .use(webhook({ signatureKey, observer }))
-        .use(answer)
+        .use(middleware)
       const { status } = await post(app)
       await waitFor(name === 'fine' ? 'handled' : 'failed handler_failed')
-      lines[name] = [status, ...calls.map((one) => one.name), ...errors]
+      lines[name] = [status, ...calls.map((call) => call.name), ...errors]
     }
     expect(lines).toEqual({
       fine: [202, 'accepted', 'handled'],
@@ -211,7 +211,7 @@ describe('as a middleware', () => {
   })
 })
 
-it('answers by itself where somebody has told Koa not to', async () => {
+it('responds itself if ctx.respond is false', async () => {
   const app = create()
     .use((ctx, next) => {
       ctx.respond = false
@@ -221,7 +221,7 @@ it('answers by itself where somebody has told Koa not to', async () => {
   await post(app).expect(200, '{"status":"handled"}')
 })
 
-it('ends an answer that somebody has begun before', async () => {
+it('ends a response that other middleware has started', async () => {
   const app = create()
     .use((ctx, next) => {
       ctx.res.write('begun')
@@ -231,7 +231,7 @@ it('ends an answer that somebody has begun before', async () => {
   await post(app).expect(404, 'begun')
 })
 
-it('closes the connection of a sender that is too slow', async () => {
+it('closes the connection of a client that is too slow', async () => {
   const mounted = await listen(
     create()
       .use(handled({ bodyTimeout: 50 }))
@@ -244,7 +244,7 @@ it('closes the connection of a sender that is too slow', async () => {
   await mounted.close()
 })
 
-it('a receiver is closed when its answers are sent, whatever waits before them', async () => {
+it('receiver.close() waits until responses are sent, also if other middleware delays them', async () => {
   const order: string[] = []
   const { gate, release } = createGate()
   const { observer, waitFor } = createRecorder()

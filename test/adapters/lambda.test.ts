@@ -46,7 +46,7 @@ async function call(
 }
 
 describe.each(FORMATS)('webhook() in Lambda, behind %s', (format) => {
-  it('answers so that the host can write it', async () => {
+  it('returns a result that the host can write', async () => {
     const answer = await call(format, { headers: headersOf(signed), body: Buffer.from(signed.body) })
     expect(answer).toMatchObject({
       status: 200,
@@ -73,7 +73,7 @@ describe.each(FORMATS)('webhook() in Lambda, behind %s', (format) => {
     ['a form', Buffer.from('payload=%7B%22a%22%3A1%7D&b=%2B+'), 'application/x-www-form-urlencoded', 200],
     ['bytes that are not UTF-8', Buffer.from('{"a":"\xfe\xff"}', 'latin1'), 'application/json', 400],
     ['every byte', Buffer.from(Array.from({ length: 256 }, (_, i) => i)), 'application/octet-stream', 415],
-    ['nothing', Buffer.alloc(0), 'application/json', 400],
+    ['an empty body', Buffer.alloc(0), 'application/json', 400],
   ])('verifies the exact bytes: %s', async (_, body, type, status) => {
     const { headers } = await signer.sign(body)
     const called = await call(format, {
@@ -84,7 +84,7 @@ describe.each(FORMATS)('webhook() in Lambda, behind %s', (format) => {
     if (status === 200) expect(Buffer.from(called.deliveries[0]?.rawBody ?? [])).toEqual(body)
   })
 
-  it('holds the limit to the decoded byte', async () => {
+  it('applies the limit to decoded bytes', async () => {
     for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
       for (const length of [30, 31, 32, 33]) {
         const body = Buffer.from(`{"a":"${'é'.repeat(10)}${'x'.repeat(length - 28)}"}`)
@@ -100,7 +100,7 @@ describe.each(FORMATS)('webhook() in Lambda, behind %s', (format) => {
   })
 
   it.each(['abc', 'f3a1-b2_c.d~e', 'a+b/c==', '+++///=='])(
-    'answers a handshake with the token %s',
+    'responds to a handshake with the token %s',
     async (token) => {
       const target = `/hook?a=b%26c&crc_token=${encodeURIComponent(token)}&z=%20`
       const { status, body } = await call(format, { method: 'GET', target }, { profile: arcgis })
@@ -108,45 +108,45 @@ describe.each(FORMATS)('webhook() in Lambda, behind %s', (format) => {
     },
   )
 
-  it('answers a handshake whose sender leaves + / = as they are', async () => {
+  it('responds to a handshake whose token contains + / = unencoded', async () => {
     const target = '/hook?crc_token=a+b/c=='
     const { body } = await call(format, { method: 'GET', target }, { profile: arcgis })
     expect(body).toBe(JSON.stringify({ response_token: `sha256=${base64Of('a+b/c==')}` }))
   })
 
-  it('the key function sees path, query, headers and method as they were sent', async () => {
-    const seen: unknown[] = []
+  it('passes path, query, headers and method unchanged to the key function', async () => {
+    const keyRequests: unknown[] = []
     const options: Partial<ReceiverOptions> = {
       signatureKey: ({ method, url, headers }) => {
-        seen.push(method, url, headers['x-tenant'])
+        keyRequests.push(method, url, headers['x-tenant'])
         return signatureKey
       },
     }
     const target = '/hooks/lyon%20a?x=1%2B1&y=%26%3D%C3%A9&x%5B%5D='
     await call(format, { target, headers: [...headersOf(signed), ['X-Tenant', 'lyon']] }, options)
-    expect(seen).toEqual(['POST', target, 'lyon'])
+    expect(keyRequests).toEqual(['POST', target, 'lyon'])
   })
 
-  it('a path that decodes to a question mark adds nothing to the query', async () => {
+  it('keeps a question mark in a decoded path out of the query', async () => {
     const decoded = { target: '/hook', path: '/hook?crc_token=abc#x', query: 'a=b' }
-    const seen: string[] = []
+    const urls: string[] = []
     const signatureKeyOf: ReceiverOptions['signatureKey'] = ({ url }) => {
-      seen.push(url)
+      urls.push(url)
       return signatureKey
     }
     expect((await call(format, { ...decoded, method: 'GET' }, { profile: arcgis })).status).toBe(400)
     await call(format, { ...decoded, headers: headersOf(signed) }, { signatureKey: signatureKeyOf })
-    expect(seen).toEqual(['/hook%3Fcrc_token=abc%23x?a=b'])
+    expect(urls).toEqual(['/hook%3Fcrc_token=abc%23x?a=b'])
   })
 
-  it('a parameter that comes twice is seen, wherever the host tells', async () => {
+  it('rejects a repeated parameter if the host passes on all values', async () => {
     const target = '/hook?crc_token=abc&crc_token=def'
     const { status } = await call(format, { method: 'GET', target }, { profile: arcgis })
-    // A load balancer without multi-value headers hands over the last one only.
+    // A load balancer without multi-value headers passes on only the last value.
     expect(status).toBe(format === 'ALB' ? 200 : 400)
   })
 
-  it('a header that comes twice is seen, wherever the host tells', async () => {
+  it('rejects a repeated signature header if the host passes on all values', async () => {
     const signature = signed.headers['x-service'] ?? ''
     const headers: [string, string][] = [
       ['Content-Type', 'application/json'],
@@ -167,7 +167,7 @@ const handle = async (
   return [await webhook(receiver)(event), recorder.lines]
 }
 
-it('route parameters reach the key function', async () => {
+it('passes route parameters to the key function', async () => {
   const options: Partial<ReceiverOptions> = { signatureKey: ({ params }) => params?.tenant as string }
   const event = {
     httpMethod: 'POST',
@@ -182,7 +182,7 @@ it('route parameters reach the key function', async () => {
 
 it.each([
   ['null', null],
-  ['nothing', undefined],
+  ['undefined', undefined],
   ['a console test event', { key1: 'value1' }],
   ['a text', 'POST /hook'],
   ['a number', 7],
@@ -190,13 +190,13 @@ it.each([
   ['a queue event', { Records: [{ messageId: '1', body: '{}' }] }],
   ['a scheduled event', { 'detail-type': 'Scheduled Event', detail: {}, resources: [] }],
   ['a WebSocket message', { requestContext: { connectionId: 'x', eventType: 'MESSAGE' }, body: '{}' }],
-])('an invocation that is no HTTP request is refused: %s', async (_, event) => {
+])('rejects an invocation that is not an HTTP request: %s', async (_, event) => {
   const [result, lines] = await handle(event)
   expect([result.statusCode, lines]).toEqual([405, ['refused method_not_allowed']])
 })
 
 it.each(['!', 'e30', 'e30!', 'e31=', 'e3 0=', '====', 'e30=\n', 'e30_'])(
-  'base64 that is none is refused, also where no signature is asked for: %j',
+  'rejects invalid base64, even if unsigned deliveries are accepted: %j',
   async (body) => {
     const headers = { 'content-type': 'application/json' }
     const event = { httpMethod: 'POST', path: '/', headers, body, isBase64Encoded: true }
@@ -205,7 +205,7 @@ it.each(['!', 'e30', 'e30!', 'e31=', 'e3 0=', '====', 'e30=\n', 'e30_'])(
   },
 )
 
-it('a REST API without binary media types hands over text: UTF-8 verifies, other bytes are lost and refused', async () => {
+it('accepts UTF-8 from a REST API without binary media types, and rejects other bytes, which it damages', async () => {
   const eventOf = async (body: Buffer): Promise<unknown> => {
     const { headers } = await signer.sign(body)
     return { httpMethod: 'POST', path: '/', headers, body: body.toString(), isBase64Encoded: false }
@@ -218,13 +218,13 @@ it('a REST API without binary media types hands over text: UTF-8 verifies, other
   expect((await handle(await eventOf(latin1)))[1]).toEqual(['refused signature_mismatch'])
 })
 
-it('a body that a mapping template has parsed is said to be that', async () => {
+it('reports body_already_parsed for the output of a mapping template', async () => {
   const event = { httpMethod: 'POST', headers: signed.headers, body: { a: 1 } }
   const [result, lines] = await handle(event)
   expect([result.statusCode, lines]).toEqual([500, ['refused body_already_parsed']])
 })
 
-it('whatever shape an event has, the answer is a refusal', async () => {
+it('rejects events of any shape', async () => {
   const seed = Date.now()
   const odd = fc.oneof(
     fc.anything(),
@@ -263,8 +263,8 @@ it('whatever shape an event has, the answer is a refusal', async () => {
     createReceiver({ signatureKey, profile: arcgis, observer: createRecorder().observer }),
   )
   await fc.assert(
-    fc.asyncProperty(fc.oneof(event, odd), async (one) => {
-      const result = await handler(one)
+    fc.asyncProperty(fc.oneof(event, odd), async (value) => {
+      const result = await handler(value)
       expect(result.statusCode, `seed ${seed}`).toBeGreaterThanOrEqual(400)
       expect(Object.keys(result.multiValueHeaders ?? result.headers ?? {})).toContain('content-type')
       expect(JSON.parse(result.body)).toMatchObject({ status: result.statusCode })

@@ -3,16 +3,16 @@ import { createServer, request } from 'node:http'
 import { webhook } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
 import { BODY, ENTRY_POINTS, HANDSHAKES, NAMES, receiver, SIGNED } from '../helpers/entry-points.ts'
-import { expectLinear, repeatedPieces } from '../helpers/linear.ts'
+import { expectLinear, repeatedPieces } from '../helpers/linear-time.ts'
 import { mountServer } from '../helpers/mounts/mounted.ts'
 
-// long-headers.long.ts tries all ways into a receiver, and more texts.
+// long-headers.long.ts covers all entry points and more texts.
 const texts = repeatedPieces('x')
 
-describe('takes time in proportion to the length of what a stranger sends, whatever it is', () => {
+describe('takes linear time for any value of', () => {
   it.each(NAMES)('the header %s', async (name) => {
-    for (const door of ['receive', 'Lambda, HTTP API']) {
-      for (const text of texts) await expectLinear((value) => ENTRY_POINTS[door]?.(name, value), text)
+    for (const entryPoint of ['receive', 'Lambda, HTTP API']) {
+      for (const text of texts) await expectLinear((value) => ENTRY_POINTS[entryPoint]?.(name, value), text)
     }
   })
 
@@ -20,25 +20,25 @@ describe('takes time in proportion to the length of what a stranger sends, whate
     for (const text of texts) await expectLinear((value) => HANDSHAKES.receive(`crc_token=${value}`), text)
   })
 
-  it('an address of more than 8,000 characters is no handshake', async () => {
+  it('a URL, because handshakes with more than 8,000 characters are rejected', async () => {
     const statusOf = async (length: number) =>
       (await HANDSHAKES.receive(`crc_token=a&b=${'c'.repeat(length - '/hook?crc_token=a&b='.length)}`)).status
     expect([await statusOf(8000), await statusOf(8001)]).toEqual([200, 400])
   })
 
-  it('headers on a socket, where the server takes 128 KB of them', async () => {
+  it('headers on a socket, if the server accepts 128 KB of them', async () => {
     const server = createServer({ maxHeaderSize: 128 * 1024 }, webhook(receiver))
     const { url, close } = await mountServer(server)
     async function post(name: string, value: string): Promise<void> {
       const req = request(url, { method: 'POST', headers: { ...SIGNED, [name]: value }, agent: false })
-      req.end(Buffer.from(BODY)) // with a text, Node would write the headers in UTF-8
+      req.end(Buffer.from(BODY)) // with a string body, Node would write the headers in UTF-8
       const [res] = await once(req, 'response')
       await once(res.resume(), 'end')
       expect([200, 401, 415]).toContain(res.statusCode)
     }
     try {
       for (const name of NAMES.slice(0, 3)) {
-        for (const piece of ['\xa0', '%', ';']) // Node cuts spaces off
+        for (const piece of ['\xa0', '%', ';']) // not spaces, because Node trims them
           await expectLinear(
             (value) => post(name, value),
             (length) => `${piece.repeat(length)}x`,

@@ -22,12 +22,12 @@ interface Res {
   json(body: unknown): void
 }
 
-/** An app whose own middleware runs behind the parsers of NestJS: it echoes bodies, and may hold a webhook. */
-function createApp(behindParsers?: ReturnType<typeof webhook>): new () => object {
+/** An app whose middleware runs after the parsers of NestJS. It echoes bodies, and may contain a webhook. */
+function createApp(afterParsers?: ReturnType<typeof webhook>): new () => object {
   class App {
     configure(consumer: MiddlewareConsumer): void {
       consumer.apply((req: { body: unknown }, res: Res) => res.json(req.body)).forRoutes('other')
-      if (behindParsers) consumer.apply(behindParsers).forRoutes('hooks/parcels')
+      if (afterParsers) consumer.apply(afterParsers).forRoutes('hooks/parcels')
     }
   }
   Module({})(App)
@@ -53,7 +53,7 @@ const post = (app: INestApplication, path = '/hooks/parcels') =>
 const handled = (options: Partial<ReceiverOptions> = {}) =>
   webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
 
-it('right after NestFactory.create comes before the parsers of NestJS, and leaves them to the rest', async () => {
+it('runs before the parsers of NestJS if mounted right after NestFactory.create', async () => {
   const app = await create()
   app.use('/hooks/parcels', handled())
   app.use('/hooks/roads', handled({ signatureKey: 'another' }))
@@ -65,7 +65,7 @@ it('right after NestFactory.create comes before the parsers of NestJS, and leave
   await supertest(app.getHttpServer()).post('/other').type('json').send('{"a":').expect(400)
 })
 
-it('with rawBody its parser may run first', async () => {
+it('works after the parsers with rawBody', async () => {
   const { observer, calls } = createRecorder()
   const hook = handled({ observer, limit: request.body.length })
   const app = await create(createApp(hook), { rawBody: true })
@@ -78,7 +78,7 @@ it('with rawBody its parser may run first', async () => {
   await post(small).expect(413)
 })
 
-it('without it, a parser that runs first is named, with the way out', async () => {
+it('returns 500 with a hint if a parser runs first without rawBody', async () => {
   const { observer, calls } = createRecorder()
   const app = await create(createApp(handled({ observer })))
   await app.init()
@@ -87,7 +87,7 @@ it('without it, a parser that runs first is named, with the way out', async () =
   expect(calls[0]?.error?.hint).toContain('NestFactory.create(App, { rawBody: true })')
 })
 
-it('passes a delivery on to what comes next', async () => {
+it('passes a delivery to the next handler', async () => {
   const { observer, waitFor } = createRecorder()
   const app = await create()
   app.use(

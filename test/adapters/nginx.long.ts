@@ -33,7 +33,7 @@ await describeWith({ name: 'nginx', url: findNginx() ?? '' }, (program) => {
     [415, 'that is compressed', 5 * MIB, { 'x-service': WRONG, 'content-encoding': 'gzip' }],
     [413, 'that is too large', 9 * MIB, { 'x-service': WRONG }],
     [413, 'that is much too large', 20 * MIB, { 'x-service': WRONG }],
-  ])('behind nginx, answers %i to a body %s', async (status, _, size, more) => {
+  ])('behind nginx, returns %i for a body %s', async (status, _, size, more) => {
     const request = { headers: { 'content-type': JSON_TYPE, ...more }, body: randomBytes(size) }
     const statuses: number[] = []
     for (let i = 0; i < 20; i++) statuses.push((await send(proxy.url, request)).status)

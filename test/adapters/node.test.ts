@@ -44,7 +44,7 @@ it.each([
   ['before its body is read', 'x-service: oops'],
   ['while its body is read', `x-service: ${'0'.repeat(64)}`],
 ])(
-  'a sender that is refused %s and never stops is cut off, after it could read the answer',
+  'disconnects a client that keeps sending after it was refused %s, once it could read the response',
   async (_, header) => {
     const { url } = await mount()
     const { hostname, port } = new URL(url)
@@ -53,23 +53,23 @@ it.each([
     socket.write(
       `POST /hook HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\n${header}\r\ntransfer-encoding: chunked\r\n\r\n`,
     )
-    const piece = `10000\r\n${'x'.repeat(0x10000)}\r\n`
-    socket.write(piece)
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`
+    socket.write(chunk)
     const [answer] = await once(socket, 'data')
     expect(String(answer)).toMatch(/^HTTP\/1.1 4(01|13) /)
     let sent = 0
-    const pour = (): void => {
-      while (!socket.destroyed && socket.write(piece)) sent += piece.length
+    const flood = (): void => {
+      while (!socket.destroyed && socket.write(chunk)) sent += chunk.length
     }
-    socket.on('drain', pour)
+    socket.on('drain', flood)
     const closed = new Promise((resolve) => socket.once('close', resolve))
-    pour()
+    flood()
     await closed
     expect(sent).toBeLessThan(50 * 2 ** 20)
   },
 )
 
-it('a sender that wants no further request on its connection may finish what it is sending all the same', async () => {
+it('lets a client that sent connection: close finish its upload after the refusal', async () => {
   const { url } = await mount()
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -79,7 +79,7 @@ it('a sender that wants no further request on its connection may finish what it 
   )
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1.1 413 /)
-  // An error of the socket would end this test: a connection that was cut answers what is still sent with a reset.
+  // If the server had closed the connection, the client would get a reset, and the test would fail.
   await new Promise((resolve) => socket.write(body.slice(1, 250_000), resolve))
   await setImmediate()
   await new Promise((resolve) => socket.write(body.slice(250_000), resolve))
@@ -87,7 +87,7 @@ it('a sender that wants no further request on its connection may finish what it 
   socket.end()
 })
 
-it('a request that was turned into text is not verified as if it were bytes', async () => {
+it('returns 500 for a request with setEncoding()', async () => {
   const { url, recorder } = await mount((req) => req.setEncoding('utf8'))
   await warningsOf(async () => {
     const answer = await send(url, {
@@ -99,7 +99,7 @@ it('a request that was turned into text is not verified as if it were bytes', as
   expect(recorder.calls[0]?.error?.message).toContain('setEncoding')
 })
 
-it('a request whose connection is gone already is body_aborted, not a hang', async () => {
+it('reports body_aborted if the connection is already closed', async () => {
   const { recorder, url } = await mount((req) => req.destroy())
   await expect(
     send(url, { headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }, body: '{}' }),
@@ -113,17 +113,14 @@ it.each<[string, Mode]>([
     'middleware',
     (receiver, gate) => (req, res) => middleware(receiver)(req, res, () => void gate.then(() => res.end())),
   ],
-])('a pipelined connection that is cut leaves nothing at work: %s', async (_, mode) => {
+])('leaves no request in flight after a pipelined connection closes: %s', async (_, mode) => {
   const { observer, waitFor, calls } = createRecorder()
   const { gate, release } = createGate()
   const receiver = createReceiver({ signatureKey: KEY, observer })
   const listener = mode(receiver, gate)
-  let cut = (): void => {}
-  const noticed = new Promise<void>((resolve) => {
-    cut = resolve
-  })
+  const { gate: noticed, release: onClose } = createGate()
   const mounted = await listen((req, res) => {
-    req.socket.once('close', cut)
+    req.socket.once('close', onClose)
     void listener(req, res)
   })
   const { hostname, port } = new URL(mounted.url)
@@ -140,7 +137,7 @@ it.each<[string, Mode]>([
   await mounted.close()
 })
 
-it('a response that waits behind another one belongs to the next handler, also when its client has gone', async () => {
+it('leaves a pipelined response to the next handler, also after the client disconnected', async () => {
   const { observer, waitFor, calls } = createRecorder()
   const responses: ServerResponse[] = []
   const listener = middleware({ signatureKey: KEY, observer })
@@ -158,7 +155,7 @@ it('a response that waits behind another one belongs to the next handler, also w
   for (const res of responses) expect(() => res.writeHead(204).end()).not.toThrow()
 })
 
-it('a stranger who pipelines many requests draws no warning, and each is answered', async () => {
+it('responds to many pipelined requests without a process warning', async () => {
   const { gate, release } = createGate()
   const { observer, calls } = createRecorder()
   const mounted = await listen(webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => gate)))
@@ -179,7 +176,7 @@ it('a stranger who pipelines many requests draws no warning, and each is answere
   expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', ...Array(31).fill('HTTP/1.1 401')])
 })
 
-it('a sender that is refused and stalls is cut off after five seconds', async () => {
+it('disconnects a refused client that stalls after five seconds', async () => {
   let stalled: IncomingMessage | undefined
   const { url } = await mount((req) => {
     stalled = req
@@ -194,25 +191,25 @@ it('a sender that is refused and stalls is cut off after five seconds', async ()
   )
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1.1 401 /)
-  const cut = once(socket, 'close')
+  const closed = once(socket, 'close')
   vi.advanceTimersByTime(4_999)
   expect(stalled?.socket.destroyed).toBe(false)
   vi.advanceTimersByTime(1)
   expect(stalled?.socket.destroyed).toBe(true)
-  await cut
+  await closed
 })
 
-it('a request whose body comes with its head ends and closes, for whoever listens', async () => {
-  const told: Promise<unknown>[] = []
-  const { url } = await mount((req) => void told.push(once(req, 'end'), once(req, 'close')))
+it('emits end and close on a request whose body arrives with its head', async () => {
+  const events: Promise<unknown>[] = []
+  const { url } = await mount((req) => void events.push(once(req, 'end'), once(req, 'close')))
   const body = '{"events":[]}'
   const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
   expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(200)
-  expect(told.length).toBe(2)
-  await Promise.all(told)
+  expect(events.length).toBe(2)
+  await Promise.all(events)
 })
 
-it('a request whose body came with its head ends also for who waits for it later', async () => {
+it('finished() resolves later for a request whose body arrived with its head', async () => {
   const listener = webhook(createReceiver({ signatureKey: KEY }).on('*', () => {}))
   const ended: Promise<void>[] = []
   const mounted = await listen(async (req, res) => {
@@ -227,16 +224,16 @@ it('a request whose body came with its head ends also for who waits for it later
   await Promise.all(ended)
 })
 
-it('a middleware whose sender goes while a schema is at work comes to its end', async () => {
-  const { gate: isAtWork, release: begin } = createGate()
-  const { gate: isGone, release: go } = createGate()
+it('finishes a request whose client disconnects while the schema runs', async () => {
+  const { gate: validating, release: startValidating } = createGate()
+  const { gate: disconnected, release: onDisconnect } = createGate()
   const schema = {
     '~standard': {
       version: 1 as const,
       vendor: 'test',
       async validate(value: unknown) {
-        begin()
-        await isGone
+        startValidating()
+        await disconnected
         return { value }
       },
     },
@@ -244,7 +241,7 @@ it('a middleware whose sender goes while a schema is at work comes to its end', 
   const receiver = createReceiver({ signatureKey: KEY, schema, observer: { failed() {} } })
   const hook = middleware(receiver)
   const mounted = await listen((req, res) => {
-    req.socket.once('close', () => go())
+    req.socket.once('close', () => onDisconnect())
     void hook(req, res, () => res.end())
   })
   open.push(mounted)
@@ -254,14 +251,14 @@ it('a middleware whose sender goes while a schema is at work comes to its end', 
   socket.write(
     `POST / HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signatureOf(body)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   )
-  await isAtWork
+  await validating
   socket.destroy()
-  await isGone
+  await disconnected
   await receiver.close()
   expect(receiver.stats().atWork).toBe(0)
 })
 
-it('a small body in two pieces has memory of its own', async () => {
+it('copies a small body of two chunks into its own buffer', async () => {
   const sizes: number[] = []
   const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
     sizes.push(rawBody.length, rawBody.buffer.byteLength),
@@ -286,9 +283,9 @@ it('a small body in two pieces has memory of its own', async () => {
 })
 
 it.each([
-  ['of a length that is announced', true],
-  ['of unknown length', false],
-])('a large body %s, in many pieces, comes exact', async (_, isAnnounced) => {
+  ['with content-length', true],
+  ['without content-length', false],
+])('receives a large body in many chunks exactly, %s', async (_, hasLength) => {
   const bodies: Uint8Array[] = []
   const receiver = createReceiver({ signatureKey: KEY }).on('*', (_event, { rawBody }) =>
     bodies.push(rawBody),
@@ -300,7 +297,7 @@ it.each([
     pad: randomBytes(200_000).toString('hex'),
   })
   const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(text) }
-  const length = isAnnounced ? { 'content-length': text.length } : {}
+  const length = hasLength ? { 'content-length': text.length } : {}
   const req = request(mounted.url, { method: 'POST', headers: { ...headers, ...length } })
   for (let at = 0; at < text.length; at += 30_000) {
     await new Promise((written) => req.write(text.slice(at, at + 30_000), written))
@@ -314,7 +311,7 @@ it.each([
 })
 
 it.each([1_048_577, 1_100_000, 1_200_000])(
-  'a refused body of %d bytes does not cost the delivery that follows on the same agent',
+  'accepts a delivery on the same connection after a refused body of %d bytes',
   async (length) => {
     const receiver = createReceiver({ signatureKey: KEY, observer: createRecorder().observer }).on(
       '*',

@@ -25,7 +25,7 @@ afterEach(() => {
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}'), 'content-length': 2 }
 const listeners = () => [process.listenerCount('SIGTERM'), process.listenerCount('SIGINT')]
 
-/** A server whose handler waits for `release`; its other routes answer at once. */
+/** A server whose handler waits for `release`. Its other routes respond immediately. */
 async function start(options?: ShutdownOptions, create: typeof createServer = createServer) {
   const { gate, release } = createGate()
   const { observer, waitFor } = createRecorder()
@@ -49,13 +49,13 @@ async function start(options?: ShutdownOptions, create: typeof createServer = cr
   return { server, receiver, port, post, release, waitFor }
 }
 
-/** Lets time pass until something is so. */
+/** Advances the fake timers until the check passes. */
 async function until(check: () => boolean): Promise<void> {
   while (!check()) await Promise.all([vi.advanceTimersByTimeAsync(0), setImmediate()])
 }
 
 it.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s: answers the requests in flight, then calls after, and leaves no listener and no timer but its last one',
+  '%s: responds to the requests in flight, then calls after, and leaves only the timer of the forced exit',
   async (signal) => {
     const before = listeners()
     const order: string[] = []
@@ -65,7 +65,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     expect(listeners()).toEqual(before.map((count) => count + 1))
     const idle = connect(port, '127.0.0.1')
     await once(idle, 'connect')
-    const answered = post('/hook').then(({ statusCode, headers: { connection } }) => {
+    const responded = post('/hook').then(({ statusCode, headers: { connection } }) => {
       order.push(`${statusCode} ${connection}`)
     })
     await waitFor('accepted')
@@ -74,16 +74,16 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     expect([server.listening, receiver.stats().closed]).toEqual([false, true])
     const closed = once(idle.resume(), 'close')
     idle.write('POST /other HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
-    await closed // other routes end their connections as well
+    await closed // other routes also close their connections
     release()
-    await answered
+    await responded
     await until(() => order.length === 2)
     expect(order).toEqual(['200 close', 'after'])
     expect([vi.getTimerCount(), exit.mock.calls]).toEqual([1, []])
   },
 )
 
-it('a connection that sends no other request is closed after a second', async () => {
+it('closes an idle connection after a second', async () => {
   const after = vi.fn()
   const { server, post } = await start({ after })
   await post('/other')
@@ -97,18 +97,18 @@ it('a connection that sends no other request is closed after a second', async ()
 })
 
 it.each<[number, ShutdownOptions?]>([[5_000], [5_000, {}], [200, { timeout: 200 }]])(
-  'after %i ms the process exits with 1, and its connections end a little before',
+  'exits with 1 after %i ms, and closes connections shortly before',
   async (timeout, options) => {
     const { post, waitFor, release } = await start(options)
-    let isCut = false
+    let isClosed = false
     const failed = post('/hook').catch(() => {
-      isCut = true
+      isClosed = true
     })
     await waitFor('accepted')
     process.emit('SIGTERM')
     await vi.advanceTimersByTimeAsync(timeout * 0.8 - 1)
     for (let turn = 0; turn < 10; turn++) await setImmediate()
-    expect(isCut).toBe(false)
+    expect(isClosed).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
     await failed
     await vi.advanceTimersByTimeAsync(timeout * 0.2 - 1)
@@ -120,7 +120,7 @@ it.each<[number, ShutdownOptions?]>([[5_000], [5_000, {}], [200, { timeout: 200 
   },
 )
 
-it('sessions of HTTP/2 end with their last request, at once where they have none', async () => {
+it('closes HTTP/2 sessions after their last request, or immediately without one', async () => {
   const after = vi.fn()
   const { port, waitFor, release } = await start({ after }, createHttp2Server as never)
   const [busy, idle, gone] = Array.from({ length: 3 }, () => connectHttp2(`http://127.0.0.1:${port}`))
@@ -131,7 +131,7 @@ it('sessions of HTTP/2 end with their last request, at once where they have none
   const ended = once(idle as never, 'close')
   process.emit('SIGTERM')
   await ended
-  await vi.advanceTimersByTimeAsync(4_500) // what only servers of HTTP/1 can do is left out
+  await vi.advanceTimersByTimeAsync(4_500) // functions that only HTTP/1 servers have are not called
   expect([busy?.destroyed, after.mock.calls.length]).toEqual([false, 0])
   release()
   const [answer] = await once(stream as never, 'response')
@@ -141,7 +141,7 @@ it('sessions of HTTP/2 end with their last request, at once where they have none
   await until(() => after.mock.calls.length > 0)
 })
 
-it.each([0, -1, 1.5, Infinity, Number.NaN, 2 ** 31])('refuses a timeout of %d', (timeout) => {
+it.each([0, -1, 1.5, Infinity, Number.NaN, 2 ** 31])('rejects a timeout of %d', (timeout) => {
   const before = listeners()
   expect(() => closeOnSignal(createServer(), createReceiver({ signatureKey: KEY }), { timeout })).toThrow(
     expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining('timeout must be') }),
@@ -149,7 +149,7 @@ it.each([0, -1, 1.5, Infinity, Number.NaN, 2 ** 31])('refuses a timeout of %d', 
   expect(listeners()).toEqual(before)
 })
 
-it.each([1, 2 ** 31 - 1])('takes a timeout of %d', (timeout) => {
+it.each([1, 2 ** 31 - 1])('accepts a timeout of %d', (timeout) => {
   const added = vi.spyOn(process, 'on').mockReturnThis()
   closeOnSignal(createServer(), createReceiver({ signatureKey: KEY }), { timeout })
   expect(added.mock.calls.map(([name]) => name)).toEqual(['SIGTERM', 'SIGINT'])

@@ -6,23 +6,20 @@ const load = (path: string) => import(new URL(`bench/${path}`, root).href)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
 const text = read('docs/performance.md')
 
-it.each(['docs/performance.md', 'docs/scaling.md'])(
-  '%s has the results that are in bench/results',
-  async (path) => {
-    const { fillDocs } = await load('lib/docs.mjs')
-    const page = read(path)
-    expect(page).toContain('<!-- bench: inbox -->')
-    expect(page, 'npm run bench -- --docs writes them').toBe(fillDocs(page))
-  },
-)
-
-it('docs/performance.md has a place for the goals, and for every part of the suite', async () => {
-  const { PARTS } = await load('parts.mjs')
-  const places = [...text.matchAll(/<!-- bench: (\w+) -->/g)].map(([, name]) => name)
-  expect(places).toEqual(['goals', ...PARTS])
+it.each(['docs/performance.md', 'docs/scaling.md'])('%s shows the results in bench/results', async (path) => {
+  const { fillDocs } = await load('lib/docs.mjs')
+  const page = read(path)
+  expect(page).toContain('<!-- bench: inbox -->')
+  expect(page, 'run npm run bench -- --docs').toBe(fillDocs(page))
 })
 
-it('docs/performance.md names every goal, with its value', async () => {
+it('docs/performance.md has a marker for the goals and for every part of the suite', async () => {
+  const { PARTS } = await load('parts.mjs')
+  const markers = [...text.matchAll(/<!-- bench: (\w+) -->/g)].map(([, name]) => name)
+  expect(markers).toEqual(['goals', ...PARTS])
+})
+
+it('docs/performance.md lists every goal with its value', async () => {
   const { GOALS, goalOf } = await load('goals.mjs')
   expect(GOALS.length).toBe(17)
   for (const { id } of GOALS) {

@@ -5,20 +5,20 @@ const load = (path: string) => import(new URL(`../../bench/${path}`, import.meta
 const bench = (...args: string[]) => startNode(['bench/main.mjs', ...args])
 
 describe('the benchmark suite', () => {
-  it('tells its options and its parts', async () => {
+  it('prints its options and parts with --help', async () => {
     const { PARTS } = await load('parts.mjs')
     const help = bench('--help')
     expect(await help.exited, help.output).toBe(0)
     expect(help.stdout).toContain(PARTS.join())
   })
 
-  it('refuses a part that there is not, before it builds anything', async () => {
+  it('rejects an unknown part before it builds anything', async () => {
     const unknown = bench('--only', 'verify,speed')
     expect(await unknown.exited).toBe(1)
     expect(unknown.stderr).toContain('there is no part speed')
   })
 
-  it('gives each round an order of its own, and leaves the warm-up out', async () => {
+  it('shuffles each round, and ignores warm-up rounds', async () => {
     const { interleave } = await load('lib/rounds.mjs')
     const order: string[] = []
     const figures = await interleave(['a', 'b', 'c'], {
@@ -30,26 +30,26 @@ describe('the benchmark suite', () => {
       },
     })
     const rounds = Array.from({ length: 100 }, (_, round) => order.slice(round * 3, round * 3 + 3).join(''))
-    // By chance one of the six would be missing once in ten million times.
+    // The probability that one of the six orders is missing is one in ten million.
     expect(new Set(rounds)).toEqual(new Set(['abc', 'acb', 'bac', 'bca', 'cab', 'cba']))
     const each = Array.from({ length: 99 }, (_, round) => round)
     expect(Object.fromEntries(figures)).toEqual({ a: each, b: each, c: each })
   })
 
-  it('gives medians with quartiles, and ratios of one round', async () => {
+  it('computes medians with quartiles, and ratios within a round', async () => {
     const { ratio, summarize } = await load('lib/rounds.mjs')
     expect(summarize([5, 1, 4, 2, 3])).toEqual({ median: 3, low: 2, high: 4 })
     expect(summarize([1, 2])).toEqual({ median: 1.5, low: 1.25, high: 1.75 })
-    // Every second round was slow, for both.
+    // Every second round is slow for both subjects.
     expect(ratio([2, 20, 2, 20], [1, 10, 1, 10])).toEqual({ median: 2, low: 2, high: 2 })
   })
 
-  it('says of every goal whether it is reached', async () => {
+  it('reports for every goal whether it is reached', async () => {
     const { toGoalsTable } = await load('lib/goals-table.mjs')
     const of = (median: number) => ({ median, low: median, high: median })
     const { rows } = toGoalsTable({ 'verify/1KiB': of(0.8), 'verify/256B': of(0.81), 'http/node': of(0.96) })
-    const said = Object.fromEntries(rows.map((row: string[]) => [row[0], row.at(-1)]))
-    expect(said).toMatchObject({
+    const verdicts = Object.fromEntries(rows.map((row: string[]) => [row[0], row.at(-1)]))
+    expect(verdicts).toMatchObject({
       'verify/1KiB': 'reached',
       'verify/256B': 'not reached',
       'http/node': 'not reached',
@@ -57,16 +57,16 @@ describe('the benchmark suite', () => {
     })
   })
 
-  it('finds what is missing in the report of a part', async () => {
+  it('finds missing figures in the report of a part', async () => {
     const { missingIn } = await load('lib/complete.mjs')
     const figure = { median: 1, low: 1, high: 1 }
     const table = { title: 'a table', columns: ['a'], rows: [['1']] }
-    const whole = { figures: { 'mock/deliveries': figure }, tables: [table], plots: [] }
-    expect(missingIn('mock', whole)).toEqual([])
-    expect(missingIn('mock', { ...whole, figures: {} })).toEqual(['no figure mock/deliveries'])
+    const complete = { figures: { 'mock/deliveries': figure }, tables: [table], plots: [] }
+    expect(missingIn('mock', complete)).toEqual([])
+    expect(missingIn('mock', { ...complete, figures: {} })).toEqual(['no figure mock/deliveries'])
     const nan = { 'mock/deliveries': { ...figure, median: Number.NaN } }
-    expect(missingIn('mock', { ...whole, figures: nan })).toEqual(['no figure mock/deliveries'])
-    expect(missingIn('mock', { ...whole, tables: [{ ...table, rows: [] }] })).toHaveLength(1)
-    expect(missingIn('mock', { ...whole, figures: {}, leftOut: ['mock/deliveries'] })).toEqual([])
+    expect(missingIn('mock', { ...complete, figures: nan })).toEqual(['no figure mock/deliveries'])
+    expect(missingIn('mock', { ...complete, tables: [{ ...table, rows: [] }] })).toHaveLength(1)
+    expect(missingIn('mock', { ...complete, figures: {}, leftOut: ['mock/deliveries'] })).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { describe, inject, it } from 'vitest'
-import type { Need } from './reach.ts'
+import type { Need } from './requirements.ts'
 import type { Server } from './servers.ts'
 
 export { POSTGRES, REDIS } from './servers.ts'

@@ -3,16 +3,16 @@ import { gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
 import { manifest, root } from './entries.ts'
 
-/** What a bundler makes of some entries, as far as it must be loaded at once. */
+/** The part of a bundle that is loaded at the start, without dynamic imports. */
 export interface Bundle {
   readonly inputs: readonly string[]
-  /** Packages and built-in modules, which stay outside. */
+  /** Packages and built-in modules outside the bundle. */
   readonly externals: readonly string[]
-  /** Minified and gzipped. */
+  /** Size of the minified and gzipped code. */
   readonly bytes: number
 }
 
-/** Bundles files of dist as a bundler for browsers does. */
+/** Bundles files of dist for browsers. */
 export async function bundle(...files: readonly string[]): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     entryPoints: files.map((file) => join(root, 'dist', file)),
@@ -27,11 +27,11 @@ export async function bundle(...files: readonly string[]): Promise<Bundle> {
     outdir: 'out',
     write: false,
     metafile: true,
-    tsconfigRaw: {}, // not this project's own, which points #hmac to its source
+    tsconfigRaw: {}, // because the tsconfig.json of this project maps #hmac to its source
     logLevel: 'error',
   })
   const loaded = new Set<string>()
-  for (const file of files) reach(metafile, `out/${file}`, loaded)
+  for (const file of files) addStaticImports(metafile, `out/${file}`, loaded)
   const code = outputFiles
     .filter(({ path }) => loaded.has(path.slice(root.length)))
     .map(({ contents }) => contents)
@@ -45,11 +45,11 @@ export async function bundle(...files: readonly string[]): Promise<Bundle> {
   }
 }
 
-/** Notes an output and what it imports, but for what it loads later, when asked. */
-function reach({ outputs }: Pick<Metafile, 'outputs'>, path: string, seen: Set<string>): void {
-  if (seen.has(path)) return
-  seen.add(path)
+/** Adds an output file and its static imports, recursively. */
+function addStaticImports({ outputs }: Pick<Metafile, 'outputs'>, path: string, added: Set<string>): void {
+  if (added.has(path)) return
+  added.add(path)
   for (const { path: imported, kind } of outputs[path]?.imports ?? []) {
-    if (kind === 'import-statement' && outputs[imported]) reach({ outputs }, imported, seen)
+    if (kind === 'import-statement' && outputs[imported]) addStaticImports({ outputs }, imported, added)
   }
 }

@@ -4,15 +4,15 @@ import entries from '../../entries.json' with { type: 'json' }
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What an entry of the package is called, and its source. */
+/** The entries of the package: source file by name. */
 export const ENTRIES: ReadonlyMap<string, string> = new Map(Object.entries(entries))
 
-/** The entries that put a receiver into a framework. */
+/** Names of the entries for frameworks. */
 export const ADAPTERS: readonly string[] = [...ENTRIES]
   .filter(([, source]) => source.startsWith('src/adapters/'))
   .map(([name]) => name)
 
-/** The part of package.json that these tests look at. */
+/** The parts of package.json that these tests read. */
 export interface Manifest {
   readonly exports: Record<string, string | Record<string, Record<string, string>>>
   readonly dependencies: Record<string, string>
@@ -22,5 +22,5 @@ export interface Manifest {
 
 export const manifest: Manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 
-/** What users write to get an entry. */
+/** The import specifier of an entry. */
 export const specifierOf = (name: string): string => (name === 'index' ? 'geohook' : `geohook/${name}`)

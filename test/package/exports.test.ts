@@ -3,26 +3,26 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ENTRIES, manifest, root } from './entries.ts'
 
-/** Everything that a source file and the files behind it import, as types or as values; examples in comments do not count. */
-function importsOf(file: string, seen = new Map<string, string[]>()): string[] {
-  if (!seen.has(file)) {
+/** All modules that a source file imports, directly or indirectly, as types or values. Ignores examples in comments. */
+function importsOf(file: string, visited = new Map<string, string[]>()): string[] {
+  if (!visited.has(file)) {
     const code = readFileSync(join(root, file), 'utf8')
     const imports = [...code.matchAll(/^(?:import|export)\b[^'"`;]*?\bfrom '([^']+)'/gm)].flatMap(
       ([, path = '']) => path,
     )
-    seen.set(file, imports)
-    for (const path of imports) if (path.startsWith('.')) importsOf(join(dirname(file), path), seen)
+    visited.set(file, imports)
+    for (const path of imports) if (path.startsWith('.')) importsOf(join(dirname(file), path), visited)
   }
-  return [...seen.values()].flat()
+  return [...visited.values()].flat()
 }
 
-it('package.json exports the entries, and nothing else but itself', () => {
+it('package.json exports only the entries and itself', () => {
   const names = [...ENTRIES.keys()].map((name) => (name === 'index' ? '.' : `./${name}`))
   expect(Object.keys(manifest.exports).sort()).toEqual([...names, './package.json'].sort())
   expect(manifest.exports['./package.json']).toBe('./package.json')
 })
 
-it.each([...ENTRIES.keys()])('%s has an ESM and a CommonJS side, each with its own types first', (name) => {
+it.each([...ENTRIES.keys()])('%s has ESM and CommonJS exports, each with its types first', (name) => {
   const conditions = manifest.exports[name === 'index' ? '.' : `./${name}`]
   expect(JSON.stringify(conditions)).toBe(
     JSON.stringify({
@@ -32,7 +32,7 @@ it.each([...ENTRIES.keys()])('%s has an ESM and a CommonJS side, each with its o
   )
 })
 
-it('every peer is optional, and an entry has use for it', () => {
+it('every peer dependency is optional and imported by an entry', () => {
   const peers = Object.keys(manifest.peerDependencies).sort()
   expect(peers.length).toBeGreaterThan(0)
   expect(manifest.peerDependenciesMeta).toEqual(

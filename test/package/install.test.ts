@@ -16,7 +16,7 @@ const LOCKS = execFileSync('git', ['ls-files', '*package-lock.json'], { cwd: roo
   .trim()
   .split('\n')
 
-/** These have an install script, but work without it: npm installs their binaries as packages of their own. */
+/** Packages that work without their install script, because npm installs their binaries as separate packages. */
 const WORK_WITHOUT_SCRIPT = ['esbuild', 'msgpackr-extract']
 
 describe('npm ci', () => {
@@ -26,7 +26,7 @@ describe('npm ci', () => {
     expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
   })
 
-  it('needs no compiler: install scripts do not run, and the packages work without them', () => {
+  it('needs no compiler, because no package depends on its install script', () => {
     expect(readFileSync(join(root, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m)
     const withScript = Object.entries(readLock('package-lock.json'))
       .filter(([, { hasInstallScript }]) => hasInstallScript)

@@ -6,11 +6,11 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from './bundle.ts'
 import { ADAPTERS, ENTRIES, root } from './entries.ts'
 
-it('the main entry for browsers is under 9 KB and loads nothing of Node', async () => {
+it('the main entry for browsers is under 9 KB and imports no built-in modules', async () => {
   const { inputs, externals, bytes } = await bundle('index.js')
   expect(bytes).toBeLessThan(9 * 1024)
   expect(externals).toEqual([])
-  // Of turn.web.js nothing is left: there is nothing to wait for.
+  // turn.web.js is empty after minification.
   expect(inputs.filter((input) => /\.(node|web)\./.test(input)).sort()).toEqual([
     'dist/decoder.web.js',
     'dist/hmac.web.js',
@@ -19,7 +19,7 @@ it('the main entry for browsers is under 9 KB and loads nothing of Node', async 
 })
 
 it.each(['hono.js', 'h3.js', 'azure.js'])(
-  '%s for browsers and workers loads nothing of Node, and no framework',
+  '%s for browsers and workers imports no built-in modules and no framework',
   async (entry) => {
     const { inputs, externals, bytes } = await bundle(entry)
     expect(bytes).toBeLessThan(9.5 * 1024)
@@ -28,7 +28,7 @@ it.each(['hono.js', 'h3.js', 'azure.js'])(
   },
 )
 
-it('a bundler that does not split code leaves explain out of a receiver that does not call it', async () => {
+it('a bundler without code splitting drops explain from a receiver that does not call it', async () => {
   const { outputFiles } = await build({
     stdin: {
       contents: `import { createReceiver } from './dist/index.js'
@@ -53,13 +53,11 @@ it('explain is loaded only when it is called', async () => {
   expect(readdirSync(join(root, 'dist')).filter((name) => /^diagnose.*\.js$/.test(name)).length).toBe(1)
 })
 
-/**
- * Gzipped, on top of the main entry. What is built into Node is not counted: it is there anyway.
- */
-describe('on top of the main entry', async () => {
+/** Gzipped size in addition to the main entry, without Node's built-in modules. */
+describe('in addition to the main entry', async () => {
   const main = await bundle('index.js')
 
-  // otel only wraps an observer, so it gets no more than an adapter does.
+  // otel only wraps an observer, so it has the same limit as an adapter.
   it.each([...ADAPTERS, ...[...ENTRIES.keys()].filter((name) => name === 'otel')])(
     '%s is under 2.5 KB',
     async (name) => {

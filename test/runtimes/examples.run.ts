@@ -10,7 +10,7 @@ import { bun, deno, workerd } from './runtimes.ts'
 const here = import.meta.dirname
 const health: OtherRoute = ['/health', { ok: true }]
 
-/** Copies an example to where the package is installed from its tarball; nothing of the clone can be found from there. */
+/** Copies an example next to the installed package, where it cannot import files of this repository. */
 function copy(name: string): string {
   const folder = join(inject('appFolder'), name)
   cpSync(join(here, '../../examples', name), folder, {
@@ -34,21 +34,21 @@ async function use(app: Started, test: () => Promise<void>): Promise<number | nu
   return app.exited
 }
 
-// Not in a describe: that would be a column of the matrix.
+// Not in a describe, which would become a column of the matrix.
 it.for([
   ['bun', bun.bin, ['run', 'server.ts']],
   ['deno', deno.bin, ['run', '--allow-env', '--allow-net', 'server.ts']],
-] as const)('examples/%s runs as a user would run it', { timeout: 30_000 }, async ([name, bin, args]) => {
+] as const)('examples/%s runs outside of the repository', { timeout: 30_000 }, async ([name, bin, args]) => {
   const app = start(join(here, 'node_modules', bin), [...args], copy(name))
   expect(await use(app, async () => expectExampleWorks(app, await urlOf(app), health))).toBe(0)
 })
 
-it('examples/worker runs as a user would run it', { timeout: 30_000 }, async () => {
+it('examples/worker runs outside of the repository', { timeout: 30_000 }, async () => {
   const folder = copy('worker')
   const { main, compatibility_date: date } = JSON.parse(readFileSync(join(folder, 'wrangler.jsonc'), 'utf8'))
   copyFileSync(join(here, 'app/worker-example.capnp'), join(folder, 'worker.capnp'))
   expect(readFileSync(join(folder, 'worker.capnp'), 'utf8')).toContain(`compatibilityDate = "${date}"`)
-  // As wrangler does it.
+  // The same options as wrangler.
   await build({
     entryPoints: [join(folder, main)],
     outfile: join(folder, 'bundled.mjs'),
@@ -69,10 +69,10 @@ it('examples/worker runs as a user would run it', { timeout: 30_000 }, async () 
   })
 })
 
-it('examples/next runs as a user would run it', { timeout: 120_000 }, async () => {
+it('examples/next runs outside of the repository', { timeout: 120_000 }, async () => {
   const folder = copy('next')
   const { optionalDependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
-  // Next.js refuses packages that are linked from elsewhere.
+  // Copied, because Next.js rejects linked packages.
   for (const name of readdirSync(join(here, 'node_modules'))) {
     if (name.startsWith('.') || name in optionalDependencies || /^@(cloudflare|deno|oven)$/.test(name))
       continue
@@ -82,7 +82,7 @@ it('examples/next runs as a user would run it', { timeout: 120_000 }, async () =
     startProgram(
       process.execPath,
       ['node_modules/next/dist/bin/next', ...args],
-      // A build has no key, and starts without one.
+      // A build must work without a key.
       {
         SIGNATURE_KEY: args[0] === 'build' ? undefined : KEY,
         NODE_ENV: undefined,

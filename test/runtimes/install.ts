@@ -10,12 +10,12 @@ const root = join(here, '../..')
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the package is installed from its tarball, with the apps beside it. */
+    /** The folder where the package is installed from its tarball, next to the apps. */
     appFolder: string
   }
 }
 
-/** Installs the runtimes, and the package from its tarball, and builds the apps under test against it. */
+/** Installs the runtimes and the package from its tarball, and builds the apps under test. */
 export async function setup({ provide }: TestProject): Promise<() => void> {
   npm(isInstalled() ? ['ci', '--dry-run'] : ['ci', '--ignore-scripts'], here)
   const folder = mkdtempSync(join(tmpdir(), 'geohook-runtimes-'))
@@ -46,7 +46,7 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
     })
   await bundle(['node', 'bun', 'deno', 'sqlite'], 'esm')
   await bundle(['node'], 'cjs')
-  // A worker is one file, with the package in it.
+  // A worker is a single file that includes the package.
   await bundle(['worker'], 'esm', {
     external: [],
     platform: 'neutral',
@@ -58,7 +58,7 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
   return () => rmSync(folder, { recursive: true, force: true })
 }
 
-/** Whether what is installed is as new as the lock file; whether that can be installed from is tried all the same. */
+/** True if the installed runtimes are as new as the lock file. */
 function isInstalled(): boolean {
   const installed = join(here, 'node_modules/.package-lock.json')
   return (

@@ -5,13 +5,13 @@ import type { Host } from '../helpers/mounts/mounted.ts'
 /** One column of the matrix. */
 export interface Runtime {
   name: string
-  /** Where its program is, below node_modules. */
+  /** Path of the program in node_modules. */
   bin: string
-  /** How it is started; the app's file comes last. */
+  /** Arguments before the app's file. */
   args: readonly string[]
-  /** What it says of itself. */
-  says: string
-  /** The app under test: a file of ./app, bundled. */
+  /** Start of the name that the runtime reports. */
+  reports: string
+  /** The app under test: a bundled file of ./app. */
   app: string
   host?: Host
 }
@@ -20,19 +20,23 @@ const node = (version: number, app = 'node.mjs'): Runtime => ({
   name: `Node ${version}${app.endsWith('.cjs') ? ' (CommonJS)' : ''}`,
   bin: `node${version}/bin/node`,
   args: [],
-  says: `Node v${version}`,
+  reports: `Node v${version}`,
   app,
 })
 
-export const bun = { bin: onlyIn('@oven', 'bin/bun'), args: ['run'], says: 'Bun' }
-export const deno = { bin: onlyIn('@deno', 'deno'), args: ['run', '--allow-all', '--no-lock'], says: 'Deno' }
+export const bun = { bin: onlyIn('@oven', 'bin/bun'), args: ['run'], reports: 'Bun' }
+export const deno = {
+  bin: onlyIn('@deno', 'deno'),
+  args: ['run', '--allow-all', '--no-lock'],
+  reports: 'Deno',
+}
 export const workerd = {
   bin: onlyIn('@cloudflare', 'bin/workerd'),
   args: ['serve', '--control-fd=1'],
-  says: 'Cloudflare',
+  reports: 'Cloudflare',
 }
 
-/** Where the contract runs beside the Node of the tests. A new one joins by one line. */
+/** The runtimes of the contract, besides the Node of the tests. Add a line here for a new runtime. */
 export const RUNTIMES: readonly Runtime[] = [
   node(20),
   node(22),
@@ -47,7 +51,7 @@ export const RUNTIMES: readonly Runtime[] = [
   { name: 'workerd', ...workerd, app: 'worker.capnp' },
 ]
 
-/** Packages of one scope hold the same program for different systems; npm installs the one for this system. */
+/** Path of a program in the only installed package of a scope: npm installs the one for this system. */
 function onlyIn(scope: string, program: string): string {
   const folder = join(import.meta.dirname, 'node_modules', scope)
   const [system = 'none'] = existsSync(folder) ? readdirSync(folder) : []

@@ -6,7 +6,7 @@ import { startProgram } from '../helpers/process.ts'
 
 const nodeOf = (version: number): string => join(import.meta.dirname, `node_modules/node${version}/bin/node`)
 
-/** Runs the app over the built package, with a file in an empty folder. */
+/** Runs the app with the installed package and a file in an empty folder. */
 async function use(version: number): Promise<unknown> {
   const app = inject('appFolder')
   expect(existsSync(join(app, 'node_modules/better-sqlite3'))).toBe(false)
@@ -20,9 +20,9 @@ async function use(version: number): Promise<unknown> {
   }
 }
 
-// None of this is in a describe: that would be a column of the matrix.
+// Not in a describe, which would become a column of the matrix.
 it.each([22, 24, 26])(
-  'a SQLite inbox and its duplicates with the node:sqlite of Node %d',
+  'the SQLite inbox and duplicate store work with node:sqlite of Node %d',
   async (version) => {
     expect(await use(version)).toEqual({
       statuses: [202, 202, 202, 200],
@@ -36,12 +36,12 @@ it.each([22, 24, 26])(
   },
 )
 
-it('Node 20 without better-sqlite3 says what to install', async () => {
+it('Node 20 without better-sqlite3 reports what to install', async () => {
   expect(await use(20)).toEqual({ error: expect.stringContaining('neither node:sqlite nor better-sqlite3') })
 })
 
 it.each([22, 26])(
-  'the contract and the faults of the SQLite inbox with the node:sqlite of Node %d',
+  'the tests of the SQLite inbox pass with node:sqlite of Node %d',
   { timeout: 120_000 },
   async (version) => {
     const root = join(import.meta.dirname, '../..')

@@ -8,54 +8,50 @@ describe('changesUrl', () => {
   }
   const service = 'https://server.example/server/rest/services/Parcels/FeatureServer/extractChanges'
   const hosted = 'https://olserver.example/myorgId/rest/services/Parcels/FeatureServer/extractChanges'
-  const whole = 'services%2fParcels%2fFeatureServer%2fextractChanges%3fserverGens%3d%5b7%2c9%5d'
+  const wholePath = 'services%2fParcels%2fFeatureServer%2fextractChanges%3fserverGens%3d%5b7%2c9%5d'
 
   it.each<[string, PayloadDetails, string]>([
-    ['service, by default in part', {}, `${service}?serverGens=%5B7,9%5D`],
-    ['service, in part', { changesUrl: 'partial' }, `${service}?serverGens=%5B7,9%5D`],
+    ['service, partially encoded by default', {}, `${service}?serverGens=%5B7,9%5D`],
+    ['service, partially encoded', { changesUrl: 'partial' }, `${service}?serverGens=%5B7,9%5D`],
     [
-      'service, as a whole',
+      'service, completely encoded',
       { changesUrl: 'whole' },
-      `https%3a%2f%2fserver.example%2fserver%2frest%2f${whole}`,
+      `https%3a%2f%2fserver.example%2fserver%2frest%2f${wholePath}`,
     ],
-    ['service, not at all', { changesUrl: 'none' }, `${service}?serverGens=[7,9]`],
+    ['service, not encoded', { changesUrl: 'none' }, `${service}?serverGens=[7,9]`],
     [
-      'hosted, by default as a whole',
+      'hosted, completely encoded by default',
       { dialect: 'hosted' },
-      `https%3a%2f%2folserver.example%2fmyorgId%2frest%2f${whole}%26async%3dtrue`,
+      `https%3a%2f%2folserver.example%2fmyorgId%2frest%2f${wholePath}%26async%3dtrue`,
     ],
     [
-      'hosted, in part',
+      'hosted, partially encoded',
       { dialect: 'hosted', changesUrl: 'partial' },
       `${hosted}?serverGens=%5B7,9%5D&async=true`,
     ],
     [
-      'hosted, not at all',
+      'hosted, not encoded',
       { dialect: 'hosted', changesUrl: 'none' },
       `${hosted}?serverGens=[7,9]&async=true`,
     ],
+    ['the default generations', { serverGens: undefined }, `${service}?serverGens=%5B1,2%5D`],
     [
-      'the generations that are given by default',
-      { serverGens: undefined },
-      `${service}?serverGens=%5B1,2%5D`,
-    ],
-    [
-      'another server, with a slash at its end, and a folder',
+      'another server with a trailing slash, and a folder',
       { serverUrl: 'http://127.0.0.1:6080/rest/', folderName: 'City', changesUrl: 'none' },
       'http://127.0.0.1:6080/rest/services/City/Parcels/FeatureServer/extractChanges?serverGens=[7,9]',
     ],
     [
-      'another server, hosted: the organization is not added to it',
+      'another server, hosted, without the organization',
       { dialect: 'hosted', serverUrl: 'http://127.0.0.1:6080/rest', changesUrl: 'none' },
       'http://127.0.0.1:6080/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[7,9]&async=true',
     ],
-    ['url wins as it is', { url: 'x:%AB [1]', changesUrl: 'whole', serverUrl: 'http://a' }, 'x:%AB [1]'],
-    ['url wins as it is, hosted', { dialect: 'hosted', url: 'x:%AB [1]' }, 'x:%AB [1]'],
+    ['url, unchanged', { url: 'x:%AB [1]', changesUrl: 'whole', serverUrl: 'http://a' }, 'x:%AB [1]'],
+    ['url, unchanged, hosted', { dialect: 'hosted', url: 'x:%AB [1]' }, 'x:%AB [1]'],
   ])('%s', (_, details, expected) => {
     expect(urlOf(details)).toBe(expected)
   })
 
-  it('a job has the address of its state instead', () => {
+  it('is replaced by statusURL for a job', () => {
     const { statusURL, changesUrl } = createPayload('esriJobFailed', { serverUrl: 'http://a.example/rest' })
     expect([statusURL, changesUrl]).toEqual([
       'http://a.example/rest/services/Analysis/GPServer/Task/jobs/j0',

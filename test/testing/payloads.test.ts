@@ -1,7 +1,7 @@
 import { createPayload, type PayloadDetails, type PayloadEvents } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 
-/** The samples of the field facts, "Payloads", letter for letter. */
+/** Samples of the dialects, byte for byte. See docs/senders.md. */
 const FEATURES =
   '{"serviceType":"FeatureServer","changesUrl":"https://server.example/server/rest/services/Parcels/FeatureServer/extractChanges?serverGens=%5B1730385704442,1730385704443%5D","name":"Parcel edits","id":"c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4","folderName":"","serviceName":"Parcels","events":[{"eventType":"FeaturesCreated","when":1730385704000}]}'
 const HOSTED =
@@ -11,7 +11,7 @@ const json = (changeTypes: PayloadEvents, details: PayloadDetails): string =>
   JSON.stringify(createPayload(changeTypes, details))
 
 describe('the service dialect', () => {
-  it('is the sample, byte for byte', () => {
+  it('equals the sample, byte for byte', () => {
     const details = {
       serverGens: [1730385704442, 1730385704443],
       name: 'Parcel edits',
@@ -22,7 +22,7 @@ describe('the service dialect', () => {
     expect(json('FeaturesCreated', { ...details, dialect: 'service' })).toBe(FEATURES)
   })
 
-  it('is what a feature service sends, field by field', () => {
+  it('has the fields of a feature service, in order', () => {
     const payload = createPayload('FeaturesCreated', {
       serviceName: 'Roads',
       folderName: 'City',
@@ -37,7 +37,7 @@ describe('the service dialect', () => {
     )
   })
 
-  it('is what a geoprocessing service sends, field by field: without an id of the webhook', () => {
+  it('has the fields of a geoprocessing service, in order, without the id of the webhook', () => {
     const payload = createPayload('esriJobFailed', {
       serviceName: 'Buffer',
       name: 'jobs',
@@ -54,7 +54,7 @@ describe('the service dialect', () => {
     )
   })
 
-  it('gathers events, each with its own time, and the time of the details for the rest', () => {
+  it('contains several events, each with its own time or that of the details', () => {
     const changeTypes = [
       'FeaturesCreated',
       { changeType: 'FeaturesUpdated', when: 2000 },
@@ -80,18 +80,18 @@ describe('the hosted dialect', () => {
     serverGens: [21891591, 25166741],
   } as const
 
-  it('is the sample, byte for byte', () => {
+  it('equals the sample, byte for byte', () => {
     expect(json('FeaturesCreated', sample)).toBe(HOSTED)
   })
 
-  it('has one item for each layer, in the order that is given', () => {
+  it('has one item for each layer, in the given order', () => {
     const payload = createPayload('FeaturesCreated', { ...sample, layerIds: [3, 0] })
     expect(JSON.stringify(payload)).toBe(
       `[${HOSTED.slice(1, -1).replace('"layerId":0', '"layerId":3')},${HOSTED.slice(1, -1)}]`,
     )
   })
 
-  it('names each change type once, in order, and has the time of the newest event', () => {
+  it('lists each change type once, in order, and has the time of the newest event', () => {
     const changeTypes = [
       { changeType: 'FeaturesUpdated', when: 30 },
       { changeType: 'FeaturesCreated', when: 40 },
@@ -102,7 +102,7 @@ describe('the hosted dialect', () => {
     expect(item).toMatchObject({ events: ['FeaturesUpdated', 'FeaturesCreated'], lastUpdatedTime: 40 })
   })
 
-  it('the organization is in the payload and in the address', () => {
+  it('has the organization in the payload and in the URL', () => {
     const [item] = createPayload('FeaturesCreated', { dialect: 'hosted', orgId: 'o1', changesUrl: 'none' })
     expect(item).toMatchObject({ orgId: 'o1' })
     expect(item?.changesUrl).toMatch('https://olserver.example/o1/rest/services/Parcels/FeatureServer/')
@@ -110,7 +110,7 @@ describe('the hosted dialect', () => {
 })
 
 describe('the organization dialect', () => {
-  it('has the members of the field facts, in their order', () => {
+  it('has the documented members, in order', () => {
     const payload = createPayload(['add', { changeType: 'share', when: 1730385705000 }], {
       dialect: 'organization',
       name: 'items',
@@ -129,12 +129,12 @@ describe('the organization dialect', () => {
     )
   })
 
-  it('was sent at the time of the details where that is after all events', () => {
+  it('has the time of the details if that is after all events', () => {
     const { info } = createPayload({ changeType: 'add', when: 1000 }, { dialect: 'organization', when: 3000 })
     expect(info).toMatchObject({ when: 3000 })
   })
 
-  it('has a default for everything', () => {
+  it('has a default for every detail', () => {
     const id = '00000000000000000000000000000000'
     expect(createPayload('update', { dialect: 'organization', when: 1 })).toEqual({
       info: {

@@ -3,11 +3,11 @@ import { createPayload, createSigner, type PayloadEvents, type SignerOptions } f
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY } from '../helpers/deliver.ts'
 
-/** Every character that means something in a form, in JSON or in percent-encoding. */
+/** All characters with a special meaning in forms, JSON or percent-encoding. */
 const NAME = 'a&b=c+d %41 %zz "q" \\ ü 東 😀 {[;'
 const WHEN = 1730385704000
 
-type Read = Omit<WebhookEvent, 'raw'>
+type ExpectedEvent = Omit<WebhookEvent, 'raw'>
 
 const events: PayloadEvents = [
   { changeType: 'FeaturesCreated', when: WHEN - 2000 },
@@ -18,7 +18,7 @@ const details = { name: NAME, when: WHEN, serverGens: [7, 9], folderName: 'City'
 const parcels = { serviceName: 'Parcels', serviceType: 'FeatureServer' }
 const PARCELS = 'services/City/Parcels/FeatureServer/extractChanges'
 
-const inService = (changesUrl: string): Read[] =>
+const inService = (changesUrl: string): ExpectedEvent[] =>
   [
     ['FeaturesCreated', WHEN - 2000] as const,
     ['FeaturesUpdated', WHEN] as const,
@@ -31,7 +31,7 @@ const inService = (changesUrl: string): Read[] =>
     changesUrl: `https://server.example/server/rest/${PARCELS}?serverGens=${changesUrl}`,
   }))
 
-const inHosted = (changesUrl: string): Read[] =>
+const inHosted = (changesUrl: string): ExpectedEvent[] =>
   [3, 0].flatMap((layerId) =>
     ['FeaturesCreated', 'FeaturesUpdated'].map((changeType) => ({
       changeType,
@@ -45,20 +45,20 @@ const inHosted = (changesUrl: string): Read[] =>
 
 const hosted = { ...details, dialect: 'hosted', orgId: 'o1', layerIds: [3, 0] } as const
 
-/** What is sent, and what the package must make of it. */
-const PAYLOADS: Record<string, { payload: object; read: Read[] }> = {
-  service: { payload: createPayload(events, { ...details, id: 'w1' }), read: inService('%5B7,9%5D') },
-  'service, URL whole': {
+/** Payloads, and the events that the package must read from them. */
+const PAYLOADS: Record<string, { payload: object; expected: ExpectedEvent[] }> = {
+  service: { payload: createPayload(events, { ...details, id: 'w1' }), expected: inService('%5B7,9%5D') },
+  'service, URL completely encoded': {
     payload: createPayload(events, { ...details, id: 'w1', changesUrl: 'whole' }),
-    read: inService('[7,9]'),
+    expected: inService('[7,9]'),
   },
-  'service, URL plain': {
+  'service, URL not encoded': {
     payload: createPayload(events, { ...details, id: 'w1', changesUrl: 'none' }),
-    read: inService('[7,9]'),
+    expected: inService('[7,9]'),
   },
   job: {
     payload: createPayload('esriJobTimedOut', { ...details, jobId: 'j1', taskName: 'Zones' }),
-    read: [
+    expected: [
       {
         changeType: 'esriJobTimedOut',
         when: new Date(WHEN),
@@ -70,14 +70,14 @@ const PAYLOADS: Record<string, { payload: object; read: Read[] }> = {
       },
     ],
   },
-  hosted: { payload: createPayload(events, hosted), read: inHosted('[7,9]') },
-  'hosted, URL in part': {
+  hosted: { payload: createPayload(events, hosted), expected: inHosted('[7,9]') },
+  'hosted, URL partially encoded': {
     payload: createPayload(events, { ...hosted, changesUrl: 'partial' }),
-    read: inHosted('%5B7,9%5D'),
+    expected: inHosted('%5B7,9%5D'),
   },
-  'hosted, URL plain': {
+  'hosted, URL not encoded': {
     payload: createPayload(events, { ...hosted, changesUrl: 'none' }),
-    read: inHosted('[7,9]'),
+    expected: inHosted('[7,9]'),
   },
   organization: {
     payload: createPayload(['add', { changeType: 'share', when: WHEN - 1000 }], {
@@ -85,7 +85,7 @@ const PAYLOADS: Record<string, { payload: object; read: Read[] }> = {
       dialect: 'organization',
       id: 'w1',
     }),
-    read: [['add', WHEN] as const, ['share', WHEN - 1000] as const].map(([changeType, when]) => ({
+    expected: [['add', WHEN] as const, ['share', WHEN - 1000] as const].map(([changeType, when]) => ({
       changeType,
       when: new Date(when),
       webhook: { id: 'w1', name: NAME },
@@ -96,7 +96,7 @@ const PAYLOADS: Record<string, { payload: object; read: Read[] }> = {
 
 type Sending = Omit<SignerOptions, 'signatureKey' | 'signatureHeader'>
 
-/** Every way to write a body, and where its signature stands. */
+/** Every format of a body and place of its signature. */
 const bodies: Sending[] = (['json', 'pjson'] as const).flatMap((payloadFormat) => [
   { contentType: JSON_TYPE, payloadFormat },
   ...(['encoded', 'plain'] as const).flatMap((formPayload) =>
@@ -116,13 +116,13 @@ interface Case {
 }
 
 /**
- * Every payload with every body, twice. The four settings with two values differ between the two, and take all their
- * combinations in turn, so that every pair of values is among the cases.
+ * Every payload with every body, twice. The four binary settings cycle through their combinations, and are inverted in
+ * the second case, so that the cases cover every pair of values.
  */
 const cases: Case[] = Object.keys(PAYLOADS).flatMap((name, i) =>
   bodies.flatMap((body, j) =>
-    [0, 15].map((flipped) => {
-      const bits = ((i * bodies.length + j * 3) % 16) ^ flipped
+    [0, 15].map((inverted) => {
+      const bits = ((i * bodies.length + j * 3) % 16) ^ inverted
       const pick = <T>(bit: number, ...values: [T, T]): T => values[(bits >> bit) & 1] as T
       return {
         name,
@@ -154,31 +154,34 @@ describe('a receiver reads', () => {
     return { status, handled }
   }
 
-  it.each(cases.map((one) => [titleOf(one), one] as const))('%s', async (_, { name, profile, options }) => {
-    const { payload, read } = PAYLOADS[name] as (typeof PAYLOADS)[string]
-    const { signatureHeader } = profile
-    const request = await createSigner({ signatureKey: KEY, signatureHeader, ...options }).sign(payload)
-    const { status, handled } = await post(request, profile)
-    expect(status).toBe(200)
-    expect(handled.map(([{ raw, ...event }]) => event)).toEqual(read)
-    expect(handled[0]?.[1].payload).toEqual(payload)
-    const { contentType } = options
-    expect(parsePayload({ body: request.body, contentType, profile })).toMatchObject({
-      ok: true,
-      payload,
-      changeTypes: [...new Set(read.map(({ changeType }) => changeType))],
-      events: read,
-    })
-    // The signature is looked at: another key, and another digit in the payload, are refused.
-    expect(await post(request, profile, 'other')).toEqual({ status: 401, handled: [] })
-    const forged = Buffer.from(request.body)
-    const digit = forged.indexOf(String(WHEN).slice(-4))
-    forged[digit] = (forged[digit] as number) ^ 1
-    expect(await post({ ...request, body: forged }, profile)).toEqual({ status: 401, handled: [] })
-  })
+  it.each(cases.map((item) => [titleOf(item), item] as const))(
+    '%s',
+    async (_, { name, profile, options }) => {
+      const { payload, expected } = PAYLOADS[name] as (typeof PAYLOADS)[string]
+      const { signatureHeader } = profile
+      const request = await createSigner({ signatureKey: KEY, signatureHeader, ...options }).sign(payload)
+      const { status, handled } = await post(request, profile)
+      expect(status).toBe(200)
+      expect(handled.map(([{ raw, ...event }]) => event)).toEqual(expected)
+      expect(handled[0]?.[1].payload).toEqual(payload)
+      const { contentType } = options
+      expect(parsePayload({ body: request.body, contentType, profile })).toMatchObject({
+        ok: true,
+        payload,
+        changeTypes: [...new Set(expected.map(({ changeType }) => changeType))],
+        events: expected,
+      })
+      // The signature is verified: another key or a changed payload is rejected.
+      expect(await post(request, profile, 'other')).toEqual({ status: 401, handled: [] })
+      const forged = Buffer.from(request.body)
+      const digit = forged.indexOf(String(WHEN).slice(-4))
+      forged[digit] = (forged[digit] as number) ^ 1
+      expect(await post({ ...request, body: forged }, profile)).toEqual({ status: 401, handled: [] })
+    },
+  )
 })
 
-it('every pair of settings is among them', () => {
+it('the cases cover every pair of settings', () => {
   const rows = cases.map(({ name, profile, options: { encoding, prefix, percentEncoded, ...body } }) => [
     name,
     profile.name,

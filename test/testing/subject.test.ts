@@ -3,7 +3,7 @@ import { createPayload, type Dialect, type PayloadDetails } from 'geohook/testin
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { JSON_TYPE } from '../helpers/deliver.ts'
 
-describe('what the payload is about', () => {
+describe('createPayload chooses the service', () => {
   it.each<[string, string | string[], PayloadDetails<'service'>, object]>([
     [
       'a feature service by default',
@@ -11,7 +11,12 @@ describe('what the payload is about', () => {
       {},
       { serviceName: 'Parcels', serviceType: 'FeatureServer' },
     ],
-    ['a change type of its own', 'Renamed', {}, { serviceName: 'Parcels', serviceType: 'FeatureServer' }],
+    [
+      'a feature service for other change types',
+      'Renamed',
+      {},
+      { serviceName: 'Parcels', serviceType: 'FeatureServer' },
+    ],
     [
       'a job by its change type',
       'esriJobSucceeded',
@@ -20,13 +25,18 @@ describe('what the payload is about', () => {
     ],
     ['a job by its service type', 'Ended', { serviceType: 'GPServer' }, { serviceType: 'GPServer' }],
     [
-      'the service type that is given',
+      'an explicit service type',
       'esriJobFailed',
       { serviceType: 'FeatureServer' },
       { serviceType: 'FeatureServer' },
     ],
-    ['several', ['FeaturesCreated', 'FeaturesDeleted'], {}, { serviceType: 'FeatureServer' }],
-  ])('%s, as the package reads it', (_, changeTypes, details, service) => {
+    [
+      'a feature service for several change types',
+      ['FeaturesCreated', 'FeaturesDeleted'],
+      {},
+      { serviceType: 'FeatureServer' },
+    ],
+  ])('%s', (_, changeTypes, details, service) => {
     const before = Date.now()
     const payload = createPayload(changeTypes, details)
     const parsed = parsePayload({ body: JSON.stringify(payload), contentType: JSON_TYPE })
@@ -38,7 +48,7 @@ describe('what the payload is about', () => {
     }
   })
 
-  it.each<Dialect>(['hosted', 'organization'])('%s: now, unless told otherwise', (dialect) => {
+  it.each<Dialect>(['hosted', 'organization'])('%s: the current time by default', (dialect) => {
     const before = Date.now()
     const parsed = parsePayload({
       body: JSON.stringify(createPayload('FeaturesCreated', { dialect })),
@@ -48,7 +58,7 @@ describe('what the payload is about', () => {
     expect(parsed.events[0]?.when?.getTime()).toBeGreaterThanOrEqual(before)
   })
 
-  it('its type follows the dialect', () => {
+  it('returns the type of the dialect', () => {
     const dialect = 'hosted' as Dialect
     expectTypeOf(createPayload('A')).toEqualTypeOf<Record<string, unknown>>()
     expectTypeOf(createPayload('A', { name: 'n' })).toEqualTypeOf<Record<string, unknown>>()

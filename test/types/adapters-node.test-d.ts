@@ -37,7 +37,7 @@ it('webhook() fits Fastify, and types request.delivery', () => {
   secure.register(fastifyWebhook(receiver), { prefix: '/d' })
 })
 
-it('webhook() fits Koa, and leaves the types of the app as they are', () => {
+it('webhook() fits Koa, and does not change the types of the app', () => {
   expectTypeOf(koaWebhook(receiver)).toExtend<Koa.Middleware>()
   const app = new Koa()
   expectTypeOf(app.use(koaWebhook(receiver)).use(koaWebhook({ signatureKey: 'k' }))).toExtend<Koa>()

@@ -17,7 +17,7 @@ import { z } from 'zod'
 
 const receiver = createReceiver({ signatureKey: 'k' })
 
-it('behind webhook() of Hono the context has the delivery, and its payload is what the schema says', () => {
+it('webhook() of Hono adds the delivery to the context, with the payload type of the schema', () => {
   const untyped = new Hono()
   untyped.post('/a', hono({ signatureKey: 'k' }), (c) => {
     expectTypeOf(c.get('delivery')).toEqualTypeOf<Delivery>()
@@ -41,13 +41,13 @@ it('behind webhook() of Hono the context has the delivery, and its payload is wh
     return c.text('')
   })
   new Hono().post('/', hono(receiver)).all('/hooks/*', hono(receiver))
-  // @ts-expect-error nothing has set it here
+  // @ts-expect-error no delivery without webhook()
   new Hono().post('/', (c) => c.json(c.get('delivery')))
   // @ts-expect-error an unknown option
   hono({ signatureKey: 'k', signatureKye: 'k' })
 })
 
-it('webhook() of Hono can be called where c.env has the key', () => {
+it('webhook() of Hono can be called inside a handler, with a key from c.env', () => {
   type Bindings = { KEY: string }
   new Hono<{ Bindings: Bindings; Variables: { user: string } }>()
     .post('/hooks/:tenant', (c, next) => hono({ signatureKey: c.env.KEY })(c, next))
@@ -65,7 +65,7 @@ it('webhook() of Hono can be called where c.env has the key', () => {
   )
 })
 
-it('webhook() of h3 is a handler and a middleware', () => {
+it('webhook() of h3 is a handler and middleware', () => {
   expectTypeOf(h3(receiver)).toExtend<EventHandler>()
   expectTypeOf(h3(receiver)).toExtend<Middleware>()
   expectTypeOf<H3EventContext['delivery']>().toEqualTypeOf<Delivery | undefined>()
@@ -74,7 +74,7 @@ it('webhook() of h3 is a handler and a middleware', () => {
   })
 })
 
-it('webhook() of Lambda is a handler behind every host', () => {
+it('webhook() of Lambda is a handler for every host', () => {
   const handler = lambda(receiver)
   expectTypeOf(handler).toExtend<APIGatewayProxyHandler>()
   expectTypeOf(handler).toExtend<APIGatewayProxyHandlerV2>()
@@ -87,7 +87,7 @@ it('webhook() of Lambda is a handler behind every host', () => {
     handler,
   ]
   expectTypeOf(handlers).not.toBeAny()
-  // @ts-expect-error there is nobody to pass a delivery on to
+  // @ts-expect-error Lambda has no next handler
   lambda({ signatureKey: 'k' })
 })
 

@@ -22,12 +22,12 @@ it('a known change type narrows the event', () => {
     expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesCreated'>()
     expectTypeOf(event.when).toEqualTypeOf<Date | undefined>()
     expectTypeOf(delivery).toEqualTypeOf<Delivery<unknown>>()
-    // @ts-expect-error a handler for created features never sees a deleted one
+    // @ts-expect-error a handler for FeaturesCreated never gets FeaturesDeleted
     if (event.changeType === 'FeaturesDeleted') return
   })
 })
 
-it('several narrow to their union, and the composite to its parts', () => {
+it('several change types narrow to their union, and FeaturesEdited to its parts', () => {
   receiver.on(['FeaturesUpdated', 'FeaturesDeleted'], (event) => {
     expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesUpdated' | 'FeaturesDeleted'>()
   })
@@ -39,10 +39,10 @@ it('several narrow to their union, and the composite to its parts', () => {
   receiver.on('*', (event) => expectTypeOf(event).toEqualTypeOf<WebhookEvent<string>>())
 })
 
-it('any other text is allowed', () => {
+it('any other string is allowed', () => {
   receiver.on('FeaturesCraeted', (event) => expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesCraeted'>())
   receiver.on('Mine' as string, (event) => expectTypeOf(event.changeType).toEqualTypeOf<string>())
-  // @ts-expect-error a change type is a text
+  // @ts-expect-error a change type is a string
   receiver.on(7, () => {})
   // @ts-expect-error a handler is a function
   receiver.on('FeaturesCreated', 'log')
@@ -65,7 +65,7 @@ it('a schema types the payload', () => {
   createReceiver({ signatureKey: 'k', schema: { parse: () => 1 } })
 })
 
-it('schemas of every library type the payload, by what comes out of them', () => {
+it('the output type of a schema of any library is the payload type', () => {
   const length = (text: string): number => text.length
   const schemas = {
     zod: z.object({ name: z.string().transform(length) }),
@@ -83,7 +83,7 @@ it('schemas of every library type the payload, by what comes out of them', () =>
   })
 })
 
-it('an observer, whatever it is for, leaves the payload to the schema', () => {
+it('an observer does not change the payload type of the schema', () => {
   const schema = z.object({ name: z.string() })
   for (const observer of [{} as Observer, createOtelObserver()]) {
     createReceiver({ signatureKey: 'k', schema, observer }).on('*', (_, { payload }) => {
@@ -111,7 +111,7 @@ it('options are checked', () => {
   createReceiver({ signatureKey: 'k', encoding: 'utf8' })
   // @ts-expect-error a misspelt option
   createReceiver({ signaturKey: 'k' })
-  // @ts-expect-error a boolean is no choice
+  // @ts-expect-error a boolean is not allowed
   createReceiver({ signatureKey: 'k', unsigned: true })
   createReceiver({ signatureKey: async ({ params }) => params?.tenant as string })
 })

@@ -42,10 +42,10 @@ it.each([
     'the webhook is not deleted',
     'const { fetch } = globalThis; globalThis.fetch = (url, init) => String(url).endsWith("delete") ? Promise.resolve(Response.json({ status: "success" })) : fetch(url, init)',
   ],
-])('the demo fails with exit code 1 when %s', async (_, sabotage) => {
+])('the demo fails with exit code 1 when %s', async (_, patch) => {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-'))
-  const preload = join(folder, 'sabotage.mjs')
-  writeFileSync(preload, sabotage)
+  const preload = join(folder, 'patch.mjs')
+  writeFileSync(preload, patch)
   const demo = startNode(['--import', preload, CLI, 'demo'])
   expect(await demo.exited).toBe(1)
   rmSync(folder, { recursive: true })

@@ -1,4 +1,4 @@
-// What runs on the web's own interfaces needs no types of Node.
+// Compiles without the types of Node, because it uses only web APIs.
 import { createReceiver, type Delivery, type Receiver } from 'geohook'
 import { createPayload, createSigner, type SignedRequest } from 'geohook/testing'
 

@@ -1,14 +1,14 @@
 const assert = require('node:assert/strict')
 const { received, startNode, startExpress } = require('./receivers.cjs')
 
-/** Entries are loaded one by one, and those of a missing framework all the same. */
+/** Loads the entries one by one, although no framework is installed. */
 function load({ entries, peers }) {
   const loaded = {}
   for (const entry of entries.filter((entry) => entry !== 'geohook/mock')) {
     if (peers[entry]) {
       const isPlain = ({ code, message }) =>
         code === 'MODULE_NOT_FOUND' && message.startsWith(`Cannot find module '${peers[entry]}'`)
-      assert.throws(() => require(entry), isPlain, `${entry} says which package is missing`)
+      assert.throws(() => require(entry), isPlain, `${entry} names the missing package`)
     } else {
       loaded[entry] = require(entry)
     }

@@ -1,4 +1,4 @@
-// A receiver from ESM behind an adapter from CommonJS: each has its own copy of geohook, and they must understand each other.
+// A receiver from ESM with an adapter from CommonJS: two copies of geohook must work together.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -29,5 +29,5 @@ const { status } = await fetch(`http://127.0.0.1:${server.address().port}`, {
   body,
   duplex: 'half',
 })
-assert.equal(status, 413, 'an error from CommonJS is known to a receiver from ESM')
+assert.equal(status, 413, 'the receiver from ESM recognizes an error from CommonJS')
 await exchangeWith(server, received)

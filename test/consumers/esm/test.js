@@ -9,7 +9,7 @@ for (const entry of entries) {
   if (peers[entry]) {
     const isPlain = ({ code, message }) =>
       code === 'ERR_MODULE_NOT_FOUND' && message.startsWith(`Cannot find package '${peers[entry]}'`)
-    await assert.rejects(import(entry), isPlain, `${entry} says which package is missing`)
+    await assert.rejects(import(entry), isPlain, `${entry} names the missing package`)
   } else {
     loaded[entry] = await import(entry)
   }

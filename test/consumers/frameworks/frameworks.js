@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** Puts a middleware where its framework wants it, and gives a server, or a function that takes a Request. */
+/** Mounts a webhook in its framework. Each returns a server or a fetch function. */
 export const frameworks = {
   'geohook/node': (webhook) => createServer(webhook),
   async 'geohook/express'(webhook) {

@@ -1,4 +1,4 @@
-// Each entry that has a webhook(), as installed, from ESM and from CommonJS, in its real framework.
+// Every installed entry that exports webhook(), from ESM and CommonJS, in its real framework.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { entries } from './entries.mjs'
@@ -12,7 +12,7 @@ for (const load of [(entry) => import(entry), (entry) => require(entry)]) {
   for (const entry of entries) {
     const { webhook } = await load(entry)
     if (!webhook) continue
-    assert.ok(frameworks[entry], `${entry} has a webhook(): say in frameworks.js how its framework takes it`)
+    assert.ok(frameworks[entry], `${entry} exports webhook(): add its framework to frameworks.js`)
     const received = []
     const receiver = createReceiver({ signatureKey: 'parcels2026' }).on('*', (event) => {
       received.push(event.changeType)

@@ -18,5 +18,5 @@ export const isOurs = (error: unknown): boolean =>
 
 export const keyless = (): unknown => createReceiver({ signatureKey: '' })
 
-// @ts-expect-error a key is text or bytes: the types are there, and are not any
+// @ts-expect-error a key is a string or bytes, so the types are not any
 export const mistyped = (): unknown => createReceiver({ signatureKey: 5 })

@@ -1,4 +1,4 @@
-// A module that uses everything that the package lets users import, so that every declaration of it is checked.
+// Writes a module that imports every entry, so that the compiler checks every declaration file.
 import { writeFileSync } from 'node:fs'
 import { entries } from './entries.mjs'
 

@@ -4,10 +4,10 @@ const { exports } = JSON.parse(
   readFileSync(new URL('node_modules/geohook/package.json', import.meta.url), 'utf8'),
 )
 
-/** What the installed package lets users import. */
+/** Import specifiers of all entries of the installed package. */
 export const entries = Object.keys(exports)
   .filter((path) => path !== './package.json')
   .map((path) => path.replace('.', 'geohook'))
 
-/** The entries that need an optional peer to run. All others are only typed by theirs. */
+/** Entries that import an optional peer at runtime. Other entries use theirs only for types. */
 export const peers = { 'geohook/otel': '@opentelemetry/api' }

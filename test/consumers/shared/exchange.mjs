@@ -2,27 +2,27 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 
-/** The key that the receivers of all consumers have. */
+/** The key of the receivers in all consumers. */
 const signatureKey = 'parcels2026'
 const body = '{"serviceName":"Parcels","events":[{"eventType":"FeaturesCreated"}]}'
 
-/** A request, signed here and not by geohook. */
+/** A request that is signed without geohook. */
 function request(url, key) {
   const signature = createHmac('sha256', key).update(body).digest('hex')
   const headers = { 'content-type': 'application/json', 'x-service': signature }
   return new Request(url, { method: 'POST', headers, body })
 }
 
-/** Sends a forged delivery, which must be refused, and then a signed one, which must arrive. */
+/** Sends a forged delivery, which must be rejected, and then a signed one, which must be handled. */
 export async function exchange(received, send = fetch, url = 'http://receiver.example/hook') {
   received.length = 0
-  assert.equal((await send(request(url, 'guessed'))).status, 401, 'a forged delivery is refused')
+  assert.equal((await send(request(url, 'guessed'))).status, 401, 'a forged delivery is rejected')
   assert.deepEqual(received, [], 'a forged delivery reaches no handler')
-  assert.equal((await send(request(url, signatureKey))).status, 200, 'a signed delivery is taken')
+  assert.equal((await send(request(url, signatureKey))).status, 200, 'a signed delivery is accepted')
   assert.deepEqual(received, ['FeaturesCreated'], 'a signed delivery reaches its handler')
 }
 
-/** The same over a socket. Ends the server. */
+/** The same over a socket. Closes the server. */
 export async function exchangeWith(server, received) {
   if (!server.listening) await once(server, 'listening')
   try {

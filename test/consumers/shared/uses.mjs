@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { exchange } from './exchange.mjs'
 
-/** What users do with the package as a whole, given its entries by their names, however they were loaded. */
+/** Uses the main functions of the package. Takes the entries by name, from ESM or CommonJS. */
 export async function uses(entries) {
   const { 'geohook/testing': testing, 'geohook/mock': mock, geohook } = entries
   const body = '{"serviceName":"Parcels","events":[{"eventType":"FeaturesCreated"}]}'
@@ -27,14 +27,18 @@ export async function uses(entries) {
   assert.throws(
     () => testing.createSigner({ signatureKey: '' }),
     isOurs,
-    'testing has the error class of geohook',
+    'geohook/testing throws the same WebhookError as geohook',
   )
-  assert.throws(() => entries['geohook/express'].webhook({ signatureKey: '' }), isOurs, 'and so has express')
+  assert.throws(
+    () => entries['geohook/express'].webhook({ signatureKey: '' }),
+    isOurs,
+    'and so does geohook/express',
+  )
   for (const [name, { webhook }] of Object.entries(entries)) {
     try {
       webhook?.({ signatureKey: '' })
     } catch (error) {
-      assert.ok(isOurs(error), `${name} has the error class of geohook`)
+      assert.ok(isOurs(error), `${name} throws the same WebhookError as geohook`)
     }
   }
 }

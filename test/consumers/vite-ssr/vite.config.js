@@ -1,4 +1,4 @@
-/** Packages stay outside, as is Vite's way for servers, or all goes into one file. */
+/** Keeps packages external, Vite's default for servers, or bundles everything into one file. */
 export default ({ mode }) => ({
   build: { ssr: 'receiver.js', outDir: `out/${mode}`, minify: false },
   ssr: mode === 'bundled' ? { noExternal: true } : {},

@@ -4,7 +4,7 @@ import { exchange } from './exchange.mjs'
 import worker, { received } from './out/worker.js'
 
 const { imports, inputs } = JSON.parse(readFileSync('out/meta.json', 'utf8')).outputs['out/worker.js']
-assert.deepEqual(imports, [], 'nothing stays outside')
+assert.deepEqual(imports, [], 'everything is bundled')
 assert.ok(Object.keys(inputs).some((input) => input.includes('geohook/dist/hmac.web.')))
 assert.deepEqual(
   Object.keys(inputs).filter(
@@ -14,6 +14,6 @@ assert.deepEqual(
       ),
   ),
   [],
-  'nothing but the receiver is in',
+  'only the receiver is bundled',
 )
 await exchange(received, (request) => worker.fetch(request))

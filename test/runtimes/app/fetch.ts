@@ -1,9 +1,9 @@
 import { control, route } from './subjects.ts'
 
-/** The app under test, for every runtime that speaks Request and Response. */
+/** The app under test, for runtimes with Request and Response. */
 export async function handle(request: Request): Promise<Response> {
-  const { what, ...subject } = route(request.url)
-  if (what === 'read') await request.text()
-  if (what !== 'hook' && what !== 'read') return new Response(control(what, subject))
+  const { action, ...subject } = route(request.url)
+  if (action === 'read') await request.text()
+  if (action !== 'hook' && action !== 'read') return new Response(control(action, subject))
   return subject.receiver.fetch(request)
 }

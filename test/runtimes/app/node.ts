@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net'
 import { webhook } from 'geohook/node'
 import { control, route } from './subjects.ts'
 
-/** The app under test on node:http, which Bun and Deno have too. */
+/** The app under test on node:http, which Bun and Deno also support. */
 const server = createServer(async (req, res) => {
-  const { what, ...subject } = route(req.url ?? '')
-  if (what === 'read') for await (const _ of req);
-  if (what === 'hook' || what === 'read') await webhook(subject.receiver)(req, res)
-  else res.end(control(what, subject))
+  const { action, ...subject } = route(req.url ?? '')
+  if (action === 'read') for await (const _ of req);
+  if (action === 'hook' || action === 'read') await webhook(subject.receiver)(req, res)
+  else res.end(control(action, subject))
 })
 server.listen(0, '127.0.0.1', () => console.log(`port ${(server.address() as AddressInfo).port}`))

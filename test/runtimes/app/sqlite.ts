@@ -2,7 +2,7 @@ import { createReceiver } from 'geohook'
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { createSigner } from 'geohook/testing'
 
-/** Uses a SQLite inbox from one end to the other, and prints what it saw as JSON. */
+/** Uses a SQLite inbox end to end, and prints the results as JSON. */
 const [path = ''] = process.argv.slice(2)
 const signatureKey = 'parcels2026'
 const signer = createSigner({ signatureKey })
@@ -10,7 +10,7 @@ const options = { path, attempts: 2, retryDelay: 10, observer: {} }
 
 const until = async (check: () => Promise<boolean>): Promise<void> => {
   for (const end = Date.now() + 10_000; !(await check()); ) {
-    if (Date.now() > end) throw new Error('it takes too long')
+    if (Date.now() > end) throw new Error('timed out')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -6,16 +6,16 @@ type Subject = ReturnType<typeof createSubject>
 
 const subjects = new Map<string, Subject>()
 
-/** What a path of the app under test asks for: `/<setup>/<number>/<what>`. A subject is made when it is first named. */
-export function route(url: string): { receiver: Receiver; log: Log; what: string } {
-  const [, setup = '', number = '', what = ''] = new URL(url, 'http://here').pathname.split('/')
+/** Parses a path of the app under test: `/<setup>/<number>/<action>`. Creates the subject on first use. */
+export function route(url: string): { receiver: Receiver; log: Log; action: string } {
+  const [, setup = '', number = '', action = ''] = new URL(url, 'http://here').pathname.split('/')
   const id = `${setup}/${number}`
   const subject = subjects.get(id) ?? createSubject(setup as SetupName)
   subjects.set(id, subject)
-  return { ...subject, what }
+  return { ...subject, action }
 }
 
-/** What this runs on, so that no column of the matrix is something else by mistake. */
+/** The name of the runtime, so that the tests notice if a column runs on another one. */
 function runtime(): string {
   const { process, navigator } = globalThis as {
     process?: { version: string }
@@ -25,11 +25,11 @@ function runtime(): string {
   return /^(Bun|Deno|Cloudflare)/.exec(agent)?.[0] ?? `Node ${process?.version}`
 }
 
-/** What the test asks of a subject beside its deliveries; the answer in JSON. */
-export function control(what: string, { receiver, log }: Subject): string {
-  if (what === 'release') log.release()
-  // Not awaited: the test still has deliveries at work then, and waits for their answers.
-  if (what === 'close') void receiver.close()
-  if (what === 'runtime') return JSON.stringify(runtime())
+/** Performs an action of a test, other than a delivery, and returns JSON. */
+export function control(action: string, { receiver, log }: Subject): string {
+  if (action === 'release') log.release()
+  // Not awaited, because the test still waits for deliveries in flight.
+  if (action === 'close') void receiver.close()
+  if (action === 'runtime') return JSON.stringify(runtime())
   return JSON.stringify(log.entries)
 }

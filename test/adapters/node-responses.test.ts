@@ -16,7 +16,7 @@ const signed = { headers, body: '{}' }
 it.each([
   ['no length', undefined],
   ['a length of 0', 0],
-])('an empty body with %s is empty, and not one that was read before', async (_, length) => {
+])('an empty body with %s is reported as malformed, not as already parsed', async (_, length) => {
   const recorder = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
   const server = await listen(webhook(receiver))
@@ -28,7 +28,7 @@ it.each([
   expect(recorder.lines).toEqual(['refused payload_malformed'])
 })
 
-it('a next function that throws is answered with 500', async () => {
+it('returns 500 if the next function throws', async () => {
   const recorder = createRecorder()
   const hook = middleware({ signatureKey: KEY, observer: recorder.observer })
   const next = () => {
@@ -48,7 +48,7 @@ it.each([
   ['as a failure', true, 'failed handler_failed'],
   ['as a success', false, 'handled'],
 ])(
-  'an answer that a handler has ended goes out whole, whatever becomes of it: %s',
+  'sends the complete response that a handler has ended, and reports the outcome %s',
   async (_, fails, line) => {
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
@@ -66,7 +66,7 @@ it.each([
   },
 )
 
-it('close() waits until an answer is sent, however large', async () => {
+it('close() waits until a large response is sent', async () => {
   const receiver = createReceiver({ signatureKey: KEY })
   const order: string[] = []
   const hook = middleware(receiver)
@@ -83,7 +83,7 @@ it('close() waits until an answer is sent, however large', async () => {
   expect(order).toEqual(['sent', 'closed'])
 })
 
-it('an answer that was sent before it all is the answer', async () => {
+it('does not replace a response that was sent before', async () => {
   const recorder = createRecorder()
   const hook = middleware({ signatureKey: KEY, observer: recorder.observer })
   const server = await listen(async (req, res) => {
@@ -95,14 +95,14 @@ it('an answer that was sent before it all is the answer', async () => {
   await recorder.waitFor('handled')
 })
 
-it('an answer has its length', async () => {
+it('sets content-length', async () => {
   const server = await listen(webhook(createReceiver({ signatureKey: KEY }).on('*', () => {})))
   onTestFinished(() => server.close())
   const { headers, text } = await send(server.url, signed)
   expect([headers['content-length'], headers['transfer-encoding']]).toEqual([String(text.length), undefined])
 })
 
-it('a body of which something has read a part is refused as one that was read', async () => {
+it('reports body_already_parsed if other code has read a part of the body', async () => {
   const { observer, calls } = createRecorder()
   const hook = webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
   const started = createGate()
@@ -114,25 +114,25 @@ it('a body of which something has read a part is refused as one that was read', 
   })
   onTestFinished(() => server.close())
   const req = begin(server.url, { ...headers, 'content-length': 2 }, '{')
-  const answered = once(req, 'response')
+  const response = once(req, 'response')
   await started.gate
   req.end('}')
-  const [res] = (await answered) as [IncomingMessage]
+  const [res] = (await response) as [IncomingMessage]
   expect([res.statusCode, calls[0]?.code]).toEqual([500, 'body_already_parsed'])
   res.resume()
 })
 
-it('a body that is cut off is aborted, and the error has the cause', async () => {
+it('reports body_aborted with its cause if the client disconnects', async () => {
   const { observer, calls, waitFor } = createRecorder()
-  const asked = createGate()
+  const keyLookup = createGate()
   const signatureKey = () => {
-    asked.release()
+    keyLookup.release()
     return KEY
   }
   const server = await listen(webhook(createReceiver({ signatureKey, observer }).on('*', () => {})))
   onTestFinished(() => server.close())
   const req = begin(server.url, { ...headers, 'content-length': 2 }, '{').on('error', () => {})
-  await asked.gate
+  await keyLookup.gate
   req.destroy()
   await waitFor('refused body_aborted')
   expect(calls[0]?.error?.cause).toMatchObject({ type: 'request.aborted' })

@@ -30,7 +30,7 @@ const post = (app: Parameters<typeof supertest>[0], path = '/hook') =>
 
 type WithDelivery = { delivery?: Delivery }
 
-describe('webhook() first, then the parsers of the app, then its route', () => {
+describe('webhook() works before body parsers and the route', () => {
   it.each<[string, typeof express]>([
     ['Express 5', express],
     ['Express 4', express4],
@@ -88,7 +88,7 @@ describe('webhook() first, then the parsers of the app, then its route', () => {
   })
 })
 
-it('two of them on one request both verify it', async () => {
+it('two webhooks on one request both verify it', async () => {
   const app = express().post('/hook', webhook({ signatureKey }), webhook({ signatureKey }), (req, res) => {
     res.json(req.delivery?.changeTypes)
   })
@@ -100,7 +100,7 @@ it('two of them on one request both verify it', async () => {
   await post(koa.callback()).expect(200, CHANGE_TYPES)
 })
 
-describe('an answer that was begun as a success, before something failed,', () => {
+describe('a response that was started as a success', () => {
   const broken = (receiver: Parameters<typeof nodeWebhook>[0]): RequestListener => {
     const listener = nodeWebhook(receiver)
     return (req, res) => {
@@ -122,20 +122,20 @@ describe('an answer that was begun as a success, before something failed,', () =
         throw new Error('oops')
       }).handler as RequestListener,
     ],
-  ])('does not end as if it were one: %s', async (_, listener) => {
+  ])('is cut off if a handler fails: %s', async (_, listener) => {
     const mounted = await listen(listener)
     await expect(send(mounted.url, request)).rejects.toThrow(/aborted|hang up/)
     await mounted.close()
   })
 
-  it('ends as it should where nothing failed', async () => {
+  it('ends normally if no handler fails', async () => {
     const mounted = await listen(broken(createReceiver({ signatureKey }).on('*', () => {})))
     expect(await send(mounted.url, request)).toMatchObject({ status: 200, text: 'part' })
     await mounted.close()
   })
 })
 
-it('in Koa a sender that has gone does not undo what the next one does', async () => {
+it('in Koa, a client that disconnects does not cancel the next handler', async () => {
   const recorder = createRecorder()
   const { observer, waitFor } = recorder
   const { gate, release } = createGate()

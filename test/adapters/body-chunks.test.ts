@@ -10,28 +10,28 @@ import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
 
-const cases: [string, announced: number | undefined, pieces: number[], isAccepted: boolean][] = [
+const cases: [string, announced: number | undefined, sizes: number[], isAccepted: boolean][] = [
   ['as announced', 120_000, [40_000, 40_000, 40_000], true],
-  ['as announced, the last byte in a chunk of its own', 120_001, [40_000, 40_000, 40_000, 1], true],
+  ['as announced, with a separate last byte', 120_001, [40_000, 40_000, 40_000, 1], true],
   ['not announced', undefined, [40_000, 40_000, 40_000], true],
   ['fewer than announced', 200_000, [40_000, 40_000, 40_000], false],
   ['more than announced', 100_000, [40_000, 40_000, 40_000], false],
   ['more than announced, in the first chunk', 70_000, [80_000, 40_000], false],
   ['few, and more than announced', 10, [8, 8, 8], false],
 ]
-// Node's HTTP parser never emits the last four; requests of inject() can.
+// Node's HTTP parser never produces the last four cases, but inject() can.
 it.each(cases)(
   'accepts exactly the announced number of bytes: %s',
-  async (_, announced, pieces, isAccepted) => {
+  async (_, announced, sizes, isAccepted) => {
     const bodies: Buffer[] = []
     const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} } })
     receiver.on('*', (_event, { rawBody }) => bodies.push(Buffer.from(rawBody)))
-    const length = pieces.reduce((sum, size) => sum + size, 0)
-    // No two pieces are alike.
+    const length = sizes.reduce((sum, size) => sum + size, 0)
+    // All chunks differ.
     const text = Array.from({ length }, (_, index) => index).join('')
     const body = Buffer.from(`["${text.slice(0, length - 4)}"]`)
     expect(body.length).toBe(length)
-    const ends = pieces.map((_, index) => pieces.slice(0, index + 1).reduce((sum, size) => sum + size))
+    const ends = sizes.map((_, index) => sizes.slice(0, index + 1).reduce((sum, size) => sum + size))
     const payload = Readable.from(ends.map((end, index) => body.subarray(ends[index - 1] ?? 0, end)))
     const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
     const app = fastify()
@@ -52,7 +52,7 @@ it.each(cases)(
   },
 )
 
-it('a length that is only announced costs no memory', async () => {
+it('allocates no memory for a content-length before the bytes arrive', async () => {
   const reading = createGate()
   const arrived = createGate()
   const receiver = createReceiver({ signatureKey: KEY, limit: '1gb', observer: { refused() {} } })

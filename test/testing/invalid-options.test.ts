@@ -10,10 +10,10 @@ import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY } from '../helpers/deliver.ts'
 
 /** Expects a WebhookError with `config_invalid` and exactly this message. */
-function expectRefused(make: () => unknown, message: string): void {
+function expectInvalid(run: () => unknown, message: string): void {
   let thrown: unknown
   try {
-    make()
+    run()
   } catch (error) {
     thrown = error
   }
@@ -24,10 +24,10 @@ function expectRefused(make: () => unknown, message: string): void {
   ])
 }
 
-describe('createPayload refuses change types that no event can bear', () => {
+describe('createPayload rejects change types:', () => {
   const TIME = 'when must be whole milliseconds since 1970'
   it.each<[string, unknown, string]>([
-    ['none', [], 'changeTypes is empty'],
+    ['an empty list', [], 'changeTypes is empty'],
     ['undefined', undefined, 'changeType must be a string'],
     ['null in a list', [null], 'changeType must be a string'],
     ['a number', [7], 'changeType must be a string'],
@@ -36,20 +36,20 @@ describe('createPayload refuses change types that no event can bear', () => {
     ['an empty text', '', 'changeType is empty'],
     ['an empty text after a good one', ['FeaturesCreated', ''], 'changeType is empty'],
     ['white space around it', ' FeaturesCreated', 'changeType has white space around it'],
-    ['nothing but white space', '\n', 'changeType has white space around it'],
+    ['only white space', '\n', 'changeType has white space around it'],
     ['the wildcard', ['*'], 'changeType is the wildcard'],
     ['an event with the wildcard', { changeType: '*' }, 'changeType is the wildcard'],
     ['a time as a text', { changeType: 'A', when: '1' }, TIME],
-    ['no time', { changeType: 'A', when: null }, TIME],
+    ['null as time', { changeType: 'A', when: null }, TIME],
     ['a fraction', { changeType: 'A', when: 1.5 }, TIME],
-    ['a time beyond all calendars', { changeType: 'A', when: 8.64e15 + 1 }, TIME],
+    ['a time beyond the range of dates', { changeType: 'A', when: 8.64e15 + 1 }, TIME],
   ])('%s', (_, changeTypes, message) => {
     for (const dialect of ['service', 'hosted', 'organization'] as const)
-      expectRefused(() => createPayload(changeTypes as PayloadEvents, { dialect }), message)
+      expectInvalid(() => createPayload(changeTypes as PayloadEvents, { dialect }), message)
   })
 })
 
-describe('createPayload refuses details that cannot be right', () => {
+describe('createPayload rejects details:', () => {
   const GENS = 'serverGens must be a list of whole numbers from 0'
   const TWO = 'serverGens must be two numbers, the first and the last generation'
   const LAYERS = 'layerIds must be a list of whole numbers from 0'
@@ -66,7 +66,7 @@ describe('createPayload refuses details that cannot be right', () => {
     ['a negative generation', { serverGens: [-1, 2] }, GENS],
     ['a fraction of a generation', { serverGens: [1, 2.5] }, GENS],
     ['generations as text', { serverGens: ['1', '2'] }, GENS],
-    ['no list of generations', { serverGens: 12 }, GENS],
+    ['a number as generations', { serverGens: 12 }, GENS],
     ['no generations', { serverGens: [] }, GENS],
     ['one generation', { serverGens: [1] }, TWO],
     ['three generations', { serverGens: [1, 2, 3] }, TWO],
@@ -76,12 +76,12 @@ describe('createPayload refuses details that cannot be right', () => {
     ['a layer as text', { layerIds: ['0'] }, LAYERS],
     ['one layer without a list', { layerIds: 0 }, LAYERS],
     ['a layer twice', { layerIds: [0, 1, 0] }, 'layerIds has a layer twice'],
-    ['a server without a scheme', { serverUrl: 'server.example/rest' }, SERVER],
-    ['a server of another scheme', { serverUrl: 'file:///rest' }, SERVER],
-    ['a server with a query', { serverUrl: 'https://server.example/rest?f=json' }, SERVER],
-    ['a server with an impossible port', { serverUrl: 'https://server.example:99999' }, SERVER],
-    ['a server as URL', { serverUrl: new URL('https://server.example') }, SERVER],
-    ['an empty server', { serverUrl: '' }, SERVER],
+    ['a server URL without a scheme', { serverUrl: 'server.example/rest' }, SERVER],
+    ['a server URL of another scheme', { serverUrl: 'file:///rest' }, SERVER],
+    ['a server URL with a query', { serverUrl: 'https://server.example/rest?f=json' }, SERVER],
+    ['a server URL with an invalid port', { serverUrl: 'https://server.example:99999' }, SERVER],
+    ['a URL object as server', { serverUrl: new URL('https://server.example') }, SERVER],
+    ['an empty server URL', { serverUrl: '' }, SERVER],
     ['a portal', { portalUrl: 'portal' }, 'portalUrl must be an http or https URL without a query'],
     ['an organization with a path', { orgId: 'a/b' }, 'orgId is no id'],
     ['a folder', { folderName: null }, 'folderName must be a string'],
@@ -90,16 +90,16 @@ describe('createPayload refuses details that cannot be right', () => {
       [`an empty ${option}`, { [option]: '' }, `${option} is empty`],
     ]),
   ])('%s', (_, details, message) => {
-    // In every dialect: a mistake is told also where the dialect would not send it.
+    // Every dialect checks all details, including those it does not send.
     for (const dialect of ['service', 'hosted', 'organization'] as const)
-      expectRefused(
+      expectInvalid(
         () => createPayload('FeaturesCreated', { dialect, ...(details as PayloadDetails) }),
         message,
       )
   })
 
   it.each(['portal', '', 'SERVICE', null, 'toString'])('the dialect %j', (dialect) => {
-    expectRefused(
+    expectInvalid(
       () => createPayload('FeaturesCreated', { dialect } as PayloadDetails),
       'dialect must be one of service, hosted, organization',
     )
@@ -107,19 +107,19 @@ describe('createPayload refuses details that cannot be right', () => {
 
   it('a job in the hosted dialect', () => {
     const message = 'the hosted dialect has no geoprocessing jobs'
-    expectRefused(() => createPayload('esriJobFailed', { dialect: 'hosted' }), message)
-    expectRefused(() => createPayload('A', { dialect: 'hosted', serviceType: 'GPServer' }), message)
+    expectInvalid(() => createPayload('esriJobFailed', { dialect: 'hosted' }), message)
+    expectInvalid(() => createPayload('A', { dialect: 'hosted', serviceType: 'GPServer' }), message)
   })
 
-  it('a name that has no UTF-8 bytes, in a URL that is encoded as a whole', () => {
-    expectRefused(
+  it('a name with a lone surrogate, in a URL that is completely encoded', () => {
+    expectInvalid(
       () => createPayload('A', { dialect: 'hosted', serviceName: '\ud800' }),
       'a text with half a character cannot be encoded',
     )
   })
 })
 
-describe('createSigner refuses', () => {
+describe('createSigner rejects', () => {
   const HEADER = 'signatureHeader is no header name'
   it.each<[string, object, string]>([
     [
@@ -134,14 +134,14 @@ describe('createSigner refuses', () => {
     ['a prefix', { prefix: null }, 'prefix must be a string'],
     ['an empty header name', { signatureHeader: '' }, HEADER],
     ['a header name with a space', { signatureHeader: 'x service' }, HEADER],
-    ['a header name with a line end', { signatureHeader: 'x-service\n' }, HEADER],
+    ['a header name with a line feed', { signatureHeader: 'x-service\n' }, HEADER],
     ['a header name that would end the form field', { signatureHeader: 'a&b' }, HEADER],
   ])('%s', (_, options, message) => {
-    expectRefused(() => createSigner({ signatureKey: KEY, ...options } as SignerOptions), message)
+    expectInvalid(() => createSigner({ signatureKey: KEY, ...options } as SignerOptions), message)
   })
 
   it.each(['a=1', 'payload', '{}', ''])(
-    'to sign %j in a field, where no payload= begins it',
+    'a body %j that does not start with payload=, for a signature in a field',
     async (body) => {
       const signer = createSigner({ signatureKey: KEY, contentType: FORM_TYPE, signatureIn: 'field' })
       await expect(signer.sign(Buffer.from(body))).rejects.toMatchObject({

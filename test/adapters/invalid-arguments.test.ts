@@ -8,29 +8,29 @@ import { webhook as lambda } from 'geohook/lambda'
 import { webhook as node } from 'geohook/node'
 import { describe, expect, it } from 'vitest'
 
-const NOTHINGS = [undefined, null, {}, 'parcels2026', { receive: 'x' }, { signatureKey: '' }]
+const INVALID = [undefined, null, {}, 'parcels2026', { receive: 'x' }, { signatureKey: '' }]
 const invalid = expect.objectContaining({ code: 'config_invalid' })
 
-// From plain JavaScript, where no type says what is wrong: at construction, and not at the first request of a stranger.
-describe.each<[string, (given: never) => unknown]>([
+// For JavaScript users, who see no type errors: mistakes throw at construction, not at the first request.
+describe.each<[string, (options: never) => unknown]>([
   ['express', express],
   ['fastify', fastify],
   ['koa', koa],
   ['hono', hono],
   ['h3', h3],
 ])('webhook() of geohook/%s', (_, webhook) => {
-  it.each(NOTHINGS)('refuses %j', (given) => {
-    expect(() => webhook(given as never)).toThrow(invalid)
+  it.each(INVALID)('rejects %j', (options) => {
+    expect(() => webhook(options as never)).toThrow(invalid)
   })
 })
 
-describe.each<[string, (given: never) => unknown]>([
+describe.each<[string, (options: never) => unknown]>([
   ['node', node],
   ['lambda', lambda],
   ['azure', azure],
-])('webhook() of geohook/%s, behind which nothing comes,', (_, webhook) => {
-  it.each([...NOTHINGS, { signatureKey: 'parcels2026' }])('refuses %j', (given) => {
-    expect(() => webhook(given as never)).toThrow(invalid)
-    expect(() => webhook(given as never)).toThrow('createReceiver()')
+])('webhook() of geohook/%s, which has no next handler,', (_, webhook) => {
+  it.each([...INVALID, { signatureKey: 'parcels2026' }])('rejects %j', (options) => {
+    expect(() => webhook(options as never)).toThrow(invalid)
+    expect(() => webhook(options as never)).toThrow('createReceiver()')
   })
 })

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { startNode } from '../helpers/process.ts'
 import { root } from './entries.ts'
 
-/** What a process has loaded and begun, to import one entry. */
+/** The modules and resources that importing one entry loads and opens. */
 export interface Loaded {
-  /** The files of geohook, by their names in dist. */
+  /** Files of geohook in dist. */
   readonly own: readonly string[]
   readonly packages: readonly string[]
-  /** Timers, sockets and handles that were opened, whether or not they keep the process alive. */
+  /** Timers, sockets and handles that were opened, also if they do not keep the process alive. */
   readonly opened: readonly string[]
-  /** What keeps the process alive afterwards, and did not before. */
+  /** New resources that keep the process alive. */
   readonly kept: readonly string[]
 }
 
@@ -25,10 +25,9 @@ const IMPORTS = {
 export type Format = keyof typeof IMPORTS
 
 /**
- * A timer or server that is unref'd keeps nothing alive, so what is opened is written down as well, for some turns of
- * the loop: a server begins to listen a little after it was asked to. Closing the files that were read ends later
- * too, so what is kept is asked for until nothing is, or for a second. The standard streams are opened beforehand:
- * `debug`, which Express loads, looks whether they are a terminal.
+ * Records opened resources for some ticks, because a server starts to listen later, and an unref'd one does not keep
+ * the process alive. Waits up to a second for files that are still being closed. Opens the standard streams first,
+ * because `debug`, which Express loads, checks whether they are a terminal.
  */
 const program = (statement: string): string => `
 const { createHook } = process.getBuiltinModule('node:async_hooks')
@@ -36,18 +35,18 @@ void [process.stdout, process.stderr]
 const opened = []
 const before = process.getActiveResourcesInfo()
 const kept = () => process.getActiveResourcesInfo().filter((name) => !before.includes(name))
-const turn = () => new Promise(setImmediate)
+const tick = () => new Promise(setImmediate)
 const isHandle = (type) => /^(Timeout|WORKER)|(WRAP|WATCHER|PORT|PARSER)$/.test(type)
 const hook = createHook({ init: (_, type) => void (isHandle(type) && opened.push(type)) }).enable()
 ;(async () => {
   ${statement}
-  for (let i = 0; i < 10; i++) await turn()
+  for (let i = 0; i < 10; i++) await tick()
   hook.disable()
-  for (const end = Date.now() + 1000; kept().length > 0 && Date.now() < end; ) await turn()
+  for (const end = Date.now() + 1000; kept().length > 0 && Date.now() < end; ) await tick()
   process.stdout.write(JSON.stringify({ opened, kept: kept() }))
 })()`
 
-/** Imports an entry of the built package in a process of its own. V8 itself says which files it ran. `then` runs behind it. */
+/** Imports an entry of the built package in a new process, then runs `then`. V8's coverage lists the loaded files. */
 export async function load(specifier: string, format: Format, then = ''): Promise<Loaded> {
   const coverage = mkdtempSync(join(tmpdir(), 'geohook-loaded-'))
   try {
@@ -73,7 +72,7 @@ export async function load(specifier: string, format: Format, then = ''): Promis
   }
 }
 
-/** The files that V8 ran, whether as modules or as CommonJS. */
+/** The files that V8 ran, ES modules and CommonJS. */
 function filesIn(coverage: string): string[] {
   return readdirSync(coverage)
     .flatMap((name) => JSON.parse(readFileSync(join(coverage, name), 'utf8')).result as { url: string }[])
@@ -84,10 +83,7 @@ function filesIn(coverage: string): string[] {
 const packageOf = (file: string): string | undefined =>
   /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1]
 
-/**
- * What a file in dist imports of what is built into Node. The build writes each import on a line of its own, and
- * geohook has no text that looks like one.
- */
+/** Built-in modules that a file in dist imports. The build writes each import on its own line. */
 export function builtinsOf(file: string): string[] {
   const code = readFileSync(join(root, 'dist', file), 'utf8')
   return [...code.matchAll(/^(?:import|export)\b[^"]*"([^"]+)"|\brequire\(['"]([^'"]+)['"]\)/gm)]
@@ -95,24 +91,24 @@ export function builtinsOf(file: string): string[] {
     .filter((name) => isBuiltin(name))
 }
 
-/** The sources that a file in dist was built from: esbuild writes their names above them. */
+/** Source files of a file in dist, from the comments that esbuild writes. */
 export function sourcesOf(file: string): string[] {
   const code = readFileSync(join(root, 'dist', file), 'utf8')
   return [...code.matchAll(/^(?:"use strict";.*)?\/\/ (src\/\S+\.ts)$/gm)].map(([, source = '']) => source)
 }
 
-/** Packages and all that they depend on, as they are installed here. */
+/** Packages and all their dependencies, as installed here. */
 export function closureOf(
   names: readonly string[],
   from: string = join(root, 'package.json'),
-  seen: Set<string> = new Set(),
+  visited: Set<string> = new Set(),
 ): Set<string> {
-  for (const name of names.filter((name) => !seen.has(name))) {
+  for (const name of names.filter((name) => !visited.has(name))) {
     const paths = createRequire(from).resolve.paths(name) ?? []
     const path = paths.map((folder) => join(folder, name, 'package.json')).find((file) => existsSync(file))
     if (path === undefined) throw new Error(`${name} is not installed`)
     const { dependencies = {} } = JSON.parse(readFileSync(path, 'utf8'))
-    closureOf(Object.keys(dependencies), realpathSync(path), seen.add(name))
+    closureOf(Object.keys(dependencies), realpathSync(path), visited.add(name))
   }
-  return seen
+  return visited
 }

@@ -3,7 +3,7 @@ import { JSON_TYPE, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { startNode } from '../helpers/process.ts'
 
-/** How each is served, with the receiver in `receiver`; prints the port. */
+/** Programs that serve `receiver` and print their port. */
 const SERVERS = {
   'node:http': `
     import { createServer } from 'node:http'
@@ -36,12 +36,12 @@ const SERVERS = {
 }
 
 it.concurrent.each(Object.entries(SERVERS))(
-  'close() resolves when the answer is sent, so that a program may end there: %s',
+  'close() resolves after the response is sent, so that a program can exit then: %s',
   async (_, server) => {
     const program = `
       import { createReceiver } from 'geohook'
       const receiver = createReceiver({ signatureKey: 'k' }).on('*', () => {
-        console.log('at work')
+        console.log('handling')
         return new Promise((resolve) => process.once('SIGTERM', () => setTimeout(resolve, 20)))
       })
       process.once('SIGTERM', async () => {
@@ -52,9 +52,9 @@ it.concurrent.each(Object.entries(SERVERS))(
     const app = startNode(['--input-type=module', '--eval', program])
     const [, port] = await app.printed(/port (\d+)/)
     const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}', 'k') }
-    const answered = send(`http://127.0.0.1:${port}/`, { headers, body: '{}' })
-    await app.printed(/at work/)
+    const response = send(`http://127.0.0.1:${port}/`, { headers, body: '{}' })
+    await app.printed(/handling/)
     expect(await app.stop()).toBe(0)
-    expect((await answered).text).toBe('{"status":"handled"}')
+    expect((await response).text).toBe('{"status":"handled"}')
   },
 )

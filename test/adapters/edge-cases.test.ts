@@ -13,12 +13,12 @@ import { createRecorder } from '../helpers/recorder.ts'
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }
 const signed = { method: 'POST', headers, body: '{}' }
 
-describe("Lambda: a host's event", () => {
-  /** What the key function has seen of an event. */
-  async function seenOf(event: object): Promise<ReceiverRequest> {
-    const seen: unknown[] = []
+describe('Lambda: an event', () => {
+  /** The request that the key function gets for an event. */
+  async function requestOf(event: object): Promise<ReceiverRequest> {
+    const requests: unknown[] = []
     const signatureKey: ReceiverOptions['signatureKey'] = (request) => {
-      seen.push(request)
+      requests.push(request)
       return KEY
     }
     const { statusCode } = await lambdaWebhook(createReceiver({ signatureKey }).on('*', () => {}))({
@@ -28,7 +28,7 @@ describe("Lambda: a host's event", () => {
       ...event,
     })
     expect(statusCode).toBe(200)
-    return seen[0] as ReceiverRequest
+    return requests[0] as ReceiverRequest
   }
 
   it.each<[string, object, Partial<ReceiverRequest>]>([
@@ -44,15 +44,15 @@ describe("Lambda: a host's event", () => {
       { url: '/a' },
     ],
     [
-      'with a parameter that is no text',
+      'with a parameter that is not a string',
       { path: '/a', queryStringParameters: { x: 7, y: null, z: 'z' } },
       { url: '/a?z=z' },
     ],
-    ['with a header that is no text', { headers: { ...headers, 'X-A': 7, 'x-b': null } }, { headers }],
-    ['with route parameters that are none', { pathParameters: 'lyon' }, { params: undefined }],
+    ['with a header that is not a string', { headers: { ...headers, 'X-A': 7, 'x-b': null } }, { headers }],
+    ['with invalid route parameters', { pathParameters: 'lyon' }, { params: undefined }],
     ['with route parameters', { pathParameters: { a: 'b' } }, { params: { a: 'b' } }],
   ])('%s', async (_, event, expected) => {
-    expect(await seenOf(event)).toMatchObject(expected)
+    expect(await requestOf(event)).toMatchObject(expected)
   })
 
   it.each([
@@ -60,15 +60,15 @@ describe("Lambda: a host's event", () => {
     ['headers', { headers }, 'headers'],
     ['both', { headers, multiValueHeaders: { 'x-a': ['a'] } }, 'headers'],
     ['multi-value headers', { multiValueHeaders: { 'x-a': ['a'] } }, 'multiValueHeaders'],
-  ])('with %s is answered with its kind of headers', async (_, event, name) => {
+  ])('with %s gets a response with the same kind of headers', async (_, event, name) => {
     const result = await lambdaWebhook(createReceiver({ signatureKey: KEY }))(event)
-    expect(Object.keys(result).filter((one) => /headers/i.test(one))).toEqual([name])
+    expect(Object.keys(result).filter((member) => /headers/i.test(member))).toEqual([name])
   })
 
   it.each<[string, object, string, string]>([
     ['a parsed body', { body: {} }, 'not the text that was sent', 'mapping template'],
     ['broken base64', { body: '!', isBase64Encoded: true }, 'no whole base64', ''],
-  ])('with %s is named', async (_, event, message, hint) => {
+  ])('with %s gets an error that says so', async (_, event, message, hint) => {
     const { observer, calls } = createRecorder()
     await lambdaWebhook(createReceiver({ signatureKey: KEY, observer }))({
       httpMethod: 'POST',
@@ -80,28 +80,28 @@ describe("Lambda: a host's event", () => {
   })
 })
 
-describe("Hono: an answer through Node's own response", () => {
+describe("Hono: a response through Node's own response object", () => {
   const once = (): never => expect.unreachable()
 
   it.each<[string, object | undefined, string]>([
     ['that has ended', { writableEnded: true, statusCode: 201, once }, 'handled'],
     ['that has ended with an error', { writableEnded: true, statusCode: 503, once }, 'failed handler_failed'],
     [
-      'that has ended, and is gone',
+      'that has ended and is destroyed',
       { writableEnded: true, destroyed: true, statusCode: 201, once },
       'handled',
     ],
     [
-      'that is gone',
+      'that is destroyed',
       { writableEnded: false, destroyed: true, statusCode: 201, once },
       'failed handler_failed',
     ],
     [
-      'whose stream is gone',
+      'whose stream is destroyed',
       { writableEnded: false, stream: { destroyed: true }, statusCode: 201, once },
       'failed handler_failed',
     ],
-    ['that is not there', undefined, 'failed handler_failed'],
+    ['that is missing', undefined, 'failed handler_failed'],
   ])('%s', async (_, outgoing, line) => {
     const recorder = createRecorder()
     const app = new Hono()
@@ -119,7 +119,7 @@ describe("Hono: an answer through Node's own response", () => {
   })
 })
 
-it('Hono: a next handler that does not answer is named', async () => {
+it('Hono: reports a next handler that does not respond', async () => {
   const { observer, calls } = createRecorder()
   const app = new Hono().onError((_, c) => c.text('', 500))
   app.post('/', honoWebhook({ signatureKey: KEY, observer }), async () => undefined as never)
@@ -127,7 +127,7 @@ it('Hono: a next handler that does not answer is named', async () => {
   expect(String(calls.at(-1)?.error?.cause)).toContain('did not answer')
 })
 
-it('Hono: a body that fails while something else keeps it is body_aborted, with its cause', async () => {
+it('Hono: reports body_aborted with its cause if other middleware could not read the body', async () => {
   const gone = new Error('gone')
   const { observer, calls } = createRecorder()
   const app = new Hono().use((c, next) => c.req.arrayBuffer().then(next, next))
@@ -137,21 +137,21 @@ it('Hono: a body that fails while something else keeps it is body_aborted, with 
   expect([answer.status, calls[0]?.code, calls[0]?.error?.cause]).toEqual([400, 'body_aborted', gone])
 })
 
-it('h3: a route parameter with bad percent-encoding stays as it is', async () => {
-  const seen: unknown[] = []
+it('h3: keeps a route parameter with invalid percent-encoding unchanged', async () => {
+  const keyParams: unknown[] = []
   const receiver = createReceiver({
     signatureKey: ({ params }) => {
-      seen.push(params)
+      keyParams.push(params)
       return KEY
     },
   }).on('*', () => {})
   const params = { bad: '%E0%A4%A', good: 'a%2Fb' }
   const req = new Request('http://a.example', signed)
   const answer = await h3Webhook(receiver)({ req, res: {}, context: { params } })
-  expect([(answer as Response).status, seen]).toEqual([200, [{ bad: '%E0%A4%A', good: 'a/b' }]])
+  expect([(answer as Response).status, keyParams]).toEqual([200, [{ bad: '%E0%A4%A', good: 'a/b' }]])
 })
 
-it('h3: a receiver without handlers, behind which nothing comes, answers 500', async () => {
+it('h3: returns 500 if there are neither handlers nor a next handler', async () => {
   const { observer, calls } = createRecorder()
   const req = new Request('http://a.example', signed)
   const answer = await h3Webhook({ signatureKey: KEY, observer })({ req, res: {}, context: {} })
@@ -159,7 +159,7 @@ it('h3: a receiver without handlers, behind which nothing comes, answers 500', a
   expect(String(calls.at(-1)?.error?.cause)).toContain('nothing comes next in h3')
 })
 
-it('Fastify: an app may have a delivery of its own on its requests', async () => {
+it('Fastify: works if the app also decorates requests with delivery', async () => {
   const app = fastify().decorateRequest('delivery')
   app.register(fastifyWebhook(createReceiver({ signatureKey: KEY }).on('*', () => {})), { prefix: '/hook' })
   const { statusCode } = await app.inject({ method: 'POST', url: '/hook', headers, payload: '{}' })

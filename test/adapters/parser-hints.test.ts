@@ -27,31 +27,31 @@ async function read(req: IncomingMessage): Promise<void> {
   for await (const _ of req);
 }
 
-/** How a server is made whose parser has read the body, and left this. */
+/** Servers whose parser has read the body and left these members on the request. */
 const SERVERS: Record<
   string,
-  (receiver: Receiver, left: object) => RequestListener | Promise<RequestListener>
+  (receiver: Receiver, members: object) => RequestListener | Promise<RequestListener>
 > = {
-  express: (receiver, left) => async (req, res) => {
+  express: (receiver, members) => async (req, res) => {
     await read(req)
-    await express(receiver)(Object.assign(req, left), res)
+    await express(receiver)(Object.assign(req, members), res)
   },
-  node: (receiver, left) => async (req, res) => {
+  node: (receiver, members) => async (req, res) => {
     await read(req)
-    await node(receiver)(Object.assign(req, left), res)
+    await node(receiver)(Object.assign(req, members), res)
   },
-  koa: (receiver, left) =>
+  koa: (receiver, members) =>
     quiet(new Koa())
       .use(async (ctx, next) => {
         await read(ctx.req)
-        Object.assign(ctx.request, left)
+        Object.assign(ctx.request, members)
         await next()
       })
       .use(koa(receiver))
       .callback(),
-  fastify: async (receiver, left) => {
+  fastify: async (receiver, members) => {
     const app = fastify()
-    app.addHook('onRequest', async ({ raw }) => void Object.assign(raw, left, await read(raw)))
+    app.addHook('onRequest', async ({ raw }) => void Object.assign(raw, members, await read(raw)))
     app.register(fastifyWebhook(receiver), { prefix: '/hook' })
     await app.ready()
     onTestFinished(() => app.close())
@@ -59,7 +59,7 @@ const SERVERS: Record<
   },
 }
 
-/** The parser of texts, the one of values, and what to do. */
+/** The names of the text parser and the value parser, and parts of the hint. */
 const NAMES: Record<string, [text: string, value: string, hints: string[]]> = {
   express: [
     'express.text()',
@@ -71,17 +71,17 @@ const NAMES: Record<string, [text: string, value: string, hints: string[]]> = {
   fastify: ['a hook', 'a hook', ['onRequest hooks']],
 }
 
-describe.each(Object.entries(NAMES))('%s, behind a parser', (name, [text, value, hints]) => {
+describe.each(Object.entries(NAMES))('%s, after a parser', (name, [text, value, hints]) => {
   it.each<[string, object, string]>([
     ['a text', { body: '{}' }, `a text parser, such as ${text}, read the body before geohook`],
     ['a value', { body: {} }, `a body parser, such as ${value}, read the body before geohook`],
-    ['its mark', { _body: true }, `a body parser, such as ${value}, read the body before geohook`],
+    ['a mark', { _body: true }, `a body parser, such as ${value}, read the body before geohook`],
     ['null', { body: null }, 'something read the body before geohook'],
     ['nothing', {}, 'something read the body before geohook'],
-  ])('that leaves %s, names it', async (_, left, message) => {
+  ])('that leaves %s, reports the parser', async (_, members, message) => {
     const { observer, calls } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {})
-    const server = await listen((await SERVERS[name]?.(receiver, left)) as RequestListener)
+    const server = await listen((await SERVERS[name]?.(receiver, members)) as RequestListener)
     onTestFinished(() => server.close())
     expect((await send(server.url, signed)).status).toBe(500)
     const { error } = calls[0] ?? {}
@@ -90,7 +90,7 @@ describe.each(Object.entries(NAMES))('%s, behind a parser', (name, [text, value,
   })
 })
 
-it('a stream that gives text is named', async () => {
+it('reports setEncoding() on the request', async () => {
   const { observer, calls } = createRecorder()
   const hook = node(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
   const server = await listen((req, res) => void hook(req.setEncoding('utf8') as IncomingMessage, res))
@@ -113,11 +113,11 @@ const WEB: Record<string, [(receiver: Receiver, req: Request) => unknown, string
   ],
 }
 
-it.each(Object.entries(WEB))('%s says what must come later', async (_, [answer, hints]) => {
+it.each(Object.entries(WEB))('%s reports which calls must come later', async (_, [handle, hints]) => {
   const { observer, calls } = createRecorder()
   const req = new Request('http://a.example/', signed)
   await req.text()
-  await answer(
+  await handle(
     createReceiver({ signatureKey: KEY, observer }).on('*', () => {}),
     req,
   )

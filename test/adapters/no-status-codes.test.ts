@@ -13,7 +13,7 @@ function numbersOf(text: string): number[] {
   return numbers
 }
 
-it('adapters decide on no status: there is none in them', () => {
+it('adapters contain no status codes, because only the receiver decides on them', () => {
   const files = readdirSync(folder).filter((name) => name.endsWith('.ts'))
   expect(files).toContain('express.ts')
   const found = files.flatMap((name) =>

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const mounted of open.splice(0)) await mounted.close()
 })
 
-/** As many connections as there are numbers, each with one request in `x-number`; all are written in one turn. */
+/** Opens a connection per number, and writes one request with `x-number` on each, all in the same tick. */
 async function deliverTogether(url: string, numbers: readonly number[]): Promise<void> {
   const { hostname, port } = new URL(url)
   const sockets = numbers.map(() => connect(Number(port), hostname))
@@ -31,12 +31,12 @@ async function deliverTogether(url: string, numbers: readonly number[]): Promise
   for (const socket of sockets) socket.destroy()
 }
 
-it('requests that are worked on in one turn keep the context that each has come in', async () => {
+it('keeps the async context of each request that is handled in the same tick', async () => {
   const context = new AsyncLocalStorage<string>()
-  const seen: [own: string | undefined, sent: unknown][] = []
+  const results: [context: string | undefined, header: unknown][] = []
   const receiver = createReceiver({ signatureKey: KEY }).on('*', async (_event, delivery) => {
     await undefined
-    seen.push([context.getStore(), delivery.headers['x-number']])
+    results.push([context.getStore(), delivery.headers['x-number']])
   })
   const listener = webhook(receiver)
   const mounted = await listen(
@@ -45,11 +45,11 @@ it('requests that are worked on in one turn keep the context that each has come 
   open.push(mounted)
   const numbers = Array.from({ length: 50 }, (_, number) => number)
   await deliverTogether(mounted.url, numbers)
-  expect(seen.map(([, sent]) => Number(sent)).sort((a, b) => a - b)).toEqual(numbers)
-  for (const [own, sent] of seen) expect(own).toBe(sent)
+  expect(results.map(([, header]) => Number(header)).sort((a, b) => a - b)).toEqual(numbers)
+  for (const [store, header] of results) expect(store).toBe(header)
 })
 
-it('timers that a test has put in place of the real ones do not hold a request back', async () => {
+it('handles requests while a test replaces timers', async () => {
   const mounted = await listen(webhook(createReceiver({ signatureKey: KEY }).on('*', () => {})))
   open.push(mounted)
   vi.useFakeTimers({ toFake: ['setImmediate', 'setTimeout'] })
@@ -57,11 +57,11 @@ it('timers that a test has put in place of the real ones do not hold a request b
   expect((await send(mounted.url, { headers, body })).status).toBe(200)
 })
 
-it('a request that is refused in the middle of its body ends and closes, for whoever listens', async () => {
-  const told: Promise<unknown>[] = []
+it('emits end and close on a request that is refused in the middle of its body', async () => {
+  const events: Promise<unknown>[] = []
   const listener = webhook(createReceiver({ signatureKey: KEY, limit: 10 }).on('*', () => {}))
   const mounted = await listen((req, res) => {
-    told.push(once(req, 'end'), once(req, 'close'))
+    events.push(once(req, 'end'), once(req, 'close'))
     void listener(req, res)
   })
   open.push(mounted)
@@ -73,11 +73,11 @@ it('a request that is refused in the middle of its body ends and closes, for who
   socket.write(`POST / HTTP/1.1\r\n${lines.join('')}\r\n${chunks}`)
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1.1 413 /)
-  await Promise.all(told)
+  await Promise.all(events)
   socket.destroy()
 })
 
-it('what reads the request behind it gets the bytes too, and keeps none from it', async () => {
+it('does not consume the bytes that other listeners of the request get', async () => {
   const tapped: Buffer[] = []
   const listener = webhook(createReceiver({ signatureKey: KEY }).on('*', () => {}))
   const mounted = await listen(async (req, res) => {
@@ -90,26 +90,26 @@ it('what reads the request behind it gets the bytes too, and keeps none from it'
   expect(Buffer.concat(tapped).toString()).toBe(body)
 })
 
-it('what has come before close() is handled, also in the same turn', async () => {
+it('handles a request that arrived before close() in the same tick', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
-  const answered = receiver.fetch(new Request('https://a.example/', { method: 'POST', headers, body }))
+  const response = receiver.fetch(new Request('https://a.example/', { method: 'POST', headers, body }))
   for (let step = 0; step < 5; step++) await undefined
   await receiver.close()
-  expect((await answered).status).toBe(200)
+  expect((await response).status).toBe(200)
 })
 
-it('what has come is waited for by close(), from its first moment', async () => {
+it('close() waits for a request as soon as its listener is called', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
   const listener = webhook(receiver)
   const order: string[] = []
   const mounted = await listen((req, res) => {
     void listener(req, res)
     expect(receiver.stats().atWork).toBe(1)
-    res.once('finish', () => order.push('answered'))
+    res.once('finish', () => order.push('responded'))
     void receiver.close().then(() => order.push('closed'))
   })
   open.push(mounted)
   await send(mounted.url, { headers, body })
   await receiver.close()
-  expect(order).toEqual(['answered', 'closed'])
+  expect(order).toEqual(['responded', 'closed'])
 })

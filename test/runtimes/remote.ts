@@ -5,9 +5,9 @@ import type { Entry } from '../contract/log.ts'
 import type { Start } from '../contract/subject.ts'
 import type { Runtime } from './runtimes.ts'
 
-/** Starts receivers in a process of another runtime; what they were told is asked for over HTTP. */
-export async function startThere(
-  { name, bin, args, says, app, host = {} }: Runtime,
+/** Starts receivers in a process of another runtime, and reads their logs over HTTP. */
+export async function startRemote(
+  { name, bin, args, reports, app, host = {} }: Runtime,
   folder: string,
 ): Promise<{ start: Start; stop(): Promise<void> }> {
   const program = join(import.meta.dirname, 'node_modules', bin)
@@ -16,32 +16,32 @@ export async function startThere(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const origin = `http://127.0.0.1:${await portOf(child)}`
-  const said = await (await fetch(`${origin}/plain/0/runtime`)).json()
-  if (!String(said).startsWith(says)) throw new Error(`${name} runs on ${said}`)
+  const reported = await (await fetch(`${origin}/plain/0/runtime`)).json()
+  if (!String(reported).startsWith(reports)) throw new Error(`${name} runs on ${reported}`)
   let count = 0
   return {
     async start(setup, { bodyIsRead } = {}) {
       const base = `${origin}/${setup}/${++count}`
-      const ask = async (what: string): Promise<readonly Entry[]> =>
-        (await fetch(`${base}/${what}`)).json() as Promise<readonly Entry[]>
+      const control = async (action: string): Promise<readonly Entry[]> =>
+        (await fetch(`${base}/${action}`)).json() as Promise<readonly Entry[]>
       return {
         url: `${base}/${bodyIsRead ? 'read' : 'hook'}`,
         host,
-        entries: () => ask('entries'),
+        entries: () => control('entries'),
         changed: () => setTimeout(5),
-        release: async () => void (await ask('release')),
-        close: async () => void (await ask('close')),
+        release: async () => void (await control('release')),
+        close: async () => void (await control('close')),
       }
     },
     async stop() {
-      const gone = new Promise((resolve) => child.once('close', resolve))
+      const closed = new Promise((resolve) => child.once('close', resolve))
       child.kill()
-      await gone
+      await closed
     },
   }
 }
 
-/** Every app prints the port it was given. */
+/** Every app prints its port. */
 async function portOf(child: ChildProcess): Promise<number> {
   let output = ''
   return new Promise((resolve, reject) => {
@@ -53,6 +53,6 @@ async function portOf(child: ChildProcess): Promise<number> {
     child.stdout?.setEncoding('utf8').on('data', read)
     child.stderr?.setEncoding('utf8').on('data', read)
     child.once('error', reject)
-    child.once('close', (code) => reject(new Error(`it ended with ${code}:\n${output}`)))
+    child.once('close', (code) => reject(new Error(`the app exited with ${code}:\n${output}`)))
   })
 }
