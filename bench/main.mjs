@@ -1,12 +1,12 @@
-// Measures geohook beside what one would use instead: `npm run bench -- --help`.
+// Compares geohook with alternatives: `npm run bench -- --help`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { missingIn } from './lib/complete.mjs'
 import { writeDocs } from './lib/docs.mjs'
 import { toGoalsTable } from './lib/goals-table.mjs'
 import { machine } from './lib/machine.mjs'
+import { missingIn } from './lib/missing.mjs'
 import { RESULTS } from './lib/paths.mjs'
 import { prepare } from './lib/prepare.mjs'
 import { writeResult } from './lib/results.mjs'
@@ -15,13 +15,13 @@ import { PARTS } from './parts.mjs'
 
 const HELP = `npm run bench -- [options]
 
-Measures geohook beside its peers and beside code written by hand. Takes some minutes; nothing else should run meanwhile.
+Compares geohook with similar packages and with code written by hand. Takes some minutes; nothing else should run meanwhile.
 
   --only <parts>      some of ${PARTS.join(',')}
   --engines <names>   for the part inbox: some of none,memory,sqlite,postgres,redis
-  --smoke             a minute, to see that all of it runs; what it measures means nothing
-  --results <folder>  where results are written; default bench/results, with --smoke nowhere
-  --docs              measures nothing: writes the results in bench/results into docs/
+  --smoke             takes a minute to check that everything runs; the figures mean nothing
+  --results <folder>  folder for results; default bench/results, with --smoke none
+  --docs              writes the results in bench/results into docs/, without measuring
   --help`
 
 const { values } = parseArgs({
@@ -42,7 +42,7 @@ else await measure()
 async function measure() {
   const names = values.only.split(',')
   const unknown = names.filter((name) => !PARTS.includes(name))
-  if (unknown.length > 0) throw new Error(`there is no part ${unknown}: take some of ${PARTS.join()}`)
+  if (unknown.length > 0) throw new Error(`unknown part ${unknown}: the parts are ${PARTS.join()}`)
   prepare()
   console.log(
     Object.entries(machine())
@@ -50,17 +50,18 @@ async function measure() {
       .join(', '),
   )
 
-  // A smoke run writes, too, to see that it can.
-  const passing = values.smoke && !values.results ? mkdtempSync(join(tmpdir(), 'geohook-bench-')) : undefined
-  const folder = values.results ?? passing ?? RESULTS
+  // A smoke run also writes results, to check that this works.
+  const temporary =
+    values.smoke && !values.results ? mkdtempSync(join(tmpdir(), 'geohook-bench-')) : undefined
+  const folder = values.results ?? temporary ?? RESULTS
   const figures = {}
   for (const name of names) Object.assign(figures, await runPart(name, folder))
-  if (passing) rmSync(passing, { recursive: true })
+  if (temporary) rmSync(temporary, { recursive: true })
   console.log(toText(toGoalsTable(figures)))
-  if (values.smoke) console.log('\nThis was to see that all of it runs. The figures mean nothing.')
+  if (values.smoke) console.log('\nThis was a smoke run. The figures mean nothing.')
 }
 
-/** One part from its beginning to its files. What goes wrong in one does not keep the others from running. */
+/** Runs one part and writes its results. A failure does not stop the other parts. */
 async function runPart(name, folder) {
   const started = performance.now()
   console.log(`\n== ${name}`)

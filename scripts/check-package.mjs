@@ -1,5 +1,5 @@
-// Packs the package, and uses it as its users do: installed from the tarball, each way in a project of its own.
-// Names of projects in test/consumers may be given, to run those only.
+// Packs the package, installs the tarball in each project of test/consumers, and runs the tests of that project.
+// Arguments: names of projects, to run only those.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -11,7 +11,7 @@ const bin = (name) => resolve('node_modules/.bin', name)
 const folder = mkdtempSync(join(tmpdir(), 'geohook-package-'))
 const failures = []
 
-/** One line for each check; what went wrong is printed at the end, where it is seen. */
+/** Runs a check and prints a line. Errors are printed at the end. */
 async function check(title, work) {
   const start = performance.now()
   const say = (mark, rest = '') =>
@@ -27,7 +27,7 @@ async function check(title, work) {
   }
 }
 
-/** Runs the checks a few at a time: installing waits for the disk more than it works. */
+/** Runs a few checks at a time, because installing mostly waits for the disk. */
 async function checkAll(names, work) {
   const queue = [...names]
   const workers = Array.from({ length: Math.max(2, Math.min(4, availableParallelism())) }, async () => {
@@ -45,11 +45,11 @@ try {
   })
   if (tarball) {
     await check('publint', async () => void (await run(bin('publint'), ['run', tarball, '--strict'])))
-    // node16: resolution before "exports" is not supported.
+    // The profile node16, because resolution without "exports" is not supported.
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']
     await check('are the types wrong', async () => void (await run(bin('attw'), attw)))
-    const asked = process.argv.slice(2)
-    await checkAll(asked.length > 0 ? asked : consumers(), (name) =>
+    const requested = process.argv.slice(2)
+    await checkAll(requested.length > 0 ? requested : consumers(), (name) =>
       check(`consumer ${name}`, () => consume(name, tarball, folder)),
     )
   }
@@ -58,6 +58,6 @@ try {
 }
 
 if (failures.length > 0) {
-  console.error(`\nThe package is not ready for its users:\n\n${failures.join('\n\n')}`)
+  console.error(`\nThe package check failed:\n\n${failures.join('\n\n')}`)
   process.exitCode = 1
 }

@@ -1,5 +1,5 @@
-// Kills receivers with a durable inbox again and again, under a load of deliveries, and checks that nothing was lost.
-// It prints one line of figures for each engine, and fails where something was lost or doubled without a cause.
+// Repeatedly kills receivers with a durable inbox under load, and checks that no delivery is lost. Prints one line per
+// engine, and fails if a delivery is lost or duplicated without a reason.
 //
 //   npm run crash -- --engine sqlite|postgres|redis|all --kills 100 --receivers 4 --server-kills 6 --seed 1
 import { parseArgs } from 'node:util'
@@ -12,12 +12,12 @@ const engines = name === 'all' ? Object.keys(ENGINES) : [name]
 
 for (const engine of engines) {
   const hasServer = engine !== 'sqlite'
-  if (!hasServer && serverKills > 0) console.log('sqlite has no server: it runs without --server-kills')
+  if (!hasServer && serverKills > 0) console.log('sqlite has no server: ignoring --server-kills')
   const run = { engine, ...common, serverKills: hasServer ? serverKills : 0 }
   const verdict = await runCrashes(run)
   console.log(toLine(run, verdict))
   const wrong = [...verdict.lost.map((id) => `${id} was lost`), ...verdict.faults]
-  for (const one of wrong.slice(0, 20)) console.log(`  ${one}`)
+  for (const line of wrong.slice(0, 20)) console.log(`  ${line}`)
   if (wrong.length > 0) process.exitCode = 1
 }
 
@@ -32,16 +32,16 @@ function readOptions() {
     }
     const { engine, ...values } = parseArgs({ options }).values
     const names = [...Object.keys(ENGINES), 'all']
-    if (!names.includes(engine)) throw new Error(`--engine is one of ${names.join(', ')}`)
-    const kills = toWhole(values.kills, 1)
-    if (kills === undefined) throw new Error('--kills is a whole number from 1')
-    const receivers = toWhole(values.receivers, 1, 16)
-    if (receivers === undefined) throw new Error('--receivers is a whole number from 1 to 16')
-    const serverKills = toWhole(values['server-kills'], 0)
-    if (serverKills === undefined) throw new Error('--server-kills is a whole number from 0')
+    if (!names.includes(engine)) throw new Error(`--engine must be one of ${names.join(', ')}`)
+    const kills = toInteger(values.kills, 1)
+    if (kills === undefined) throw new Error('--kills must be an integer from 1')
+    const receivers = toInteger(values.receivers, 1, 16)
+    if (receivers === undefined) throw new Error('--receivers must be an integer from 1 to 16')
+    const serverKills = toInteger(values['server-kills'], 0)
+    if (serverKills === undefined) throw new Error('--server-kills must be an integer from 0')
     // A seed has 32 bits.
-    const seed = values.seed === undefined ? toSeed(undefined) : toWhole(values.seed, 0, 2 ** 32 - 1)
-    if (seed === undefined) throw new Error('--seed is a whole number from 0 to 4294967295')
+    const seed = values.seed === undefined ? toSeed(undefined) : toInteger(values.seed, 0, 2 ** 32 - 1)
+    if (seed === undefined) throw new Error('--seed must be an integer from 0 to 4294967295')
     return { engine, kills, receivers, serverKills, seed }
   } catch (error) {
     console.error(error.message)
@@ -49,7 +49,7 @@ function readOptions() {
   }
 }
 
-function toWhole(text, least, most = Number.MAX_SAFE_INTEGER) {
+function toInteger(text, minimum, maximum = Number.MAX_SAFE_INTEGER) {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN
-  return number >= least && number <= most ? number : undefined
+  return number >= minimum && number <= maximum ? number : undefined
 }

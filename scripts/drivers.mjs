@@ -1,11 +1,11 @@
-// Installs the native drivers of drivers/, compiled for the Node that runs this, and links them into node_modules, where
-// the tests, the examples and the benchmark find them. `npm ci` does without them: it needs no compiler.
+// Installs the native drivers of drivers/, compiled for this Node version, and links them into node_modules for the
+// tests, examples and benchmarks. `npm ci` does not install them, so that it needs no compiler.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('../drivers/', import.meta.url))
-// The settings of the clone, which npm hands on to its scripts, forbid install scripts.
+// Overrides the .npmrc of the repository, which disables install scripts.
 const args = ['ci', '--ignore-scripts=false', '--no-audit', '--no-fund']
 execFileSync('npm', args, { cwd: folder, stdio: 'inherit' })
 

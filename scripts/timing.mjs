@@ -1,5 +1,5 @@
-// Measures whether a stranger could learn from response times which tenants exist, or how close a forged signature came.
-// Fails where the medians of a pair are too far apart, and where it does not see the difference in a control.
+// Measures whether response times reveal which tenants exist, or how much of a forged signature is correct. Fails if the
+// medians of a pair differ too much, or if it does not detect the difference of a control.
 //
 //   npm run timing -- --rounds 500 --seed 1
 import { randomInt } from 'node:crypto'
@@ -7,11 +7,11 @@ import { parseArgs } from 'node:util'
 import { createPairs } from './timing/pairs.mjs'
 import { quantile, seeded, welch } from './timing/statistics.mjs'
 
-/** How far the medians of a pair may be apart. */
-const BAR = 0.03
-/** Requests of each side in a round: the first ones after another pair are slower, and both sides are. */
+/** Maximum relative difference of the medians of a pair. */
+const TOLERANCE = 0.03
+/** Requests per side and round. The first ones after another pair are slower, for both sides. */
 const BURST = 20
-/** Rounds that are not counted: the code is not compiled yet. */
+/** Ignored rounds, before V8 compiles the code. */
 const WARM_UP = 100
 
 const { values } = parseArgs({
@@ -26,7 +26,7 @@ const pairs = createPairs().map((pair) => ({ ...pair, figures: [[], []] }))
 for (let round = -WARM_UP; round < rounds; round++) for (const pair of pairs) await measure(pair, round)
 report()
 
-/** Each request by itself, the two sides in random order: whatever disturbs the machine disturbs both. */
+/** Measures single requests of both sides in random order, so that interruptions affect both. */
 async function measure({ sides, figures }, round) {
   for (let index = 0; index < BURST; index++) {
     const first = random() < 0.5 ? 0 : 1
@@ -44,21 +44,21 @@ async function measure({ sides, figures }, round) {
 function report() {
   const results = pairs.map(({ name, isControl = false, figures: [a, b] }) => {
     const ratio = median(a) / median(b)
-    return { name, isControl, a, b, ratio, isApart: Math.abs(ratio - 1) > BAR }
+    return { name, isControl, a, b, ratio, differs: Math.abs(ratio - 1) > TOLERANCE }
   })
-  console.log(`seed ${seed}, ${rounds * BURST} requests of each side, medians may be ${BAR * 100} % apart`)
+  console.log(`seed ${seed}, ${rounds * BURST} requests per side, medians may differ by ${TOLERANCE * 100} %`)
   console.table(
-    results.map(({ name, a, b, ratio, isApart }) => ({
+    results.map(({ name, a, b, ratio, differs }) => ({
       pair: name,
       µs: [a, b].map((figures) => (median(figures) * 1000).toFixed(2)).join(' '),
       ratio: ratio.toFixed(3),
       t: welch(a, b).toFixed(1),
-      verdict: isApart ? 'apart' : 'alike',
+      verdict: differs ? 'different' : 'equal',
     })),
   )
-  for (const { name, isControl, isApart } of results) {
-    if (isApart === isControl) continue
-    console.error(isControl ? `Too coarse to see ${name}` : `Told apart by their time: ${name}`)
+  for (const { name, isControl, differs } of results) {
+    if (differs === isControl) continue
+    console.error(isControl ? `No difference detected for ${name}` : `Response times differ: ${name}`)
     process.exitCode = 1
   }
 }

@@ -1,10 +1,7 @@
 import { createReceiver } from '../../dist/index.js'
 import { KEY, signature } from '../lib/payloads.mjs'
 
-/**
- * A request as an adapter hands it to the receiver, with its body in one piece: the pipeline alone is measured, without
- * sockets and frameworks.
- */
+/** A request as adapters build it, with its body in one chunk, to measure the receiver without sockets and frameworks. */
 export function toRequest(body, isForged = false) {
   return {
     method: 'POST',
@@ -18,12 +15,12 @@ export function toRequest(body, isForged = false) {
 }
 
 /**
- * A receiver that grows in one way, with a request for it.
+ * Creates a receiver of a given size, with a request for it.
  *
  * @param {{ body: Buffer, keys?: readonly string[], events: number, handlers: [changeType: string, count: number][], isForged?: boolean }} options
- *   `events`: how often handlers must be called for the body
+ *   `events`: expected number of handler calls for the body
  */
-export async function makeSubject({ body, keys = [KEY], events, handlers, isForged = false }) {
+export async function createSubject({ body, keys = [KEY], events, handlers, isForged = false }) {
   let calls = 0
   let refused = 0
   const observer = {
@@ -38,7 +35,7 @@ export async function makeSubject({ body, keys = [KEY], events, handlers, isForg
         calls += 1
       })
   const request = toRequest(body, isForged)
-  /** Milliseconds of one request, of so many in a row. */
+  /** Mean milliseconds of `count` requests in a row. */
   async function time(count) {
     calls = 0
     refused = 0

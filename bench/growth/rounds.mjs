@@ -1,7 +1,7 @@
 import { countFor, interleave } from '../lib/rounds.mjs'
 
 /**
- * Milliseconds of a call of each subject, round by round.
+ * Returns the milliseconds of a call of each subject, by round.
  *
  * @template {{ time(count: number): Promise<number> }} Subject
  * @param {readonly Subject[]} subjects

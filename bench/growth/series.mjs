@@ -1,10 +1,10 @@
 import { jsonBody, KEY } from '../lib/payloads.mjs'
-import { makeSubject } from './request.mjs'
+import { createSubject } from './request.mjs'
 
 /** The change type of the payloads. */
 const TYPE = 'FeaturesCreated'
 
-/** A payload of so many events, of some 60 bytes each. */
+/** A payload with the given number of events of about 60 bytes each. */
 function bodyOf(events) {
   const event = (index) => ({ eventType: TYPE, when: 1_730_385_704_000 + index })
   const service = { name: 'bench', layerId: 0, serviceName: 'Parcels', serviceType: 'FeatureServer' }
@@ -13,13 +13,13 @@ function bodyOf(events) {
   )
 }
 
-/** The key that signs is the oldest, at the end of the ring; it would not matter, all are tried. */
+/** A keyring that ends with the signing key. The position does not matter, because the receiver tries all keys. */
 const keysOf = (count) => [...Array.from({ length: count - 1 }, (_, index) => `${KEY}${index}`), KEY]
 
 /**
- * In which ways a receiver grows. `make` gives what is measured at a size, `log` says which axes of the plot are so.
+ * The dimensions in which a receiver grows. `create` returns the subject of a size; `log` selects logarithmic axes.
  *
- * @type {readonly { id: string, title: string, what: string, unit: string, log?: { x?: boolean, y?: boolean }, sizes: readonly number[], make(size: number): Promise<{ time(count: number): Promise<number> }> }[]}
+ * @type {readonly { id: string, title: string, what: string, unit: string, log?: { x?: boolean, y?: boolean }, sizes: readonly number[], create(size: number): Promise<{ time(count: number): Promise<number> }> }[]}
  */
 export const SERIES = [
   {
@@ -29,9 +29,9 @@ export const SERIES = [
     unit: 'handlers',
     log: { x: true },
     sizes: [1, 10, 100, 1_000],
-    make(count) {
+    create(count) {
       const others = Array.from({ length: count - 1 }, (_, index) => [`Other${index}`, 1])
-      return makeSubject({ body: jsonBody(1024), events: 1, handlers: [...others, [TYPE, 1]] })
+      return createSubject({ body: jsonBody(1024), events: 1, handlers: [...others, [TYPE, 1]] })
     },
   },
   {
@@ -41,7 +41,7 @@ export const SERIES = [
     unit: 'handlers',
     log: { x: true, y: true },
     sizes: [1, 10, 100, 1_000],
-    make: (count) => makeSubject({ body: jsonBody(1024), events: count, handlers: [[TYPE, count]] }),
+    create: (count) => createSubject({ body: jsonBody(1024), events: count, handlers: [[TYPE, count]] }),
   },
   {
     id: 'keys',
@@ -49,8 +49,8 @@ export const SERIES = [
     what: '1 KiB, one event; as many keys are good for the request, and each of them is tried',
     unit: 'keys',
     sizes: [1, 2, 4, 6, 8, 10],
-    make: (count) =>
-      makeSubject({ body: jsonBody(1024), keys: keysOf(count), events: 1, handlers: [[TYPE, 1]] }),
+    create: (count) =>
+      createSubject({ body: jsonBody(1024), keys: keysOf(count), events: 1, handlers: [[TYPE, 1]] }),
   },
   {
     id: 'events',
@@ -59,6 +59,6 @@ export const SERIES = [
     unit: 'events',
     log: { x: true, y: true },
     sizes: [1, 10, 100, 1_000, 10_000],
-    make: (count) => makeSubject({ body: bodyOf(count), events: count, handlers: [[TYPE, 1]] }),
+    create: (count) => createSubject({ body: bodyOf(count), events: count, handlers: [[TYPE, 1]] }),
   },
 ]

@@ -3,12 +3,12 @@ import { jsonBody } from '../lib/payloads.mjs'
 import { signedHeaders } from './request.mjs'
 
 /**
- * A server that takes what is not signed, or that has not handed on what is, is not worth measuring.
+ * Checks that a server rejects unsigned requests and handles signed ones.
  *
  * @param {import('./subjects.mjs').Subject} subject
  * @param {{ ready: number, ask(question: unknown): Promise<{ handled: number }> }} server
  * @param {number} size of the body
- * @throws {Error} where it answers wrongly
+ * @throws {Error} if it does not
  */
 export async function check(subject, server, size) {
   const body = jsonBody(size)
@@ -18,23 +18,23 @@ export async function check(subject, server, size) {
   const changed = Buffer.from(body.toString().replace('Parcels', 'Parcelt'))
 
   const { handled } = await server.ask('state')
-  const expect = async (what, status, headers, bytes) => {
-    const answer = await fetch(`http://127.0.0.1:${server.ready}/hook`, {
+  const expect = async (description, status, headers, bytes) => {
+    const response = await fetch(`http://127.0.0.1:${server.ready}/hook`, {
       method: 'POST',
       headers,
       body: bytes,
     })
-    await answer.arrayBuffer()
+    await response.arrayBuffer()
     assert.match(
-      String(answer.status),
+      String(response.status),
       status,
-      `${subject.name} answers ${answer.status}: ${what}, ${size} B`,
+      `${subject.name} returns ${response.status}: ${description}, ${size} B`,
     )
   }
-  await expect('well signed', /^200$/, signed, body)
-  await expect('signed for another body', /^4\d\d$/, signedHeaders(changed), body)
-  await expect('body changed', /^4\d\d$/, signed, changed)
-  await expect('not signed', /^4\d\d$/, unsigned, body)
+  await expect('valid signature', /^200$/, signed, body)
+  await expect('signature of another body', /^4\d\d$/, signedHeaders(changed), body)
+  await expect('changed body', /^4\d\d$/, signed, changed)
+  await expect('no signature', /^4\d\d$/, unsigned, body)
   const { handled: after } = await server.ask('state')
-  assert.equal(after - handled, 1, `${subject.name}: ${after - handled} of one good event are handled`)
+  assert.equal(after - handled, 1, `${subject.name}: ${after - handled} events handled instead of one`)
 }

@@ -1,20 +1,20 @@
-// The load generator. On the raw socket, with one request that is made before: what parses answers and keeps statistics
-// of each, as autocannon does, costs as much of a core as the servers here, and then measures itself.
+// The load generator. It writes a prepared request to raw sockets, because generators that parse responses and keep
+// statistics, like autocannon, use as much CPU as the servers and would measure themselves.
 //
-// Asked with { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection for so
-// long, or until so many are answered (within some seconds), and says how many were, in how many seconds. An
-// answer other than 200 ends the process with an error.
+// For a message { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection for
+// that time and at least that many responses, and reports the responses and seconds. A response other than 200 ends the
+// process with an error.
 import { connect } from 'node:net'
 import { jsonBody } from '../lib/payloads.mjs'
-import { readAnswer } from './answer.mjs'
 import { requestHead, signedHeaders } from './request.mjs'
+import { readResponse } from './response.mjs'
 
-/** Milliseconds that it takes at most to have so many answers as are asked for. */
-const PATIENCE = 5000
+/** Maximum milliseconds to wait for `atLeast` responses. */
+const TIMEOUT = 5000
 
 const requests = new Map()
 
-/** One for each size: with the time of now in one signature, which is good for five minutes. */
+/** The request of a size, cached. One of its signatures contains the current time and is valid for five minutes. */
 function request(size) {
   if (!requests.has(size)) {
     const body = jsonBody(size)
@@ -28,19 +28,19 @@ async function run({ port, size, connections, milliseconds, atLeast = 0 }) {
   const opened = Array.from({ length: connections }, () => open(port))
   const sockets = await Promise.all(opened)
   const started = performance.now()
-  let answers = 0
-  const goesOn = () => {
-    answers++
+  let responses = 0
+  const shouldContinue = () => {
+    responses++
     const elapsed = performance.now() - started
-    return elapsed < milliseconds || (answers < atLeast && elapsed < PATIENCE)
+    return elapsed < milliseconds || (responses < atLeast && elapsed < TIMEOUT)
   }
-  await Promise.all(sockets.map((connection) => keepBusy(connection, bytes, goesOn)))
+  await Promise.all(sockets.map((connection) => keepBusy(connection, bytes, shouldContinue)))
   const seconds = (performance.now() - started) / 1000
   for (const { socket } of sockets) socket.destroy()
-  return { answers, seconds }
+  return { responses, seconds }
 }
 
-/** A connection that reads into one piece of memory, and hands on what it has read as a text. */
+/** Opens a connection that reads into one buffer, and passes chunks to `read` as text. */
 function open(port) {
   return new Promise((resolve, reject) => {
     const connection = { socket: undefined, read() {} }
@@ -60,21 +60,21 @@ function open(port) {
   })
 }
 
-/** @param {() => boolean} goesOn is called with each answer */
-function keepBusy(connection, bytes, goesOn) {
+/** @param {() => boolean} shouldContinue called for each response */
+function keepBusy(connection, bytes, shouldContinue) {
   const { socket } = connection
   return new Promise((resolve, reject) => {
     let text = ''
-    connection.read = (piece) => {
-      text += piece
-      const status = readAnswer(text)
+    connection.read = (chunk) => {
+      text += chunk
+      const status = readResponse(text)
       if (status === undefined) return
       if (status !== 200) return reject(new Error(text))
       text = ''
-      if (goesOn()) socket.write(bytes)
+      if (shouldContinue()) socket.write(bytes)
       else resolve()
     }
-    socket.once('close', () => reject(new Error('the server has closed a connection')))
+    socket.once('close', () => reject(new Error('the server closed a connection')))
     socket.write(bytes)
   })
 }

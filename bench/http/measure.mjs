@@ -3,17 +3,17 @@ import { start } from '../lib/child.mjs'
 import { interleave } from '../lib/rounds.mjs'
 import { check } from './check.mjs'
 
-/** @typedef {{ rate: number, cpu: number }} Sample requests a second, and microseconds of the core for each */
-/** @typedef {Map<string, Sample>} Round by the keys of the subjects that were measured in it, one right after another */
+/** @typedef {{ rate: number, cpu: number }} Sample requests per second, and CPU microseconds per request */
+/** @typedef {Map<string, Sample>} Round samples by subject, measured one right after another */
 
 /**
  * @typedef {object} Plan
  * @property {number} connections each with one request in flight
- * @property {number} passes with new processes: each has its own luck with what it compiles, and where its memory lies
- * @property {number} seconds for all of it: a pass that would not end within them is left out
- * @property {number} milliseconds of one measurement
+ * @property {number} passes each with new processes, because compilation and memory layout differ between them
+ * @property {number} seconds for all passes: a pass that would exceed them is left out
+ * @property {number} milliseconds per measurement
  * @property {Record<number, { warmup: number, all: number, goals: number }>} rounds by size of the body, in each pass:
- *   how many requests come first, which do not count; rounds of all subjects, and then of those that goals depend on alone
+ *   number of warm-up requests, rounds of all subjects, and further rounds of subjects with a goal
  */
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
@@ -37,16 +37,16 @@ export async function measureHttp(subjects, plan, say) {
       }
     })
     const each = (performance.now() - started) / 1000 / pass
-    if (each * (pass + 1) > plan.seconds) break // on a slow machine, or a busy one
+    if (each * (pass + 1) > plan.seconds) break // the machine is slow or busy
   }
   return rounds
 }
 
-/** Servers share one core, of which the one that is asked has all; the load comes from the other. */
+/** Starts all servers on one core, of which only one is active at a time, and the load generator on another. */
 async function withProcesses(subjects, work) {
   const started = await Promise.allSettled([
     start(path('load.mjs'), { core: 1 }),
-    // geohook warns of what it refuses, and the check sends that.
+    // geohook would emit warnings for the invalid requests of the check.
     ...Object.values(subjects).map(({ file, server }) =>
       start(path('server.mjs'), { core: 0, args: [file, server], execArgv: ['--no-warnings'] }),
     ),
@@ -65,7 +65,7 @@ async function withProcesses(subjects, work) {
 async function measureSize(subjects, { size, servers, load, plan }) {
   const { connections, milliseconds } = plan
   const { warmup, all, goals } = plan.rounds[size]
-  // Compiling goes on for thousands of requests, and a goal is about what comes after.
+  // V8 optimizes for thousands of requests, and goals are about the time afterwards.
   const warmupOf = ({ goal }) => (goal ? warmup : warmup / 4)
   const measure = async (key, round) => {
     const server = servers.get(key)
@@ -77,11 +77,11 @@ async function measureSize(subjects, { size, servers, load, plan }) {
       milliseconds,
       atLeast: round < 0 ? warmupOf(subjects[key]) : 0,
     }
-    const { answers, seconds } = await load.ask(question)
+    const { responses, seconds } = await load.ask(question)
     const after = await server.ask('state')
     const handled = after.handled - before.handled
-    if (handled !== answers) throw new Error(`${key}: ${answers} answers, but ${handled} events handled`)
-    return { rate: answers / seconds, cpu: (after.cpu - before.cpu) / answers }
+    if (handled !== responses) throw new Error(`${key}: ${responses} responses, but ${handled} events handled`)
+    return { rate: responses / seconds, cpu: (after.cpu - before.cpu) / responses }
   }
   const keys = Object.keys(subjects)
   return [

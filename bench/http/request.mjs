@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto'
 import { KEY, signature } from '../lib/payloads.mjs'
 
 /**
- * The headers of a delivery, signed for every server under test: all of them are sent the same, so that none has fewer
- * headers to read.
+ * The headers of a delivery, with the signatures of all servers under test, so that all of them read the same headers.
  *
  * @param {Buffer} body
  * @returns {Record<string, string>}
@@ -21,7 +20,7 @@ export function signedHeaders(body) {
   }
 }
 
-/** The head of a request with a body of so many bytes, as it is written to a socket. */
+/** The bytes of a request head for a body of this length. */
 export function requestHead(headers, length) {
   const fields = { host: '127.0.0.1', 'user-agent': 'bench', ...headers, 'content-length': length }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)

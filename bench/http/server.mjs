@@ -1,5 +1,5 @@
-// One server under test: `server.mjs <file in servers/> <its function>`. Says its port, and answers each message with
-// what it has used of its core, and how many events its handler has seen.
+// One server under test: `server.mjs <file in servers/> <its function>`. Sends its port, and for each message its CPU
+// time and the number of handled events.
 import { KEY } from '../lib/payloads.mjs'
 
 const [file, name] = process.argv.slice(2)

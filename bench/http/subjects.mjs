@@ -2,8 +2,8 @@
  * @typedef {object} Subject
  * @property {string} name
  * @property {string} file in `servers/`
- * @property {string} server the function there
- * @property {true} [goal] a goal is a ratio of it, so it is measured in every round
+ * @property {string} server the function in that file
+ * @property {true} [goal] a goal depends on it, so it is measured in every round
  */
 
 /** @type {Record<string, Subject>} */
@@ -29,7 +29,7 @@ export const subjects = {
   expressTern: { name: 'tern on Express', file: 'express', server: 'tern' },
 }
 
-/** The packages that are measured, beside geohook. */
+/** The other packages that are measured. */
 export const packages = [
   '@hono/node-server',
   '@hookflo/tern',

@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const { DATABASE_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env
-/** In a large inbox nothing is refused, and nobody waits for what died. */
+/** An inbox that is large enough to store all deliveries. */
 const LARGE = { maxPending: 1_000_000 }
 
-const makeFolder = () => mkdtemp(join(tmpdir(), 'geohook-bench-'))
+const createFolder = () => mkdtemp(join(tmpdir(), 'geohook-bench-'))
 
-/** @throws where there is no redis-server on this machine */
+/** @throws if redis-server is not installed */
 async function startRedis() {
-  const folder = await makeFolder()
+  const folder = await createFolder()
   const socket = createServer().listen(0, '127.0.0.1')
   await once(socket, 'listening')
   const port = String(socket.address().port)
@@ -48,19 +48,19 @@ async function startRedis() {
   }
 }
 
-/** A store of its own for each: what the receiver's process needs to open it, how durable it is, and how it is removed. */
+/** Creates a separate store for each engine: how to open it, its durability, and how to remove it. */
 export const ENGINES = {
-  none: async () => ({ durability: 'nothing is stored' }),
+  none: async () => ({ durability: 'no inbox' }),
 
   memory: async () => ({
     entry: 'inbox',
     factory: 'createMemoryInbox',
     options: LARGE,
-    durability: 'survives nothing',
+    durability: 'in memory',
   }),
 
   async sqlite() {
-    const folder = await makeFolder()
+    const folder = await createFolder()
     return {
       entry: 'sqlite',
       factory: 'createSqliteInbox',
@@ -88,7 +88,7 @@ export const ENGINES = {
     }
   },
 
-  /** With REDIS_URL that one; otherwise a server that writes to its disk before it answers, as the others do. */
+  /** REDIS_URL, or a new server that writes to disk before it responds, like the other engines. */
   async redis() {
     const own = process.env.REDIS_URL ? undefined : await startRedis()
     const url = process.env.REDIS_URL ?? own.url

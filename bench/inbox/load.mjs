@@ -4,19 +4,19 @@ import { createSigner } from '../../dist/testing.js'
 export const KEY = 'bench'
 const BYTES = 1024
 const signer = createSigner({ signatureKey: KEY })
-let made = 0
+let count = 0
 
-/** A signed delivery of about 1 KiB that no other is like. */
+/** A unique signed delivery of about 1 KiB. */
 function sign() {
-  const event = { eventType: 'FeaturesCreated', when: 1_700_000_000_000 + made++ }
+  const event = { eventType: 'FeaturesCreated', when: 1_700_000_000_000 + count++ }
   const payload = { serviceName: 'Parcels', events: [event], pad: '' }
   payload.pad = 'x'.repeat(BYTES - JSON.stringify(payload).length)
   return signer.sign(payload)
 }
 
-/** Sends so many at a time, each connection one after another; gives deliveries per second and the times of answers. */
-export async function accept(subject, count, concurrency) {
-  const requests = await Promise.all(Array.from({ length: count }, sign))
+/** Sends `total` deliveries over `concurrency` connections. Returns deliveries per second and response times. */
+export async function accept(subject, total, concurrency) {
+  const requests = await Promise.all(Array.from({ length: total }, sign))
   const pool = subject.connections(concurrency)
   const status = subject.hasInbox ? 202 : 200
   const times = []
@@ -27,14 +27,14 @@ export async function accept(subject, count, concurrency) {
       const { statusCode, body } = await pool.request({ path: '/', ...request })
       await body.dump()
       times.push(performance.now() - started)
-      assert.equal(statusCode, status, `${subject.name} answered ${statusCode}`)
+      assert.equal(statusCode, status, `${subject.name} returned ${statusCode}`)
     }
   }
 
   const started = performance.now()
   await Promise.all(Array.from({ length: concurrency }, sendAll))
-  const rate = (count / (performance.now() - started)) * 1000
-  subject.accepted += count
+  const rate = (total / (performance.now() - started)) * 1000
+  subject.accepted += total
   times.sort((a, b) => a - b)
   const at = (part) => times[Math.min(times.length - 1, Math.floor(times.length * part))]
   return { rate, p50: at(0.5), p99: at(0.99) }

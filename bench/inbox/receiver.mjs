@@ -1,18 +1,18 @@
-// The receiver that is measured, in a process of its own. Its parent asks it over their channel.
+// The receiver under test, in a separate process that its parent controls by messages.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createReceiver } from '../../dist/index.js'
 import { webhook } from '../../dist/node.js'
-import { createAlone } from './alone.mjs'
+import { createDirectPuts } from './direct-puts.mjs'
 
 const { KEY, ENTRY, FACTORY, OPTIONS = '{}' } = process.env
 const options = JSON.parse(OPTIONS)
 const inbox = ENTRY ? await (await import(`../../dist/${ENTRY}.js`))[FACTORY](options) : undefined
-const alone = createAlone({ inbox, entry: ENTRY, options })
+const directPuts = createDirectPuts({ inbox, entry: ENTRY, options })
 let workers
 let handled = 0
-/** When workers began, and when the last delivery was handled. */
-let [began, last] = [0, 0]
+/** Start of the workers, and time of the last handled delivery. */
+let [started, last] = [0, 0]
 const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', () => {
   handled += 1
   last = performance.now()
@@ -22,8 +22,8 @@ await once(server, 'listening')
 
 const ANSWERS = {
   port: () => server.address().port,
-  handled: () => ({ handled, milliseconds: last - began }),
-  /** Deliveries that are there, in whatever state. */
+  handled: () => ({ handled, milliseconds: last - started }),
+  /** Number of deliveries in any state. */
   async held() {
     const { waiting, active, done, dead } = await inbox.stats()
     return waiting + active + done + dead
@@ -34,13 +34,13 @@ const ANSWERS = {
   },
   work() {
     handled = 0
-    began = performance.now()
+    started = performance.now()
     workers = inbox.work(receiver, { concurrency: 50 })
   },
   rest: () => workers.close(),
-  put: alone.put,
-  byHand: alone.byHand,
-  endByHand: alone.close,
+  put: directPuts.put,
+  byHand: directPuts.byHand,
+  endByHand: directPuts.close,
   async close() {
     server.close()
     server.closeAllConnections()

@@ -2,12 +2,12 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
-import { hasByHand } from './alone.mjs'
+import { hasByHand } from './direct-puts.mjs'
 import { KEY } from './load.mjs'
 
 const receiver = fileURLToPath(new URL('receiver.mjs', import.meta.url))
 
-/** A receiver in a process of its own, with connections to it that are kept open. */
+/** Starts a receiver in a separate process, with keep-alive connections to it. */
 export async function startSubject(name, { entry, factory, options, durability, remove }) {
   const env = entry ? { ENTRY: entry, FACTORY: factory, OPTIONS: JSON.stringify(options) } : {}
   const child = fork(receiver, { env: { ...process.env, ...env, KEY } })
@@ -16,7 +16,9 @@ export async function startSubject(name, { entry, factory, options, durability, 
     const ended = new AbortController()
     const answer = Promise.race([
       once(child, 'message', { signal: ended.signal }).then(([message]) => message),
-      once(child, 'exit', { signal: ended.signal }).then(([code]) => ({ error: `it ended with ${code}` })),
+      once(child, 'exit', { signal: ended.signal }).then(([code]) => ({
+        error: `the receiver exited with ${code}`,
+      })),
     ])
     child.send({ question, argument })
     const { answer: value, error } = await answer.finally(() => ended.abort())

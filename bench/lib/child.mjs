@@ -2,15 +2,14 @@ import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpus } from 'node:os'
 
-/** Whether processes can be kept on one core: `taskset` is part of Linux, and of nothing else. */
+/** True if processes can be pinned to a core with `taskset`, which only Linux has. */
 export const canPin = cpus().length > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0
 
 /**
- * A Node process with a question and an answer at a time: what `ask` sends, its `process.on('message')` answers with one
- * `process.send`. It sends one message of its own when it is ready.
+ * Starts a Node process that replies to each message of `ask` with one message, and sends one when it is ready.
  *
  * @param {string} path the module
- * @param {{ core?: number, args?: readonly string[], execArgv?: readonly string[] }} [options] `core`: where it is kept, if it can be
+ * @param {{ core?: number, args?: readonly string[], execArgv?: readonly string[] }} [options] `core`: the core to pin it to, if possible
  */
 export async function start(path, { core, args = [], execArgv = [] } = {}) {
   const pin = canPin && core !== undefined
@@ -23,7 +22,7 @@ export async function start(path, { core, args = [], execArgv = [] } = {}) {
   const exited = once(child, 'exit')
   async function message() {
     const died = exited.then(([code]) =>
-      Promise.reject(new Error(`${path} ${args.join(' ')} ended with ${code}`)),
+      Promise.reject(new Error(`${path} ${args.join(' ')} exited with ${code}`)),
     )
     const [answer] = await Promise.race([once(child, 'message'), died])
     return answer
@@ -31,7 +30,7 @@ export async function start(path, { core, args = [], execArgv = [] } = {}) {
   const ready = await message()
   return {
     pid: child.pid,
-    /** What it said when it was ready. */
+    /** The message that it sent when it was ready. */
     ready,
     ask(question) {
       const answer = message()

@@ -1,16 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { toGoalsTable } from './goals-table.mjs'
-import { toNodesTable } from './nodes.mjs'
+import { toNodesTable } from './nodes-table.mjs'
 import { DOCS, RESULTS } from './paths.mjs'
 import { readFigures, readResult } from './results.mjs'
 import { toMarkdown } from './table.mjs'
 
-/** What stands between two markers is written here, and by nobody else. */
+/** Text between two markers, which this script generates. */
 const GENERATED = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
 
 const WRITERS = { goals: writeGoals, nodes: writeNodes }
 
-/** A page of docs/ with the results in `bench/results/` in their places. @param {string} text */
+/** Fills the results in `bench/results/` into a page of docs/. @param {string} text */
 export const fillDocs = (text) =>
   text.replace(GENERATED, (_, begin, name, end) => {
     const written = (WRITERS[name] ?? writePart)(name)

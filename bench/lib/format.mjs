@@ -1,10 +1,10 @@
 /** @typedef {import('./rounds.mjs').Summary} Summary */
 
-/** A number with the thousands set off, and so many digits behind the point. */
+/** A number with thousands separators and a fixed number of decimals. */
 export const number = (value, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 
-/** A number with as many digits as tell something: about three. */
+/** A number with about three significant digits. */
 export function digits(value) {
   const size = Math.abs(value)
   if (size >= 100 || size === 0) return number(value)
@@ -16,7 +16,7 @@ export function spread({ median, low, high }, write = digits) {
   return `${write(median)} (${write(low)}-${write(high)})`
 }
 
-/** The same as a factor: `0.52× (0.51-0.54)`. @param {Summary} summary */
+/** A median and its quartiles as a factor: `0.52× (0.51-0.54)`. @param {Summary} summary */
 export const times = ({ median, low, high }) => `${digits(median)}× (${digits(low)}-${digits(high)})`
 
 /** @param {Summary} summary */

@@ -4,7 +4,7 @@ import { digits } from './format.mjs'
 /** @typedef {import('./rounds.mjs').Summary} Summary */
 
 /**
- * Every goal, and what was measured of it.
+ * A table of the goals with their measured figures.
  *
  * @param {Readonly<Record<string, Summary>>} figures
  * @returns {import('./part.mjs').Table}
@@ -12,7 +12,7 @@ import { digits } from './format.mjs'
 export function toGoalsTable(figures) {
   return {
     title: 'The goals',
-    columns: ['figure', 'what', 'goal', 'measured', 'and so'],
+    columns: ['figure', 'description', 'goal', 'measured', 'result'],
     rows: GOALS.map(({ id, text, unit, goal }) => {
       const figure = figures[id]
       const write = (value) => `${digits(value)}${unit}`

@@ -1,6 +1,6 @@
 import { arch, cpus, release, totalmem, type } from 'node:os'
 
-/** What was measured on: whatever a figure depends on, and nothing that names the machine. */
+/** Properties of the machine that affect the figures, without anything that identifies it. */
 export const machine = () => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cores: cpus().length,

@@ -3,9 +3,9 @@ import { createHmac } from 'node:crypto'
 export const KEY = 'parcels2026parcels2026parcels202'
 
 /**
- * The payload of a feature service, as JSON of exactly so many bytes: its changes' URL is as long as it takes.
+ * The payload of a feature service as JSON of exactly `size` bytes, with a changesUrl of the necessary length.
  *
- * @param {number} size from 256
+ * @param {number} size in bytes, at least 256
  */
 export function jsonBody(size) {
   const write = (length) =>
@@ -22,7 +22,7 @@ export function jsonBody(size) {
   return Buffer.from(write(size - write(0).length))
 }
 
-/** The same payload in the field `payload` of a form of exactly so many bytes. */
+/** The same payload in the field `payload` of a form of exactly `size` bytes. */
 export function formBody(size) {
   const write = (json) => `payload=${encodeURIComponent(json)}`
   const fixed = write(jsonBody(256)).length - 256
@@ -32,7 +32,7 @@ export function formBody(size) {
 /** HMAC-SHA256 of a body under {@link KEY}. @param {'hex' | 'base64'} encoding */
 export const signature = (body, encoding = 'hex') => createHmac('sha256', KEY).update(body).digest(encoding)
 
-/** Bytes in words: `1 KiB`. */
+/** A size as text: `1 KiB`. */
 export function sizeName(bytes) {
   if (bytes < 1024) return `${bytes} B`
   return bytes < 1024 ** 2 ? `${bytes / 1024} KiB` : `${bytes / 1024 ** 2} MiB`

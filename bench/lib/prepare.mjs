@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const bench = join(root, 'bench')
 
-/** Builds the package, as its users get it, and installs the packages of the benchmarks, unless they are there. */
+/** Builds the package, and installs the packages of the benchmarks if needed. */
 export function prepare() {
   const build = [join(root, 'node_modules/tsup/dist/cli-default.js'), '--no-dts', '--silent']
   execFileSync(process.execPath, build, { cwd: root, stdio: 'inherit' })
@@ -14,7 +14,7 @@ export function prepare() {
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: bench, stdio: 'inherit' })
 }
 
-/** Whether what is installed is as new as the lock file. */
+/** True if the installed packages are as new as the lock file. */
 function isInstalled() {
   const installed = join(bench, 'node_modules/.package-lock.json')
   return (

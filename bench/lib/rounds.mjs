@@ -1,13 +1,13 @@
-/** @typedef {{ median: number, low: number, high: number }} Summary a median with its quartiles */
+/** @typedef {{ median: number, low: number, high: number }} Summary a median and its quartiles */
 
 /**
- * Measures every subject once in each round. Each round has an order of its own, by chance, so that none of them always
- * comes behind the same one; what else the machine does meanwhile slows all of a round.
+ * Measures every subject once per round, in random order, so that none always follows the same one. Other work on the
+ * machine then slows down all subjects of a round.
  *
- * @template Subject, Figure a number, or several together
+ * @template Subject, Figure
  * @param {readonly Subject[]} subjects
  * @param {{ rounds: number, warmup?: number, measure(subject: Subject, round: number): Figure | Promise<Figure> }} options
- * @returns {Promise<Map<Subject, Figure[]>>} by subject, one figure for each round
+ * @returns {Promise<Map<Subject, Figure[]>>} by subject, one figure per round
  */
 export async function interleave(subjects, { rounds, warmup = 1, measure }) {
   const figures = new Map(subjects.map((subject) => [subject, []]))
@@ -22,23 +22,23 @@ export async function interleave(subjects, { rounds, warmup = 1, measure }) {
 
 const shuffle = (list) =>
   list
-    .map((item) => ({ item, place: Math.random() }))
-    .sort((a, b) => a.place - b.place)
+    .map((item) => ({ item, order: Math.random() }))
+    .sort((a, b) => a.order - b.order)
     .map(({ item }) => item)
 
 /** @param {readonly number[]} figures @returns {Summary} */
 export function summarize(figures) {
   const sorted = [...figures].sort((a, b) => a - b)
   const at = (part) => {
-    const place = (sorted.length - 1) * part
-    const [below, above] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]]
-    return below + (above - below) * (place % 1)
+    const position = (sorted.length - 1) * part
+    const [below, above] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
+    return below + (above - below) * (position % 1)
   }
   return { median: at(0.5), low: at(0.25), high: at(0.75) }
 }
 
 /**
- * What one subject is beside another, round by round.
+ * The ratio of two subjects, computed within each round.
  *
  * @param {readonly number[]} figures
  * @param {readonly number[]} base of the same rounds
@@ -46,17 +46,17 @@ export function summarize(figures) {
  */
 export const ratio = (figures, base) => summarize(figures.map((figure, round) => figure / base[round]))
 
-/** Milliseconds of one measurement: long enough for the clock, short enough that a disturbance spoils few of them. */
+/** Milliseconds per measurement: long enough for the clock, short enough that interruptions affect only a few. */
 const SLICE = 5
 
 /**
- * How many calls fill a slice.
+ * Finds the number of calls that fill a slice.
  *
- * @param {(count: number) => Promise<number>} time milliseconds of one call, of so many in a row
+ * @param {(count: number) => Promise<number>} time mean milliseconds of `count` calls in a row
  * @param {number} [slice] milliseconds
  */
 export async function countFor(time, slice = SLICE) {
   const filled = async (count) => (await time(count)) * count >= slice
-  // Twice in a row: the first calls are slow, because nothing is compiled yet.
+  // Twice in a row, because the first calls are slow until V8 compiles them.
   for (let count = 1; ; count *= 2) if ((await filled(count)) && (await filled(count))) return count
 }

@@ -1,6 +1,6 @@
 /** @typedef {import('./part.mjs').Table} Table */
 
-/** For the terminal. @param {Table} table */
+/** Formats a table for the terminal. @param {Table} table */
 export function toText({ title, columns, rows }) {
   const lines = [columns, ...rows]
   const widths = columns.map((_, column) => Math.max(...lines.map((line) => line[column].length)))
@@ -12,7 +12,7 @@ export function toText({ title, columns, rows }) {
   return ['', title, ...lines.map((line) => `  ${write(line)}`)].join('\n')
 }
 
-/** For the docs. @param {Omit<Table, 'title'> & { title?: string }} table */
+/** Formats a table as Markdown. @param {Omit<Table, 'title'> & { title?: string }} table */
 export function toMarkdown({ title, columns, rows }) {
   const write = (line) => `| ${line.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   const lines = [write(columns), `|${' --- |'.repeat(columns.length)}`, ...rows.map(write)]

@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module'
 const root = new URL('../../', import.meta.url)
 const FOLDERS = ['bench/node_modules/', 'node_modules/'].map((path) => new URL(path, root))
 
-/** Which version of each package is measured: what is installed for the benchmarks comes first, as for `import`. */
+/** The measured version of each package. Packages in bench/node_modules take precedence, as for `import`. */
 export function versionsOf(names) {
   return Object.fromEntries(
     names.map((name) => {
@@ -16,7 +16,7 @@ export function versionsOf(names) {
   )
 }
 
-/** The SQLite driver of the receivers, which take the one of Node first. Empty if there is none. */
+/** The SQLite driver of the receivers, which prefer node:sqlite. Empty if there is none. */
 export function sqliteVersion() {
   if (isBuiltin('node:sqlite')) return { 'node:sqlite': process.versions.sqlite }
   return existsSync(new URL('node_modules/better-sqlite3/', root)) ? versionsOf(['better-sqlite3']) : {}

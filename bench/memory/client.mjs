@@ -1,11 +1,11 @@
-// What uploads to a server. Answers questions of the form { task, … } with what the task returns.
+// Uploads bodies to a server. Replies to messages { task, … } with the result of the task.
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestHead, signedHeaders } from '../http/request.mjs'
 import { jsonBody } from '../lib/payloads.mjs'
 import { open } from './connection.mjs'
 
-const AT_ONCE = 100 // connections that are opened: more are more than a backlog takes
-let held = []
+const BATCH = 100 // connections opened at a time, because the backlog of a server is limited
+let uploads = []
 
 const bodies = new Map()
 function bodyOf(size) {
@@ -16,7 +16,7 @@ function bodyOf(size) {
   return bodies.get(size)
 }
 
-/** A signed request; `changes` to its headers make it a wrong one. */
+/** A signed request, with optional changes to its headers. */
 function request(size, changes) {
   const { body, headers } = bodyOf(size)
   return Buffer.concat([requestHead({ ...headers, ...changes }, size), body])
@@ -25,88 +25,88 @@ function request(size, changes) {
 async function openAll(port, count) {
   const connections = []
   while (connections.length < count) {
-    const some = Math.min(AT_ONCE, count - connections.length)
-    connections.push(...(await Promise.all(Array.from({ length: some }, () => open(port)))))
+    const batch = Math.min(BATCH, count - connections.length)
+    connections.push(...(await Promise.all(Array.from({ length: batch }, () => open(port)))))
   }
   return connections
 }
 
 const tasks = {
-  /** One whole request after another, on one connection. @returns the statuses */
+  /** Sends complete requests one after another on one connection. @returns the statuses */
   async upload({ port, size, changes, count = 1 }) {
     const bytes = request(size, changes)
     const connection = await open(port)
     const statuses = []
     for (let sent = 0; sent < count; sent++) {
-      const answered = connection.answer()
+      const response = connection.nextStatus()
       connection.write(bytes)
-      statuses.push(await answered)
+      statuses.push(await response)
     }
     connection.close()
     return statuses
   },
 
-  /** Uploads of which only the last byte is missing. */
+  /** Sends uploads without their last byte. */
   async begin({ port, size, count }) {
     const bytes = request(size)
     const connections = await openAll(port, count)
-    held = connections.map((connection) => ({
+    uploads = connections.map((connection) => ({
       connection,
-      answered: connection.answer(),
+      status: connection.nextStatus(),
       last: bytes.subarray(-1),
     }))
     await Promise.all(connections.map((connection) => connection.write(bytes.subarray(0, -1))))
   },
 
-  /** The last bytes, all at once. @returns the statuses */
+  /** Sends the last bytes all at once. @returns the statuses */
   async finish() {
-    for (const { connection, last } of held) connection.write(last)
-    const statuses = await Promise.all(held.map(({ answered }) => answered))
-    for (const { connection } of held) connection.close()
+    for (const { connection, last } of uploads) connection.write(last)
+    const statuses = await Promise.all(uploads.map(({ status }) => status))
+    for (const { connection } of uploads) connection.close()
     return statuses
   },
 
-  /** Uploads that stop behind a few bytes. */
+  /** Sends the first bytes of uploads, which then stall. */
   async stall({ port, size, count, sent }) {
     const { headers } = bodyOf(size)
     const bytes = Buffer.concat([requestHead(headers, size), bodyOf(size).body.subarray(0, sent)])
     const connections = await openAll(port, count)
-    held = connections.map((connection) => {
+    uploads = connections.map((connection) => {
       const started = performance.now()
       const ended = connection
-        .answer()
+        .nextStatus()
         .then((status) => ({ status, milliseconds: performance.now() - started }))
       connection.write(bytes)
       return { connection, ended }
     })
   },
 
-  /** @returns how each of the stalled ones has ended */
+  /** @returns status and duration of each stalled upload */
   async ended() {
-    const ends = await Promise.all(held.map(({ ended }) => ended))
-    for (const { connection } of held) connection.close()
+    const ends = await Promise.all(uploads.map(({ ended }) => ended))
+    for (const { connection } of uploads) connection.close()
     return ends
   },
 
-  /** Requests at an easy pace for so long. @returns the milliseconds that each took */
+  /** Sends requests with pauses. @returns the milliseconds of each */
   async steady({ port, size, connections, milliseconds, pause }) {
     const bytes = request(size)
     const until = performance.now() + milliseconds
     const times = []
-    const one = async () => {
+    const sendAll = async () => {
       const connection = await open(port)
       while (performance.now() < until) {
-        const answered = connection.answer()
+        const response = connection.nextStatus()
         const started = performance.now()
         connection.write(bytes)
-        const status = await answered
+        const status = await response
         times.push(performance.now() - started)
-        if (status !== 200) throw new Error(`answered ${status}`)
+        if (status !== 200) throw new Error(`the server returned ${status}`)
         await wait(pause)
       }
       connection.close()
     }
-    await Promise.all(Array.from({ length: connections }, one))
+    await Promise.all(Array.from({ length: connections }, sendAll))
     return times
   },
 }

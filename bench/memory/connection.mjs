@@ -1,33 +1,33 @@
 import { connect } from 'node:net'
-import { readAnswer } from '../http/answer.mjs'
+import { readResponse } from '../http/response.mjs'
 
-/** A connection to a server on this machine, for one request at a time. */
+/** Opens a connection to a local server, for one request at a time. */
 export function open(port) {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     socket.setEncoding('latin1')
     socket.once('error', reject).once('connect', () =>
       resolve({
-        /** Resolves when the system has taken all of it. */
+        /** Resolves when the bytes are flushed. */
         write: (bytes) =>
           new Promise((written, failed) =>
             socket.write(bytes, (error) => (error ? failed(error) : written())),
           ),
-        /** The status of the next answer. */
-        answer: () => nextAnswer(socket),
+        /** The status of the next response. */
+        nextStatus: () => nextStatus(socket),
         close: () => socket.destroy(),
       }),
     )
   })
 }
 
-function nextAnswer(socket) {
+function nextStatus(socket) {
   return new Promise((resolve, reject) => {
-    const closed = () => reject(new Error('the server has closed the connection without an answer'))
+    const closed = () => reject(new Error('the server closed the connection without a response'))
     let text = ''
-    const read = (piece) => {
-      text += piece
-      const status = readAnswer(text)
+    const read = (chunk) => {
+      text += chunk
+      const status = readResponse(text)
       if (status === undefined) return
       socket.off('data', read).off('close', closed)
       resolve(status)

@@ -5,24 +5,24 @@ import { webhook } from '../../dist/node.js'
 import { KEY } from '../lib/payloads.mjs'
 
 /**
- * Listeners for node:http that keep nothing of a delivery.
+ * Listeners for node:http that do not keep deliveries.
  *
- * @typedef {object} Tell
- * @property {() => void} verdict is called when it is known whether the signature is right, and nothing is parsed yet
- * @property {() => void} handle is called with what was parsed
+ * @typedef {object} Callbacks
+ * @property {() => void} verdict called after the signature is verified and before the body is parsed
+ * @property {() => void} handle called with the parsed payload
  */
 
-/** With the options that a large body needs. */
+/** The receiver, with options for large bodies. */
 export function geohook({ verdict, handle }, { limit, bodyTimeout }) {
-  const observer = { refused: verdict } // of a body that is signed, for its content type: that comes next
-  const maxInFlightBytes = '1gb' // the default is less than all uploads together
+  const observer = { refused: verdict } // also for signed bodies, whose content type is rejected next
+  const maxInFlightBytes = '1gb' // the default is less than the sum of all uploads
   const options = { signatureKey: KEY, limit, bodyTimeout, maxInFlightBytes, observer }
   return webhook(createReceiver(options).on('*', handle))
 }
 
-/** Kept in pieces, put together, hashed, parsed. */
+/** Collects the chunks, concatenates, hashes and parses them. */
 export function byHand({ verdict, handle }) {
-  return whole(async (bytes, req) => {
+  return withBody(async (bytes, req) => {
     const digest = createHmac('sha256', KEY).update(bytes).digest()
     const given = Buffer.from(req.headers['x-service'] ?? '', 'hex')
     const isSigned = given.length === digest.length && timingSafeEqual(given, digest)
@@ -34,10 +34,10 @@ export function byHand({ verdict, handle }) {
   })
 }
 
-/** As in octokit's documentation for a server of one's own: its `verify` takes a text. */
+/** octokit's `verify`, which needs text, as documented for custom servers. */
 export function octokitVerify({ verdict, handle }) {
   const webhooks = new Webhooks({ secret: KEY })
-  return whole(async (bytes, req) => {
+  return withBody(async (bytes, req) => {
     const text = bytes.toString()
     const isSigned = await webhooks.verify(text, req.headers['x-hub-signature-256'])
     verdict()
@@ -48,17 +48,17 @@ export function octokitVerify({ verdict, handle }) {
   })
 }
 
-/** Its middleware, which does all of it. */
+/** octokit's middleware. */
 export function octokit({ handle }) {
   const webhooks = new Webhooks({ secret: KEY })
   webhooks.onAny(({ payload }) => handle(payload))
   return createNodeMiddleware(webhooks, { path: '/hook' })
 }
 
-function whole(answer) {
+function withBody(handle) {
   return (req, res) => {
     const chunks = []
     req.on('data', (chunk) => chunks.push(chunk))
-    req.on('end', async () => res.writeHead(await answer(Buffer.concat(chunks), req)).end())
+    req.on('end', async () => res.writeHead(await handle(Buffer.concat(chunks), req)).end())
   }
 }

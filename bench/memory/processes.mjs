@@ -3,7 +3,7 @@ import { start } from '../lib/child.mjs'
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
 
-/** Uploads come from a core that the servers do not use. */
+/** Starts the client on another core than the servers. */
 export const startClient = () => start(path('client.mjs'), { core: 1 })
 
 /** @param {string} listener in `listeners.mjs` @param {{ limit?: number, bodyTimeout?: number }} [options] */
@@ -14,7 +14,7 @@ export const startServer = (listener, options = {}) =>
     execArgv: ['--expose-gc', '--no-warnings'],
   })
 
-/** Waits until so many bytes of bodies have arrived at a server. */
+/** Waits until a server has received this many body bytes. */
 export async function arrived(server, bytes) {
   while ((await server.ask('arrived')) < bytes) await new Promise((resolve) => setTimeout(resolve, 5))
 }

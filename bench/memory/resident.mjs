@@ -1,37 +1,37 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * The most memory that this process had at any time from now on. Linux counts it; elsewhere it is looked at once in each
- * turn of the event loop, which misses what comes and goes within one.
+ * Tracks the peak memory of this process from now on. Linux counts it. On other systems it is sampled once per tick,
+ * which misses peaks within a tick.
  *
- * @returns {{ idle: number, peak(): number }} in bytes, idle after a collection of all garbage
+ * @returns {{ idle: number, peak(): number }} in bytes; idle is measured after a garbage collection
  */
 export function watchResident() {
   collect()
   if (process.platform === 'linux') {
-    writeFileSync('/proc/self/clear_refs', '5') // the peak begins anew
+    writeFileSync('/proc/self/clear_refs', '5') // resets the peak
     return { idle: fromStatus('VmRSS'), peak: () => fromStatus('VmHWM') }
   }
   const idle = process.memoryUsage.rss()
   let peak = idle
-  const look = () => {
+  const sample = () => {
     peak = Math.max(peak, process.memoryUsage.rss())
   }
-  const turn = () => {
-    look()
-    setImmediate(turn).unref()
+  const tick = () => {
+    sample()
+    setImmediate(tick).unref()
   }
-  turn()
+  tick()
   return {
     idle,
     peak() {
-      look()
+      sample()
       return peak
     },
   }
 }
 
-/** Twice: what the first one finalizes is freed by the second. */
+/** Collects twice, because the second run frees objects that the first one finalizes. */
 export function collect() {
   globalThis.gc()
   globalThis.gc()

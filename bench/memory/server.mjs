@@ -1,13 +1,13 @@
-// A server whose memory and time are looked at: `server.mjs <listener> <its options as JSON>`, with --expose-gc. Says its
-// port, and answers what it is asked by name.
+// A server whose memory and time are measured: `server.mjs <listener> <its options as JSON>`, with --expose-gc. Sends its
+// port, and replies to each message with the named figure.
 import { createServer } from 'node:http'
 import { createArrivals } from './arrivals.mjs'
 import { collect, watchResident } from './resident.mjs'
-import { createTurns } from './turns.mjs'
+import { createTicks } from './ticks.mjs'
 
 const [name, options] = process.argv.slice(2)
 const arrivals = createArrivals()
-const turns = createTurns()
+const ticks = createTicks()
 let resident
 let verdictAt = 0
 let handled = 0
@@ -32,8 +32,8 @@ const server = createServer((req, res) => {
 const answers = {
   /** Milliseconds from the last byte of the latest upload to the verdict on it. */
   verdict: () => verdictAt - arrivals.lastAt,
-  beginTurns: () => turns.begin(),
-  endTurns: () => turns.end(),
+  startTicks: () => ticks.start(),
+  endTicks: () => ticks.end(),
   watchResident() {
     resident = watchResident()
     arrivals.bytes = 0
@@ -43,7 +43,7 @@ const answers = {
   arrived: () => arrivals.bytes,
   handled: () => handled,
   peak: () => resident.peak(),
-  /** What is held now, without garbage. */
+  /** Memory after a garbage collection. */
   held() {
     collect()
     return process.memoryUsage.rss()

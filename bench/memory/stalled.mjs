@@ -3,11 +3,10 @@ import { arrived, startClient, startServer } from './processes.mjs'
 const SENT = 16
 
 /**
- * Uploads that stop behind a few bytes: what each takes while it waits, how each ends, and what becomes of others
- * meanwhile.
+ * Measures uploads that stall after their first bytes: their memory, how they end, and other requests meanwhile.
  *
- * @param {{ count: number, size: number, bodyTimeout: number, alone: number }} plan `alone`: milliseconds of the requests
- *   that have the server for themselves
+ * @param {{ count: number, size: number, bodyTimeout: number, alone: number }} plan `alone`: milliseconds of requests
+ *   without stalled uploads
  */
 export async function measureStalled({ count, size, bodyTimeout, alone }) {
   const [client, others, server, bare] = await Promise.all([
@@ -20,13 +19,13 @@ export async function measureStalled({ count, size, bodyTimeout, alone }) {
   const stall = (port) => client.ask({ task: 'stall', port, size, count, sent: SENT })
   try {
     for (const { ready: port } of [bare, server]) {
-      await others.ask({ ...steady, port, milliseconds: alone }) // until it is warm
+      await others.ask({ ...steady, port, milliseconds: alone }) // warm-up
     }
     const timesAlone = await others.ask({ ...steady, milliseconds: alone })
 
-    const heldByHand = await held(bare, () => stall(bare.ready), count)
-    const heldEach = await held(server, () => stall(server.ready), count)
-    const timesBeside = await others.ask({ ...steady, milliseconds: bodyTimeout })
+    const heldByHand = await memoryEach(bare, () => stall(bare.ready), count)
+    const heldEach = await memoryEach(server, () => stall(server.ready), count)
+    const timesMeanwhile = await others.ask({ ...steady, milliseconds: bodyTimeout })
     const ends = await client.ask({ task: 'ended' })
     return {
       bytesEach: heldEach,
@@ -34,15 +33,15 @@ export async function measureStalled({ count, size, bodyTimeout, alone }) {
       timedOut: ends.filter(({ status }) => status === 408).length,
       endedAfter: ends.map(({ milliseconds }) => milliseconds),
       timesAlone,
-      timesBeside,
+      timesMeanwhile,
     }
   } finally {
     await Promise.all([client, others, server, bare].map((child) => child.close()))
   }
 }
 
-/** Bytes that each of the uploads takes. */
-async function held(server, stall, count) {
+/** Bytes of memory per stalled upload. */
+async function memoryEach(server, stall, count) {
   const idle = await server.ask('watchResident')
   await stall()
   await arrived(server, count * SENT)

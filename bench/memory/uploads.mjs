@@ -4,9 +4,8 @@ import { arrived, startClient, startServer } from './processes.mjs'
 const WARMUP = { size: 1024, count: 200 }
 
 /**
- * The most memory that uploads take which are all there at once: each lacks but its last byte until all of the others are
- * as far. Over what the idle process had, in bodies for each upload. Each figure is of a new process, which has taken
- * small deliveries before, and what parsing takes is within it: handlers get the payload.
+ * Measures the peak memory of simultaneous uploads, over the idle process, in bodies per upload. All uploads wait for
+ * their last byte at the same time. Each figure is from a new process after a warm-up, and includes parsing.
  *
  * @param {readonly string[]} listeners
  * @param {{ count: number, size: number, limit?: number, rounds: number }} plan
@@ -24,7 +23,7 @@ export async function measureUploads(listeners, { count, size, limit, rounds }) 
       await arrived(server, count * (size - 1))
       requireAll(await client.ask({ task: 'finish' }), count)
       const handled = await server.ask('handled')
-      if (handled !== count) throw new Error(`${name} has handled ${handled} of ${count}`)
+      if (handled !== count) throw new Error(`${name} handled ${handled} of ${count}`)
       return ((await server.ask('peak')) - idle) / count / size
     } finally {
       await server.close()
@@ -39,5 +38,5 @@ export async function measureUploads(listeners, { count, size, limit, rounds }) 
 
 function requireAll(statuses, count) {
   const good = statuses.filter((status) => status === 200).length
-  if (good !== count) throw new Error(`${good} of ${count} uploads are answered 200`)
+  if (good !== count) throw new Error(`${good} of ${count} uploads returned 200`)
 }

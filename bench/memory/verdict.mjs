@@ -1,7 +1,7 @@
 import { interleave, summarize } from '../lib/rounds.mjs'
 import { startClient, startServer } from './processes.mjs'
 
-/** Both are known for what they are as soon as the signature is checked: nothing is parsed before. */
+/** Requests that are rejected before the body is parsed: for their signature, or for their content type. */
 const requests = {
   wrong: {
     changes: { 'x-service': '0'.repeat(64), 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },
@@ -11,14 +11,13 @@ const requests = {
 }
 
 /**
- * Milliseconds from the last byte of a body to the verdict on its signature, and of the longest turn of the event loop
- * while it is uploaded.
+ * Measures the milliseconds from the last byte of a body to the verdict, and the longest event loop tick of the upload.
  *
  * @param {readonly string[]} listeners
- * @param {{ size: number, limit: number, rounds: number, turnRounds: number, warmup: number }} plan
- * @returns {Promise<Map<string, { wrong: number[], right: number[], turn: number[] }>>}
+ * @param {{ size: number, limit: number, rounds: number, tickRounds: number, warmup: number }} plan
+ * @returns {Promise<Map<string, { wrong: number[], right: number[], tick: number[] }>>}
  */
-export async function measureVerdict(listeners, { size, limit, rounds, turnRounds, warmup }) {
+export async function measureVerdict(listeners, { size, limit, rounds, tickRounds, warmup }) {
   const [client, ...running] = await Promise.all([
     startClient(),
     ...listeners.map((name) => startServer(name, { limit })),
@@ -26,20 +25,20 @@ export async function measureVerdict(listeners, { size, limit, rounds, turnRound
   const servers = new Map(listeners.map((name, index) => [name, running[index]]))
   try {
     const upload = async (name, { changes, status }) => {
-      const answered = await client.ask({ task: 'upload', port: servers.get(name).ready, size, changes })
-      if (answered[0] !== status) throw new Error(`${name} answers ${answered[0]}, not ${status}`)
+      const statuses = await client.ask({ task: 'upload', port: servers.get(name).ready, size, changes })
+      if (statuses[0] !== status) throw new Error(`${name} returns ${statuses[0]}, not ${status}`)
     }
     const verdict = async (name, request) => {
       await upload(name, request)
       const milliseconds = await servers.get(name).ask('verdict')
-      if (milliseconds < 0) throw new Error(`${name} has decided before the last byte came`)
+      if (milliseconds < 0) throw new Error(`${name} decided before the last byte arrived`)
       return milliseconds
     }
-    // Not in the same uploads: what keeps the loop turning has it read in other pieces.
-    const turn = async (name) => {
-      await servers.get(name).ask('beginTurns')
+    // In separate uploads, because the busy event loop changes the size of chunks.
+    const tick = async (name) => {
+      await servers.get(name).ask('startTicks')
       await upload(name, requests.right)
-      return servers.get(name).ask('endTurns')
+      return servers.get(name).ask('endTicks')
     }
 
     const wrong = await interleave(listeners, {
@@ -52,11 +51,11 @@ export async function measureVerdict(listeners, { size, limit, rounds, turnRound
       warmup,
       measure: (name) => verdict(name, requests.right),
     })
-    const turns = await interleave(listeners, { rounds: turnRounds, measure: turn })
+    const ticks = await interleave(listeners, { rounds: tickRounds, measure: tick })
     return new Map(
       listeners.map((name) => [
         name,
-        { wrong: wrong.get(name), right: right.get(name), turn: turns.get(name) },
+        { wrong: wrong.get(name), right: right.get(name), tick: ticks.get(name) },
       ]),
     )
   } finally {
@@ -64,5 +63,5 @@ export async function measureVerdict(listeners, { size, limit, rounds, turnRound
   }
 }
 
-/** Of uploads with right and with wrong signatures. */
+/** A summary of uploads with valid and invalid signatures. */
 export const summarizeVerdict = ({ wrong, right }) => summarize([...wrong, ...right])

@@ -4,32 +4,32 @@ import { SERIES } from '../growth/series.mjs'
 import { digits, number, scale, spread, times } from '../lib/format.mjs'
 import { ratio, summarize } from '../lib/rounds.mjs'
 
-/** What each size of a series costs: in all, beside the first, and for one more of what it is made of. */
-async function measure({ sizes, make }, smoke) {
+/** Measures each size of a series: the time, its ratio to the first size, and the time per additional unit. */
+async function measure({ sizes, create }, smoke) {
   const subjects = []
-  for (const size of sizes) subjects.push({ size, ...(await make(size)) })
+  for (const size of sizes) subjects.push({ size, ...(await create(size)) })
   const measured = await measureAll(subjects, smoke)
   const first = measured.get(subjects[0])
   return subjects.map((subject) => {
     const figures = measured.get(subject)
-    const more = figures.map((figure, round) => (figure - first[round]) / (subject.size - 1))
+    const additional = figures.map((figure, round) => (figure - first[round]) / (subject.size - 1))
     return {
       size: subject.size,
       time: scale(summarize(figures), 1000),
       ratio: ratio(figures, first),
-      more: scale(summarize(more), 1000),
+      additional: scale(summarize(additional), 1000),
     }
   })
 }
 
 const toTable = ({ what, unit }, results) => ({
   title: `growth: ${what}`,
-  columns: [unit, 'µs per request', 'beside 1', 'µs for one more'],
-  rows: results.map(({ size, time, ratio, more }, index) => [
+  columns: [unit, 'µs per request', 'vs 1', 'µs per additional'],
+  rows: results.map(({ size, time, ratio, additional }, index) => [
     number(size),
     spread(time),
     times(ratio),
-    index === 0 ? '-' : spread(more),
+    index === 0 ? '-' : spread(additional),
   ]),
 })
 
@@ -54,7 +54,7 @@ function toPlot({ id, title, unit, log = {} }, results) {
 
 const forgedTable = (results) => ({
   title: 'growth: 1 KiB, one event; a request with a forged signature',
-  columns: ['signature', 'µs per request', 'beside right'],
+  columns: ['signature', 'µs per request', 'vs valid'],
   rows: results.map(({ name, time, ratio }) => [name, spread(scale(time, 1000)), times(ratio)]),
 })
 
@@ -71,6 +71,6 @@ export async function run({ smoke, say }) {
   }
   const forged = await measureForged({ smoke })
   figures['growth/forged'] = forged.at(-1).ratio
-  say(`a forged request: ${digits(forged.at(-1).ratio.median)}× the time of a right one`)
+  say(`a forged request: ${digits(forged.at(-1).ratio.median)}× the time of a valid one`)
   return { tables: [...tables, forgedTable(forged)], figures, plots }
 }

@@ -1,6 +1,6 @@
 import { measureHttp } from '../http/measure.mjs'
 import { packages, subjects } from '../http/subjects.mjs'
-import { rateBeside, summary } from '../http/summaries.mjs'
+import { rateRatio, summary } from '../http/summaries.mjs'
 import { number, times } from '../lib/format.mjs'
 import { sizeName } from '../lib/payloads.mjs'
 import { versionsOf } from '../lib/versions.mjs'
@@ -32,11 +32,11 @@ export async function run({ smoke, say }) {
   return {
     tables: [...[...rounds].map(([size, measured]) => sizeTable(size, measured)), expressTable(small)],
     figures: {
-      'http/node': rateBeside(small, 'node', 'bare'),
-      'http/fastify': rateBeside(small, 'fastify', 'bare'),
-      'http/hono': rateBeside(small, 'fetch', 'bare'),
-      'http/express': rateBeside(small, 'express', 'expressJson'),
-      'http/ahead': rateBeside(small, 'ahead', 'express'),
+      'http/node': rateRatio(small, 'node', 'bare'),
+      'http/fastify': rateRatio(small, 'fastify', 'bare'),
+      'http/hono': rateRatio(small, 'fetch', 'bare'),
+      'http/express': rateRatio(small, 'express', 'expressJson'),
+      'http/ahead': rateRatio(small, 'ahead', 'express'),
     },
     plots: [plot(rounds)],
     versions: versionsOf(packages),
@@ -46,11 +46,11 @@ export async function run({ smoke, say }) {
 function sizeTable(size, rounds) {
   return {
     title: `POSTs of ${sizeName(size)} over keep-alive, server on one core`,
-    columns: ['server', 'requests/s', 'beside bare node:http', 'µs of the core for each'],
+    columns: ['server', 'requests/s', 'vs bare node:http', 'CPU µs per request'],
     rows: Object.entries(subjects).map(([key, { name }]) => [
       name,
       number(summary(rounds, key, 'rate').median),
-      times(rateBeside(rounds, key, 'bare')),
+      times(rateRatio(rounds, key, 'bare')),
       number(summary(rounds, key, 'cpu').median, 1),
     ]),
   }
@@ -60,11 +60,11 @@ function expressTable(rounds) {
   const inExpress = Object.entries(subjects).filter(([, { file }]) => file === 'express')
   return {
     title: `Express 5, POSTs of ${sizeName(SMALL)}, requests/s`,
-    columns: ['server', 'beside express.json({ verify })', 'beside geohook/express'],
+    columns: ['server', 'vs express.json({ verify })', 'vs geohook/express'],
     rows: inExpress.map(([key, { name }]) => [
       name,
-      times(rateBeside(rounds, key, 'expressJson')),
-      times(rateBeside(rounds, key, 'express')),
+      times(rateRatio(rounds, key, 'expressJson')),
+      times(rateRatio(rounds, key, 'express')),
     ]),
   }
 }
@@ -72,13 +72,13 @@ function expressTable(rounds) {
 function plot(rounds) {
   const points = [...rounds].flatMap(([size, measured]) =>
     Object.entries(subjects).map(([key, { name }]) => {
-      const { median, low, high } = rateBeside(measured, key, 'bare')
+      const { median, low, high } = rateRatio(measured, key, 'bare')
       return { series: sizeName(size), x: name, y: median, low, high }
     }),
   )
   return {
     name: 'http',
-    title: 'Signed POSTs a second, beside bare node:http with createHmac and JSON.parse',
+    title: 'Signed POSTs per second, relative to bare node:http with createHmac and JSON.parse',
     kind: 'bars',
     x: 'server',
     y: 'requests/s, bare node:http = 1',

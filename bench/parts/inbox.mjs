@@ -1,6 +1,6 @@
-// What a durable inbox costs: deliveries that a receiver accepts a second with each engine, beside one that has no inbox
-// and runs its handlers before it answers; and what a put costs without HTTP, beside the package beneath it. All receivers
-// are up at once. It fails where an answer is not 202 (200 without an inbox), or the inbox does not hold every delivery.
+// Measures the cost of a durable inbox: deliveries that a receiver accepts per second with each engine, relative to a
+// receiver without an inbox; and puts without HTTP, relative to the underlying package. All receivers run at the same
+// time. Fails if a response is not 202 (200 without an inbox), or if the inbox lacks a delivery.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { GOALS } from '../goals.mjs'
@@ -11,11 +11,11 @@ import { number, spread, times } from '../lib/format.mjs'
 import { interleave, ratio, summarize } from '../lib/rounds.mjs'
 import { sqliteVersion, versionsOf } from '../lib/versions.mjs'
 
-/** Rounds, deliveries in one by how many are sent or put at a time, and milliseconds that workers are watched. */
+/** Rounds, deliveries per round by concurrency, and milliseconds to observe workers. */
 const FULL = {
   rounds: 5,
   counts: { 1: 200, 50: 1_000 },
-  aloneCounts: { 1: 200, 50: 2_000 },
+  putCounts: { 1: 200, 50: 2_000 },
   workingRounds: 3,
   workingCount: 300,
   handling: 1_500,
@@ -23,25 +23,25 @@ const FULL = {
 const SMOKE = {
   rounds: 1,
   counts: { 1: 5, 50: 50 },
-  aloneCounts: { 1: 5, 50: 50 },
+  putCounts: { 1: 5, 50: 50 },
   workingRounds: 1,
   workingCount: 50,
   handling: 500,
 }
 
-/** Those that were asked for must be there; of all, those that cannot be reached are left out. */
-async function startAll(asked, say) {
+/** Starts the requested engines, which must be available, or all available ones. */
+async function startAll(requested, say) {
   const subjects = []
-  for (const name of asked ?? Object.keys(ENGINES)) {
+  for (const name of requested ?? Object.keys(ENGINES)) {
     let store
     try {
-      assert.ok(ENGINES[name], `there are only ${Object.keys(ENGINES).join()}`)
+      assert.ok(ENGINES[name], `unknown engine: the engines are ${Object.keys(ENGINES).join()}`)
       store = await ENGINES[name]()
       subjects.push(await startSubject(name, store))
     } catch (error) {
       await store?.remove?.()
-      if (!asked) {
-        say(`${name} is left out: ${error.message}`)
+      if (!requested) {
+        say(`skipping ${name}: ${error.message}`)
         continue
       }
       await closeAll(subjects)
@@ -59,21 +59,21 @@ async function requireAll(subject) {
   if (subject.hasInbox) assert.equal(await subject.ask('held'), subject.accepted, `${subject.name} holds all`)
 }
 
-/** Deliveries that 50 workers handle a second from a full inbox, and then what is accepted while they go on. */
+/** Measures deliveries that 50 workers handle per second from a full inbox, and those accepted while they run. */
 async function measureWorking(subject, { workingCount, handling }) {
   await accept(subject, workingCount, 50)
   const pending = await subject.ask('pending')
   const started = performance.now()
   await subject.ask('work')
-  let seen
+  let progress
   do {
     await setTimeout(20)
-    seen = await subject.ask('handled')
-  } while (seen.handled < pending && performance.now() - started < handling)
+    progress = await subject.ask('handled')
+  } while (progress.handled < pending && performance.now() - started < handling)
   const { rate } = await accept(subject, workingCount, 50)
   await subject.ask('rest')
   await requireAll(subject)
-  return { handling: (seen.handled / seen.milliseconds) * 1000, rate }
+  return { handling: (progress.handled / progress.milliseconds) * 1000, rate }
 }
 
 async function measureAccepting(subjects, { rounds, counts }) {
@@ -90,9 +90,9 @@ async function measureAccepting(subjects, { rounds, counts }) {
       const latencies = ['p50', 'p99'].map((part) =>
         number(summarize(measured.get(subject).map((figure) => figure[part])).median, 2),
       )
-      const beside = none && ratio(ratesOf(subject), ratesOf(none))
-      if (beside && atOnce === '50') figures[`inbox/http/${subject.name}`] = beside
-      rows.push([subject.name, atOnce, spread(rate), ...latencies, beside ? times(beside) : '-'])
+      const relative = none && ratio(ratesOf(subject), ratesOf(none))
+      if (relative && atOnce === '50') figures[`inbox/http/${subject.name}`] = relative
+      rows.push([subject.name, atOnce, spread(rate), ...latencies, relative ? times(relative) : '-'])
       points.push({
         series: `${atOnce} at once`,
         x: subject.name,
@@ -106,16 +106,16 @@ async function measureAccepting(subjects, { rounds, counts }) {
   return { rows, points, figures }
 }
 
-/** Puts without HTTP, in the process of each receiver, and jobs that pg-boss or BullMQ adds there one by one. */
-async function measureAlone(subjects, { rounds, aloneCounts }) {
+/** Measures puts without HTTP in the process of each receiver, and jobs that pg-boss or BullMQ adds there one by one. */
+async function measureDirectPuts(subjects, { rounds, putCounts }) {
   const [rows, figures] = [[], {}]
   const inboxes = subjects.filter(({ hasInbox }) => hasInbox)
-  const askers = inboxes.flatMap((subject) => [
+  const candidates = inboxes.flatMap((subject) => [
     { subject, question: 'put' },
     ...(subject.hasByHand ? [{ subject, question: 'byHand' }] : []),
   ])
-  for (const [atOnce, count] of Object.entries(aloneCounts)) {
-    const measured = await interleave(askers, {
+  for (const [atOnce, count] of Object.entries(putCounts)) {
+    const measured = await interleave(candidates, {
       rounds,
       async measure({ subject, question }) {
         const rate = await subject.ask(question, { count, concurrency: Number(atOnce) })
@@ -124,12 +124,14 @@ async function measureAlone(subjects, { rounds, aloneCounts }) {
       },
     })
     const ratesOf = (subject, question) =>
-      measured.get(askers.find((asker) => asker.subject === subject && asker.question === question))
+      measured.get(
+        candidates.find((candidate) => candidate.subject === subject && candidate.question === question),
+      )
     for (const subject of inboxes) {
       const [puts, byHand] = [ratesOf(subject, 'put'), ratesOf(subject, 'byHand')]
-      const beside = byHand && ratio(puts, byHand)
-      if (beside && atOnce === '50') figures[`inbox/put/${subject.name}`] = beside
-      const cells = byHand ? [spread(summarize(byHand)), times(beside)] : ['-', '-']
+      const relative = byHand && ratio(puts, byHand)
+      if (relative && atOnce === '50') figures[`inbox/put/${subject.name}`] = relative
+      const cells = byHand ? [spread(summarize(byHand)), times(relative)] : ['-', '-']
       rows.push([subject.name, atOnce, spread(summarize(puts)), ...cells])
     }
   }
@@ -154,7 +156,7 @@ async function measureHandling(subjects, options) {
   })
 }
 
-/** Goals of engines that were not asked for, or that cannot be reached. Over HTTP they also need the baseline. */
+/** Goals of engines that are not measured. Those over HTTP also need the baseline. */
 function leftOutOf(subjects) {
   const names = subjects.map(({ name }) => name)
   const isMeasured = (kind, engine) => names.includes(engine) && (kind === 'put' || names.includes('none'))
@@ -170,36 +172,36 @@ export async function run({ smoke, say, engines }) {
   const subjects = await startAll(engines, say)
   try {
     const { rows, points, figures } = await measureAccepting(subjects, options)
-    say('deliveries were accepted; now they are put without HTTP')
-    const alone = await measureAlone(subjects, options)
-    say('now they are handled')
+    say('measuring puts without HTTP')
+    const puts = await measureDirectPuts(subjects, options)
+    say('measuring workers')
     const handling = await measureHandling(subjects, options)
     return {
       tables: [
         {
           title:
-            'inbox: deliveries that are accepted a second, milliseconds of their answers; beside no inbox',
-          columns: ['inbox', 'sent at once', 'accepted/s', 'p50 ms', 'p99 ms', 'beside none'],
+            'inbox: deliveries accepted per second and their response times, relative to a receiver without an inbox',
+          columns: ['inbox', 'sent at once', 'accepted/s', 'p50 ms', 'p99 ms', 'vs none'],
           rows,
         },
         {
           title:
-            'inbox: puts a second without HTTP; beside jobs that the package beneath adds one by one (pg-boss `send`, BullMQ `Queue.add`)',
-          columns: ['inbox', 'put at once', 'puts/s', 'by hand/s', 'beside by hand'],
-          rows: alone.rows,
+            'inbox: puts per second without HTTP, relative to jobs that the underlying package adds one by one (pg-boss `send`, BullMQ `Queue.add`)',
+          columns: ['inbox', 'put at once', 'puts/s', 'by hand/s', 'vs by hand'],
+          rows: puts.rows,
         },
         {
-          title: 'inbox: deliveries that 50 workers handle a second, and what is accepted meanwhile',
+          title: 'inbox: deliveries that 50 workers handle per second, and deliveries accepted meanwhile',
           columns: ['inbox', 'handled/s', 'accepted/s meanwhile', 'durability'],
           rows: handling,
         },
       ],
-      figures: { ...figures, ...alone.figures },
+      figures: { ...figures, ...puts.figures },
       leftOut: leftOutOf(subjects),
       plots: [
         {
           name: 'inbox',
-          title: 'inbox: deliveries accepted a second',
+          title: 'inbox: deliveries accepted per second',
           kind: 'bars',
           x: '',
           y: 'per second',

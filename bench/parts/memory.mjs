@@ -11,13 +11,13 @@ const MIB = 1024 ** 2
 const LIMIT = 6 * MIB
 
 const FULL = {
-  verdict: { size: 5 * MIB, limit: LIMIT, rounds: 30, turnRounds: 15, warmup: 5 },
+  verdict: { size: 5 * MIB, limit: LIMIT, rounds: 30, tickRounds: 15, warmup: 5 },
   few: { count: 16, size: 5 * MIB, limit: LIMIT, rounds: 15 },
   many: { count: 200, size: MIB, rounds: 3 },
   stalled: { count: 1000, size: 100_000, bodyTimeout: 2000, alone: 1000 },
 }
 const SMOKE = {
-  verdict: { size: 5 * MIB, limit: LIMIT, rounds: 2, turnRounds: 1, warmup: 1 },
+  verdict: { size: 5 * MIB, limit: LIMIT, rounds: 2, tickRounds: 1, warmup: 1 },
   few: { count: 2, size: 5 * MIB, limit: LIMIT, rounds: 1 },
   many: { count: 5, size: MIB, rounds: 1 },
   stalled: { count: 50, size: 100_000, bodyTimeout: 300, alone: 50 },
@@ -25,7 +25,7 @@ const SMOKE = {
 
 const names = {
   geohook: 'geohook/node',
-  byHand: 'by hand: pieces, Buffer.concat, createHmac',
+  byHand: 'by hand: chunks, Buffer.concat, createHmac',
   octokitVerify: "octokit's verify",
   octokit: "octokit's middleware",
 }
@@ -40,7 +40,7 @@ export async function run({ smoke, say }) {
   const few = await measureUploads(listeners, plan.few)
   say(`${plan.many.count} uploads at once`)
   const many = await measureUploads(listeners, plan.many)
-  say(`${plan.stalled.count} uploads that stop`)
+  say(`${plan.stalled.count} uploads that stall`)
   const stalled = await measureStalled(plan.stalled)
   return {
     tables: [
@@ -65,15 +65,15 @@ function verdictTable(verdicts, { size }) {
     title: `From the last byte of ${sizeName(size)} to the verdict, ms`,
     columns: [
       'receiver',
-      'signature wrong',
-      'right, but of no known content type',
-      'longest turn of the event loop',
+      'invalid signature',
+      'valid signature, unknown content type',
+      'longest event loop tick',
     ],
-    rows: [...verdicts].map(([name, { wrong, right, turn }]) => [
+    rows: [...verdicts].map(([name, { wrong, right, tick }]) => [
       names[name],
       milliseconds(wrong),
       milliseconds(right),
-      milliseconds(turn),
+      milliseconds(tick),
     ]),
   }
 }
@@ -82,25 +82,25 @@ const uploadsName = ({ count, size }) => `${count} × ${sizeName(size)}`
 
 function uploadTable(uploads, plan) {
   return {
-    // What parsing takes depends on what is in it.
-    title: `Uploads at once, ${uploadsName(plan)} of JSON with one long text, parsed too: peak memory over idle for each, in bodies`,
+    // The content matters, because parsing is included.
+    title: `Uploads at once, ${uploadsName(plan)} of JSON with one long text, including parsing: peak memory over idle per upload, in bodies`,
     columns: ['receiver', 'bodies'],
     rows: [...uploads].map(([name, figures]) => [names[name], spread(summarize(figures))]),
   }
 }
 
 function stalledTable(stalled, { count, bodyTimeout }) {
-  const { bytesEach, bytesEachByHand, timedOut, endedAfter, timesAlone, timesBeside } = stalled
+  const { bytesEach, bytesEachByHand, timedOut, endedAfter, timesAlone, timesMeanwhile } = stalled
   const sorted = [...endedAfter].sort((a, b) => a - b)
   return {
-    title: `${count} uploads that stop behind their first bytes, bodyTimeout ${bodyTimeout} ms`,
+    title: `${count} uploads that stall after their first bytes, bodyTimeout ${bodyTimeout} ms`,
     columns: ['', 'geohook/node'],
     rows: [
-      ['memory of each, by hand beside it', `${kib(bytesEach)}, ${kib(bytesEachByHand)}`],
+      ['memory per upload: geohook, by hand', `${kib(bytesEach)}, ${kib(bytesEachByHand)}`],
       ['ended with 408', `${timedOut} of ${count}`],
-      ['after, at the earliest and the latest', `${number(sorted[0])}, ${number(sorted.at(-1))} ms`],
-      ['other requests meanwhile, p50, p99', percentiles(timesBeside)],
-      ['the same without the uploads, p50, p99', percentiles(timesAlone)],
+      ['earliest and latest end', `${number(sorted[0])}, ${number(sorted.at(-1))} ms`],
+      ['other requests meanwhile: p50, p99', percentiles(timesMeanwhile)],
+      ['the same requests without the uploads: p50, p99', percentiles(timesAlone)],
     ],
   }
 }
@@ -120,7 +120,7 @@ function verdictPlot(verdicts, { size }) {
     const bar = (series, { median, low, high }) => ({ series, x: names[name], y: median, low, high })
     return [
       bar(TO_VERDICT, summarizeVerdict(verdict)),
-      bar('longest turn of the event loop', summarize(verdict.turn)),
+      bar('longest event loop tick', summarize(verdict.tick)),
     ]
   })
   return {
@@ -146,7 +146,7 @@ function uploadPlot(...measured) {
     title: 'Peak memory over idle of uploads at once',
     kind: 'bars',
     x: 'receiver',
-    y: 'bodies for each upload',
+    y: 'bodies per upload',
     goals: [{ series: uploadsName(measured[0][1]), y: goalOf('memory/uploads') }],
     points,
   }

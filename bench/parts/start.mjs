@@ -36,7 +36,7 @@ const MODULES = [
   ...PEERS.map((name) => ({ name, import: name })),
 ]
 
-/** Milliseconds of loading one module in a new process, and of the whole process. */
+/** Measures the milliseconds to load one module in a new process, and those of the whole process. */
 async function load({ how, path }) {
   const started = performance.now()
   const { stdout } = await execute(process.execPath, [LOADERS[how], path])
@@ -52,15 +52,16 @@ export async function run({ smoke }) {
   )
   const measured = await interleave(subjects, {
     rounds: smoke ? 1 : 5,
-    // Of five rounds, a first one that finds nothing in the cache of the disk is outside the quartiles.
+    // A slow first round with a cold disk cache is outside the quartiles of five rounds.
     warmup: 0,
     measure: load,
   })
 
-  const find = (name, how) => measured.get(subjects.find((one) => one.name === name && one.how === how))
-  const text = (name, how, what) => {
+  const find = (name, how) =>
+    measured.get(subjects.find((subject) => subject.name === name && subject.how === how))
+  const text = (name, how, field) => {
     const figures = find(name, how)
-    return figures ? spread(summarize(figures.map((figure) => figure[what]))) : '-'
+    return figures ? spread(summarize(figures.map((figure) => figure[field]))) : '-'
   }
   const figures = {}
   for (const { name, how } of subjects)
@@ -68,11 +69,13 @@ export async function run({ smoke }) {
   return {
     tables: [
       {
-        title: 'start: milliseconds of loading a module in a new process, and of that process as a whole',
+        title: 'start: milliseconds to load a module in a new process, and of the whole process',
         columns: ['', 'import', 'require', 'process, with import', 'process, with require'],
         rows: MODULES.map(({ name }) => [
           name,
-          ...['loading', 'whole'].flatMap((what) => Object.keys(LOADERS).map((how) => text(name, how, what))),
+          ...['loading', 'whole'].flatMap((field) =>
+            Object.keys(LOADERS).map((how) => text(name, how, field)),
+          ),
         ]),
       },
     ],

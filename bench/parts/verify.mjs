@@ -1,9 +1,9 @@
 import { goalOf } from '../goals.mjs'
+import { collectYoung } from '../lib/collect-young.mjs'
 import { digits, scale, spread, times } from '../lib/format.mjs'
 import { formBody, jsonBody, sizeName } from '../lib/payloads.mjs'
 import { countFor, interleave, ratio, summarize } from '../lib/rounds.mjs'
 import { versionsOf } from '../lib/versions.mjs'
-import { collectYoung } from '../lib/young.mjs'
 import { isTrue, requireRight } from '../verify/check.mjs'
 import { geohook } from '../verify/geohook.mjs'
 import { handWritten } from '../verify/hand-written.mjs'
@@ -12,28 +12,28 @@ import { standardWebhooks, svix } from '../verify/standard.mjs'
 import { stripe } from '../verify/stripe.mjs'
 import { tern } from '../verify/tern.mjs'
 
-/** The first is what the others are measured beside. */
+/** The first is the baseline of the others. */
 const SUBJECTS = [handWritten, geohook, octokitMethods, octokitWebhooks, stripe, standardWebhooks, svix, tern]
 const SIZES = [256, 1024, 16 * 1024, 256 * 1024, 5 * 1024 ** 2]
 const FORMATS = { json: jsonBody, form: formBody }
 const ENCODINGS = ['hex', 'base64']
-/** Milliseconds of one measurement: the collection at its end has a part in it that does not depend on the subject. */
+/** Milliseconds per measurement. Longer than the default, because it includes the fixed cost of a garbage collection. */
 const SLICE = 15
 
-/** Milliseconds of one call, of so many in a row, with what it takes to collect their garbage. */
+/** Mean milliseconds of `count` calls in a row, including the collection of their garbage. */
 async function time({ verify, isRight = isTrue, header }, body, count) {
   collectYoung()
   const started = performance.now()
   for (let call = 0; call < count; call++) {
-    // Only where there is something to wait for: an await more would be a cost that is not the subject's.
-    const answer = verify(body, header)
-    if (!isRight(answer instanceof Promise ? await answer : answer)) throw new Error('it was refused')
+    // Awaits only promises, because an additional await would add to the cost of the subject.
+    const result = verify(body, header)
+    if (!isRight(result instanceof Promise ? await result : result)) throw new Error('verification failed')
   }
   collectYoung()
   return (performance.now() - started) / count
 }
 
-/** One size, format and encoding: a summary of milliseconds and of the ratio for each subject that can do it. */
+/** Measures one size, format and encoding: milliseconds and ratio of each subject that supports it. */
 async function measureCell(size, format, encoding, smoke) {
   const body = FORMATS[format](size)
   const subjects = []
@@ -87,16 +87,16 @@ export async function run({ smoke, say }) {
       ...cells.map(({ results }) => cellText(results.get(name), index === 0)),
     ])
     tables.push({
-      title: `verify, ${sizeName(size)}: time of a call; hand-written in microseconds, the others beside it`,
+      title: `verify, ${sizeName(size)}: time per call; hand-written in microseconds, the others relative to it`,
       columns: ['', ...cells.map(({ format, encoding }) => `${format}, ${encoding}`)],
       rows,
     })
     for (const { name } of SUBJECTS.slice(1)) {
-      // Hex, or what it can do instead.
+      // Hex, or the first supported encoding.
       const { ratio } = cells.map(({ results }) => results.get(name)).find(Boolean)
       points.push({ series: sizeName(size), x: name, y: ratio.median, low: ratio.low, high: ratio.high })
     }
-    // Of all four columns together: the worst of them would be the one that the machine disturbed most.
+    // From all four columns, because the worst one would be the one that other work on the machine disturbed most.
     const figure = summarize(cells.flatMap(({ results }) => results.get(geohook.name).ratios))
     figures[figureId(size)] = figure
     say(`${sizeName(size)}: geohook takes ${digits(figure.median)}× the time of hand-written`)
@@ -107,7 +107,7 @@ export async function run({ smoke, say }) {
     plots: [
       {
         name: 'verify',
-        title: 'verify: time beside createHmac + timingSafeEqual by hand (JSON)',
+        title: 'verify: time relative to createHmac + timingSafeEqual by hand (JSON)',
         kind: 'bars',
         x: '',
         y: 'times as long (log)',

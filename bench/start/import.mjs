@@ -1,4 +1,4 @@
-// Says how many milliseconds it takes to import a module, in a process that has loaded nothing else.
+// Prints the milliseconds to import a module in a new process.
 import { writeSync } from 'node:fs'
 
 const started = performance.now()

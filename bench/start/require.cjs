@@ -1,4 +1,4 @@
-// Says how many milliseconds it takes to require a module, in a process that has loaded nothing else.
+// Prints the milliseconds to require a module in a new process.
 const { writeSync } = require('node:fs')
 
 const started = performance.now()

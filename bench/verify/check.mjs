@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 
 /**
- * @typedef {object} Subject whoever verifies signatures in one encoding
- * @property {(body: Buffer) => unknown} sign what the sender would send along
- * @property {(body: Buffer, header: any) => unknown} verify called as its users call it
- * @property {(answer: any) => boolean} [isRight] whether that was a yes; an error is a no. Default: `true` is
+ * @typedef {object} Subject a verifier of signatures in one encoding
+ * @property {(body: Buffer) => unknown} sign returns the signature that the sender would send
+ * @property {(body: Buffer, header: any) => unknown} verify called like users call it
+ * @property {(result: any) => boolean} [isRight] true if the result is a success. Default: the result is `true`
  */
 
-export const isTrue = (answer) => answer === true
+export const isTrue = (result) => result === true
 
 /**
- * Whoever is measured must give the right answers: a quick wrong one is worth nothing.
+ * Checks that a subject accepts valid signatures and rejects others.
  *
  * @param {string} name
  * @param {Subject} subject
@@ -23,7 +23,7 @@ export async function requireRight(name, { sign, verify, isRight = isTrue }, bod
   const middle = body.length >> 1
   changed[middle] = body[middle] === 0x79 ? 0x78 : 0x79
   const [header, other] = [sign(body), sign(changed)]
-  assert.equal(await accepts(body, header), true, `${name} accepts the right signature`)
-  assert.equal(await accepted(changed, header), false, `${name} refuses a body that was changed`)
-  assert.equal(await accepted(body, other), false, `${name} refuses the signature of another body`)
+  assert.equal(await accepts(body, header), true, `${name} accepts a valid signature`)
+  assert.equal(await accepted(changed, header), false, `${name} rejects a changed body`)
+  assert.equal(await accepted(body, other), false, `${name} rejects the signature of another body`)
 }

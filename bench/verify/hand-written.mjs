@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { KEY, signature } from '../lib/payloads.mjs'
 
-/** What the signature of a service takes, written by hand: what all others are measured beside. */
+/** Verification by hand, the baseline of all others. */
 export const handWritten = {
   name: 'hand-written',
   prepare: (encoding) => ({

@@ -4,7 +4,7 @@ import { KEY } from '../lib/payloads.mjs'
 
 const ID = 'msg_1'
 
-/** Base64 only, over an id, the time and the body; three headers. The key is decoded once. */
+/** Base64 only, over an id, the time and the body, in three headers. The key is decoded once. */
 const prepareWith = (webhook, options) => ({
   sign(body) {
     const now = new Date()
@@ -15,7 +15,7 @@ const prepareWith = (webhook, options) => ({
     }
   },
   verify: (body, headers) => webhook.verify(body, headers, options),
-  // It says no by an error.
+  // verify() throws for an invalid signature.
   isRight: () => true,
 })
 
@@ -28,7 +28,7 @@ export const standardWebhooks = {
   prepare: (encoding) => encoding === 'base64' && prepareWith(standard, { jsonParse: false }),
 }
 
-/** Always parses JSON, too, so it takes no forms. */
+/** Also parses JSON, so it does not support forms. */
 export const svix = {
   name: 'svix',
   prepare: (encoding, format) => encoding === 'base64' && format === 'json' && prepareWith(svixWebhook),

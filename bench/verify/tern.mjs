@@ -3,7 +3,7 @@ import { KEY, signature } from '../lib/payloads.mjs'
 
 const HEADER = 'x-service'
 
-/** Takes a `Request`: making one of the bytes is a part of what it costs. It parses JSON where it can, too. */
+/** Takes a `Request`, so its cost includes creating one. It also parses JSON. */
 export const tern = {
   name: '@hookflo/tern',
   prepare(encoding) {

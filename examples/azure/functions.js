@@ -1,5 +1,5 @@
-// A receiver as an HTTP function of Azure Functions, beside a function of your own.
-// In a folder of your own: npm init -y && npm pkg set type=module main=functions.js
+// A receiver as an HTTP function of Azure Functions, next to another function.
+// In your own folder: npm init -y && npm pkg set type=module main=functions.js
 //   npm install geohook @azure/functions
 // In a clone of geohook: npm run build
 // Then: func start, with SIGNATURE_KEY in the app settings (local.settings.json); the URL is /api/hooks/parcels.
@@ -18,7 +18,7 @@ const receiver = createReceiver({
 app.http('parcels', {
   route: 'hooks/parcels',
   methods: ['POST'],
-  authLevel: 'anonymous', // senders have no function key: the signature is what they are known by
+  authLevel: 'anonymous', // senders have no function key: the signature authenticates them
   handler: webhook(receiver),
 })
 

@@ -1,5 +1,5 @@
-// A receiver on Bun, which needs no adapter: receiver.fetch takes a Request and gives a Response.
-// In a folder of your own: bun add geohook
+// A receiver on Bun, which needs no adapter: receiver.fetch takes a Request and returns a Response.
+// In your own folder: bun add geohook
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 bun run server.ts
 import { createReceiver } from 'geohook'
@@ -23,7 +23,7 @@ const server = Bun.serve({
 console.log(`listening on ${new URL('/hooks/parcels', server.url)}`)
 
 process.once('SIGTERM', async () => {
-  setTimeout(() => process.exit(1), 5_000).unref() // a handler that never returns
+  setTimeout(() => process.exit(1), 5_000).unref() // in case a handler never returns
   await receiver.close()
   await server.stop()
 })

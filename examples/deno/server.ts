@@ -1,5 +1,5 @@
-// A receiver on Deno, which needs no adapter: receiver.fetch takes a Request and gives a Response.
-// In a folder of your own: deno add npm:geohook
+// A receiver on Deno, which needs no adapter: receiver.fetch takes a Request and returns a Response.
+// In your own folder: deno add npm:geohook
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 deno run --allow-env --allow-net server.ts
 import { createReceiver } from 'geohook'
@@ -24,7 +24,7 @@ function onListen(address: Deno.NetAddr) {
 }
 
 Deno.addSignalListener('SIGTERM', async () => {
-  setTimeout(() => Deno.exit(1), 5_000) // a handler that never returns
+  setTimeout(() => Deno.exit(1), 5_000) // in case a handler never returns
   await receiver.close()
   await server.shutdown()
   Deno.exit()

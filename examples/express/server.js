@@ -1,5 +1,5 @@
-// A receiver in Express, with a handler for each kind of change.
-// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook express
+// A receiver in Express, with handlers for several change types.
+// In your own folder: npm init -y && npm pkg set type=module && npm install geohook express
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
 import express from 'express'

@@ -1,5 +1,5 @@
-// A receiver in Fastify, beside a JSON route with a schema of its own.
-// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook fastify
+// A receiver in Fastify, next to a JSON route with its own schema.
+// In your own folder: npm init -y && npm pkg set type=module && npm install geohook fastify
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
 import fastify from 'fastify'
@@ -21,7 +21,7 @@ const receiver = createReceiver({
   })
   .on('FeaturesDeleted', ({ changesUrl }) => console.log(`deleted: ${changesUrl}`))
 
-// Fastify's own parsers and schemas stay as they are for every other route.
+// Other routes still use Fastify's parsers and schemas.
 app.register(webhook(receiver), { prefix: '/hooks/parcels' })
 
 const body = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } }

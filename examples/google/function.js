@@ -1,5 +1,5 @@
 // A receiver as an HTTP function of Google Cloud Functions.
-// In a folder of your own: npm init -y && npm pkg set type=module main=function.js
+// In your own folder: npm init -y && npm pkg set type=module main=function.js
 //   npm install geohook @google-cloud/functions-framework
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> npx functions-framework --target=parcels --port=3000
@@ -8,7 +8,7 @@ import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 
 const receiver = createReceiver({
-  signatureKey: process.env.SIGNATURE_KEY, // deploy with --set-secrets, and --allow-unauthenticated: senders have no account
+  signatureKey: process.env.SIGNATURE_KEY, // deploy with --set-secrets, and --allow-unauthenticated because senders have no account
   observer: {
     refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
     failed: ({ error }) => console.error('failed:', error.cause),

@@ -1,5 +1,5 @@
-// geohook as a middleware of one route in h3. Nitro and Nuxt take the same handlers.
-// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook h3
+// geohook as middleware of one route in h3. Nitro and Nuxt use the same handlers.
+// In your own folder: npm init -y && npm pkg set type=module && npm install geohook h3
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
 import { createReceiver } from 'geohook'

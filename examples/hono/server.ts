@@ -1,5 +1,5 @@
-// geohook as a middleware in Hono, with a schema that types the payload.
-// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook hono @hono/node-server zod tsx
+// geohook as middleware in Hono, with a schema that types the payload.
+// In your own folder: npm init -y && npm pkg set type=module && npm install geohook hono @hono/node-server zod tsx
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 npx tsx server.ts
 import type { Server } from 'node:http'
@@ -15,7 +15,7 @@ app.get('/health', (c) => c.json({ ok: true }))
 
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,
-  // Any Standard Schema. What does not fit it is refused with 400, once the signature is verified.
+  // Any Standard Schema. Payloads that do not match get 400, after the signature is verified.
   schema: z.object({ serviceName: z.string(), events: z.array(z.looseObject({ eventType: z.string() })) }),
   observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
 })

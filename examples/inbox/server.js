@@ -1,5 +1,5 @@
-// A receiver with a durable inbox: deliveries are on the disk before they are answered, and handled afterwards.
-// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook better-sqlite3
+// A receiver with a durable inbox: it stores deliveries on disk before it responds, and handles them afterwards.
+// In your own folder: npm init -y && npm pkg set type=module && npm install geohook better-sqlite3
 // (with Node 22.13 or later, which has node:sqlite, better-sqlite3 is not needed)
 // In a clone of geohook: npm run build (and before Node 22.13: npm run drivers)
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> INBOX=inbox.db PORT=3000 node server.js
@@ -17,7 +17,7 @@ const inbox = createSqliteInbox({
   observer: {
     failed: ({ attempt, error }) => console.log(`attempt ${attempt} failed: ${error.errors?.[0] ?? error}`),
     dead: ({ delivery }) => console.error(`dead letter: geohook inbox show ${delivery.id} --store ${INBOX}`),
-    trouble: ({ error }) => console.error('the inbox is away:', error.message),
+    trouble: ({ error }) => console.error('the inbox is unavailable:', error.message),
   },
 })
 
@@ -26,7 +26,7 @@ const receiver = createReceiver({
   inbox,
   observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
 }).on('*', async (event, delivery, { attempt }) => {
-  // What it needs is away at first, as it happens.
+  // Fails at first, to show a retry.
   if (attempt === 1) throw new Error('the database is restarting')
   console.log(
     `${event.changeType} on ${event.service.serviceName}, delivery ${delivery.id}, attempt ${attempt}`,
@@ -50,7 +50,7 @@ server.listen(Number(PORT), '127.0.0.1', () => {
 
 closeOnSignal(server, receiver, {
   async after() {
-    await workers.close() // handlers in progress end
+    await workers.close() // waits for handlers in progress
     await inbox.close()
   },
 })

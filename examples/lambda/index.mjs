@@ -1,11 +1,11 @@
-// A receiver as a function of AWS Lambda, behind a function URL, API Gateway or a load balancer.
-// In a folder of your own: npm install geohook, and deploy the folder with the handler index.handler.
+// A receiver as an AWS Lambda function, behind a function URL, API Gateway or a load balancer.
+// In your own folder: npm install geohook, and deploy the folder with the handler index.handler.
 // In a clone of geohook: npm run build
-// The key is in the function's environment, as SIGNATURE_KEY. Senders have no AWS account: the URL needs no authorization.
+// Set SIGNATURE_KEY in the function's environment. The URL must not require authorization, because senders have no AWS account.
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/lambda'
 
-// Outside of the handler: made once, when the function is loaded.
+// Created once, when the function is loaded.
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,
   observer: {
@@ -13,7 +13,7 @@ const receiver = createReceiver({
     failed: ({ error }) => console.error('failed:', error.cause),
   },
 }).on('*', async (event) => {
-  // The answer waits for it: Lambda freezes a function that has answered.
+  // Runs before the response, because Lambda freezes the function afterwards.
   console.log(`${event.changeType} on ${event.service.serviceName}`)
 })
 

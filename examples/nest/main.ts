@@ -1,5 +1,5 @@
-// A receiver in NestJS: its handlers call a service of the app, and the controllers work as ever.
-// In a folder of your own, with tsconfig.json beside: npm init -y && npm pkg set type=module
+// A receiver in NestJS: its handlers call a service of the app, and controllers work as usual.
+// In your own folder, with tsconfig.json: npm init -y && npm pkg set type=module
 //   npm install geohook @nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs tsx
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 npx tsx main.ts
@@ -45,7 +45,7 @@ const receiver = createReceiver({
   console.log(`${changeType} on ${serviceName}`)
 })
 
-app.use('/hooks/parcels', webhook(receiver)) // before listen(), so before the parsers of NestJS
+app.use('/hooks/parcels', webhook(receiver)) // before listen(), and so before the parsers of NestJS
 await app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
 console.log(`listening on ${await app.getUrl()}/hooks/parcels`)
 

@@ -1,5 +1,5 @@
 // A receiver on node:http, while its key is being rotated.
-// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook
+// In your own folder: npm init -y && npm pkg set type=module && npm install geohook
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PREVIOUS_KEY=<the one before, if any> PORT=3000 node server.js
 import { createServer } from 'node:http'

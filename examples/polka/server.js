@@ -1,5 +1,5 @@
-// One receiver in Polka for several tenants, each with a key of its own.
-// In a folder of your own: npm init -y && npm pkg set type=module && npm install geohook polka
+// One receiver in Polka for several tenants, each with its own key.
+// In your own folder: npm init -y && npm pkg set type=module && npm install geohook polka
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the key of parcels> ROADS_KEY=<the key of roads, if any> PORT=3000 node server.js
 import { createReceiver } from 'geohook'
@@ -9,13 +9,13 @@ import polka from 'polka'
 
 const { SIGNATURE_KEY, ROADS_KEY, PORT = '3000' } = process.env
 
-// A Map, because the tenant's name comes from whoever sends. Yours may come from a database.
+// A Map, because the tenant's name comes from the request. Your keys may come from a database.
 const keys = new Map([
   ['parcels', SIGNATURE_KEY],
   ['roads', ROADS_KEY],
 ])
 const receiver = createReceiver({
-  signatureKey: ({ params }) => keys.get(params.tenant), // none: refused as key_unknown
+  signatureKey: ({ params }) => keys.get(params.tenant), // without a key: refused as key_unknown
   observer: {
     refused: ({ error, request }) => console.log(`refused: ${error.code} for ${request.params.tenant}`),
     failed: ({ error }) => console.error('failed:', error.cause),

@@ -1,16 +1,16 @@
 // A receiver in a Cloudflare Worker.
-// In a folder of your own, with wrangler.jsonc beside: npm install geohook wrangler
-// Of a clone of geohook: npm run build && npm pack, and install that tarball in a copy of this folder
+// In your own folder, with wrangler.jsonc: npm install geohook wrangler
+// In a clone of geohook: npm run build && npm pack, and install that tarball in a copy of this folder
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> in a file .dev.vars, and npx wrangler dev
 // To deploy: npx wrangler secret put SIGNATURE_KEY && npx wrangler deploy
 import { createReceiver } from 'geohook'
 
-/** One receiver for each env: a worker has its secrets with a request, and keeps them for those that follow. */
+/** Receivers by env, because a worker gets its secrets only with a request, and reuses env for later ones. */
 const receivers = new WeakMap()
 
 function receiverFor(env) {
-  const known = receivers.get(env)
-  if (known) return known
+  const existing = receivers.get(env)
+  if (existing) return existing
   const receiver = createReceiver({
     signatureKey: env.SIGNATURE_KEY,
     observer: {

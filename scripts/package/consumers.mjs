@@ -16,15 +16,15 @@ const INSTALL = [
 const manifestOf = (name) => JSON.parse(readFileSync(join(CONSUMERS, name, 'package.json'), 'utf8'))
 const linksOf = (name) => Object.keys(manifestOf(name).devDependencies ?? {})
 
-/** Every folder with a package.json is a project of a user. Those with most tools come first: they take longest. */
+/** Names of the projects in test/consumers. Those with most tools come first, because they take longest. */
 export const consumers = () =>
   readdirSync(CONSUMERS)
     .filter((name) => existsSync(join(CONSUMERS, name, 'package.json')))
     .sort((a, b) => linksOf(b).length - linksOf(a).length)
 
 /**
- * Copies a project elsewhere, installs the tarball there, and runs the project's own tests. What it has in
- * devDependencies is linked, so that tools, frameworks and types are those that this package is developed with.
+ * Copies a project, installs the tarball there, and runs its tests. Links its devDependencies from this repository, so
+ * that it uses the same versions of tools, frameworks and types.
  */
 export async function consume(name, tarball, folder) {
   const project = join(folder, name)

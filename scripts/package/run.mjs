@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
 
-/** Runs a program and gives what it wrote to its standard output. Fails with all that it said. */
+/** Runs a program and returns its stdout. Rejects with its complete output. */
 export function run(command, args, { cwd = '.', env = {} } = {}) {
   return new Promise((resolve, reject) => {
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024, timeout: 120_000 }
     const child = execFile(command, args, options, (error, stdout, stderr) => {
       if (!error) return resolve(stdout)
-      const end = error.killed ? 'was stopped after two minutes' : `ended with ${error.code}`
+      const end = error.killed ? 'timed out after two minutes' : `exited with ${error.code}`
       reject(new Error(`${[command, ...args].join(' ')} ${end}\n${stdout}${stderr}`.trim()))
     })
     child.stdin?.end()

@@ -2,38 +2,38 @@ import { readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 import { run } from './run.mjs'
 
-/** Packs the package as it would be published, and checks that it holds what users need and nothing else. */
+/** Packs the package like `npm publish`, and checks that it contains exactly the necessary files. */
 export async function pack(folder) {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
   const [{ filename, files, size, unpackedSize }] = JSON.parse(await run('npm', args))
   const packed = files.map(({ path }) => path)
   const needed = new Set(['package.json', 'README.md', 'LICENSE', ...neededBy(manifest)])
-  complain(
-    'The tarball has files that no entry and no command needs',
+  failIfAny(
+    'The tarball contains files that no entry or command needs',
     packed.filter((path) => !needed.has(path)),
   )
-  complain(
-    'The tarball lacks files that an entry or a command needs (is dist built, with its types?)',
+  failIfAny(
+    'The tarball lacks files that an entry or a command needs (run npm run build, which also builds the types)',
     [...needed].filter((path) => !packed.includes(path)),
   )
   return { tarball: join(folder, filename), count: packed.length, size, unpackedSize }
 }
 
-function complain(what, paths) {
-  if (paths.length > 0) throw new Error(`${what}:\n${paths.map((path) => `  ${path}`).join('\n')}`)
+function failIfAny(message, paths) {
+  if (paths.length > 0) throw new Error(`${message}:\n${paths.map((path) => `  ${path}`).join('\n')}`)
 }
 
-/** Everything that package.json names, and what those files import. */
+/** The files that package.json refers to, and all files that they import. */
 function neededBy({ exports, imports, bin }) {
-  const seen = new Set()
+  const needed = new Set()
   const queue = leavesOf([exports, imports, bin]).map((path) => posix.normalize(path))
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
-    if (seen.has(path)) continue
-    seen.add(path)
+    if (needed.has(path)) continue
+    needed.add(path)
     if (path.startsWith('dist/')) queue.push(...importsOf(path))
   }
-  return seen
+  return needed
 }
 
 const leavesOf = (value) => (typeof value === 'string' ? [value] : Object.values(value).flatMap(leavesOf))
@@ -43,12 +43,12 @@ function importsOf(path) {
   try {
     code = readFileSync(path, 'utf8')
   } catch {
-    return [] // it is missing in the tarball too, which is said there
+    return [] // also missing in the tarball, which is reported there
   }
   return [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)["'](\.[^"']+)["']/g)].map(
     ([, relative]) => {
       const file = posix.join(posix.dirname(path), relative)
-      // Types are imported by the name of the code that they describe.
+      // Declaration files import each other by the names of the code files.
       return /\.d\.c?ts$/.test(basename(path)) ? file.replace(/\.(c?)js$/, '.d.$1ts') : file
     },
   )

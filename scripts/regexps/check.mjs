@@ -1,38 +1,38 @@
-// Fails where a regular expression in src could take more than linear time, whatever text it is given.
+// Fails if a regular expression in src can take more than linear time for some text.
 import { readdirSync, readFileSync } from 'node:fs'
 import { check } from 'recheck'
 import ts from 'typescript'
 
-// Neither Java nor the native program: the checker's own JavaScript.
+// Uses the checker's JavaScript version, not its Java or native programs.
 process.env.RECHECK_BACKEND = 'pure'
-/** The clock must not decide: a busy machine would get another result. The checker counts its steps too. */
-const NO_CLOCK = { timeout: null, attackTimeout: null, incubationTimeout: null }
+/** No timeouts, because the result must not depend on the load of the machine. The checker also limits its steps. */
+const NO_TIMEOUTS = { timeout: null, attackTimeout: null, incubationTimeout: null }
 
-/** Expressions that the checker must report, or it checks nothing. The first once blocked the event loop for seconds. */
+/** Expressions that the checker must report, to prove that it works. The first once blocked the event loop for seconds. */
 const CONTROLS = [/^\s*(identity)?\s*$/i, /\s+$/, /^(a+)+$/]
 
-/** Every regular expression of a file. One that is put together while the program runs cannot be checked. */
+/** Returns the regular expression literals of a file. Reports uses of RegExp, which cannot be checked. */
 function expressionsIn(file) {
   const tree = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true)
-  const found = []
+  const literals = []
   function visit(node) {
-    const where = `${file}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`
+    const location = `${file}:${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`
     if (ts.isRegularExpressionLiteral(node)) {
       const end = node.text.lastIndexOf('/')
-      found.push({ where, source: node.text.slice(1, end), flags: node.text.slice(end + 1) })
+      literals.push({ location, source: node.text.slice(1, end), flags: node.text.slice(end + 1) })
     }
     if (ts.isIdentifier(node) && node.text === 'RegExp' && !ts.isTypeReferenceNode(node.parent)) {
-      failures.push(`${where} uses RegExp: write a literal, which can be checked`)
+      failures.push(`${location} uses RegExp: use a literal, which can be checked`)
     }
     ts.forEachChild(node, visit)
   }
   visit(tree)
-  return found
+  return literals
 }
 
-/** What is wrong with an expression, or undefined. */
+/** Describes the problem of an expression; `undefined` if it is safe. */
 async function faultOf({ source, flags }) {
-  const { status, complexity, attack, error } = await check(source, flags, NO_CLOCK)
+  const { status, complexity, attack, error } = await check(source, flags, NO_TIMEOUTS)
   if (status === 'safe') return undefined
   return status === 'vulnerable'
     ? `${complexity.summary}, for example with ${attack.pattern}`
@@ -49,7 +49,7 @@ const faults = new Map()
 for (const expression of expressions) {
   const text = `/${expression.source}/${expression.flags}`
   if (!faults.has(text)) faults.set(text, await faultOf(expression))
-  if (faults.get(text)) failures.push(`${expression.where} ${text} ${faults.get(text)}`)
+  if (faults.get(text)) failures.push(`${expression.location} ${text} ${faults.get(text)}`)
 }
 
 for (const failure of failures) console.error(failure)

@@ -2,23 +2,23 @@ import { createHmac } from 'node:crypto'
 import { arcgis, createReceiver } from '../../dist/index.js'
 
 /**
- * @typedef {object} Pair two kinds of requests
+ * @typedef {object} Pair two kinds of requests to compare
  * @property {string} name
  * @property {[send: Send, send: Send]} sides
- * @property {boolean} [isControl] whether they do differ, so that the measurement must see it
+ * @property {boolean} [isControl] true if the times do differ, so that the measurement must detect it
  *
- * @typedef {(index: number) => unknown} Send sends one request; throws if it does not end as this pair expects
+ * @typedef {(index: number) => unknown} Send sends one request; throws if its outcome is not the expected one
  */
 
 const BODY = Buffer.from(
   '{"serviceName":"Parcels","events":[{"eventType":"FeaturesCreated","when":1730385704000}]}',
 )
 const DIGEST = createHmac('sha256', 'parcels2026').update(BODY).digest('hex')
-const withOther = (index) =>
+const withWrongDigit = (index) =>
   DIGEST.slice(0, index) + (DIGEST[index] === '0' ? '1' : '0') + DIGEST.slice(index + 1)
-const [FAR_MISS, NEAR_MISS] = [withOther(0), withOther(63)]
+const [FAR_MISS, NEAR_MISS] = [withWrongDigit(0), withWrongDigit(63)]
 
-/** A delivery as an adapter hands it over, with its body in one piece. */
+/** A delivery as adapters build it, with its body in one chunk. */
 const delivery = (url, signature = FAR_MISS) => ({
   method: 'POST',
   url,
@@ -31,22 +31,22 @@ const delivery = (url, signature = FAR_MISS) => ({
 
 const handshake = (url) => ({ method: 'GET', url: `${url}?crc_token=abc`, headers: {}, read: () => BODY })
 
-/** @returns {Pair} requests to one receiver, and the codes that its observer must be told */
+/** @returns {Pair} requests to one receiver, each with the code that its observer must receive */
 function pairOf(name, signatureKey, sides) {
-  let told
-  const tell = ({ error }) => {
-    told = error?.code ?? 'handshake'
+  let actual
+  const record = ({ error }) => {
+    actual = error?.code ?? 'handshake'
   }
   const receiver = createReceiver({
     signatureKey,
     profile: { ...arcgis, signatureHeader: 'x-service' },
-    observer: { refused: tell, handshake: tell },
+    observer: { refused: record, handshake: record },
   })
   return {
     name,
     sides: sides.map(({ requests, code }) => async (index) => {
       await receiver.receive(requests[index % requests.length])
-      if (told !== code) throw new Error(`${name}: ${told} instead of ${code}`)
+      if (actual !== code) throw new Error(`${name}: ${actual} instead of ${code}`)
     }),
   }
 }
@@ -57,33 +57,33 @@ const NUMBERS = Array.from({ length: 50 }, (_, index) => String(index + 10))
 function tenants(
   name,
   toKeys,
-  { ask = (keys) => keys, toRequest = delivery, code = 'signature_mismatch' } = {},
+  { lookUp = (keys) => keys, toRequest = delivery, code = 'signature_mismatch' } = {},
 ) {
   const keys = new Map(NUMBERS.map((number) => [`tenant-${number}`, toKeys(`parcels2026-${number}`)]))
   const requestsOf = (tenant) => NUMBERS.map((number) => toRequest(`/${tenant}-${number}`))
-  return pairOf(name, ({ url }) => ask(keys.get(url.slice(1, 10))), [
+  return pairOf(name, ({ url }) => lookUp(keys.get(url.slice(1, 10))), [
     { requests: requestsOf('tenant'), code },
-    { requests: requestsOf('nobody'), code: 'key_unknown' },
+    { requests: requestsOf('absent'), code: 'key_unknown' },
   ])
 }
 
-/** @returns {Pair} one known tenant, and one that is not */
-const tenant = (name, ask, keys = 'parcels2026') =>
-  pairOf(name, ({ url }) => ask(url === '/a' ? keys : undefined), [
+/** @returns {Pair} a known and an unknown tenant */
+const tenant = (name, lookUp, keys = 'parcels2026') =>
+  pairOf(name, ({ url }) => lookUp(url === '/a' ? keys : undefined), [
     { requests: [delivery('/a')], code: 'signature_mismatch' },
     { requests: [delivery('/b')], code: 'key_unknown' },
   ])
 
-/** What a receiver did that imported the keys of known tenants only. */
-function importing(keys) {
+/** Imports a key only for known tenants, as an insecure receiver would. */
+function importKnown(keys) {
   if (keys !== undefined) createHmac('sha256', keys)
   return keys
 }
 
-/** @returns {Send} compares a hundred times, because one comparison takes less than the clock can tell */
-const comparing = (given) => () => {
+/** @returns {Send} compares a hundred times, because a single comparison is too fast for the clock */
+const compare = (signature) => () => {
   let equal = 0
-  for (let round = 0; round < 100; round++) if (DIGEST === given) equal++
+  for (let round = 0; round < 100; round++) if (DIGEST === signature) equal++
   if (equal > 0) throw new Error('a wrong digest is equal')
 }
 
@@ -106,12 +106,12 @@ export const createPairs = () => [
     code: 'handshake',
   }),
   {
-    ...tenants('control: keys imported for known tenants only', (key) => key, { ask: importing }),
+    ...tenants('control: keys imported for known tenants only', (key) => key, { lookUp: importKnown }),
     isControl: true,
   },
   {
     name: 'control: === at the end, at the beginning',
-    sides: [comparing(NEAR_MISS), comparing(FAR_MISS)],
+    sides: [compare(NEAR_MISS), compare(FAR_MISS)],
     isControl: true,
   },
 ]

@@ -8,8 +8,8 @@ export function quantile(values, part) {
 }
 
 /**
- * Welch's t of two samples: how many standard errors their means are apart. Of each sample, the part above the pooled
- * 95 % is cut off: those values measure interruptions by the operating system.
+ * Welch's t of two samples: the difference of their means in standard errors. Ignores values above the pooled 95th
+ * percentile, which measure interruptions by the operating system.
  *
  * @param {readonly number[]} a
  * @param {readonly number[]} b
@@ -28,7 +28,7 @@ function moments(values) {
 }
 
 /**
- * Random numbers from 0 to 1 that the same seed repeats (mulberry32).
+ * Returns a seeded generator of random numbers from 0 to 1 (mulberry32).
  *
  * @param {number} seed
  * @returns {() => number}

@@ -15,7 +15,7 @@ describe('the benchmark suite', () => {
   it('rejects an unknown part before it builds anything', async () => {
     const unknown = bench('--only', 'verify,speed')
     expect(await unknown.exited).toBe(1)
-    expect(unknown.stderr).toContain('there is no part speed')
+    expect(unknown.stderr).toContain('unknown part speed')
   })
 
   it('shuffles each round, and ignores warm-up rounds', async () => {
@@ -58,7 +58,7 @@ describe('the benchmark suite', () => {
   })
 
   it('finds missing figures in the report of a part', async () => {
-    const { missingIn } = await load('lib/complete.mjs')
+    const { missingIn } = await load('lib/missing.mjs')
     const figure = { median: 1, low: 1, high: 1 }
     const table = { title: 'a table', columns: ['a'], rows: [['1']] }
     const complete = { figures: { 'mock/deliveries': figure }, tables: [table], plots: [] }

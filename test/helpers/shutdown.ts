@@ -8,7 +8,11 @@ export async function expectShutdown(
   args: readonly string[],
   { env = {}, signal = 'SIGTERM' as NodeJS.Signals } = {},
 ): Promise<void> {
-  const app = startNode(args, { ...env, SIGNATURE_KEY: KEY, PORT: '0' })
+  const app = startNode(['--import', './test/helpers/hosts/no-keep-alive-timeout.mjs', ...args], {
+    ...env,
+    SIGNATURE_KEY: KEY,
+    PORT: '0',
+  })
   try {
     const load = startLoad(await urlOf(app), KEY)
     await load.answered(100)

@@ -16,14 +16,14 @@ export function geohook({ key, handle }) {
   return createServer(app)
 }
 
-/** One hot route, with the rest of the application behind it. */
+/** Handles one hot route before the Express application. */
 export function ahead({ key, handle }) {
   const hook = nodeWebhook(createReceiver({ signatureKey: key }).on('*', handle))
   const app = express()
   return createServer((req, res) => (req.url === '/hook' ? hook(req, res) : app(req, res)))
 }
 
-/** What the Express documentation and most answers on the web come to. */
+/** The solution of the Express documentation and most answers on the web. */
 export function json({ key, handle }) {
   const app = express()
   const keepBytes = (req, _res, bytes) => {

@@ -1,4 +1,4 @@
-// createAdaptorServer is what serve() of the same package listens with.
+// serve() of the same package also uses createAdaptorServer.
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { webhook } from '../../../dist/hono.js'

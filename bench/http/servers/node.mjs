@@ -7,7 +7,7 @@ import { isSigned } from './signed.mjs'
 const HANDLED = JSON.stringify({ status: 'handled' })
 const HEADERS = { 'content-type': 'application/json', 'content-length': HANDLED.length }
 
-/** The least that does the same: everything else is measured beside it. */
+/** The minimal code that does the same: the baseline of all others. */
 export function bare({ key, handle }) {
   return createServer((req, res) => {
     const chunks = []
@@ -29,7 +29,7 @@ export function octokit({ key, handle }) {
   return createServer(createNodeMiddleware(octokitWebhooks({ key, handle }), { path: '/hook', log: QUIET }))
 }
 
-/** It would log what the check sends. */
+/** Disables logging of the invalid requests of the check. */
 export const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
 export function octokitWebhooks({ key, handle }) {

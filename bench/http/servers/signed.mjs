@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** How a signature is compared by hand. @param {Uint8Array} body @param {string | undefined} signature in hex */
+/** Verifies a signature by hand. @param {Uint8Array} body @param {string | undefined} signature in hex */
 export function isSigned(body, signature, key) {
   const expected = createHmac('sha256', key).update(body).digest()
   const given = Buffer.from(signature ?? '', 'hex')

@@ -1,19 +1,19 @@
-/** The longest turn of the event loop from `begin` to `end`, in milliseconds. It keeps the loop turning all the while. */
-export function createTurns() {
+/** Measures the longest event loop tick from `start` to `end`, in milliseconds. Keeps the event loop busy meanwhile. */
+export function createTicks() {
   let running
   let last
   let longest
-  function turn() {
+  function tick() {
     const now = performance.now()
     longest = Math.max(longest, now - last)
     last = now
-    running = setImmediate(turn)
+    running = setImmediate(tick)
   }
   return {
-    begin() {
+    start() {
       longest = 0
       last = performance.now()
-      running = setImmediate(turn)
+      running = setImmediate(tick)
     },
     end() {
       clearImmediate(running)

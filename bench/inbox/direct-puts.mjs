@@ -1,9 +1,9 @@
-// Puts into an inbox without HTTP, and what one would write by hand with the same packages, the same server and the
-// same bytes. All of it runs in the process of the receiver.
+// Measures puts into an inbox without HTTP, and code by hand with the same packages, server and bytes, both in the
+// process of the receiver.
 import { randomBytes } from 'node:crypto'
 
 /** A delivery of 1 KiB, as a receiver passes it to the inbox. */
-function makeDelivery() {
+function createDelivery() {
   const id = randomBytes(16).toString('hex')
   return {
     id,
@@ -24,7 +24,7 @@ function makeDelivery() {
   }
 }
 
-/** The same delivery as JSON, as small as it can be: no headers but the signature. */
+/** The same delivery as minimal JSON, with only the signature header. */
 const toData = ({ id, rawBody, contentType, headers }) => ({
   id,
   contentType,
@@ -32,7 +32,7 @@ const toData = ({ id, rawBody, contentType, headers }) => ({
   body: rawBody.toString('base64'),
 })
 
-/** By entry of the package. Each gives `put`, which resolves when a job is stored, and `close`. */
+/** Code by hand, by entry of the package. `put` resolves when a job is stored. */
 const BY_HAND = {
   async postgres({ connectionString, schema }) {
     const { PgBoss } = await import('pg-boss')
@@ -64,9 +64,9 @@ const BY_HAND = {
 
 export const hasByHand = (entry) => entry in BY_HAND
 
-/** @returns puts per second, `concurrency` at a time */
+/** @returns puts per second, with `concurrency` at a time */
 async function measure(put, { count, concurrency }) {
-  const deliveries = Array.from({ length: count }, makeDelivery)
+  const deliveries = Array.from({ length: count }, createDelivery)
   async function putAll() {
     for (let delivery = deliveries.pop(); delivery; delivery = deliveries.pop()) await put(delivery)
   }
@@ -76,7 +76,7 @@ async function measure(put, { count, concurrency }) {
 }
 
 /** @returns {{ put(load: object): Promise<number>, byHand(load: object): Promise<number>, close(): Promise<void> }} */
-export function createAlone({ inbox, entry, options }) {
+export function createDirectPuts({ inbox, entry, options }) {
   let opening
   return {
     put: (load) => measure((delivery) => inbox.put(delivery), load),

@@ -5,7 +5,7 @@ setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc')
 
 /**
- * Collects young garbage, and nothing else: a full collection takes compiled code along. What a subject has left would
- * else be collected while another one is measured.
+ * Collects young garbage, so that garbage of one subject is not collected while another is measured. A full collection
+ * would also discard compiled code.
  */
 export const collectYoung = () => gc({ type: 'minor' })

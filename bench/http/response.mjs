@@ -1,14 +1,14 @@
 /**
- * Reads what has come of an answer. Answers are short here, so it begins anew with each piece of one.
+ * Parses the received part of a response. Responses are short, so it starts again with each chunk.
  *
- * @param {string} text of Latin-1
- * @returns {number | undefined} its status, when it is whole
+ * @param {string} text in Latin-1
+ * @returns {number | undefined} the status, once the response is complete
  */
-export function readAnswer(text) {
+export function readResponse(text) {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
   const end = bodyEnd(text, headEnd)
-  if (text.length > end) throw new Error(`more than one answer: ${text}`)
+  if (text.length > end) throw new Error(`more than one response: ${text}`)
   return text.length === end ? Number(text.slice(9, 12)) : undefined
 }
 
@@ -17,17 +17,17 @@ function bodyEnd(text, headEnd) {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)
   if (length) return headEnd + 4 + Number(length[1])
   if (/\r\ntransfer-encoding: *chunked/i.test(head)) return chunkedEnd(text, headEnd + 4)
-  throw new Error(`no end of the answer can be told: ${head}`)
+  throw new Error(`the response has neither content-length nor chunks: ${head}`)
 }
 
-/** Where the last chunk, and the trailers behind it, end; somewhere past the text while they have not come. */
+/** The end of the last chunk and the trailers, or infinity if they have not arrived. */
 function chunkedEnd(text, start) {
   let at = start
   for (;;) {
     const lineEnd = text.indexOf('\r\n', at)
     if (lineEnd === -1) return Number.POSITIVE_INFINITY
     const size = Number.parseInt(text.slice(at, lineEnd), 16)
-    if (Number.isNaN(size)) throw new Error(`no size of a chunk: ${text.slice(at)}`)
+    if (Number.isNaN(size)) throw new Error(`invalid chunk size: ${text.slice(at)}`)
     if (size === 0) {
       const end = text.indexOf('\r\n\r\n', lineEnd)
       return end === -1 ? Number.POSITIVE_INFINITY : end + 4

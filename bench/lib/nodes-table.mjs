@@ -1,14 +1,14 @@
-/** Deliveries a second that all nodes together have to take. */
+/** Deliveries per second for all nodes together. */
 const WANTED = 10_000
 
-/** Engines that keep deliveries. The first has no inbox: what its nodes take is what verifying and answering take. */
+/** Engines in the table. The first has no inbox, and shows the cost of verifying and responding alone. */
 const ENGINES = { none: 'no inbox', sqlite: 'SQLite', postgres: 'PostgreSQL', redis: 'Redis' }
 
-/** `1,234 (1,200-1,300)` as a number: the median. */
+/** The median of a cell like `1,234 (1,200-1,300)`. */
 const medianOf = (cell) => Number(cell?.split(' ')[0].replaceAll(',', ''))
 
 /**
- * How many nodes 10,000 deliveries a second take, if each of them does half of what was measured.
+ * The number of nodes for 10,000 deliveries per second, if each node handles half of the measured rate.
  *
  * @param {readonly import('./part.mjs').Table[]} tables of the part inbox
  * @returns {import('./part.mjs').Table}
@@ -26,7 +26,7 @@ export function toNodesTable(tables) {
   })
   const columns = ['inbox', 'accepted/s of a node, half of it', 'nodes that accept']
   return {
-    title: '10,000 deliveries a second',
+    title: '10,000 deliveries per second',
     columns: [...columns, 'handled/s of a node, half of it', 'nodes that handle'],
     rows,
   }

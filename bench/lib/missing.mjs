@@ -1,11 +1,11 @@
 import { GOALS } from '../goals.mjs'
 
 /**
- * What is missing in the report of a part: the suite must not rot, however fast or slow it is.
+ * Finds missing figures and invalid tables and plots in the report of a part.
  *
  * @param {string} part
  * @param {import('./part.mjs').Report} report
- * @returns {string[]} in words
+ * @returns {string[]} descriptions of the problems
  */
 export function missingIn(part, { figures, tables, plots, leftOut = [] }) {
   const isFigure = (figure) => [figure?.median, figure?.low, figure?.high].every(Number.isFinite)
@@ -18,9 +18,9 @@ export function missingIn(part, { figures, tables, plots, leftOut = [] }) {
     ...(tables.length === 0 ? ['no table'] : []),
     ...tables
       .filter(({ columns, rows }) => rows.length === 0 || rows.some((row) => row.length !== columns.length))
-      .map(({ title }) => `no rows, or broken ones: ${title}`),
+      .map(({ title }) => `no rows or invalid rows: ${title}`),
     ...plots
       .filter(({ points }) => points.length === 0 || !points.every(({ y }) => Number.isFinite(y)))
-      .map(({ name }) => `no points, or broken ones: ${name}`),
+      .map(({ name }) => `no points or invalid points: ${name}`),
   ]
 }
