@@ -80,7 +80,8 @@ async function measureSize(subjects, { size, servers, load, plan }) {
     const { responses, seconds } = await load.ask(question)
     const after = await server.ask('state')
     const handled = after.handled - before.handled
-    if (handled !== responses) throw new Error(`${key}: ${responses} responses, but ${handled} events handled`)
+    if (handled !== responses)
+      throw new Error(`${key}: ${responses} responses, but ${handled} events handled`)
     return { rate: responses / seconds, cpu: (after.cpu - before.cpu) / responses }
   }
   const keys = Object.keys(subjects)

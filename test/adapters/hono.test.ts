@@ -308,7 +308,7 @@ describe("a response through Node's own response object", () => {
     await waitFor('failed handler_failed')
   })
 
-  it('is reported as a failure if there is none', async () => {
+  it('is reported as a failure without a Node response', async () => {
     const recorder = createRecorder()
     const app = new Hono()
     app.post('/hook', webhook({ signatureKey, observer: recorder.observer }), () => RESPONSE_ALREADY_SENT)

@@ -83,7 +83,7 @@ it('close() waits until a large response is sent', async () => {
   expect(order).toEqual(['sent', 'closed'])
 })
 
-it('does not replace a response that was sent before', async () => {
+it('does not replace an earlier response', async () => {
   const recorder = createRecorder()
   const hook = middleware({ signatureKey: KEY, observer: recorder.observer })
   const server = await listen(async (req, res) => {

@@ -18,7 +18,7 @@ const SCHEMAS: Record<string, StandardSchema<Parcels>> = {
   arktype: type({ serviceName: type.string.pipe(upper) }),
 }
 
-/** Stands for an asynchronous lookup of a service name. */
+/** Simulates an asynchronous lookup of a service name. */
 const isKnown = async (name: string): Promise<boolean> => {
   await new Promise((resolve) => setImmediate(resolve))
   return name === 'Parcels'
