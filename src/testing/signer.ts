@@ -1,5 +1,4 @@
 import { configInvalid, WebhookError } from '../errors.ts'
-import type { Awaitable } from '../signature/awaitable.ts'
 import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
 import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
@@ -69,11 +68,8 @@ export function createSigner(options: SignerOptions): Signer {
   return { sign: async (payload) => seal(writeBody(payload, options)) }
 }
 
-/**
- * Signs a body, at once where the platform can: a promise would cost as much as a signature. Where the signature goes into
- * a header, the request has this body and no copy of it.
- */
-export type Seal = (body: Uint8Array<ArrayBuffer>) => Awaitable<SignedRequest>
+/** Signs a body. If the signature goes into a header, the request refers to this body, not to a copy. */
+export type Seal = (body: Uint8Array<ArrayBuffer>) => Promise<SignedRequest>
 
 /** @throws {WebhookError} `config_invalid` */
 export function createSeal(options: SignerOptions): Seal {
@@ -95,11 +91,10 @@ export function createSeal(options: SignerOptions): Seal {
     return { method: 'POST', headers, body }
   }
 
-  return (body) => {
+  return async (body) => {
     const hmac = key!.start()
     hmac.update(isInField ? payloadField(body) : body)
-    const digest = hmac.digest()
-    return digest instanceof Promise ? digest.then((hex) => write(body, hex)) : write(body, digest)
+    return write(body, await hmac.digest())
   }
 }
 

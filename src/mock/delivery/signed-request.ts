@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { type Awaitable, when } from '../../signature/awaitable.ts'
 import type { Dialect } from '../../testing/index.ts'
 import { createSeal, type SignedRequest } from '../../testing/signer.ts'
 import type { SignatureOptions } from '../options.ts'
@@ -20,18 +19,18 @@ export type RequestWriter = (
   webhook: Readonly<Webhook>,
   body: Uint8Array<ArrayBuffer>,
   fault: FaultName | undefined,
-) => Awaitable<SignedRequest>
+) => Promise<SignedRequest>
 
 /** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
 export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
   createSeal({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
 
-  function write(
+  async function write(
     { contentType }: Readonly<Webhook>,
     body: Uint8Array<ArrayBuffer>,
     signatureKey: string,
-  ): Awaitable<SignedRequest> {
+  ): Promise<SignedRequest> {
     if (signatureKey && isSigned) return createSeal({ ...signature, contentType, signatureKey })(body)
     const headers: Record<string, string> = { 'content-type': contentType }
     // An organization sends the secret itself (docs/senders.md, "Three dialects").
@@ -39,10 +38,10 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
     return { method: 'POST', headers, body }
   }
 
-  return (webhook, body, fault) => {
-    const request = write(webhook, body, keyOf(webhook, fault))
+  return async (webhook, body, fault) => {
+    const request = await write(webhook, body, keyOf(webhook, fault))
     const corrupt = fault && CORRUPTIONS[fault]
-    return corrupt ? when(request, corrupt) : request
+    return corrupt ? corrupt(request) : request
   }
 }
 
