@@ -2,16 +2,16 @@ import type { HttpRequest, HttpResponseInit } from '@azure/functions'
 import { toReceiverRequest } from '../receiver/web.ts'
 import { type Receiving, requireReceiver } from './to-receiver.ts'
 
-const HINT = 'Hand geohook the request before anything calls request.json() or request.text().'
+const HINT = 'Pass the request to geohook before any call of request.json() or request.text().'
 
 /**
- * The receiver as an HTTP handler of Azure Functions (programming model 4), with and without HTTP streams. It answers
- * every request itself.
+ * Creates an HTTP handler for Azure Functions (programming model 4), with and without HTTP streams. It responds to every
+ * request itself.
  *
- * Senders have no function key, so `authLevel` must be `'anonymous'`: the signature is what they are known by. A
- * profile with a handshake needs `'GET'` among the methods.
+ * Senders have no function key, so `authLevel` must be `'anonymous'`: the signature authenticates them. For a profile
+ * with a handshake, add `'GET'` to the methods.
  *
- * @param receiver what `createReceiver` made
+ * @param receiver the result of `createReceiver`
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -27,7 +27,7 @@ export function webhook(receiver: Receiving): (request: HttpRequest) => Promise<
   const { receive } = requireReceiver(receiver)
 
   return async function webhook(request) {
-    // The request has the route parameters itself.
+    // The request itself has the route parameters.
     const { status, headers, body } = await receive(await toReceiverRequest(request, request, HINT))
     return { status, headers, body }
   }

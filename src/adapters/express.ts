@@ -8,7 +8,7 @@ import { type Receiving, toReceiver } from './to-receiver.ts'
 declare global {
   namespace Express {
     interface Request {
-      /** The verified delivery, behind `webhook()` of geohook. */
+      /** The verified delivery, after `webhook()` of geohook. */
       delivery?: Delivery
     }
   }
@@ -22,8 +22,8 @@ type ExpressRequest = IncomingMessage & {
 }
 
 /**
- * What Express 4 and 5 take as a handler, and everything that calls `(req, res, next)`: Connect, Polka, NestJS. Where
- * there is no `next`, there is nobody to pass a delivery on to.
+ * A handler for Express 4 and 5 and everything else that calls `(req, res, next)`: Connect, Polka, NestJS. Some hosts
+ * call it without `next`.
  */
 export type Middleware = (
   req: IncomingMessage,
@@ -35,22 +35,22 @@ const parsers = {
   text: 'express.text()',
   value: 'express.json() or express.urlencoded()',
   hint:
-    'Mount geohook before app.use(express.json()), or keep its path out of the parser. If the parser must come first, ' +
-    'let it keep the bytes: express.json({ verify: (req, res, bytes) => { req.rawBody = bytes } }), or in NestJS ' +
+    'Mount geohook before app.use(express.json()), or exclude its path from the parser. If the parser must run first, ' +
+    'keep the bytes: express.json({ verify: (req, res, bytes) => { req.rawBody = bytes } }), or in NestJS ' +
     'NestFactory.create(App, { rawBody: true }).',
 }
 
 /**
- * The receiver in Express, Connect, Polka and NestJS. A receiver with handlers (or an inbox) answers by itself. One
- * without, or plain options, makes a middleware: it refuses what is not verified, sets `req.delivery`, and calls
- * `next()` for the rest.
+ * Mounts a receiver in Express, Connect, Polka and NestJS. A receiver with handlers or an inbox responds itself. A
+ * receiver without them, or plain options, acts as middleware: it rejects unverified requests, sets `req.delivery`, and
+ * calls `next()`.
  *
- * Mount it before any body parser: the signature covers the bytes, and a parser throws them away. In NestJS that is
+ * Mount it before any body parser: the signature covers the bytes, and a parser discards them. In NestJS that is
  * `app.use('/hooks/parcels', webhook(receiver))` right after `NestFactory.create(App)`; with
- * `NestFactory.create(App, { rawBody: true })` its own parser may run first. Bytes in `req.rawBody` or `req.body` are
- * taken as they are.
+ * `NestFactory.create(App, { rawBody: true })` its own parser may run first. If `req.rawBody` or `req.body` holds bytes,
+ * they are used.
  *
- * @param receiver what `createReceiver` made, or its options
+ * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -71,11 +71,10 @@ export function webhook(receiver: Receiving | ReceiverOptions): Middleware {
     const { originalUrl: url, params } = req
     function passOn(delivery: Delivery): undefined {
       req.delivery = delivery
-      req._body = true // body-parser leaves it alone then: there is nothing left to parse
+      req._body = true // body-parser skips the request then: there is nothing left to parse
       next?.()
     }
-    // Not every host has a third argument, or a function there.
-    const canPassOn = typeof next === 'function'
-    return serve(receive, { req, res, url, params, parsers, next: canPassOn ? passOn : undefined })
+    const hasNext = typeof next === 'function' // some hosts pass nothing, or something else
+    return serve(receive, { req, res, url, params, parsers, next: hasNext ? passOn : undefined })
   }
 }

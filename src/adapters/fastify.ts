@@ -7,17 +7,16 @@ import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The verified delivery, in the `handler` of geohook's plugin. */
+    /** The verified delivery, in the `handler` option of geohook's plugin. */
     delivery?: Delivery
   }
 }
 
-/** What `app.register(webhook(receiver), options)` takes beside `prefix`. */
+/** Options of `app.register(webhook(receiver), options)`, in addition to `prefix`. */
 export interface WebhookPluginOptions {
   /**
-   * Runs for each verified delivery in `request.delivery`, and answers it, as any handler of Fastify does. For a
-   * receiver with neither handlers nor an inbox of its own; `request.body` is empty. Without it, such a receiver verifies
-   * and answers 200.
+   * Handles each verified delivery in `request.delivery` and responds, as any handler of Fastify does; `request.body` is
+   * empty. Used by receivers without handlers and inbox; without this option they verify and respond with 200.
    */
   handler?: ((request: FastifyRequest, reply: FastifyReply) => unknown) | undefined
 }
@@ -25,15 +24,15 @@ export interface WebhookPluginOptions {
 const parsers = {
   text: 'a hook',
   value: 'a hook',
-  hint: 'Keep the path of geohook out of onRequest hooks that read request.raw, or let them leave the bytes in request.raw.rawBody.',
+  hint: 'Exclude the path of geohook from onRequest hooks that read request.raw, or store the bytes in request.raw.rawBody.',
 }
 
 /**
- * The receiver as a plugin for Fastify 5. It answers every method on the `prefix` it is registered with, and reads the
- * bytes before Fastify looks at them: content type parsers, `bodyLimit` and plugins that read bodies do not matter
- * there, and stay as they are everywhere else.
+ * Mounts a receiver in Fastify 5, as a plugin. It handles every method on the `prefix` that it is registered with, and
+ * reads the bytes before Fastify does: content type parsers, `bodyLimit` and plugins that read bodies have no effect
+ * there. Other routes are not affected.
  *
- * @param receiver what `createReceiver` made, or its options
+ * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -52,7 +51,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCal
 
   return function webhook(scope, { handler }, registered) {
     if (!scope.hasRequestDecorator('delivery')) scope.decorateRequest('delivery')
-    // What is passed on has been read: nobody may wait for it.
+    // The body has been read already, so Fastify must not wait for it.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
     scope.all('/', {
@@ -70,7 +69,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCal
           params,
           parsers,
           next: handler ? passOn : undefined,
-          // As bytes: Fastify adds a charset to the type of a text.
+          // A Buffer, because Fastify adds a charset to the content-type of strings.
           write: ({ status, headers, body }) => reply.code(status).headers(headers).send(Buffer.from(body)),
         }).catch(done)
       },

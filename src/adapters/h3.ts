@@ -1,4 +1,4 @@
-import type {} from 'h3' // or the module below would not be found
+import type {} from 'h3' // for the module augmentation below
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
@@ -7,12 +7,12 @@ import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'h3' {
   interface H3EventContext {
-    /** The verified delivery, behind `webhook()` of geohook. */
+    /** The verified delivery, after `webhook()` of geohook. */
     delivery?: Delivery
   }
 }
 
-/** What geohook needs of an `H3Event`. */
+/** The part of an `H3Event` that geohook uses. */
 export interface EventLike {
   readonly req: RequestLike
   readonly res: { readonly status?: number | undefined }
@@ -24,17 +24,17 @@ export interface EventLike {
   }
 }
 
-/** What h3 takes as an event handler and as a middleware. */
+/** An event handler and middleware for h3. */
 export type WebhookHandler = (event: EventLike, next?: () => unknown) => Promise<unknown>
 
-const HINT = 'Mount geohook before whatever calls readBody(event), event.req.json() or event.req.text().'
+const HINT = 'Mount geohook before code that calls readBody(event), event.req.json() or event.req.text().'
 
 /**
- * The receiver in h3. A receiver with handlers (or an inbox) answers by itself. One without, or plain options, makes a
- * middleware: it refuses what is not verified, sets `event.context.delivery`, and runs what comes next for the rest.
- * h3 keeps no bytes, so `readBody(event)` finds none there: `event.context.delivery.payload` is what to read.
+ * Mounts a receiver in h3. A receiver with handlers or an inbox responds itself. A receiver without them, or plain
+ * options, acts as middleware: it rejects unverified requests, sets `event.context.delivery`, and runs the next handler.
+ * That handler reads `event.context.delivery.payload`: `readBody(event)` is empty, because h3 does not keep the bytes.
  *
- * @param receiver what `createReceiver` made, or its options
+ * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -51,25 +51,25 @@ const HINT = 'Mount geohook before whatever calls readBody(event), event.req.jso
 export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
   const { receive } = toReceiver(receiver)
 
-  // h3 counts the parameters: a middleware has two.
+  // h3 tells middleware from handlers by the number of parameters, which is two.
   return async function webhook(event, next) {
     const { context } = event
     let passedOn: Promise<unknown> | undefined
     const params = decode({ ...context.middlewareParams, ...context.params })
     const request = await toReceiverRequest(event.req, { params }, HINT)
     request.next = async (delivery) => {
-      if (!next) throw new Error('the receiver has no handlers, and nothing comes next in h3')
+      if (!next) throw new Error('the receiver has no handlers, and h3 has no next handler')
       context.delivery = delivery
       passedOn = (async () => next())()
       return statusOf(await passedOn, event)
     }
     const outcome = await receive(request)
-    // Once it is passed on, the response belongs to the next handler, and so does what it throws.
+    // After passing on, the response and the errors belong to the next handler.
     return passedOn ?? toResponse(outcome)
   }
 }
 
-/** As Express and Hono hand them over; h3 leaves them as they stand in the path. */
+/** Decodes route parameters as Express and Hono do; h3 does not. */
 function decode(params: Record<string, string>): Record<string, string> {
   const decoded = Object.entries(params).map(([name, value]) => {
     try {
@@ -81,17 +81,18 @@ function decode(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(decoded)
 }
 
-/** The status that h3 will make of what a handler returned, where that is not h3's default. It throws what h3 would make an error of. */
+/** Returns the status that h3 will send for the result of a handler, or undefined for its default. Throws the errors of a handler. */
 function statusOf(result: unknown, { res, runtime }: EventLike): number | undefined | Promise<number> {
   if (result instanceof Error) throw result
-  if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 has answered')
-  // `fromNodeHandler` says so, also of a handler that will answer later.
+  if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 responded')
+  // `fromNodeHandler` returns this, even if its handler will respond later.
   if (result === Symbol.for('h3.handled')) return statusOfNodeResponse(runtime?.node?.res)
-  const isAnswer =
-    result instanceof Response || (result as Record<symbol, unknown> | null | undefined)?.[ANSWER] === true
-  const status = isAnswer ? (result as { status?: number }).status : undefined
+  const isResponse =
+    result instanceof Response ||
+    (result as Record<symbol, unknown> | null | undefined)?.[H3_RESPONSE] === true
+  const status = isResponse ? (result as { status?: number }).status : undefined
   return status ?? res.status
 }
 
-/** The mark of h3's `HTTPResponse`. Any other object is a body, whatever its members are called. */
-const ANSWER = Symbol.for('h3.HTTPResponse')
+/** Marks h3's `HTTPResponse`. Any other object is a body, even if it has a `status`. */
+const H3_RESPONSE = Symbol.for('h3.HTTPResponse')

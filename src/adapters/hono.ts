@@ -8,7 +8,7 @@ import { toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
 import { toReceiver } from './to-receiver.ts'
 
-/** What Hono's context carries behind `webhook()`. */
+/** The variables of Hono's context after `webhook()`. */
 export interface WebhookEnv<Payload = unknown> {
   Variables: {
     /** The verified delivery. */
@@ -27,15 +27,15 @@ export type WebhookMiddleware<Payload = unknown> = (<E extends Env, P extends st
   MiddlewareHandler<WebhookEnv<Payload>>
 
 const HINT =
-  'Mount geohook before validators and whatever else calls c.req.json() or c.req.text(). ' +
-  'A middleware that must see the body first may call c.req.arrayBuffer(), which keeps the bytes.'
+  'Mount geohook before validators and other code that calls c.req.json() or c.req.text(). ' +
+  'Middleware that must read the body first can call c.req.arrayBuffer(), which keeps the bytes.'
 
 /**
- * The receiver in Hono, on every platform. A receiver with handlers (or an inbox) answers by itself. One without, or
- * plain options, makes a middleware: it refuses what is not verified, sets `delivery` for `c.get()` and `c.var`, and
- * runs what comes next for the rest. There `c.req.json()`, `c.req.parseBody()` and validators read the verified bytes.
+ * Mounts a receiver in Hono, on every platform. A receiver with handlers or an inbox responds itself. A receiver without
+ * them, or plain options, acts as middleware: it rejects unverified requests, sets `delivery` for `c.get()` and `c.var`,
+ * and runs the next handler, where `c.req.json()`, `c.req.parseBody()` and validators read the verified bytes.
  *
- * @param receiver what `createReceiver` made, or its options
+ * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -64,18 +64,18 @@ export function webhook<Payload = unknown>(
       keep(c, delivery)
       passedOn = next()
       await passedOn
-      if (!c.finalized) throw new Error('the next handler did not answer')
+      if (!c.finalized) throw new Error('the next handler did not respond')
       return statusOf(c)
     }
     const outcome = await receive(request)
-    // Once it is passed on, the response belongs to the next handler, and so does what it throws.
+    // After passing on, the response and the errors belong to the next handler.
     if (!passedOn) return toResponse(outcome)
-    await passedOn // to Hono it resolves with the context, which is no answer
+    await passedOn // not returned: it resolves with Hono's context, not with a response
     return undefined
   }
 }
 
-/** The bytes that Hono keeps where something has called `c.req.arrayBuffer()`. What it makes out of text is not exact. */
+/** Returns the bytes that Hono keeps after a call of `c.req.arrayBuffer()`. After `c.req.text()` it has no exact bytes. */
 function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Array> | undefined {
   const kept = req.raw.bodyUsed && req.bodyCache.arrayBuffer
   if (!kept) return undefined
@@ -89,14 +89,14 @@ function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Arra
   )
 }
 
-/** Lets what comes next read the body once more. A copy, for whoever reads it may change it. */
+/** Lets the next handlers read the body. They get a copy, because they may change it. */
 function keep({ req }: Context, { rawBody }: Delivery): void {
-  // Hono keeps promises there, its types say otherwise.
+  // Hono keeps promises there, although its types say otherwise.
   const cache: { arrayBuffer?: unknown } = req.bodyCache
   cache.arrayBuffer ??= Promise.resolve(new Uint8Array(rawBody).buffer)
 }
 
-/** The status of the answer: that of `c.res`, unless the handler has written to the response of @hono/node-server. */
+/** Returns the status of the response: of `c.res`, or of Node's response if a handler has used that of @hono/node-server. */
 function statusOf({ res, env }: Context): number | Promise<number> {
   if (!res.headers.has('x-hono-already-sent')) return res.status
   return statusOfNodeResponse((env as { outgoing?: NodeResponse } | undefined)?.outgoing)

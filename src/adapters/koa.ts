@@ -5,14 +5,14 @@ import type { RequestHead } from '../receiver/request.ts'
 import { serve, writeTo } from './serve-node.ts'
 import { type Receiving, toReceiver } from './to-receiver.ts'
 
-/** What geohook uses of Koa's context. */
+/** The part of Koa's context that geohook uses. */
 export interface KoaContext {
   req: IncomingMessage
   res: ServerResponse
-  /** Where body parsers leave what they have read. */
+  /** Body parsers store the body here. */
   request: object
   originalUrl: string
-  /** From a router. */
+  /** Route parameters, set by a router. */
   params?: unknown
   state: object
   status: number
@@ -22,7 +22,7 @@ export interface KoaContext {
   set(headers: Record<string, string>): void
 }
 
-/** What Koa takes as a middleware. */
+/** Middleware for Koa. */
 export type KoaMiddleware = <Context extends KoaContext>(
   context: Context,
   next: () => Promise<unknown>,
@@ -33,17 +33,17 @@ const parsers = {
   value: 'koa-bodyparser',
   hint:
     'Put app.use(webhook(receiver)) before app.use(bodyParser()), or set ctx.disableBodyParser for its path. ' +
-    'ctx.request.rawBody of koa-bodyparser is a text; only bytes in it can be verified.',
+    'ctx.request.rawBody of koa-bodyparser is a string, which cannot be verified; bytes can.',
 }
 
 /**
- * The receiver in Koa 3. A receiver with handlers (or an inbox) answers by itself. One without, or plain options, makes
- * a middleware: it refuses what is not verified, sets `ctx.state.delivery`, and runs the next middleware for the rest.
+ * Mounts a receiver in Koa 3. A receiver with handlers or an inbox responds itself. A receiver without them, or plain
+ * options, acts as middleware: it rejects unverified requests, sets `ctx.state.delivery`, and runs the next middleware.
  *
- * Mount it before any body parser: the signature covers the bytes, and a parser throws them away. It answers every
- * request that reaches it, so put it behind a router or a condition on `ctx.path`.
+ * Mount it before any body parser: the signature covers the bytes, and a parser discards them. It responds to every
+ * request that reaches it, so use a router or a condition on `ctx.path`.
  *
- * @param receiver what `createReceiver` made, or its options
+ * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
   return function webhook(ctx, next) {
     const { req, res, originalUrl: url, request: parsed } = ctx
     const params = ctx.params as RequestHead['params']
-    // Koa sends the answer when all middleware is done, so this one must not wait until it is sent.
+    // Koa sends the response after all middleware is done, so this middleware must not wait for it.
     return new Promise((resolve, reject) => {
       serve(receive, {
         req,
@@ -91,8 +91,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
 
 function write(ctx: KoaContext, outcome: Outcome): void {
   if (ctx.respond === false) {
-    // Somebody has told Koa to leave the response alone.
-    writeTo(ctx.res, outcome)
+    writeTo(ctx.res, outcome) // Koa does not touch the response then
   } else {
     ctx.status = outcome.status
     ctx.set(outcome.headers)

@@ -4,7 +4,7 @@ import type { ReadOptions, ReceiverRequest, RequestHead } from '../receiver/requ
 
 type Bag = Record<string, unknown> | null
 
-/** Everything that an invocation may have, of any host, and none of it for certain: a console sends what it likes. */
+/** The members of the invocations of all hosts. None is certain, because anyone can invoke a function with any value. */
 export interface LambdaEvent {
   httpMethod?: unknown
   path?: unknown
@@ -20,7 +20,7 @@ export interface LambdaEvent {
   isBase64Encoded?: unknown
 }
 
-/** An invocation as the receiver's port. One that is no HTTP request has no method. */
+/** Wraps an invocation in the receiver's port. The method of an invocation that is not an HTTP request is empty. */
 export function toReceiverRequest(event: LambdaEvent): ReceiverRequest {
   const { httpMethod, requestContext, pathParameters } = event
   return {
@@ -38,11 +38,11 @@ export function toReceiverRequest(event: LambdaEvent): ReceiverRequest {
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const texts = (value: unknown): string[] => [value].flat().filter((one) => typeof one === 'string')
 
-/** API Gateway decodes the query, save the raw one of its second format; a load balancer leaves it as it was. */
+/** API Gateway decodes the query, except in `rawQueryString` of its second format; a load balancer does not. */
 function toUrl(event: LambdaEvent): string {
   const { rawPath, rawQueryString, path } = event
   const query = typeof rawQueryString === 'string' ? rawQueryString : toQuery(event)
-  // A host that decodes the path must not make a query of it.
+  // Some hosts decode the path, and a decoded `?` must not start a query.
   const pathname = text(rawPath ?? path).replace(/[?#]/g, encodeURIComponent)
   return query ? `${pathname}?${query}` : pathname
 }
@@ -55,7 +55,7 @@ function toQuery(event: LambdaEvent): string {
     : new URLSearchParams(pairs).toString()
 }
 
-/** Every value of every header, so that a doubled one is seen as such, also where its names differ in case. */
+/** Collects every value of every header, so that a doubled header is noticed even if the names differ in case. */
 function toHeaders({ headers, multiValueHeaders }: LambdaEvent): HeaderBag {
   const bag = new Map<string, string[]>()
   for (const [name, value] of Object.entries({ ...headers, ...multiValueHeaders })) {
@@ -69,14 +69,14 @@ function readEvent({ body, isBase64Encoded }: LambdaEvent, { onChunk }: ReadOpti
   if (body === undefined || body === null) return new Uint8Array()
   if (typeof body !== 'string') {
     throw new WebhookError('body_already_parsed', {
-      message: 'the body of this event is not the text that was sent',
-      hint: 'Use a proxy integration without a mapping template, and hand the event on as it is.',
+      message: 'the body of this event is not a string, so it is not the body that was sent',
+      hint: 'Use a proxy integration without a mapping template, and pass the event on unchanged.',
     })
   }
   const encoding = isBase64Encoded === true ? 'base64' : 'utf8'
   const bytes = Buffer.from(body, encoding)
   if (encoding === 'base64' && bytes.toString('base64') !== body) {
-    throw new WebhookError('body_aborted', { message: 'the body of this event is no whole base64' })
+    throw new WebhookError('body_aborted', { message: 'the body of this event is not complete base64' })
   }
   onChunk(bytes)
   return bytes

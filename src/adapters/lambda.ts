@@ -1,24 +1,23 @@
 import { type LambdaEvent, toReceiverRequest } from './lambda-event.ts'
 import { type Receiving, requireReceiver } from './to-receiver.ts'
 
-/** The answer that API Gateway, function URLs and load balancers take. */
+/** The response for API Gateway, function URLs and load balancers. */
 export interface LambdaResult {
   statusCode: number
   headers?: Record<string, string>
-  /** Instead of `headers`, for a target group with multi-value headers. */
+  /** Used instead of `headers` for a target group with multi-value headers. */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: boolean
 }
 
 /**
- * The receiver as a handler of AWS Lambda, behind API Gateway (REST and HTTP APIs), a function URL, or a load
- * balancer. It answers every invocation itself.
+ * Creates a handler for AWS Lambda behind API Gateway (REST and HTTP APIs), a function URL, or a load balancer. It
+ * responds to every invocation itself.
  *
- * A REST API must have every media type among its `binaryMediaTypes`: without it, bytes that are not UTF-8 are lost before they
- * get here.
+ * List every media type in `binaryMediaTypes` of a REST API: otherwise API Gateway replaces bytes that are not UTF-8.
  *
- * @param receiver what `createReceiver` made
+ * @param receiver the result of `createReceiver`
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts

@@ -1,37 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Whether the whole answer has gone already: a short one does at once. */
+/** Returns true if the response is written to the socket completely, as short ones are at once. */
 export const isSent = (res: ServerResponse): boolean => res.writableEnded && res.writableLength === 0
 
-/** Resolves with the status of the answer once it is sent; with none when the connection closes before. */
+/** Resolves with the status when the response is sent, or with undefined if the connection closes first. */
 export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number | undefined> {
   return new Promise((resolve) => {
     if (res.writableFinished) return resolve(res.statusCode)
     if (socket.destroyed) return resolve(undefined)
-    // Node 20 does not close a response that waits behind another one on a pipelined connection.
-    const callbacks = res.socket ? undefined : onClose(socket)
-    function over(status?: number): void {
-      callbacks?.delete(closed)
+    // Node 20 does not close a response that is queued after another one on a pipelined connection.
+    const callbacks = res.socket ? undefined : callbacksOf(socket)
+    function settle(status?: number): void {
+      callbacks?.delete(onClosed)
       resolve(status)
     }
-    const closed = (): void => over()
-    callbacks?.add(closed)
-    res.on('finish', () => over(res.statusCode)).on('close', closed)
+    const onClosed = (): void => settle()
+    callbacks?.add(onClosed)
+    res.on('finish', () => settle(res.statusCode)).on('close', onClosed)
   })
 }
 
-const closings = new WeakMap<Socket, Set<() => void>>()
+const closeCallbacks = new WeakMap<Socket, Set<() => void>>()
 
-/** What is called when a socket closes. It has one listener, however many requests a stranger pipelines on it: Node warns of more than ten. */
-function onClose(socket: Socket): Set<() => void> {
-  let callbacks = closings.get(socket)
+/** Returns the callbacks for the close of a socket. They share one listener: Node warns of more than ten, and clients can pipeline. */
+function callbacksOf(socket: Socket): Set<() => void> {
+  let callbacks = closeCallbacks.get(socket)
   if (!callbacks) {
     const all = new Set<() => void>()
     socket.once('close', () => {
-      for (const one of all) one()
+      for (const callback of all) callback()
     })
-    closings.set(socket, all)
+    closeCallbacks.set(socket, all)
     callbacks = all
   }
   return callbacks

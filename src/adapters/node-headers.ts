@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import type { HeaderBag } from '../receiver/headers.ts'
 
 /**
- * The headers of a Node request. Of `content-type`, `authorization` and some others Node keeps the first value and drops
- * the rest, while other platforms join all of them. They are joined here too, so that each platform has the same verdict.
+ * Returns the headers of a Node request. Of `content-type`, `authorization` and some others Node keeps only the first
+ * value, while other platforms join all of them. Here they are joined too, so that the verdict is the same everywhere.
  */
 export function headersOf({ headers, rawHeaders = [] }: IncomingMessage): HeaderBag {
-  // Nearly always: no header came twice.
+  // No header occurs twice, as in nearly all requests.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return headers
   const joined = { ...headers }
   const first = new Map<string, string>()

@@ -1,22 +1,22 @@
-/** What geohook needs of Node's own response, where a framework of web `Response`s hands it to its handlers. */
+/** The part of Node's response that geohook uses, in frameworks of web `Response`s that pass it to their handlers. */
 export interface NodeResponse {
   readonly statusCode: number
   readonly writableEnded: boolean
   readonly destroyed?: boolean
-  /** Of HTTP/2, where the response itself does not know. */
+  /** Set for HTTP/2, where the response itself has no `destroyed`. */
   readonly stream?: { readonly destroyed?: boolean }
   once(event: 'close', listener: () => void): unknown
 }
 
 /**
- * The status of an answer that a handler writes to Node's own response, beside its framework. Resolves when the
- * handler has ended it, which may be after it has returned; rejects where that does not happen.
+ * Resolves with the status of a response that a handler writes to Node's own response, bypassing its framework. The
+ * handler may do that after it has returned. Rejects if the connection closes first.
  */
 export async function statusOfNodeResponse(res: NodeResponse | undefined): Promise<number> {
-  if (!res) throw new Error('the next handler says that it has answered, and there is nothing to answer with')
-  // Ended is enough: of its own responses such a framework does not tell either whether they were sent.
+  if (!res) throw new Error('the next handler claims to have responded, but there is no response object')
+  // Not until it is sent: these frameworks do not report that for their own responses either.
   if (!res.writableEnded && !res.destroyed && !res.stream?.destroyed)
     await new Promise<void>((resolve) => res.once('close', resolve))
-  if (!res.writableEnded) throw new Error('the connection was closed before the next handler had answered')
+  if (!res.writableEnded) throw new Error('the connection was closed before the next handler responded')
   return res.statusCode
 }

@@ -7,16 +7,17 @@ export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'
 const parsers = {
   text: 'express.text()',
   value: 'express.json() or express.urlencoded()',
-  hint: 'Give geohook the request before anything reads it. What must come first has to leave the bytes in req.rawBody.',
+  hint: 'Pass the request to geohook before other code reads it. Code that must read it first can store the bytes in req.rawBody.',
 }
 
 /**
- * The receiver as a listener for `node:http` and `node:https`, and as an HTTP function of Google Cloud Functions, whose
- * host leaves the bytes in `req.rawBody`. It answers every request itself.
+ * Creates a listener for `node:http` and `node:https`, which is also an HTTP function for Google Cloud Functions. It
+ * responds to every request itself.
  *
- * The host of a function reads the body before, within limits of its own, and refuses by itself what it cannot parse.
+ * Google's host reads the body first, within its own limits, stores the bytes in `req.rawBody`, and rejects bodies that
+ * it cannot parse.
  *
- * @param receiver what `createReceiver` made
+ * @param receiver the result of `createReceiver`
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts

@@ -13,13 +13,13 @@ export interface ShutdownOptions {
   timeout?: number | undefined
 }
 
-/** Milliseconds in which a connection without a request may still send one. */
+/** Milliseconds for which a connection without a request may still send one. */
 const IDLE = 1_000
 
 /**
- * Shuts the process down at the first SIGTERM or SIGINT (Ctrl-C): stops listening, answers the requests in flight and
- * those that senders have sent already on open connections, ends each connection with an answer, calls `after`, and lets
- * the process end. A second signal ends it at once. Sessions of HTTP/2 take no new requests, and end with their last one.
+ * Shuts the process down at the first SIGTERM or SIGINT (Ctrl-C): stops listening, responds to the requests in flight and
+ * to those already sent on open connections, closes each connection after its response, calls `after`, and lets the
+ * process end. A second signal ends it immediately. HTTP/2 sessions accept no new requests and end after their last one.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
@@ -37,9 +37,9 @@ export function closeOnSignal(
   receiver: Pick<Receiver, 'close'>,
   { after, timeout = 5_000 }: ShutdownOptions = {},
 ): void {
-  // A longer timer would fire at once.
+  // Longer timers would fire immediately.
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1)
-    throw configInvalid('timeout must be whole milliseconds, 1 to 2^31 - 1')
+    throw configInvalid('timeout must be an integer number of milliseconds from 1 to 2^31 - 1')
   const sessions = new Set<ServerHttp2Session>()
   server.on('session', (session: ServerHttp2Session) => {
     sessions.add(session)
@@ -62,15 +62,15 @@ async function closeServer(
   receiver: Pick<Receiver, 'close'>,
   timeout: number,
 ): Promise<void> {
-  // Every answer from now on ends its connection, whichever route gives it.
+  // From now on every response closes its connection, whichever route sends it.
   server.prependListener('request', (_req, res) => {
     res.shouldKeepAlive = false
   })
   const closed = once(server, 'close')
-  // server.close() would also cut connections whose next request is on its way.
+  // server.close() would also cut connections whose next request is already on its way.
   SocketServer.prototype.close.call(server)
   for (const session of sessions) session.close()
-  // Servers of HTTP/2 have neither of these functions, or only the first.
+  // HTTP/2 servers have neither of these functions, or only the first.
   const closingIdle = setInterval(() => server.closeIdleConnections?.(), IDLE)
   const closingAll = setTimeout(() => server.closeAllConnections?.(), timeout)
   await Promise.all([receiver.close(), closed])

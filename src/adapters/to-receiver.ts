@@ -3,22 +3,23 @@ import type { Receiver } from '../receiver/api.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver } from '../receiver/receiver.ts'
 
-/** What an adapter needs of a receiver. */
+/** The part of a receiver that adapters use. */
 export type Receiving = Pick<Receiver, 'receive'>
 
-/** What `webhook()` was given where deliveries can be passed on: a receiver, or options for one. */
+/** Returns the receiver that `webhook()` was called with, or creates one from its options. */
 export function toReceiver(given: Receiving | ReceiverOptions): Receiving {
   return isReceiver(given) ? given : createReceiver(given)
 }
 
 /**
- * What `webhook()` was given where nothing comes next: plain options would make a receiver that handles nothing.
+ * Returns the receiver that `webhook()` was called with. Options are an error without a next handler, because their
+ * receiver would handle nothing.
  *
  * @throws {WebhookError} `config_invalid`
  */
 export function requireReceiver(given: Receiving): Receiving {
   if (isReceiver(given)) return given
-  throw configInvalid('webhook() needs what createReceiver() made')
+  throw configInvalid('webhook(receiver): receiver must be the result of createReceiver()')
 }
 
 function isReceiver(given: unknown): given is Receiving {

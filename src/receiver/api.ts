@@ -4,11 +4,11 @@ import type { Handler, HandlerContext } from './dispatch.ts'
 import type { Outcome } from './outcome.ts'
 import type { ReceiverRequest } from './request.ts'
 
-/** How a receiver is, in numbers: see {@link Receiver.stats}. */
+/** Counters of a receiver: see {@link Receiver.stats}. */
 export interface ReceiverStats {
-  /** Requests that ended, since the receiver was made, by the kind of their outcome. */
+  /** Number of requests since the receiver was created, by the kind of their outcome. */
   outcomes: Record<Outcome['kind'], number>
-  /** Requests that are not answered yet, without those that came after `close`. */
+  /** Number of requests in flight, without those that arrived after `close()`. */
   atWork: number
   /** Whether `close` was called. */
   closed: boolean
@@ -24,27 +24,27 @@ export interface Receiver<Payload = unknown> {
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
   /**
-   * The whole pipeline, for adapters. Whatever a sender sends, it does not reject.
+   * The whole pipeline, for adapters. Nothing that a sender sends makes it reject.
    *
-   * @param answer writes the outcome; it belongs to the work that `close` waits for
+   * @param respond writes the response; `close()` waits for it
    */
-  receive(request: ReceiverRequest, answer?: (outcome: Outcome) => unknown): Promise<Outcome>
+  receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome>
   /**
-   * The adapter for everything that speaks `Request` and `Response`: Hono, Next.js, Workers, Deno, Bun.
+   * The adapter for everything with `Request` and `Response`: Next.js, Workers, Deno, Bun and others.
    *
-   * @param context what the framework hands over beside the request; its `params`, also as a promise, are the route
-   *   parameters that a `signatureKey` function sees
+   * @param context what the framework passes along with the request; its `params`, or a promise of them, are the route
+   *   parameters that a `signatureKey` function receives
    */
   fetch(request: Request, context?: unknown): Promise<Response>
   /**
-   * Runs the handlers of a delivery that an inbox has kept: what `inbox.work` calls. It is decoded again from its bytes.
+   * Decodes a stored delivery from its bytes and runs its handlers; `inbox.work` calls it.
    *
-   * @throws {WebhookError} `payload_malformed`, `payload_invalid` where it cannot be decoded; `config_invalid` without handlers
+   * @throws {WebhookError} `payload_malformed`, `payload_invalid` if it cannot be decoded; `config_invalid` without handlers
    * @throws {AggregateError} with the error of each handler that failed
    */
   handle(stored: StoredDelivery, context?: HandlerContext): Promise<void>
   /**
-   * How the receiver is, for a health endpoint: plain data, counted anyway, so it can be asked at any rate.
+   * Returns counters for a health endpoint; a call costs next to nothing.
    *
    * @example
    * ```ts
@@ -60,8 +60,8 @@ export interface Receiver<Payload = unknown> {
    */
   stats(): ReceiverStats
   /**
-   * Refuses what comes from now on (503), and resolves when all that is at work is answered. A handler must not wait
-   * for it: it would wait for itself.
+   * Rejects new requests with 503, and resolves when all requests in flight are answered. A handler must not wait for
+   * it, because it would wait for itself.
    */
   close(): Promise<void>
 }

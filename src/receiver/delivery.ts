@@ -1,19 +1,19 @@
 import type { Parsed } from '../payload/event.ts'
 import type { HeaderBag } from './headers.ts'
 
-/** What is kept of a verified delivery: all that it can be verified and decoded from again. */
+/** The part of a verified delivery that inboxes store: the rest can be decoded from it again. */
 export interface StoredDelivery {
-  /** The same for every attempt with the same bytes and key, in every process: 32 hex digits. It does not disclose the signature. */
+  /** 32 hex digits; the same for every attempt with the same bytes and key, in every process. It does not disclose the signature. */
   id: string
-  /** The exact bytes that were received. */
+  /** The exact bytes of the body. */
   rawBody: Uint8Array
   contentType: string
-  /** All headers of the request, the signature among them. */
+  /** All headers of the request, including the signature. */
   headers: HeaderBag
   receivedAt: Date
   /** The name of the profile that was in use. */
   profile: string
-  /** Which key of the ring matched, 0 being the newest; absent where an unsigned delivery was accepted. */
+  /** The index of the key that matched, 0 for the newest; absent if an unsigned delivery was accepted. */
   keyIndex?: number
 }
 

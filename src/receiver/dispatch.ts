@@ -3,18 +3,15 @@ import { type ChangeType, type Covered, subscriptionsOf, WILDCARD } from '../pay
 import type { WebhookEvent } from '../payload/event.ts'
 import type { Delivery } from './delivery.ts'
 
-/** What a handler may need to know of the work that it is part of. */
+/** The third argument of a handler. */
 export interface HandlerContext {
-  /** Aborted when the handler is no longer waited for: at the time-out of an inbox. Without an inbox it never is. */
+  /** Aborted when the inbox stops waiting for the handler, at its timeout. Without an inbox it is never aborted. */
   signal: AbortSignal
-  /** Which attempt to handle the delivery this is, from 1. Without an inbox every request is a first one. */
+  /** Number of this attempt to handle the delivery, from 1. Without an inbox it is always 1. */
   attempt: number
 }
 
-/**
- * The user's function for one event. When its promise settles, the delivery is answered; with an inbox it has been
- * answered before.
- */
+/** The user's function for one event. Without an inbox, the sender gets its response after the promise has settled. */
 export type Handler<T extends string = string, Payload = unknown> = (
   event: WebhookEvent<Covered<T>>,
   delivery: Delivery<Payload>,
@@ -26,15 +23,15 @@ export interface Dispatcher {
   readonly size: number
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
   /**
-   * Runs the handlers of every event, one after another, in the order of registration. One that fails does not keep
-   * the others from running; when the signal is aborted, no other begins.
+   * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
+   * run; when the signal is aborted, no further handler starts.
    *
-   * @throws {AggregateError} with the error of each handler that failed; the reason of the signal
+   * @throws {AggregateError} with the error of each failed handler; or the reason of the signal
    */
   dispatch(delivery: Delivery, context?: HandlerContext): Promise<void>
 }
 
-/** The context without an inbox. A signal costs more than all the rest of a dispatch, and few handlers ask for it. */
+/** The context without an inbox. The signal is created on demand, because it costs more than the rest of a dispatch. */
 class FirstAttempt implements HandlerContext {
   attempt = 1
   get signal(): AbortSignal {
@@ -47,7 +44,7 @@ const isName = (name: unknown): boolean => typeof name === 'string' && name !== 
 export function createDispatcher(): Dispatcher {
   const all: { names: readonly string[]; handler: Handler }[] = []
   const subscribed = new Set<string>()
-  /** Handlers by subscribed name or wildcard, never by another change type: senders must not make it grow. */
+  /** Handlers by subscribed name or wildcard. Other change types are no keys, so that senders cannot make it grow. */
   const found = new Map<string, readonly Handler[]>()
 
   function handlersOf(changeType: string): readonly Handler[] {
@@ -55,8 +52,8 @@ export function createDispatcher(): Dispatcher {
     let handlers = found.get(name)
     if (!handlers) {
       const subscriptions = subscriptionsOf(name)
-      const isMeant = (one: string): boolean => subscriptions.includes(one)
-      handlers = all.filter(({ names }) => names.some(isMeant)).map(({ handler }) => handler)
+      const isSubscribed = (subscription: string): boolean => subscriptions.includes(subscription)
+      handlers = all.filter(({ names }) => names.some(isSubscribed)).map(({ handler }) => handler)
       found.set(name, handlers)
     }
     return handlers
@@ -70,7 +67,11 @@ export function createDispatcher(): Dispatcher {
     add(changeTypes, handler) {
       const names = typeof changeTypes === 'string' ? [changeTypes] : changeTypes
       const areNames = Array.isArray(names) && names.length > 0 && names.every(isName)
-      if (!areNames || typeof handler !== 'function') throw configInvalid('on() needs names and a function')
+      if (!areNames || typeof handler !== 'function') {
+        throw configInvalid(
+          'on(changeType, handler): changeType must be a string or an array of strings, handler a function',
+        )
+      }
       all.push({ names: [...names], handler })
       for (const name of names) subscribed.add(name)
       found.clear()
@@ -81,7 +82,7 @@ export function createDispatcher(): Dispatcher {
       const given = context ?? new FirstAttempt()
       for (const event of delivery.events) {
         for (const handler of handlersOf(event.changeType)) {
-          // Nobody waits for the rest any more, and another attempt may be at work.
+          // After the timeout, another attempt may be running.
           context?.signal.throwIfAborted()
           try {
             await handler(event, delivery, given)

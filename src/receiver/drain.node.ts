@@ -11,7 +11,7 @@ const MAX_DURATION = 5_000
 /** Milliseconds for the sender to read the response after it has sent more than it may. */
 const READ_TIME = 1_000
 
-/** Milliseconds between a response and the reset of its HTTP/2 stream: curl 7.88 loses a response that arrives with the reset. */
+/** Milliseconds between a response and the reset of its HTTP/2 stream: curl 7.88 drops a response that arrives together with it. */
 const RESET_DELAY = 100
 
 /** HTTP/2 error code CANCEL (RFC 9113 section 7). */

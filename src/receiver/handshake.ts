@@ -8,20 +8,19 @@ import { refusal } from './refusal.ts'
 import type { RequestHead } from './request.ts'
 
 /**
- * What a handshake signs. The answer is a signature over a text that anyone may choose, with the key that signs
- * deliveries: a token that could pass as a body would let a stranger have a forged delivery signed. So a token has
- * none of the characters that every payload needs, and a body that looks like a token is refused, by every receiver:
- * the same key may be in use elsewhere.
+ * A valid token. A handshake signs a text that anyone may choose with the key that signs deliveries, so a token that
+ * could pass as a body would be a way to forge deliveries. Tokens therefore contain none of the characters that every
+ * payload needs, and every receiver refuses a body that looks like a token, because receivers can share a key.
  */
 const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 
-/** Whether bytes that were signed could have been signed by a handshake. */
+/** Returns true for a body whose signature could come from a handshake. */
 export const looksLikeToken = (body: Uint8Array): boolean =>
   body.length <= 514 && body[0] !== 0x7b /* { */ && TOKEN.test(toBinary(body))
 
 /**
- * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (field facts, "Signature"). Where there
- * is no key, a decoy signs, so that the answer does not show which tenants exist; only the observer learns of it.
+ * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (docs/senders.md, "Handshake"). Without a
+ * key, a decoy signs, so that the response does not show which tenants exist; only the observer sees the error.
  *
  * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
  */
@@ -33,7 +32,7 @@ export async function answerHandshake(
   const token = readToken(request.url, parameter)
   if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
   const { keyring, count, flaw, secret } = await findKeys(request)
-  // Both are made for every tenant, so that those with a key take as long.
+  // Created for every tenant, so that the response takes the same time with and without a key.
   const decoy = importKey(secret + tenantOf(request))
   const error = refusal('key_unknown', flaw)
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
@@ -43,8 +42,8 @@ export async function answerHandshake(
 }
 
 /**
- * What tells tenants apart as far as a receiver can know: the route parameters, or without any the path. Decoys must
- * differ between tenants and stay the same for each, as keys do.
+ * Identifies the tenant of a request: by its route parameters, or by its path if it has none. Like keys, decoys differ
+ * between tenants and stay the same for each of them.
  */
 function tenantOf({ url, params }: RequestHead): string | undefined {
   const named = JSON.stringify(params ?? {})
@@ -52,11 +51,11 @@ function tenantOf({ url, params }: RequestHead): string | undefined {
 }
 
 /**
- * The value of the parameter; a text that is no token where it is missing or comes more than once. A `+` is a character
- * of a base64 token here, where URLSearchParams would make it a space.
+ * Returns the value of the parameter; an invalid token if it is missing or occurs more than once. `+` stays as it is,
+ * because it is a base64 character, while URLSearchParams would decode it to a space.
  */
 function readToken(url: string, parameter: string): string {
-  if (url.length > 8_000) return '' // as many as servers should take (RFC 9110 section 4.1)
+  if (url.length > 8_000) return '' // the length that RFC 9110 section 4.1 recommends to support
   const query = /\?([^#]*)/.exec(url)?.[1]?.replaceAll('+', '%2B')
   return new URLSearchParams(query).getAll(parameter).join()
 }

@@ -6,7 +6,7 @@ import { flawOf, type Keyring, type SignatureKeys, toKeyList } from '../signatur
 import { guard } from './guard.ts'
 import type { RequestHead } from './request.ts'
 
-/** Finds the keys for one request; nothing, or an empty list, where the request is for nobody. */
+/** Returns the keys for one request; nothing or an empty list if there is no key for it. */
 export type KeyFunction = (
   request: RequestHead,
 ) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>
@@ -17,9 +17,9 @@ export interface FoundKeys {
   keyring: Keyring
   /** Number of valid keys: 0 if there is no key for the request. */
   count: number
-  /** What is wrong with the keys that a key function returned. */
+  /** Why the keys that a key function returned are unusable. */
   flaw?: WebhookErrorOptions | undefined
-  /** The decoys are made of it; empty where all requests have the same keys. */
+  /** The random text that decoys consist of; empty if all requests have the same keys. */
   secret: string
 }
 
@@ -37,7 +37,7 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   const decoys: string[] = []
   return async (request) => {
     const given = await guard('key_unavailable', () => keys(request))
-    // Not before: workers have random numbers only while they handle a request.
+    // Created here, because workers have random numbers only while they process a request.
     secret ||= crypto.randomUUID()
     decoys[0] ??= secret
     const isKnown = given !== null && given !== undefined && given.length !== 0

@@ -9,53 +9,53 @@ import { createNotifier, type Notifier, type Observer } from './observer.ts'
 import { type Profile, service } from './profiles.ts'
 import type { StandardSchema } from './schema.ts'
 
-/** A durable store that takes a delivery over from the request. */
+/** A durable store for verified deliveries. */
 export interface Inbox {
   /**
-   * Resolves when the delivery would survive a crash: with `'duplicate'` where the inbox had it before, else with
-   * anything else. Rejects when it would not survive.
+   * Resolves when the delivery would survive a crash: with `'duplicate'` if the inbox has it already, otherwise with
+   * any other value. Rejects if it cannot be stored.
    */
   put(delivery: Delivery): Promise<unknown>
 }
 
-/** What {@link createReceiver} takes. README.md has the same as a table. */
+/** Options of {@link createReceiver}. README.md has them as a table. */
 export interface ReceiverOptions<Payload = unknown> {
   /** The webhook's `signatureKey`: string, bytes, several (newest first), or a function. Required unless `unsigned` is `'accept'`. */
   signatureKey?: SignatureKeys | KeyFunction | undefined
-  /** The kind of sender. Default {@link service}; options given beside it win. */
+  /** The kind of sender. Default {@link service}. Other options take precedence over it. */
   profile?: Profile | undefined
-  /** The header with the signature. Default `'x-service'`; upper and lower case are one. */
+  /** The header with the signature, case-insensitive. Default `'x-service'`. */
   signatureHeader?: string | undefined
-  /** Default `'auto'`. */
+  /** The encoding of the signature. Default `'auto'`: hex or base64. */
   encoding?: SignatureEncoding | undefined
-  /** The largest body, in bytes or as `'512kb'` or `'1mb'` (of 1024). Default `'1mb'`. */
+  /** Maximum body size, in bytes or as `'512kb'` or `'1mb'` (1 kb = 1024 bytes). Default `'1mb'`. */
   limit?: number | string | undefined
   /**
-   * Maximum body bytes of all requests in flight together, as a number or like `limit`; at least `limit`. Requests over
-   * it are rejected with 503. Default `'64mb'`, or `limit` where that is more.
+   * Maximum body bytes of all requests in flight together, as a number or like `limit`; at least `limit`. Further requests
+   * are rejected with 503. Default `'64mb'`, or `limit` if that is more.
    */
   maxInFlightBytes?: number | string | undefined
-  /** Milliseconds within which the whole body must arrive, 1 to 2^31 - 1. Default 10,000. */
+  /** Maximum milliseconds for the whole body to arrive, 1 to 2^31 - 1. Default 10,000. */
   bodyTimeout?: number | undefined
-  /** `'accept'` lets requests without a signature through: only for senders before version 11.2. Default `'reject'`. */
+  /** `'accept'` accepts requests without a signature: only for senders before version 11.2. Default `'reject'`. */
   unsigned?: 'reject' | 'accept' | undefined
-  /** Milliseconds that the newest event may lie in the past or in the future, from 1. Default: not checked. */
+  /** Maximum milliseconds between now and the newest event, in the past or the future, from 1. Default: not checked. */
   maxAge?: number | undefined
-  /** What `maxAge` does with payloads that have no time, or none that can be read. Default `'reject'`. */
+  /** What `maxAge` does with payloads without a valid time. Default `'reject'`. */
   untimed?: 'reject' | 'accept' | undefined
-  /** Remembers deliveries, so that none is done twice. Default: none. */
+  /** Remembers deliveries, so that none is handled twice. Default: none. */
   duplicates?: DuplicateStore | undefined
-  /** Stores deliveries before they are answered. Default: none, the handlers run before the answer. */
+  /** Stores deliveries before the response. Default: none, the handlers run before the response. */
   inbox?: Inbox | undefined
-  /** Types and checks the payload: any Standard Schema. */
+  /** Validates and types the payload: any Standard Schema. */
   schema?: StandardSchema<Payload> | undefined
-  /** Is told what happens. Default: refusals and failures become process warnings. */
+  /** Functions to call as requests are processed. Default: refusals and failures become process warnings. */
   observer?: Observer<NoInfer<Payload>> | undefined
-  /** The time in milliseconds since 1970, for tests. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970; for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
 }
 
-/** The options, checked and ready for use. */
+/** The options, validated and with their defaults. */
 export interface Config {
   profile: Profile
   findKeys: FindKeys
@@ -90,7 +90,7 @@ export function readOptions(options: ReceiverOptions): Config {
     signatureHeader: readHeaderName(options.signatureHeader ?? profile.signatureHeader),
     encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit,
-    // A body that is alone in flight must fit.
+    // A single body must fit.
     maxInFlightBytes: readSize(
       'maxInFlightBytes',
       options.maxInFlightBytes ?? Math.max(limit, 64 * 1024 ** 2),
@@ -107,14 +107,15 @@ export function readOptions(options: ReceiverOptions): Config {
     clock,
   }
   if (config.acceptUnsigned) {
-    warn("unsigned is 'accept': anyone can send deliveries.", 'unsigned_accepted')
+    warn("unsigned is 'accept', so anyone can send deliveries to this receiver.", 'unsigned_accepted')
   }
   return config
 }
 
-/** @throws {WebhookError} `config_invalid`, at construction, for what would fail at every delivery */
+/** @throws {WebhookError} `config_invalid` if a function is missing, which would make every delivery fail */
 function requireFunctions(option: string, ...functions: unknown[]): void {
-  if (functions.some((one) => typeof one !== 'function')) throw configInvalid(`${option} lacks a function`)
+  if (functions.some((value) => typeof value !== 'function'))
+    throw configInvalid(`${option} is not valid: a function is missing`)
 }
 
 function readAccept(option: string, value: 'reject' | 'accept' = 'reject'): boolean {
@@ -129,23 +130,23 @@ function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFun
 }
 
 function readHeaderName(name: string): string {
-  // The token of RFC 9110 section 5.6.2.
+  // A token of RFC 9110 section 5.6.2.
   if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name.toLowerCase()
-  throw configInvalid('signatureHeader is no header name')
+  throw configInvalid('signatureHeader is not a valid HTTP header name')
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readSize(option: string, size: number | string, least = 1): number {
+export function readSize(option: string, size: number | string, min = 1): number {
   const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(size)) ?? []
-  // Where the letter of a unit stands is its power of 1024; the empty one stands at 0.
+  // The position of a unit's letter is its power of 1024; bytes without a letter are at 0.
   const power = ' kmg'.indexOf(unit.toLowerCase())
   const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power
-  if (Number.isSafeInteger(bytes) && bytes >= least) return bytes
-  throw configInvalid(`${option} must be bytes, or like '1mb', from ${least}`)
+  if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
+  throw configInvalid(`${option} must be a number of bytes, or a string such as '1mb'; at least ${min} bytes`)
 }
 
 function readMilliseconds(name: string, value: number): number {
-  // A longer timer would fire at once.
+  // Longer timers would fire immediately.
   if (Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1) return value
-  throw configInvalid(`${name} must be whole milliseconds, 1 to 2^31 - 1`)
+  throw configInvalid(`${name} must be an integer number of milliseconds from 1 to 2^31 - 1`)
 }

@@ -1,21 +1,21 @@
 import type { SignatureEncoding } from '../signature/encoding.ts'
 
-/** Receiver options for one kind of sender, as a plain object: copy one and change it to make your own. */
+/** Receiver options for one kind of sender, as a plain object: copy and change one to create your own. */
 export interface Profile {
   readonly name: string
-  /** The header (or form field) with the signature; upper and lower case are one. */
+  /** The header (or form field) with the signature; case-insensitive. */
   readonly signatureHeader: string
   readonly encoding?: SignatureEncoding
-  /** The sender asks now and then, with GET, for the signature of a token (field facts, "Signature"). */
+  /** The sender requests the signature of a token with GET from time to time (docs/senders.md, "Handshake"). */
   readonly handshake?: {
     /** The query parameter with the token. */
     readonly parameter: string
-    /** The JSON member of the answer that holds the signature, written as `sha256=` and base64. */
+    /** The JSON member of the response with the signature, written as `sha256=` and base64. */
     readonly member: string
   }
 }
 
-/** The specification's service: signature in `x-service`, no handshake. The default. */
+/** The service of docs/specification.md: signature in `x-service`, no handshake. The default. */
 export const service: Profile = { name: 'service', signatureHeader: 'x-service' }
 
 /** ArcGIS Enterprise 11.2 and later, and ArcGIS Online with its handshake. */

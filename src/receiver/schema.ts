@@ -1,7 +1,7 @@
 import { WebhookError } from '../errors.ts'
 import { guard } from './guard.ts'
 
-/** Any schema that follows Standard Schema (standardschema.dev), version 1: zod, valibot, arktype and others. */
+/** Any schema that implements Standard Schema (standardschema.dev) version 1: zod, valibot, arktype and others. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
@@ -16,14 +16,13 @@ type SchemaResult<Output> =
   | { readonly issues: readonly { readonly message: string }[] }
 
 /**
- * Checks a payload, and gives what the schema makes of it.
+ * Validates a payload and returns the output of the schema.
  *
- * @throws {WebhookError} `payload_invalid`, with the schema's issues as its cause; `handler_failed` where the schema
- *   itself fails
+ * @throws {WebhookError} `payload_invalid` with the issues as its cause; `handler_failed` if the schema itself throws
  */
 export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
   const check = () => schema['~standard'].validate(payload)
-  const result = await guard('handler_failed', check, 'the schema failed')
+  const result = await guard('handler_failed', check, 'the schema threw an error')
   if (!result.issues) return result.value
   throw new WebhookError('payload_invalid', { message: result.issues[0]?.message, cause: result.issues })
 }

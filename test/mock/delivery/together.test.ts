@@ -6,7 +6,7 @@ import { alter, CREATED, createAt, named, receive } from './support.ts'
 
 // What is sent in one turn of the event loop shares its timer, and answers that are the same are one object.
 
-it('what is sent together has each its own time', async () => {
+it('an attempt keeps the timeout with which it began', async () => {
   const silent = await receive(() => {})
   const quick = await receive()
   const settings = { notificationAttempts: 1, notificationTimeOutInSeconds: 1 }
@@ -20,6 +20,7 @@ it('what is sent together has each its own time', async () => {
   }
   const first = trigger('A')
   const second = trigger('B')
+  await silent.arrived(1)
   service.restore({
     ...service.snapshot(),
     settings: { ...settings, notificationTimeOutInSeconds: 2 },
