@@ -16,7 +16,7 @@ export function createInboxRetryCommand(): Command {
   const command = new Command('retry')
     .summary('retry dead letters')
     .description(
-      'Returns dead letters to the waiting state, with all their attempts, and makes waiting deliveries due now. ' +
+      'Returns dead letters to the waiting state with a full number of attempts, and makes waiting deliveries due. ' +
         'The workers of the inbox handle them. The exit code is 1 if one was missing, done or being handled.',
     )
     .argument('[ids...]', 'the deliveries', deliveryIds)

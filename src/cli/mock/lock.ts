@@ -1,11 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { CliError, usageError } from '../errors.ts'
 
 /** How many times to retry while another process holds the file, or is about to take it. */
-const TRIES = 10
+const MAX_RETRIES = 10
 
 /** Another living process, and its lock file. */
 interface OtherProcess {
@@ -28,7 +28,7 @@ export async function lock(path: string): Promise<() => Promise<void>> {
   const release = (): Promise<void> => rm(own, { force: true })
   let isCreated = false
   try {
-    for (let tries = 0; ; ) {
+    for (let retries = 0; ; ) {
       const others = await findOthers(path, own)
       const [other] = others
       if (other) {
@@ -36,8 +36,8 @@ export async function lock(path: string): Promise<() => Promise<void>> {
           await release()
           isCreated = false
         }
-        if (++tries > TRIES) throw inUse(path, other)
-        await wait(randomInt(5, 60))
+        if (++retries > MAX_RETRIES) throw inUse(path, other)
+        await delay(randomInt(5, 60))
       } else if (isCreated) return release
       else {
         await writeFile(own, '', { flag: 'wx', mode: 0o600 })

@@ -77,7 +77,7 @@ describe('geohook inbox refuses', () => {
     expect(JSON.parse(asJson.stderr).error.message).toContain(message)
   })
 
-  it('other files without creating or changing them', () => {
+  it('all of these without creating or changing a file', () => {
     expect(existsSync(missing)).toBe(false)
     expect(readFileSync(text, 'utf8')).toBe('not a database')
     expect(readFileSync(empty, 'utf8')).toBe('')

@@ -10,6 +10,36 @@ const body = payloadOf('FeaturesCreated')
 const signed = { 'content-type': 'application/json', 'x-service': signatureOf(body) }
 
 describe.concurrent('geohook listen with a hostile sender', () => {
+  it('escapes control characters from a sender, also in JSON', async () => {
+    const hostile = '\u001b[2J\u009b31m\u202eevil\r\n.'
+    const payload = JSON.stringify({
+      serviceName: hostile,
+      name: hostile,
+      events: [{ eventType: hostile, when: 1 }],
+    })
+    for (const json of [[], ['--json']]) {
+      const { listener } = await withListener(
+        json,
+        async (url, { printed }) => {
+          await send(url, { headers: { ...signed, 'x-service': signatureOf(payload) }, body: payload })
+          await printed(/evil.*\n/)
+          // Node decodes header bytes as Latin-1, so this one becomes a C1 control.
+          await send(url, { headers: { 'x-service': '\u009b31m' }, body: '{}' })
+          await printed(/refused.*\n/)
+        },
+        { env },
+      )
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for control characters
+      expect(listener.output).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+      if (json.length === 0) expect(listener.stdout).toContain('\\u{1b}[2J\\u{9b}31m\\u{202e}evil')
+      else
+        expect(parseEvents(listener)[1]).toMatchObject({
+          changeTypes: [hostile],
+          service: { serviceName: hostile },
+        })
+    }
+  })
+
   it('stops while a client does not read its responses', async () => {
     const listener = startGeohook(['listen', '--port', '0'], { env })
     const [, url = ''] = await listener.printed(/(http:\/\/\S+)/)
