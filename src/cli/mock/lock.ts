@@ -46,7 +46,7 @@ export async function lock(path: string): Promise<() => Promise<void>> {
     }
   } catch (error) {
     await release().catch(() => {})
-    throw toCliError(path, error)
+    throw toStateFileError(path, error)
   }
 }
 
@@ -87,7 +87,8 @@ const inUse = (path: string, { pid, file }: OtherProcess): CliError =>
     `Stop it, or give another file. If no such mock is running, remove ${file}.`,
   )
 
-function toCliError(path: string, error: unknown): CliError {
+/** The error for a state file that cannot be written. */
+export function toStateFileError(path: string, error: unknown): CliError {
   if (error instanceof CliError) return error
   const { code, message } = error as NodeJS.ErrnoException
   return usageError(

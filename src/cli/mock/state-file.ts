@@ -1,9 +1,8 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createSaveQueue } from '../../mock/save-queue.ts'
-import { type CliError, usageError } from '../errors.ts'
 import { readJson } from '../io/json.ts'
-import { lock } from './lock.ts'
+import { lock, toStateFileError } from './lock.ts'
 
 /** A file that stays complete if the process dies at any moment: it contains the last saved value. */
 export interface StateFile {
@@ -66,16 +65,8 @@ async function replaceFile(path: string, json: string): Promise<void> {
     await rename(temporary, path)
     await syncFolder(dirname(path))
   } catch (error) {
-    throw cannotWrite(path, error)
+    throw toStateFileError(path, error)
   }
-}
-
-const cannotWrite = (path: string, error: unknown): CliError => {
-  const { code, message } = error as NodeJS.ErrnoException
-  return usageError(
-    `cannot write the state file ${path}: ${code ?? message}`,
-    'Is its folder there, with room in it?',
-  )
 }
 
 /** Writes the new name to the disk as well. */
