@@ -30,7 +30,7 @@ const cliPathOf = (folder) => (folder === 'errors' ? '^src/cli/errors\\.ts$' : `
 const cliShared = CLI_SHARED.map((folder, index) => ({
   name: `cli-${folder}-imports-only-folders-before-it`,
   severity: 'error',
-  from: { path: cliPathOf(room) },
+  from: { path: cliPathOf(folder) },
   to: { path: '^src/cli/', pathNot: CLI_SHARED.slice(0, index + 1).map(cliPathOf) },
 }))
 
