@@ -54,7 +54,7 @@ describe('geohook inbox refuses', () => {
     ['a folder', ['--store', folder.path], 'it is a folder'],
     ['a text file', ['--store', text], 'it is not a SQLite file'],
     ['an empty file', ['--store', empty], 'it is not a SQLite file'],
-    ['a foreign database', ['--store', foreign], 'is a database, but no inbox'],
+    ['a foreign database', ['--store', foreign], 'is a database, but not an inbox'],
     ['an unknown scheme', ['--store', `mysql://u:${PASSWORD}@h/db`], 'has an unknown scheme'],
     ['an unescaped password', ['--store', `postgres://u:${PASSWORD}@h/db`], 'is not a URL'],
     ['two sources', ['--store', path, '--store-env', 'X'], 'cannot be mixed'],
