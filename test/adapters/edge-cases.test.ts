@@ -66,8 +66,8 @@ describe('Lambda: an event', () => {
   })
 
   it.each<[string, object, string, string]>([
-    ['a parsed body', { body: {} }, 'not the text that was sent', 'mapping template'],
-    ['broken base64', { body: '!', isBase64Encoded: true }, 'no whole base64', ''],
+    ['a parsed body', { body: {} }, 'not the body that was sent', 'mapping template'],
+    ['broken base64', { body: '!', isBase64Encoded: true }, 'not complete base64', ''],
   ])('with %s gets an error that says so', async (_, event, message, hint) => {
     const { observer, calls } = createRecorder()
     await lambdaWebhook(createReceiver({ signatureKey: KEY, observer }))({
@@ -113,7 +113,7 @@ describe("Hono: a response through Node's own response object", () => {
     await app.request('/', signed, { outgoing })
     expect(recorder.lines).toEqual(['accepted', line])
     const cause = String(recorder.calls.at(-1)?.error?.cause)
-    if (!outgoing) expect(cause).toContain('there is nothing to answer with')
+    if (!outgoing) expect(cause).toContain('there is no response object')
     else if (!('writableEnded' in outgoing && outgoing.writableEnded))
       expect(cause).toContain('was closed before')
   })
@@ -124,7 +124,7 @@ it('Hono: reports a next handler that does not respond', async () => {
   const app = new Hono().onError((_, c) => c.text('', 500))
   app.post('/', honoWebhook({ signatureKey: KEY, observer }), async () => undefined as never)
   await app.request('/', signed)
-  expect(String(calls.at(-1)?.error?.cause)).toContain('did not answer')
+  expect(String(calls.at(-1)?.error?.cause)).toContain('did not respond')
 })
 
 it('Hono: reports body_aborted with its cause if other middleware could not read the body', async () => {
@@ -156,7 +156,7 @@ it('h3: returns 500 if there are neither handlers nor a next handler', async () 
   const req = new Request('http://a.example', signed)
   const answer = await h3Webhook({ signatureKey: KEY, observer })({ req, res: {}, context: {} })
   expect([(answer as Response).status, calls.at(-1)?.code]).toEqual([500, 'handler_failed'])
-  expect(String(calls.at(-1)?.error?.cause)).toContain('nothing comes next in h3')
+  expect(String(calls.at(-1)?.error?.cause)).toContain('h3 has no next handler')
 })
 
 it('Fastify: works if the app also decorates requests with delivery', async () => {

@@ -64,10 +64,10 @@ const NAMES: Record<string, [text: string, value: string, hints: string[]]> = {
   express: [
     'express.text()',
     'express.json() or express.urlencoded()',
-    ['Mount geohook before app.use(express.json())', 'let it keep the bytes', '{ rawBody: true }'],
+    ['Mount geohook before app.use(express.json())', 'keep the bytes', '{ rawBody: true }'],
   ],
   node: ['express.text()', 'express.json() or express.urlencoded()', ['req.rawBody']],
-  koa: ['koa-bodyparser', 'koa-bodyparser', ['before app.use(bodyParser())', 'only bytes in it']],
+  koa: ['koa-bodyparser', 'koa-bodyparser', ['before app.use(bodyParser())', 'bytes can']],
   fastify: ['a hook', 'a hook', ['onRequest hooks']],
 }
 

@@ -13,10 +13,8 @@ const FORMATS: readonly Format[] = ['esm', 'cjs']
 
 /** Built-in modules in the entries that also run in workers: only these files import them. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
-  decoder: ['node:buffer'],
   hmac: ['node:crypto'],
-  refusal: [],
-  turn: ['node:timers'],
+  platform: ['node:timers'],
 }
 /** Entries that run only on Node. */
 const NODE_ENTRIES = ['node', 'express', 'fastify', 'koa', 'sqlite', 'mock']

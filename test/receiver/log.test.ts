@@ -1,4 +1,4 @@
-import { createReceiver } from 'geohook'
+import { createReceiver, WebhookError } from 'geohook'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { warningsOf } from '../helpers/warnings.ts'
@@ -49,6 +49,6 @@ it('writes to the console if the process cannot emit warnings', async () => {
   vi.stubGlobal('process', new Proxy(process, { get: get as never }))
   expect((await fetch(request)).status).toBe(401)
   expect(warn.mock.calls).toEqual([
-    ['GeohookWarning [signature_missing]: Signature missing. Check signatureKey and signatureHeader.'],
+    [`GeohookWarning [signature_missing]: Signature missing. ${new WebhookError('signature_missing').hint}`],
   ])
 })

@@ -89,9 +89,9 @@ describe('the log', () => {
       await deliver(receiver, '{}', { 'x-service': '0'.repeat(64) })
     })
     expect(lines).toEqual([
-      'signature_mismatch: Signature mismatch. explain() finds the cause.',
+      expect.stringMatching(/^signature_mismatch: Signature mismatch\. .*explain\(\)/),
       expect.stringMatching(/^signature_missing: /),
-      'signature_mismatch: Signature mismatch. (and 4 more) explain() finds the cause.',
+      expect.stringMatching(/^signature_mismatch: Signature mismatch\. \(and 4 more\) .*explain\(\)/),
     ])
   })
 
@@ -101,7 +101,7 @@ describe('the log', () => {
     const lines = await warningsOf(async () => {
       for (key of [undefined, 'another', ' ']) await deliver(receiver, '{}')
     })
-    expect(lines).toEqual(['key_unknown: Key unknown. Check signatureKey.'])
+    expect(lines).toEqual([expect.stringMatching(/^key_unknown: Key unknown\. \S/)])
   })
 
   it('includes the errors of handlers', async () => {

@@ -66,15 +66,15 @@ it.each<[string, number]>([
 })
 
 it('names the option in the error', () => {
-  expect(() => create({ limit: 0 })).toThrow('limit must be bytes')
+  expect(() => create({ limit: 0 })).toThrow('limit must be a number of bytes')
   expect(() => create({ bodyTimeout: 0 })).toThrow('bodyTimeout must be')
   expect(() => create({ maxAge: 0 })).toThrow('maxAge must be')
   expect(() => create({ unsigned: 7 })).toThrow('unsigned must be')
   expect(() => create({ untimed: 7 })).toThrow('untimed must be')
-  expect(() => create({ clock: 7 })).toThrow('clock lacks')
-  expect(() => create({ duplicates: {} })).toThrow('duplicates lacks')
-  expect(() => create({ inbox: {} })).toThrow('inbox lacks')
-  expect(() => create({ schema: {} })).toThrow('schema lacks')
+  expect(() => create({ clock: 7 })).toThrow('clock is not valid')
+  expect(() => create({ duplicates: {} })).toThrow('duplicates is not valid')
+  expect(() => create({ inbox: {} })).toThrow('inbox is not valid')
+  expect(() => create({ schema: {} })).toThrow('schema is not valid')
   expect(() => create({ signatureHeader: '' })).toThrow('signatureHeader')
 })
 

@@ -86,7 +86,7 @@ it('returns 500 if the schema throws', async () => {
     },
   }
   const answer = await deliver(createReceiver({ signatureKey: KEY, schema, observer }), '{}')
-  expect([answer.status, calls[0]?.error?.message]).toEqual([500, 'the schema failed'])
+  expect([answer.status, calls[0]?.error?.message]).toEqual([500, 'the schema threw an error'])
 })
 
 describe('a duplicate store', () => {
