@@ -66,7 +66,8 @@ async function measureSize(subjects, { size, servers, load, plan }) {
   const { connections, milliseconds } = plan
   const { warmup, all, goals } = plan.rounds[size]
   // V8 optimizes for thousands of requests, and goals are about the time afterwards.
-  const warmupOf = ({ goal }) => (goal ? warmup : warmup / 4)
+  const hasGoal = (key) => subjects[key].goals?.includes(size) === true
+  const warmupOf = (key) => (hasGoal(key) ? warmup : warmup / 4)
   const measure = async (key, round) => {
     const server = servers.get(key)
     const before = await server.ask('state')
@@ -75,7 +76,7 @@ async function measureSize(subjects, { size, servers, load, plan }) {
       size,
       connections,
       milliseconds,
-      atLeast: round < 0 ? warmupOf(subjects[key]) : 0,
+      atLeast: round < 0 ? warmupOf(key) : 0,
     }
     const { responses, seconds } = await load.ask(question)
     const after = await server.ask('state')
@@ -87,13 +88,7 @@ async function measureSize(subjects, { size, servers, load, plan }) {
   const keys = Object.keys(subjects)
   return [
     ...toRounds(await interleave(keys, { rounds: all, warmup: Math.sign(warmup), measure }), all),
-    ...toRounds(
-      await interleave(
-        keys.filter((key) => subjects[key].goal),
-        { rounds: goals, warmup: 0, measure },
-      ),
-      goals,
-    ),
+    ...toRounds(await interleave(keys.filter(hasGoal), { rounds: goals, warmup: 0, measure }), goals),
   ]
 }
 

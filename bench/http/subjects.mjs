@@ -1,30 +1,50 @@
+/** Body sizes in bytes: of a usual delivery, and of one that does not arrive together with its headers. */
+export const SMALL = 1024
+export const LARGE = 256 * 1024
+
 /**
  * @typedef {object} Subject
  * @property {string} name
  * @property {string} file in `servers/`
  * @property {string} server the function in that file
- * @property {true} [goal] a goal depends on it, so it is measured in every round
+ * @property {number[]} [goals] body sizes with a goal that depends on it: it is measured in every round of these sizes
  */
 
 /** @type {Record<string, Subject>} */
 export const subjects = {
-  bare: { name: 'node:http, createHmac, JSON.parse', file: 'node', server: 'bare', goal: true },
-  node: { name: 'geohook/node', file: 'node', server: 'geohook', goal: true },
+  bare: { name: 'node:http, createHmac, JSON.parse', file: 'node', server: 'bare', goals: [SMALL] },
+  node: { name: 'geohook/node', file: 'node', server: 'geohook', goals: [SMALL, LARGE] },
+  nodeRawBody: { name: 'node:http, raw-body by hand', file: 'node', server: 'rawBody', goals: [LARGE] },
   octokit: { name: 'octokit on node:http', file: 'node', server: 'octokit' },
-  fastify: { name: 'geohook/fastify', file: 'fastify', server: 'geohook', goal: true },
+  fastify: { name: 'geohook/fastify', file: 'fastify', server: 'geohook', goals: [SMALL, LARGE] },
   fastifyParser: { name: 'Fastify, own parser by hand', file: 'fastify', server: 'parser' },
-  fastifyRawBody: { name: 'fastify-raw-body by hand', file: 'fastify', server: 'rawBody' },
-  fetch: { name: "geohook fetch on Hono's Node server", file: 'hono', server: 'geohookFetch', goal: true },
-  fetchByHand: { name: "fetch by hand on Hono's Node server", file: 'hono', server: 'fetchByHand' },
-  hono: { name: 'geohook/hono', file: 'hono', server: 'geohook' },
-  honoByHand: { name: 'Hono by hand', file: 'hono', server: 'byHand' },
-  koa: { name: 'geohook/koa', file: 'koa', server: 'geohook' },
-  koaRawBody: { name: 'Koa, raw-body by hand', file: 'koa', server: 'rawBody' },
-  ahead: { name: 'geohook/node ahead of Express', file: 'express', server: 'ahead', goal: true },
-  express: { name: 'geohook/express', file: 'express', server: 'geohook', goal: true },
-  expressJson: { name: 'Express, express.json({ verify })', file: 'express', server: 'json', goal: true },
+  fastifyRawBody: { name: 'fastify-raw-body by hand', file: 'fastify', server: 'rawBody', goals: [LARGE] },
+  fetch: {
+    name: "geohook fetch on Hono's Node server",
+    file: 'hono',
+    server: 'geohookFetch',
+    goals: [SMALL, LARGE],
+  },
+  fetchByHand: {
+    name: "fetch by hand on Hono's Node server",
+    file: 'hono',
+    server: 'fetchByHand',
+    goals: [LARGE],
+  },
+  hono: { name: 'geohook/hono', file: 'hono', server: 'geohook', goals: [LARGE] },
+  honoByHand: { name: 'Hono by hand', file: 'hono', server: 'byHand', goals: [LARGE] },
+  koa: { name: 'geohook/koa', file: 'koa', server: 'geohook', goals: [LARGE] },
+  koaRawBody: { name: 'Koa, raw-body by hand', file: 'koa', server: 'rawBody', goals: [LARGE] },
+  ahead: { name: 'geohook/node ahead of Express', file: 'express', server: 'ahead', goals: [SMALL] },
+  express: { name: 'geohook/express', file: 'express', server: 'geohook', goals: [SMALL, LARGE] },
+  expressJson: {
+    name: 'Express, express.json({ verify })',
+    file: 'express',
+    server: 'json',
+    goals: [SMALL],
+  },
   expressOctokit: { name: 'octokit on Express', file: 'express', server: 'octokit' },
-  expressRawBody: { name: 'Express, raw-body by hand', file: 'express', server: 'rawBody' },
+  expressRawBody: { name: 'Express, raw-body by hand', file: 'express', server: 'rawBody', goals: [LARGE] },
   expressStripe: { name: 'Express, express.raw, stripe', file: 'express', server: 'stripe' },
   expressTern: { name: 'tern on Express', file: 'express', server: 'tern' },
 }

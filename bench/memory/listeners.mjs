@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
+import getRawBody from 'raw-body'
 import { createReceiver } from '../../dist/index.js'
 import { webhook } from '../../dist/node.js'
 import { KEY } from '../lib/payloads.mjs'
@@ -32,6 +33,23 @@ export function byHand({ verdict, handle }) {
     handle(JSON.parse(bytes))
     return 200
   })
+}
+
+/** raw-body, with the hash fed while the body arrives. */
+export function rawBody({ verdict, handle }, { limit }) {
+  return async (req, res) => {
+    const hmac = createHmac('sha256', KEY)
+    req.on('data', (chunk) => hmac.update(chunk))
+    const bytes = await getRawBody(req, { limit, length: req.headers['content-length'] })
+    const digest = hmac.digest()
+    const given = Buffer.from(req.headers['x-service'] ?? '', 'hex')
+    const isSigned = given.length === digest.length && timingSafeEqual(given, digest)
+    verdict()
+    if (!isSigned) return res.writeHead(401).end()
+    if (req.headers['content-type'] !== 'application/json') return res.writeHead(415).end()
+    handle(JSON.parse(bytes))
+    return res.writeHead(200).end()
+  }
 }
 
 /** octokit's `verify`, which needs text, as documented for custom servers. */

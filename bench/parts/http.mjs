@@ -1,12 +1,9 @@
 import { measureHttp } from '../http/measure.mjs'
-import { packages, subjects } from '../http/subjects.mjs'
+import { LARGE, packages, SMALL, subjects } from '../http/subjects.mjs'
 import { rateRatio, summary } from '../http/summaries.mjs'
 import { number, times } from '../lib/format.mjs'
 import { sizeName } from '../lib/payloads.mjs'
 import { versionsOf } from '../lib/versions.mjs'
-
-const SMALL = 1024
-const LARGE = 256 * 1024
 
 /** @type {import('../http/measure.mjs').Plan} */
 const FULL = {
@@ -14,7 +11,7 @@ const FULL = {
   passes: 2,
   seconds: 300,
   milliseconds: 400,
-  rounds: { [SMALL]: { warmup: 24_000, all: 2, goals: 8 }, [LARGE]: { warmup: 2_000, all: 2, goals: 2 } },
+  rounds: { [SMALL]: { warmup: 24_000, all: 2, goals: 8 }, [LARGE]: { warmup: 2_000, all: 2, goals: 6 } },
 }
 /** @type {import('../http/measure.mjs').Plan} */
 const SMOKE = {
@@ -29,6 +26,7 @@ const SMOKE = {
 export async function run({ smoke, say }) {
   const rounds = await measureHttp(subjects, smoke ? SMOKE : FULL, say)
   const small = rounds.get(SMALL)
+  const large = rounds.get(LARGE)
   return {
     tables: [...[...rounds].map(([size, measured]) => sizeTable(size, measured)), expressTable(small)],
     figures: {
@@ -37,6 +35,12 @@ export async function run({ smoke, say }) {
       'http/hono': rateRatio(small, 'fetch', 'bare'),
       'http/express': rateRatio(small, 'express', 'expressJson'),
       'http/ahead': rateRatio(small, 'ahead', 'express'),
+      'http/256KiB/node': rateRatio(large, 'node', 'nodeRawBody'),
+      'http/256KiB/express': rateRatio(large, 'express', 'expressRawBody'),
+      'http/256KiB/koa': rateRatio(large, 'koa', 'koaRawBody'),
+      'http/256KiB/fastify': rateRatio(large, 'fastify', 'fastifyRawBody'),
+      'http/256KiB/fetch': rateRatio(large, 'fetch', 'fetchByHand'),
+      'http/256KiB/hono': rateRatio(large, 'hono', 'honoByHand'),
     },
     plots: [plot(rounds)],
     versions: versionsOf(packages),

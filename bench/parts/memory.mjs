@@ -1,11 +1,10 @@
-import { goalOf } from '../goals.mjs'
 import { number, spread } from '../lib/format.mjs'
 import { sizeName } from '../lib/payloads.mjs'
-import { summarize } from '../lib/rounds.mjs'
+import { ratio, summarize } from '../lib/rounds.mjs'
 import { versionsOf } from '../lib/versions.mjs'
 import { measureStalled } from '../memory/stalled.mjs'
 import { measureUploads } from '../memory/uploads.mjs'
-import { measureVerdict, summarizeVerdict } from '../memory/verdict.mjs'
+import { measureVerdict, timesOf } from '../memory/verdict.mjs'
 
 const MIB = 1024 ** 2
 const LIMIT = 6 * MIB
@@ -25,6 +24,7 @@ const SMOKE = {
 
 const names = {
   geohook: 'geohook/node',
+  rawBody: 'raw-body by hand, hashing on arrival',
   byHand: 'by hand: chunks, Buffer.concat, createHmac',
   octokitVerify: "octokit's verify",
   octokit: "octokit's middleware",
@@ -34,8 +34,8 @@ const names = {
 export async function run({ smoke, say }) {
   const plan = smoke ? SMOKE : FULL
   say(`from the last byte of ${sizeName(plan.verdict.size)} to the verdict`)
-  const verdicts = await measureVerdict(['geohook', 'byHand', 'octokitVerify'], plan.verdict)
-  const listeners = ['geohook', 'byHand', 'octokit']
+  const verdicts = await measureVerdict(['geohook', 'rawBody', 'byHand', 'octokitVerify'], plan.verdict)
+  const listeners = ['geohook', 'rawBody', 'byHand', 'octokit']
   say(`${plan.few.count} uploads at once`)
   const few = await measureUploads(listeners, plan.few)
   say(`${plan.many.count} uploads at once`)
@@ -50,8 +50,8 @@ export async function run({ smoke, say }) {
       stalledTable(stalled, plan.stalled),
     ],
     figures: {
-      'memory/verdict': summarizeVerdict(verdicts.get('geohook')),
-      'memory/uploads': summarize(few.get('geohook')),
+      'memory/verdict': ratio(timesOf(verdicts.get('geohook')), timesOf(verdicts.get('rawBody'))),
+      'memory/uploads': ratio(few.get('geohook'), few.get('rawBody')),
     },
     plots: [verdictPlot(verdicts, plan.verdict), uploadPlot([few, plan.few], [many, plan.many])],
     versions: versionsOf(['@octokit/webhooks']),
@@ -119,7 +119,7 @@ function verdictPlot(verdicts, { size }) {
   const points = [...verdicts].flatMap(([name, verdict]) => {
     const bar = (series, { median, low, high }) => ({ series, x: names[name], y: median, low, high })
     return [
-      bar(TO_VERDICT, summarizeVerdict(verdict)),
+      bar(TO_VERDICT, summarize(timesOf(verdict))),
       bar('longest event loop tick', summarize(verdict.tick)),
     ]
   })
@@ -129,7 +129,6 @@ function verdictPlot(verdicts, { size }) {
     kind: 'bars',
     x: 'receiver',
     y: 'milliseconds',
-    goals: [{ series: TO_VERDICT, y: goalOf('memory/verdict') }],
     points,
   }
 }
@@ -147,7 +146,6 @@ function uploadPlot(...measured) {
     kind: 'bars',
     x: 'receiver',
     y: 'bodies per upload',
-    goals: [{ series: uploadsName(measured[0][1]), y: goalOf('memory/uploads') }],
     points,
   }
 }

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { createNodeMiddleware, Webhooks } from '@octokit/webhooks'
+import getRawBody from 'raw-body'
 import { createReceiver } from '../../../dist/index.js'
 import { webhook } from '../../../dist/node.js'
 import { isSigned } from './signed.mjs'
@@ -23,6 +24,15 @@ export function bare({ key, handle }) {
 
 export function geohook({ key, handle }) {
   return createServer(webhook(createReceiver({ signatureKey: key }).on('*', handle)))
+}
+
+export function rawBody({ key, handle }) {
+  return createServer(async (req, res) => {
+    const body = await getRawBody(req, { length: req.headers['content-length'], limit: '1mb' })
+    if (!isSigned(body, req.headers['x-service'], key)) return res.writeHead(401).end()
+    for (const event of JSON.parse(body).events) handle(event)
+    res.writeHead(200, HEADERS).end(HANDLED)
+  })
 }
 
 export function octokit({ key, handle }) {
