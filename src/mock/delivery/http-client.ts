@@ -48,9 +48,10 @@ export interface HttpClient {
   close(): Promise<void>
 }
 
-export function createHttpClient(): HttpClient {
-  // Each request has its own, shorter timeout.
-  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 })
+/** @param concurrency maximum number of requests in flight */
+export function createHttpClient(concurrency: number): HttpClient {
+  // A spare connection to each receiver, in case one cannot be established. Each request has its own, shorter timeout.
+  const agent = new Agent({ connections: concurrency + 1, headersTimeout: 0, bodyTimeout: 0 })
 
   return {
     send: (target, request, options) =>

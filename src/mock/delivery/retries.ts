@@ -55,7 +55,7 @@ const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createRetries(options: RetriesOptions): Retries {
   const { clock, settings, isActive, record, finished, ended } = options
-  const client = createHttpClient()
+  const client = createHttpClient(options.concurrency)
   const limit = createConcurrencyLimit(options.concurrency)
   const holdBack = createHoldBack(clock)
   /** Ends the waits of all current deliveries; `abandon` replaces it. */
