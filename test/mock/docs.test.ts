@@ -5,13 +5,13 @@ import { FAULTS } from '../../src/mock/delivery/faults.ts'
 
 const text = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8')
 
-/** The first cells of the table under a heading, as they are written in code. */
+/** First cells of the table under a heading. */
 const firstCells = (heading: string): string[] => {
   const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
   return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string)
 }
 
-it('docs/mock.md tells every option', () => {
+it('docs/mock.md documents every option', () => {
   const options: Record<keyof MockServiceOptions, true> = {
     services: true,
     webhooks: true,
@@ -34,13 +34,13 @@ it('docs/mock.md tells every option', () => {
   expect(firstCells('Options')).toEqual(Object.keys(options))
 })
 
-it('docs/mock.md tells every fault, as the source does', () => {
+it('docs/mock.md documents every fault as the source does', () => {
   expect(firstCells('Faults')).toEqual(Object.keys(FAULTS))
   for (const name of Object.keys(FAULTS) as FaultName[])
     expect(text).toContain(`| \`${name}\` | ${FAULTS[name]} |`)
 })
 
-it('docs/mock.md tells every operation of the control API', async () => {
+it('docs/mock.md documents every operation of the control API', async () => {
   const service = createMockService()
   const url = await service.listen()
   const { paths } = (await (await fetch(`${url}/_mock/openapi.json`)).json()) as {

@@ -10,7 +10,7 @@ const configInvalid = (message: RegExp) =>
   expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(message) })
 
 describe('close', () => {
-  it('answers whoever waits for a delivery, and an edit that is being saved', async () => {
+  it('answers requests that wait for a delivery or a save', async () => {
     let release = (): void => {}
     const saving = new Promise<void>((resolve) => {
       release = resolve
@@ -36,7 +36,7 @@ describe('close', () => {
     await closed
   })
 
-  it('before it listens ends what begins to listen', async () => {
+  it('stops a server that is about to listen', async () => {
     const service = createMockService()
     const listening = service.listen(await findPort())
     await service.close()
@@ -46,7 +46,7 @@ describe('close', () => {
 })
 
 describe('reset and restore', () => {
-  it('a reset brings back the ids and times that the seeds were given at the beginning', async () => {
+  it('a reset restores the generated ids and times of the seeds', async () => {
     const clock = createManualClock()
     const service = create([], { clock })
     const hookUrl = 'http://127.0.0.1:9/'
@@ -79,7 +79,7 @@ describe('reset and restore', () => {
     expect(saved.at(-1)).toEqual(service.snapshot())
   })
 
-  it('what is undefined is not there', async () => {
+  it('undefined members count as absent', async () => {
     const receiver = await capture((_req, res) => res.writeHead(500).end())
     const settings = { notificationAttempts: undefined, notificationElapsedTimeInSeconds: 0 } as object
     const service = create([], { settings })
@@ -105,7 +105,7 @@ describe('reset and restore', () => {
     ['a payload URL without a host', { hookUrl: 'http:///x' }, /hookUrl: must be an http or https URL/],
     ['a payload URL with a user', { hookUrl: 'http://a:b@127.0.0.1/' }, /without a user name/],
     ['a function', { name: () => {} }, /name: Invalid input/],
-  ])('%s is refused', (_, changes, message) => {
+  ])('refuses %s', (_, changes, message) => {
     const webhooks = [{ ...seed(FEATURE), ...changes }] as (typeof FEATURE)[]
     expect(() => createMockService({ webhooks })).toThrow(configInvalid(message))
     const service = create([seed(FEATURE)])
@@ -134,22 +134,22 @@ describe('options', () => {
     ],
     [{ signature: { encodings: 'hex' } }, /Unrecognized key: "encodings"/],
     [{ webhooks: {} }, /options\.webhooks/],
-  ])('%j is refused', (options, message) => {
+  ])('refuses %j', (options, message) => {
     expect(() => createMockService(options as MockServiceOptions)).toThrow(configInvalid(message))
   })
 
-  it.each([0.5, -1, Number.NaN, 8.64e15 + 1])('a manual clock that begins at %d is refused', (time) => {
+  it.each([0.5, -1, Number.NaN, 8.64e15 + 1])('refuses a manual clock that starts at %d', (time) => {
     expect(() => createManualClock(time)).toThrow(configInvalid(/^start must be a time/))
   })
 })
 
-it('modified moves with every edit, also within one millisecond', async () => {
+it('every edit changes modified, even within one millisecond', async () => {
   const service = await start([seed(FEATURE)], { clock: createManualClock(FEATURE.modified) })
   const edit = async () => (await post(service, `${pathOf(FEATURE)}/edit`, same(FEATURE))).body.modified
   expect([await edit(), await edit()]).toEqual([FEATURE.modified + 1, FEATURE.modified + 2])
 })
 
-it('a hosted form has its JSON as it is, and the signature in its last field, as such senders write it', async () => {
+it('a hosted form contains plain JSON, and the signature in its last field', async () => {
   const receiver = await capture()
   const service = create(
     [seed(FEATURE, { hookUrl: receiver.url, contentType: 'application/x-www-form-urlencoded' })],

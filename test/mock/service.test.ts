@@ -18,7 +18,7 @@ describe('a seeded webhook', () => {
   const now = 1800000000000
 
   it.each(['FeatureServer', 'GPServer'] as const)(
-    'of a %s has a default for every field that is not given, and no schedule of its own',
+    'of a %s has defaults for all optional fields, and no schedule',
     (serviceType) => {
       const clock = createManualClock(now)
       const service = createMockService({ webhooks: [{ ...LEAST, serviceType }], clock })
@@ -53,7 +53,7 @@ describe('a seeded webhook', () => {
   )
 
   it.each(['http://1.2.3.400/hook', 'file:///etc/passwd', 'javascript:alert(1)', 'not a url', ''])(
-    'has a payload URL that is one, not %j',
+    'cannot have the payload URL %j',
     (hookUrl) => {
       expect(() => createMockService({ webhooks: [seed(FEATURE, { hookUrl })] })).toThrow(
         configInvalid(/hookUrl: must be an http or https URL/),
@@ -61,7 +61,7 @@ describe('a seeded webhook', () => {
     },
   )
 
-  it('never has a schedule where it belongs to a geoprocessing service', () => {
+  it('never has a schedule if it belongs to a geoprocessing service', () => {
     const { scheduleInfo } = seed(FEATURE)
     const service = createMockService({
       webhooks: [seed(JOB, { ...(scheduleInfo ? { scheduleInfo } : {}) })],
@@ -69,7 +69,7 @@ describe('a seeded webhook', () => {
     expect(service.snapshot().webhooks[0]?.scheduleInfo).toEqual({})
   })
 
-  it('has its schedule whole and in the order of the specification, whatever the seed gives of it', () => {
+  it('has a complete schedule in the order of the specification', () => {
     const { recurrenceInfo, startAt } = FEATURE.scheduleInfo
     const seeded = [{ recurrenceInfo, startAt } as ScheduleInfo, {}].map((scheduleInfo, i) =>
       seed(FEATURE, { scheduleInfo, id: `w${i}`, name: `w${i}` }),
@@ -81,7 +81,7 @@ describe('a seeded webhook', () => {
     expect(none).toBe('{}')
   })
 
-  it('is copied: what is done to the seed, or to a snapshot, does not reach the service', () => {
+  it('is copied: changes to the seed or a snapshot do not affect the service', () => {
     const webhook = seed(FEATURE)
     const service = createMockService({ webhooks: [webhook] })
     const before = structuredClone(service.snapshot())
@@ -100,13 +100,13 @@ describe('a seeded webhook', () => {
       { id: 'other' },
       /two webhooks of Parcels\.FeatureServer are named parcel edits/,
     ],
-  ])('that shares %s with another is refused', (_, changes, message) => {
+  ])('is refused if it shares %s with another', (_, changes, message) => {
     const webhooks = [seed(FEATURE), seed(FEATURE, changes)]
     expect(() => createMockService({ webhooks })).toThrow(configInvalid(message))
   })
 
   it.each([' ', 'parcels2026\n'])(
-    'with the key %j is refused, as no receiver would take it',
+    'is refused with the key %j, which no receiver would accept',
     (signatureKey) => {
       expect(() => createMockService({ webhooks: [seed(FEATURE, { signatureKey })] })).toThrow(
         configInvalid(/signatureKey: must have no white space around it, and no control characters$/),
@@ -116,7 +116,7 @@ describe('a seeded webhook', () => {
 })
 
 describe('services', () => {
-  it('are those given and those that webhooks name, each once', () => {
+  it('are the given ones and those of webhooks, without duplicates', () => {
     const roads = { serviceName: 'Roads', serviceType: 'FeatureServer' } as const
     const { serviceName, serviceType } = FEATURE
     const service = createMockService({
@@ -131,22 +131,22 @@ describe('services', () => {
   })
 
   it.each([
-    ['of no such name', { serviceName: 'Roads' }, /^there is no service Roads$/],
-    ['of a name of every object', { serviceName: '__proto__' }, /^there is no service __proto__$/],
-    ['in no such folder', { folderName: 'City' }, /^there is no service City\/Parcels$/],
+    ['with an unknown name', { serviceName: 'Roads' }, /^there is no service Roads$/],
+    ['with a name from Object.prototype', { serviceName: '__proto__' }, /^there is no service __proto__$/],
+    ['in an unknown folder', { folderName: 'City' }, /^there is no service City\/Parcels$/],
     [
-      'of no such type',
+      'of an unknown type',
       { serviceName: 'Buffer', serviceType: 'FeatureServer' as const },
       /^there is no service Buffer\.FeatureServer$/,
     ],
     ['of two types', {}, /^serviceType is needed for Parcels$/],
-  ])('an event on one %s is a mistake of the test', async (_, event, message) => {
+  ])('an event on a service %s is refused', async (_, event, message) => {
     const twin = seed(FEATURE, { serviceType: 'GPServer', id: 'twin' })
     const service = await start([seed(FEATURE), twin, seed(JOB)])
     await expect(service.trigger({ ...created, ...event })).rejects.toEqual(configInvalid(message))
   })
 
-  it('of one name and two types are told apart by the type', async () => {
+  it('with one name and two types are distinguished by the type', async () => {
     const receiver = await capture()
     const both = (['FeatureServer', 'GPServer'] as const).map((serviceType) =>
       seed(FEATURE, { serviceType, id: serviceType, changeTypes: ['*'], hookUrl: receiver.url }),
@@ -157,7 +157,7 @@ describe('services', () => {
     expect(attempts.map(({ webhookId }) => webhookId)).toEqual(['GPServer'])
   })
 
-  it('without webhooks have events that nobody hears', async () => {
+  it('without webhooks can have events', async () => {
     const { serviceName, serviceType } = FEATURE
     const service = await start([], { services: [{ serviceName, serviceType }] })
     expect(await service.trigger(created)).toEqual([])
@@ -165,7 +165,7 @@ describe('services', () => {
 })
 
 describe('listen and close', () => {
-  it('listens on 127.0.0.1 only, at the port that is asked for', async () => {
+  it('listens on 127.0.0.1 only, on the given port', async () => {
     const port = await findPort()
     const service = createMockService()
     expect(service.url).toBe('')
@@ -175,7 +175,7 @@ describe('listen and close', () => {
     expect(service.url).toBe('')
   })
 
-  it('a port that is taken, or is none, rejects; another one can be tried', async () => {
+  it('rejects a port that is in use or invalid; another one can be tried', async () => {
     const { port } = await capture()
     const service = createMockService()
     await expect(service.listen(port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
@@ -184,7 +184,7 @@ describe('listen and close', () => {
     await service.close()
   })
 
-  it('listens once: a second server would never be closed', async () => {
+  it('can listen only once', async () => {
     const service = create([seed(FEATURE)])
     const [first, second] = await Promise.allSettled([service.listen(), service.listen()])
     expect(first).toEqual({ status: 'fulfilled', value: service.url })
@@ -207,7 +207,7 @@ describe('listen and close', () => {
     ['localhost:80:80', 400],
     ['localhost:0x50', 400],
     ['[::1', 400],
-  ])('answers to the names of this machine only: %j, %i', async (host, status) => {
+  ])('accepts host names of this machine only: %j, %i', async (host, status) => {
     const service = await start()
     for (const path of ['/_mock/snapshot', '/services/Parcels.FeatureServer/webhooks']) {
       const answer = await send(service.url + path, { method: 'GET', headers: { host } })
@@ -224,7 +224,7 @@ describe('listen and close', () => {
     await service.close()
   })
 
-  it('close does not wait for a client that sends nothing, or half a request', async () => {
+  it('close does not wait for clients that send nothing, or an incomplete request', async () => {
     const service = await start()
     const port = Number(new URL(service.url).port)
     const clients = ['', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf'].map((text) => {
@@ -239,7 +239,7 @@ describe('listen and close', () => {
     await Promise.all(ended)
   })
 
-  it('close waits for deliveries that are under way; later ones are recorded as failed', async () => {
+  it('close waits for deliveries in flight; later ones are recorded as failed', async () => {
     const held = new EventEmitter()
     const receiver = await capture((_req, res) => held.emit('arrived', res))
     const service = await start([seed(FEATURE, { hookUrl: receiver.url })])
@@ -254,7 +254,7 @@ describe('listen and close', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('events are delivered without listen: only the administration needs it', async () => {
+  it('events are delivered without listen, which only the administration needs', async () => {
     const receiver = await capture()
     const service = create([seed(FEATURE, { hookUrl: receiver.url })])
     expect((await service.trigger(created))[0]?.answer?.status).toBe(200)

@@ -5,10 +5,10 @@ import { createMockService, type MockService, type MockServiceOptions, type Webh
 import { onTestFinished } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 
-/** Where nobody listens; the hosts of the mock's rule allow it. */
+/** An allowed payload URL without a receiver. */
 export const NOWHERE = 'http://127.0.0.1:9/hook'
 
-/** Every field differs from its default, so that a field that is lost shows. */
+/** Every field differs from its default, so that a lost field is noticed. */
 export const FEATURE: Webhook = {
   serviceName: 'Parcels',
   serviceType: 'FeatureServer',
@@ -43,13 +43,13 @@ export const JOB: Webhook = {
   scheduleInfo: {},
 }
 
-/** One of the above as a seed, with changes. */
+/** A copy of a webhook as a seed, with changes. */
 export const seed = (from: Webhook, changes: Partial<Webhook> = {}): Webhook => ({
   ...structuredClone(from),
   ...changes,
 })
 
-/** A mock service that does not listen yet; `trigger` needs no socket of its own, waits for no window and tries once. */
+/** A mock service that does not listen; it uses no windows and makes one attempt. */
 export function create(webhooks: Webhook[], options: MockServiceOptions = {}): MockService {
   const service = createMockService({
     webhooks,
@@ -61,7 +61,7 @@ export function create(webhooks: Webhook[], options: MockServiceOptions = {}): M
   return service
 }
 
-/** A mock service on a real socket. */
+/** A mock service that listens. */
 export async function start(
   webhooks: Webhook[] = [seed(FEATURE), seed(JOB)],
   options: MockServiceOptions = {},
@@ -71,7 +71,7 @@ export async function start(
   return service
 }
 
-/** A request as it arrived at the payload URL. */
+/** A request received at the payload URL. */
 export interface Captured {
   method: string
   url: string
@@ -79,7 +79,7 @@ export interface Captured {
   body: Buffer
 }
 
-/** A payload URL that keeps exact bytes and headers, and then answers as it is told. */
+/** A receiver that records the bytes and headers of requests. */
 export interface Capture {
   url: string
   port: number
@@ -97,7 +97,7 @@ export async function capture(
     try {
       for await (const part of req) parts.push(part as Buffer)
     } catch {
-      return // the sender hung up: nothing has arrived
+      return // the sender closed the connection
     }
     const { method = '', url = '', headers } = req
     requests.push({ method, url, headers, body: Buffer.concat(parts) })
@@ -115,12 +115,12 @@ export async function capture(
   return { url: `http://127.0.0.1:${address.port}/hook`, port: address.port, requests, close }
 }
 
-/** The path of a webhook (specification, "Endpoints"). */
+/** The path of a webhook (docs/specification.md, "Endpoints"). */
 export function pathOf({ folderName, serviceName, serviceType, id }: Webhook): string {
   return `/services/${folderName === '' ? '' : `${folderName}/`}${serviceName}.${serviceType}/webhooks/${id}`
 }
 
-/** The required parameters of an edit that changes nothing. */
+/** Required parameters of an edit that changes nothing. */
 export const same = ({ name, changeTypes, hookUrl }: Webhook): Record<string, string> => ({
   name,
   changeTypes: changeTypes.join(','),
@@ -134,7 +134,7 @@ export interface Posted {
   body: Record<string, unknown>
 }
 
-/** Posts a form; a list sends a parameter more than once. */
+/** Posts a form; a list can repeat a parameter. */
 export async function post(
   service: MockService,
   path: string,

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import type { Awaitable } from '../../signature/awaitable.ts'
 import type { SignedRequest } from '../../testing/signer.ts'
 import type { Clock } from '../clock.ts'
 import type { DeliverySettings } from '../delivery-settings.ts'
@@ -30,12 +29,8 @@ export type DeliveryResult = 'succeeded' | 'failed' | 'abandoned'
 
 /** Sends deliveries, and retries those that fail. */
 export interface Retries {
-  /**
-   * Begins the first attempt at once if the request is not a promise, and there is no fault that delays it.
-   *
-   * @returns all attempts, after the last one
-   */
-  deliver(delivery: Omit<Delivery, 'request'>, request: Awaitable<SignedRequest>): Promise<Attempt[]>
+  /** @returns all attempts, after the last one */
+  deliver(delivery: Omit<Delivery, 'request'>, request: Promise<SignedRequest>): Promise<Attempt[]>
   /**
    * Makes one attempt, whatever has become of the webhook.
    *
@@ -116,10 +111,7 @@ export function createRetries(options: RetriesOptions): Retries {
     async deliver(message, request) {
       const place = holdBack.nextPlace()
       const { signal } = waits
-      const delivery: Delivery = {
-        ...message,
-        request: request instanceof Promise ? await request : request,
-      }
+      const delivery: Delivery = { ...message, request: await request }
       const { webhookId, fault } = delivery
       const attempts = await sendFirst(delivery, place, signal)
       holdBack.sent(webhookId, place)

@@ -6,7 +6,7 @@ import { FEATURE, pathOf, same, seed, start } from '../support.ts'
 
 const EDIT = `${pathOf(FEATURE)}/edit`
 const DELETE = `${pathOf(FEATURE)}/delete`
-/** A key that is sent along: no answer to a bad request may repeat it. */
+/** A key in every request: no error response may repeat it. */
 const NEW_KEY = 'newparcelskey'
 const FORM = { 'content-type': FORM_TYPE }
 const good = new URLSearchParams({ ...same(FEATURE), signatureKey: NEW_KEY }).toString()
@@ -29,7 +29,7 @@ async function refused(path: string, request: Sent): Promise<Answer & { messages
   return { ...answer, messages: body.messages }
 }
 
-describe('a bad request is answered with the error shape, and changes nothing', () => {
+describe('returns an error for a bad request, and changes nothing', () => {
   it.each<[what: string, status: number, request: Sent, message?: RegExp]>([
     ['no body', 400, {}, /^name is required$/],
     ['an empty form', 400, { headers: FORM, body: '' }, /^name is required$/],
@@ -49,10 +49,10 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ['percent-encoding that is not UTF-8', 400, edit('x=%ff'), /bad percent-encoding/],
     ['a name that is not UTF-8', 400, edit('%ff=x'), /bad percent-encoding/],
     ['an encoded surrogate', 400, edit('x=%ed%a0%80'), /bad percent-encoding/],
-    ['percent-encoding that is none', 400, edit('x=%zz'), /bad percent-encoding/],
-    ['percent-encoding that breaks off', 400, edit('x=%'), /bad percent-encoding/],
-    ['raw bytes', 400, { headers: FORM, body: Buffer.from(`${good}&x=\xff`, 'latin1') }, /not UTF-8/],
-    ['UTF-16', 400, { headers: FORM, body: Buffer.from(`\ufeff${good}`, 'utf16le') }, /not UTF-8/],
+    ['invalid percent-encoding', 400, edit('x=%zz'), /bad percent-encoding/],
+    ['truncated percent-encoding', 400, edit('x=%'), /bad percent-encoding/],
+    ['raw bytes', 400, { headers: FORM, body: Buffer.from(`${good}&x=\xff`, 'latin1') }, /not valid UTF-8/],
+    ['UTF-16', 400, { headers: FORM, body: Buffer.from(`\ufeff${good}`, 'utf16le') }, /not valid UTF-8/],
     ['1001 fields', 400, edit('x&'.repeat(1001)), /1000 fields$/],
     ['JSON that is called a form', 400, { headers: FORM, body: '{"name":"n"}' }, /like JSON/],
     ['a name of 900 kB', 400, { headers: FORM, body: `name=${'n'.repeat(900_000)}` }, /^name is longer/],
@@ -82,7 +82,7 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ],
     ['plain text', 415, { headers: { 'content-type': 'text/plain' }, body: good }],
     ['no media type', 415, { body: good }],
-    ['a media type that is none', 415, { headers: { 'content-type': 'form' }, body: good }],
+    ['an invalid media type', 415, { headers: { 'content-type': 'form' }, body: good }],
     [
       'another charset',
       415,
@@ -106,7 +106,7 @@ describe('a bad request is answered with the error shape, and changes nothing', 
   })
 
   it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    '%s: 405, and POST is allowed',
+    '%s: returns 405 and allows POST',
     async (method) => {
       for (const path of [EDIT, DELETE]) {
         if (method === 'HEAD') {
@@ -130,7 +130,7 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ['a service without a name', EDIT.replace('Parcels', '')],
     ['an encoded slash', EDIT.replace('/edit', '%2Fedit')],
     ['an encoded folder', EDIT.replace('/services', '/services/City%2FCentre')],
-    ['an operation that is none', `${pathOf(FEATURE)}/close`],
+    ['an unknown operation', `${pathOf(FEATURE)}/close`],
     ['an operation of every object', `${pathOf(FEATURE)}/constructor`],
     ['an operation in capitals', `${pathOf(FEATURE)}/EDIT`],
     ['words of the path in capitals', EDIT.replace('services', 'SERVICES').replace('webhooks', 'WebHooks')],
@@ -140,36 +140,39 @@ describe('a bad request is answered with the error shape, and changes nothing', 
     ['the word webhooks twice', EDIT.replace('/webhooks', '/webhooks/webhooks')],
     ['no slash after the word webhooks', EDIT.replace('/webhooks/', '/webhooks')],
     ['two folders', EDIT.replace('/services', '/services/City/Centre')],
-    ['a service in a folder that is none', EDIT.replace('/services', '/services/City')],
-    ['a service that is none', EDIT.replace('Parcels', 'Roads')],
-    ['a webhook that is none', EDIT.replace(FEATURE.id, '00000000-0000-4000-8000-000000000000')],
+    ['a service in an unknown folder', EDIT.replace('/services', '/services/City')],
+    ['an unknown service', EDIT.replace('Parcels', 'Roads')],
+    ['an unknown webhook', EDIT.replace(FEATURE.id, '00000000-0000-4000-8000-000000000000')],
     ['an id of every object', EDIT.replace(FEATURE.id, '__proto__')],
     ['an id with a null byte', EDIT.replace(FEATURE.id, `${FEATURE.id}%00`)],
     ['an id in capitals', EDIT.replace(FEATURE.id, FEATURE.id.toUpperCase())],
     ['an id of 10 kB', EDIT.replace(FEATURE.id, 'i'.repeat(10_000))],
-  ])('the path of %s: 404', async (_, path) => {
+  ])('returns 404 for the path of %s', async (_, path) => {
     expect((await refused(path, edit(''))).status).toBe(404)
   })
 
-  it.each(['%ff', '%', '%zz', '%c3%28', '%ed%a0%80', '%c0%ae'])('%s in the path: 404', async (part) => {
-    for (const word of ['Parcels.FeatureServer', FEATURE.id]) {
-      expect((await refused(EDIT.replace(word, part), edit(''))).status).toBe(404)
-    }
-  })
+  it.each(['%ff', '%', '%zz', '%c3%28', '%ed%a0%80', '%c0%ae'])(
+    'returns 404 for %s in the path',
+    async (part) => {
+      for (const word of ['Parcels.FeatureServer', FEATURE.id]) {
+        expect((await refused(EDIT.replace(word, part), edit(''))).status).toBe(404)
+      }
+    },
+  )
 
-  it('a path that leads nowhere is said to lead nowhere, whatever is sent there', async () => {
+  it('returns 404 for an unknown path, whatever the request contains', async () => {
     const json = { headers: { 'content-type': 'application/json' }, body: '{}' }
     expect((await refused('/nowhere', json)).status).toBe(404)
     expect((await refused('/nowhere', { method: 'GET' })).status).toBe(404)
   })
 
-  it('an error of a request for pjson is indented too', async () => {
+  it('indents an error for f=pjson', async () => {
     const { text } = await refused(EDIT, edit('f=pjson&active=maybe'))
     expect(text).toBe(JSON.stringify(JSON.parse(text), null, 2))
   })
 })
 
-describe('what looks odd and is right', () => {
+describe('accepts unusual but valid requests', () => {
   it.each<[string, Sent]>([
     [
       'the media type in capitals, with a charset',

@@ -25,7 +25,7 @@ describe('create', () => {
       { name: '', state: 'enabled', startAt: NOW, recurrenceInfo: { interval: 20, frequency: 'second' } },
     ],
     ['GPServer', BUFFER, {}],
-  ])('of a %s gives what is not given its default', async (serviceType, path, scheduleInfo) => {
+  ])('applies defaults to a webhook of a %s', async (serviceType, path, scheduleInfo) => {
     const service = await startEmpty()
     const { body } = await post(service, `${path}/create`, LEAST)
     expect(fieldsOf(body)).toEqual([...WEBHOOK_FIELDS, ['status', 'string']])
@@ -51,7 +51,7 @@ describe('create', () => {
     expect(service.snapshot().webhooks[0]?.scheduleInfo, 'no schedule of its own').toEqual({})
   })
 
-  it('takes every parameter of edit', async () => {
+  it('accepts every parameter of edit', async () => {
     const service = await startEmpty()
     const given = {
       ...LEAST,
@@ -77,7 +77,7 @@ describe('create', () => {
       'hookUrl must be an http or https URL of at most 2048 characters',
     ],
     ['known change types', { ...LEAST, changeTypes: 'Nonsense' }, 'changeTypes holds "Nonsense"'],
-  ])('without %s is refused, and makes nothing', async (_, parameters, message) => {
+  ])('refuses a request without %s, and creates nothing', async (_, parameters, message) => {
     const service = await startEmpty()
     const { status, body } = await post(service, `${PARCELS}/create`, parameters)
     expect([status, body]).toEqual([
@@ -87,7 +87,7 @@ describe('create', () => {
     expect(service.snapshot().webhooks).toEqual([])
   })
 
-  it('takes a name once in a service, and again in another one and after a delete', async () => {
+  it('accepts a name once per service, again in another service, and again after a delete', async () => {
     const service = await startEmpty()
     const { body } = await post(service, `${PARCELS}/create`, { ...LEAST, name: '__proto__' })
     const again = await post(service, `${PARCELS}/create`, { ...LEAST, name: '__proto__' })
@@ -103,7 +103,7 @@ describe('create', () => {
     expect(third.body.id).not.toBe(body.id)
   })
 
-  it('never gives an id out again, not even when it is asked to', async () => {
+  it('never reuses an id, not even on request', async () => {
     const service = await startEmpty()
     const ids = new Set<unknown>()
     for (let i = 0; i < 50; i++) {
@@ -115,7 +115,7 @@ describe('create', () => {
     expect(ids.size).toBe(50)
   })
 
-  it('is delivered to at once', async () => {
+  it('delivers to a new webhook at once', async () => {
     const receiver = await capture()
     const service = await startEmpty()
     await post(service, `${PARCELS}/create`, { ...LEAST, hookUrl: receiver.url })

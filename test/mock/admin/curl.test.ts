@@ -14,7 +14,7 @@ const SERVICES = [
   { serviceName: 'Parcels', serviceType: 'FeatureServer' },
 ] as const
 
-/** Runs a script beside this file. */
+/** Runs a script in this folder. */
 async function run(command: string, script: string, args: string[]) {
   const path = fileURLToPath(new URL(script, import.meta.url))
   const child = spawn(command, [path, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })

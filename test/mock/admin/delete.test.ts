@@ -8,7 +8,7 @@ describe('delete', () => {
   it.each([
     ['feature service', FEATURE],
     ['geoprocessing service', JOB],
-  ])('takes away the webhook of a %s, and no other', async (_, from) => {
+  ])('deletes the webhook of a %s, and no other', async (_, from) => {
     const service = await start()
     const { status, text } = await post(service, `${pathOf(from)}/delete`, {})
     expect([status, text]).toEqual([200, '{"status":"success"}'])
@@ -32,13 +32,13 @@ describe('delete', () => {
       'an empty body in chunks',
       { headers: { 'content-type': 'application/x-www-form-urlencoded' }, chunks: [''] },
     ],
-  ])('needs no parameter: %s', async (_, request) => {
+  ])('requires no parameter: %s', async (_, request) => {
     const service = await start()
     const answer = await send(`${service.url}${pathOf(FEATURE)}/delete`, request)
     expect([answer.status, answer.text]).toEqual([200, '{"status":"success"}'])
   })
 
-  it('is for ever: edit, delete and trigger find it no more', async () => {
+  it('is permanent: edit, delete and trigger no longer find the webhook', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE, { hookUrl: receiver.url })])
     await post(service, `${pathOf(FEATURE)}/delete`, {})
@@ -54,7 +54,7 @@ describe('delete', () => {
     expect(service.snapshot().webhooks).toEqual([])
   })
 
-  it('the id of a deleted webhook is not brought back by editing another one', async () => {
+  it('editing another webhook does not restore the id of a deleted one', async () => {
     const service = await start([seed(FEATURE), seed(FEATURE, { id: 'other', name: 'other' })])
     await post(service, `${pathOf(FEATURE)}/delete`, {})
     const { body } = await post(service, `${pathOf({ ...FEATURE, id: 'other' })}/edit`, {
@@ -65,7 +65,7 @@ describe('delete', () => {
     expect(service.snapshot().webhooks.map(({ id }) => id)).toEqual(['other'])
   })
 
-  it('does not stop a delivery that is under way', async () => {
+  it('does not stop a delivery in flight', async () => {
     const held = new EventEmitter()
     const receiver = await capture((_req, res) => held.emit('arrived', res))
     const service = await start([seed(FEATURE, { hookUrl: receiver.url })])

@@ -40,7 +40,7 @@ describe('each parameter of an edit', () => {
         ...schedule({ recurrenceInfo: { interval: 1, frequency } }),
       ],
     ),
-  ])('%s=%s is taken, and the others stay', async (parameter, sent, value) => {
+  ])('%s=%s is applied, and the other fields stay', async (parameter, sent, value) => {
     const service = await start()
     const [before] = service.snapshot().webhooks
     const { status, body } = await edit(service, FEATURE, { ...same(FEATURE), [parameter]: sent })
@@ -123,7 +123,7 @@ describe('each parameter of an edit', () => {
     ['payloadFormat', 'toString', /^payloadFormat must be one of json, pjson$/],
     ['changeTypes', '', /^changeTypes is required$/],
     ...WRONG_SCHEDULES.map((text): [string, string, RegExp] => ['scheduleInfo', text, /^scheduleInfo/]),
-  ])('%s=%s is refused by its name, and nothing changes', async (parameter, sent, message) => {
+  ])('refuses %s=%s, names the parameter, and changes nothing', async (parameter, sent, message) => {
     const service = await start()
     const before = service.snapshot()
     const { status, body } = await edit(service, FEATURE, { ...same(FEATURE), [parameter]: sent })
@@ -134,7 +134,7 @@ describe('each parameter of an edit', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('all that is wrong is said at once', async () => {
+  it('reports all invalid parameters at once', async () => {
     const service = await start()
     const { body } = await edit(service, FEATURE, { active: 'maybe', payloadFormat: 'xml' })
     expect(body.messages).toEqual([
@@ -164,7 +164,7 @@ describe('each parameter of an edit', () => {
   it.each([
     ['left out', {}],
     ['empty', { signatureKey: '', active: '', contentType: '', scheduleInfo: '', payloadFormat: '', f: '' }],
-  ])('optional parameters that are %s keep what the webhook has', async (_, parameters) => {
+  ])('optional parameters that are %s keep their values', async (_, parameters) => {
     const webhook = seed(FEATURE, {
       active: false,
       contentType: 'application/x-www-form-urlencoded',
@@ -246,7 +246,7 @@ describe('changeTypes', () => {
     [['["FeaturesCreated"'], /^changeTypes must be comma-separated/],
     [['['.repeat(100_000)], /^changeTypes must be comma-separated/],
     [['{"0":"FeaturesCreated"}'], /holds /],
-  ])('%j is refused', async (values, message) => {
+  ])('refuses %j', async (values, message) => {
     const service = await start()
     const before = service.snapshot()
     const { status, body } = await send(service, FEATURE, values)
@@ -254,7 +254,7 @@ describe('changeTypes', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('of a geoprocessing webhook can only be the wildcard', async () => {
+  it('must be the wildcard for a geoprocessing webhook', async () => {
     const service = await start()
     expect((await send(service, JOB, ['*'])).body.changeTypes).toEqual(['*'])
     const { status, body } = await send(service, JOB, ['FeaturesCreated'])

@@ -5,7 +5,7 @@ import { FEATURE, JOB, type Posted, pathOf, post, same, seed, start } from '../s
 const edit = (service: MockService, from: Webhook, parameters: Record<string, string>) =>
   post(service, `${pathOf(from)}/edit`, parameters)
 
-describe('the answer of an edit has the fields of the specification, in their order and with their types', () => {
+describe('the response of an edit has the fields of the specification, with their order and types', () => {
   const NOW = 1800000000000
   const SCHEDULE = JSON.stringify({
     recurrenceInfo: { frequency: 'minute', interval: 5 },
@@ -14,7 +14,7 @@ describe('the answer of an edit has the fields of the specification, in their or
     name: 'seldom',
   })
 
-  /** Name, type and value of each field after the edit below (specification, "Webhook"). */
+  /** Name, type and value of each field after the edit below (docs/specification.md, "Webhook"). */
   const FIELDS: [name: string, type: string, feature: unknown, job: unknown][] = [
     ['id', 'string', FEATURE.id, JOB.id],
     ['folderName', 'string', '', ''],
@@ -74,7 +74,7 @@ describe('the answer of an edit has the fields of the specification, in their or
       expect(Object.keys(body)).toEqual(FIELDS.map(([name]) => name))
     })
 
-    it('the schedule keeps the order of the specification, whatever order it was sent in', async () => {
+    it('the schedule has the order of the specification, whatever order the request has', async () => {
       const schedule = (await editAll(FEATURE, f)).body.scheduleInfo as { recurrenceInfo: object }
       expect(Object.keys(schedule)).toEqual(['name', 'state', 'startAt', 'recurrenceInfo'])
       expect(Object.keys(schedule.recurrenceInfo)).toEqual(['interval', 'frequency'])
@@ -92,7 +92,7 @@ describe('the answer of an edit has the fields of the specification, in their or
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
   })
 
-  it('f is also read from the query, where the form does not have it', async () => {
+  it('reads f from the query if the form does not contain it', async () => {
     const service = await start()
     const inQuery = (query: string, parameters: Record<string, string>) =>
       post(service, `${pathOf(FEATURE)}/edit?${query}`, { ...same(FEATURE), ...parameters })
@@ -104,8 +104,8 @@ describe('the answer of an edit has the fields of the specification, in their or
   })
 })
 
-describe('whose and when', () => {
-  it('created and ownerId stay, modified and modifiedId move with each edit', async () => {
+describe('owner and times', () => {
+  it('an edit keeps created and ownerId, and updates modified and modifiedId', async () => {
     const clock = createManualClock(1800000000000)
     const service = await start(undefined, { clock })
     for (const step of [0, 5000]) {
@@ -124,7 +124,7 @@ describe('whose and when', () => {
 describe('names', () => {
   const other = seed(FEATURE, { id: 'other', name: 'other' })
 
-  it('one name for two webhooks of a service is refused', async () => {
+  it('refuses the same name for two webhooks of a service', async () => {
     const service = await start([seed(FEATURE), other])
     const before = service.snapshot()
     const { status, body } = await edit(service, FEATURE, { ...same(FEATURE), name: 'other' })
@@ -139,12 +139,12 @@ describe('names', () => {
     ['another service', seed(JOB, { name: 'other' })],
     ['a service of this name in a folder', { ...other, folderName: 'City' }],
     ['a service of this name and another type', { ...other, serviceType: 'GPServer' as const }],
-  ])('the name of a webhook of %s is free', async (_, elsewhere) => {
+  ])('accepts the name of a webhook of %s', async (_, elsewhere) => {
     const service = await start([seed(FEATURE), elsewhere])
     expect((await edit(service, FEATURE, { ...same(FEATURE), name: 'other' })).status).toBe(200)
   })
 
-  it('a webhook may keep its own name, and take the one of a deleted webhook', async () => {
+  it('a webhook may keep its name, or get the name of a deleted webhook', async () => {
     const service = await start([seed(FEATURE), other])
     expect((await edit(service, FEATURE, same(FEATURE))).status).toBe(200)
     await post(service, `${pathOf(other)}/delete`, {})
@@ -155,7 +155,7 @@ describe('names', () => {
 describe('folders', () => {
   const CITY = seed(FEATURE, { folderName: 'City', id: 'city' })
 
-  it('a webhook of a service in a folder is edited and deleted below it', async () => {
+  it('edits and deletes a webhook of a service in a folder', async () => {
     const service = await start([seed(FEATURE), CITY])
     const { body } = await post(
       service,
@@ -176,7 +176,7 @@ describe('folders', () => {
     ['a name in lower case', pathOf({ ...CITY, serviceName: 'parcels' })],
     ['a folder that is part of the name', pathOf({ ...CITY, folderName: '', serviceName: 'City%2FParcels' })],
     ['no type', pathOf(CITY).replace('.FeatureServer', '')],
-  ])('a webhook is not reached through %s', async (_, path) => {
+  ])('a webhook cannot be reached through %s', async (_, path) => {
     const service = await start([
       seed(FEATURE),
       seed(JOB),

@@ -10,7 +10,7 @@ const EVIL = `<script>alert(1)</script>"><img src=x onerror='alert(2)'>&amp;</te
 
 const page = (service: MockService, path: string) => get(service.url + path, { accept: BROWSER })
 
-describe('everything is escaped', () => {
+describe('escapes', () => {
   const evil = seed(FEATURE, {
     folderName: EVIL.replaceAll('/', ''),
     serviceName: EVIL.replaceAll('/', ''),
@@ -33,7 +33,7 @@ describe('everything is escaped', () => {
     expect(text.match(/<\/(title|style|form)>/g)?.filter((tag) => tag === '</title>')).toHaveLength(1)
   }
 
-  it('what a webhook holds', async () => {
+  it('the fields of a webhook', async () => {
     const service = await start([evil])
     const path = safePath(pathOf(evil))
     for (const suffix of [
@@ -50,7 +50,7 @@ describe('everything is escaped', () => {
     expect(decode((await page(service, path)).text)).toContain(`<td>${EVIL}</td>`)
   })
 
-  it('what an edit sends, in its answer and in its errors', async () => {
+  it('the parameters of an edit, in its response and in errors', async () => {
     const service = await start()
     const edit = async (parameters: Record<string, string>) =>
       (
@@ -78,7 +78,7 @@ describe('everything is escaped', () => {
     expect(decode(changeTypes)).toContain('changeTypes holds "<script>')
   })
 
-  it('the path and an encoding that nobody knows', async () => {
+  it('the path and an unknown encoding', async () => {
     const service = await start()
     clean((await page(service, `/${encodeURIComponent(EVIL)}`)).text)
     const host = 'host: 127.0.0.1\r\nconnection: close\r\naccept: text/html\r\n'
@@ -94,14 +94,14 @@ describe('everything is escaped', () => {
     clean(text)
   })
 
-  it('a format that is none is refused in JSON', async () => {
+  it('refuses an unknown format in JSON', async () => {
     const service = await start()
     const { headers, status, text } = await page(service, `${LIST}?f=${encodeURIComponent(EVIL)}`)
     expect([status, headers['content-type']]).toEqual([400, 'application/json; charset=utf-8'])
     expect(text).not.toContain('script')
   })
 
-  it('half a surrogate pair, and control characters', async () => {
+  it('lone surrogates and control characters', async () => {
     const service = await start()
     const scheduleInfo = '{"name":"\\ud800\\u0000\\u001b[31m"}'
     const { text, status } = await postForm(`${service.url}${pathOf(FEATURE)}/edit`, {

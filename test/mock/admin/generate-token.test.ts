@@ -14,7 +14,7 @@ describe('generateToken', () => {
     ['', 60],
     ['1', 1],
     ['20160', 20160],
-  ])('expiration %s: good for %i minutes, to the millisecond', async (expiration, minutes) => {
+  ])('a token with expiration %s is valid for exactly %i minutes', async (expiration, minutes) => {
     const clock = createManualClock(NOW)
     const service = await start(undefined, { auth: auth(), clock })
     const { status, body } = await post(service, '/generateToken', {
@@ -32,7 +32,7 @@ describe('generateToken', () => {
     expect((await post(service, LIST, { token })).status).toBe(498)
   })
 
-  it('has a default that can be set', async () => {
+  it('has a configurable default lifetime', async () => {
     const service = await start(undefined, {
       auth: tokens({ users: [{ ...WHO, privileges: [] }], expiration: 5 }),
       clock: createManualClock(NOW),
@@ -40,7 +40,7 @@ describe('generateToken', () => {
     expect((await post(service, '/generateToken', WHO)).body.expires).toBe(NOW + 5 * MINUTE)
   })
 
-  it('gives out a different token each time, and all of them are good', async () => {
+  it('issues a different token each time, and all of them are valid', async () => {
     const service = await start(undefined, { auth: auth() })
     const [first, second] = [await tokenOf(service, 'both'), await tokenOf(service, 'both')]
     expect(first).not.toBe(second)
@@ -61,13 +61,9 @@ describe('generateToken', () => {
       /^expiration must be a whole number from 1 to 20160$/,
     ],
     ['an expiration over two weeks', { ...WHO, expiration: '20161' }, /^expiration must be/],
-    ['an expiration that is no number', { ...WHO, expiration: '1e3' }, /^expiration must be/],
-    [
-      'a client that is none',
-      { ...WHO, client: 'browser' },
-      /^client must be one of referer, ip, requestip$/,
-    ],
-  ])('%s: 400, and the password is not in the answer', async (_, parameters, message) => {
+    ['a non-numeric expiration', { ...WHO, expiration: '1e3' }, /^expiration must be/],
+    ['an unknown client', { ...WHO, client: 'browser' }, /^client must be one of referer, ip, requestip$/],
+  ])('returns 400 without the password: %s', async (_, parameters, message) => {
     const service = await start(undefined, { auth: auth() })
     for (const f of ['json', 'html']) {
       const fields: [string, string][] = Array.isArray(parameters) ? parameters : Object.entries(parameters)
@@ -78,13 +74,13 @@ describe('generateToken', () => {
     }
   })
 
-  it('takes what clients send along, and does nothing with it', async () => {
+  it('ignores additional parameters of clients', async () => {
     const service = await start(undefined, { auth: auth() })
     const sent = { ...WHO, client: 'referer', referer: 'https://gis.example', ip: '10.0.0.1' }
     expect((await post(service, '/generateToken', sent)).status).toBe(200)
   })
 
-  it('is there for POST only, and only where there are tokens', async () => {
+  it('exists for POST only, and only if the service uses tokens', async () => {
     const on = await start(undefined, { auth: auth() })
     expect((await get(`${on.url}/generateToken?username=both&password=pw-both`)).status).toBe(405)
     expect((await post(await start(), '/generateToken', WHO)).status).toBe(404)
@@ -103,11 +99,11 @@ describe('generateToken', () => {
   })
 })
 
-describe('how many tokens there are', () => {
+describe('number of tokens', () => {
   const make = async (port: ReturnType<typeof tokens>, now: number, minutes?: number): Promise<string> =>
     (await port.generateToken?.({ ...WHO, minutes }, now))?.token ?? ''
 
-  it('over 10,000 the oldest is forgotten, after those that have expired', async () => {
+  it('the 10,001st token replaces expired tokens, or else the oldest one', async () => {
     const port = auth()
     const oldest = await make(port, NOW)
     const short = await make(port, NOW, 1)

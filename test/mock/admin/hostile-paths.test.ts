@@ -31,7 +31,7 @@ describe('a page of another site', () => {
   })
 })
 
-describe('paths as no client would send them', () => {
+describe('unusual paths', () => {
   it.each([
     '/services/../services/webhooks',
     '/services/%2e%2e/services/webhooks',
@@ -54,7 +54,7 @@ describe('paths as no client would send them', () => {
     EDIT.slice(1),
     `ftp://127.0.0.1${EDIT}`,
     '*',
-  ])('%s leads nowhere', async (path) => {
+  ])('returns 404 for %s', async (path) => {
     const service = await start()
     const before = service.snapshot()
     const answer = await write(service, `POST ${path}`, { body: good })
@@ -63,7 +63,7 @@ describe('paths as no client would send them', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('the whole URL in the request line is the same path', async () => {
+  it('accepts an absolute URL in the request line', async () => {
     const service = await start()
     expect(statusOf(await write(service, `POST ${service.url}${EDIT}`, { body: good }))).toBe(200)
     expect(statusOf(await write(service, `POST http://other.example${EDIT}?f=pjson`, { body: good }))).toBe(
@@ -71,7 +71,7 @@ describe('paths as no client would send them', () => {
     )
   })
 
-  it('names of every object are names as any other', async () => {
+  it('accepts names of Object.prototype members', async () => {
     const odd = ['__proto__', 'constructor', 'toString', 'webhooks', 'services', 'a.GPServer', 'ünï %2f?#&']
     const seeds = odd.flatMap((name) => [
       seed(FEATURE, { folderName: name, serviceName: name, name, id: `f${odd.indexOf(name)}` }),

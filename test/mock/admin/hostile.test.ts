@@ -12,7 +12,7 @@ const good = new URLSearchParams(same(FEATURE)).toString()
 const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
 
 describe('parameters and headers', () => {
-  it('__proto__ and constructor as parameters pollute nothing', async () => {
+  it('__proto__ and constructor as parameters do not pollute prototypes', async () => {
     const service = await start()
     const fields = { ...same(FEATURE), '__proto__[polluted]': '1', 'constructor[prototype][polluted]': '1' }
     expect((await post(service, EDIT, { ...fields, ['__proto__']: '{"polluted":1}' })).status).toBe(200)
@@ -21,7 +21,7 @@ describe('parameters and headers', () => {
     expect((await post(service, EDIT, { ...same(FEATURE), scheduleInfo: schedule })).status).toBe(400)
   })
 
-  it('parameters in the query of a POST do not count, but for f', async () => {
+  it('ignores parameters in the query of a POST request, except f', async () => {
     const service = await start()
     const { status, text } = await postForm(
       `${service.url}${EDIT}?${good}&active=false&f=pjson`,
@@ -32,7 +32,7 @@ describe('parameters and headers', () => {
     expect((await postForm(`${service.url}${EDIT}?${good}`, {})).status).toBe(400)
   })
 
-  it('line breaks in what is sent reach no header', async () => {
+  it('line breaks in parameters do not reach response headers', async () => {
     const service = await start()
     const name = 'x\r\nset-cookie: a=b'
     const { status, body } = await post(service, EDIT, { ...same(FEATURE), name })
@@ -41,13 +41,13 @@ describe('parameters and headers', () => {
     expect([found.status, found.headers.get('set-cookie')]).toEqual([400, null])
   })
 
-  it.each(['\0', 'a\0b', 'a\nb', 'a\u007fb', 'a\u0085b'])('%j in a name is refused', async (name) => {
+  it.each(['\0', 'a\0b', 'a\nb', 'a\u007fb', 'a\u0085b'])('refuses %j in a name', async (name) => {
     const service = await start()
     const { status, body } = await post(service, EDIT, { ...same(FEATURE), name })
     expect([status, body.messages]).toEqual([400, [expect.stringMatching(/^name (holds|has) /)]])
   })
 
-  it('a header twice, a broken header and a query that is none', async () => {
+  it('repeated headers, malformed headers and invalid queries', async () => {
     const service = await start(undefined, { auth: auth() })
     const token = await tokenOf(service, 'both')
     const once = `authorization: Bearer ${token}\r\n`
@@ -63,14 +63,14 @@ describe('parameters and headers', () => {
     expect(await status(`GET ${LIST}?[x]=1`, once)).toBe(400)
   })
 
-  it('a method in disguise is no other method', async () => {
+  it('ignores method override headers', async () => {
     const service = await start()
     const headers = { 'x-http-method-override': 'POST', 'content-type': FORM_TYPE }
     expect((await send(service.url + EDIT, { method: 'GET', headers })).status).toBe(405)
     expect((await get(`${service.url}${EDIT}?_method=POST&${good}`)).status).toBe(405)
   })
 
-  it('a method that is not allowed is told which are', async () => {
+  it('returns 405 with the allowed methods', async () => {
     const service = await start()
     const allowOf = async (path: string) =>
       (await send(service.url + path, { method: 'DELETE' })).headers.allow
@@ -98,7 +98,7 @@ describe('bodies', () => {
     ['10 MB', 413, { 'content-type': FORM_TYPE }, 'x'.repeat(10_000_000)],
     ['two formats', 400, { 'content-type': FORM_TYPE }, `${good}&f=json&f=pjson`],
     ['two tokens', 400, { 'content-type': FORM_TYPE }, `${good}&token=a&token=b`],
-  ])('%s, for every operation: %i, and nothing changes', async (_, status, headers, body) => {
+  ])('%s: every operation returns %i and changes nothing', async (_, status, headers, body) => {
     const service = await start(undefined, { auth: auth(), clock: createManualClock() })
     const authorization = `Bearer ${await tokenOf(service, 'both')}`
     const before = service.snapshot()
@@ -114,7 +114,7 @@ describe('bodies', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('10 MB to where nothing is, or by a wrong method, does not hang', async () => {
+  it('10 MB to an unknown path, or with a wrong method, do not hang', async () => {
     const service = await start()
     const body = 'x'.repeat(10_000_000)
     const headers = { 'content-type': FORM_TYPE }
@@ -123,7 +123,7 @@ describe('bodies', () => {
     expect((await post(service, EDIT, same(FEATURE))).status).toBe(200)
   })
 
-  it('a connection that was refused a large body can be used again', async () => {
+  it('a connection can be reused after a large body was refused', async () => {
     const service = await start()
     const large = 'x'.repeat(1_100_000)
     const head = `host: 127.0.0.1\r\ncontent-type: ${FORM_TYPE}\r\n`
@@ -133,7 +133,7 @@ describe('bodies', () => {
     expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
-  it('errors are in the shape of JSON whatever they hold', async () => {
+  it('errors are valid JSON whatever they contain', async () => {
     const service = await start()
     const answer = await write(service, `POST ${EDIT}`, {
       headers: `content-encoding: "\\u2028${'x'.repeat(5000)}\r\n`,
@@ -145,8 +145,8 @@ describe('bodies', () => {
   })
 })
 
-describe('what an administrator may not do by another operation', () => {
-  it('a webhook is not reached through a service of another type, so its privilege is not either', async () => {
+describe('privileges cannot be bypassed', () => {
+  it('a webhook cannot be reached through a service of another type', async () => {
     const service = await start(undefined, { auth: auth() })
     const token = await tokenOf(service, 'gp')
     const through = pathOf({ ...JOB, id: FEATURE.id })
@@ -156,7 +156,7 @@ describe('what an administrator may not do by another operation', () => {
     }
   })
 
-  it('id, service, owner and times are not parameters', async () => {
+  it('ignores id, service, owner and times as parameters', async () => {
     const service = await start()
     const { body } = await post(service, EDIT, {
       ...same(FEATURE),

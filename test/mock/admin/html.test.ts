@@ -28,7 +28,7 @@ const linksOf = (text: string, url: string): string[] =>
 
 const page = (service: MockService, path: string) => get(service.url + path, { accept: BROWSER })
 
-describe('which format', () => {
+describe('format', () => {
   it.each<[accept: string | undefined, f: string, type: string]>([
     [BROWSER, '', 'text/html'],
     [BROWSER, '?f=json', 'application/json'],
@@ -40,7 +40,7 @@ describe('which format', () => {
     ['application/json;q=0.5, text/html', '', 'text/html'],
     ['image/png', '', 'application/json'],
     ['%%%', '', 'application/json'],
-  ])('accept %s and %s: %s, for answers and for errors', async (accept, f, type) => {
+  ])('accept %s and %s: %s, for success and for errors', async (accept, f, type) => {
     const service = await start()
     for (const path of [LIST, '/services/webhooks', `${LIST}/none`, '/nowhere', `${LIST}/none/edit`]) {
       const { headers } = await get(service.url + path + f, accept ? { accept } : {})
@@ -57,7 +57,7 @@ describe('pages', () => {
     ['the site', '/services/webhooks'],
     ['settings', '/services/webhooks/settings'],
     ['an error', '/services/webhooks/nothing'],
-  ])('%s: no scripts, nothing from elsewhere, no key, never cached', async (_, path) => {
+  ])('%s: no scripts, no subresources, no key, no caching', async (_, path) => {
     const { text, headers } = await page(await start(), path)
     expect(headers).toMatchObject({
       'cache-control': 'no-store',
@@ -71,7 +71,7 @@ describe('pages', () => {
     expect(text).not.toContain(KEY)
   })
 
-  it('the style of a page is the one that the policy allows', async () => {
+  it('the policy allows the style of the page', async () => {
     const { text, headers } = await page(await start(), LIST)
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? []
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
@@ -81,7 +81,7 @@ describe('pages', () => {
   it.each([
     ['set', KEY],
     ['not set', ''],
-  ])('say of the key that it is %s, never what it is', async (said, signatureKey) => {
+  ])('show that the key is %s, never the key', async (said, signatureKey) => {
     const service = await start([seed(FEATURE, { signatureKey })])
     for (const path of [LIST, pathOf(FEATURE), '/services/webhooks']) {
       const { text } = await page(service, path)
@@ -90,7 +90,7 @@ describe('pages', () => {
     }
   })
 
-  it('every link of the site leads somewhere, wherever one begins', async () => {
+  it('every link leads to a page', async () => {
     const city = seed(FEATURE, { folderName: 'Stadt & Land', serviceName: 'a?b#c%20d', id: 'city' })
     const service = await start([seed(FEATURE), seed(JOB), city])
     const seen = new Set<string>()
@@ -117,7 +117,7 @@ describe('forms', () => {
   it.each([
     ['feature service', FEATURE],
     ['geoprocessing service', JOB],
-  ])('edit of a %s, sent as it is, changes nothing, and keeps the key', async (_, from) => {
+  ])('submitting the unchanged edit form of a %s changes nothing, and keeps the key', async (_, from) => {
     const service = await start()
     const find = (): Webhook | undefined => service.snapshot().webhooks.find(({ id }) => id === from.id)
     const { action, fields } = await formOf(service, pathOf(from), '/edit')
@@ -129,7 +129,7 @@ describe('forms', () => {
     expect(find()).toMatchObject({ signatureKey: 'parcels2027', active: false })
   })
 
-  it('edit does not give a webhook a schedule of its own', async () => {
+  it('edit does not add a schedule to a webhook', async () => {
     const service = await start([seed(FEATURE, { scheduleInfo: {} })])
     const { action, fields } = await formOf(service, pathOf(FEATURE), '/edit')
     expect((await postForm(action, fields)).status).toBe(200)
@@ -155,7 +155,7 @@ describe('forms', () => {
     expect(service.snapshot().settings.notificationAttempts).toBe(5)
   })
 
-  it('ask for a token only where there is one to give', async () => {
+  it('have a token field only if the service uses tokens', async () => {
     const off = await start()
     expect((await page(off, pathOf(FEATURE))).text).not.toContain('"token"')
     const on = await start(undefined, { auth: auth() })

@@ -20,7 +20,7 @@ const list = async (service: MockService, path: string): Promise<Webhook[]> =>
   (JSON.parse((await get(service.url + path)).text) as { webhooks: Webhook[] }).webhooks
 
 describe('list and read', () => {
-  it('a list has the webhooks of its service, in the order of their creation and with the fields of the list', async () => {
+  it('a list has the webhooks of its service in the order of creation, with the fields of lists', async () => {
     const service = await startEmpty()
     const names = ['b', 'a', 'c']
     for (const name of names) await post(service, `${PARCELS}/create`, { ...LEAST, name })
@@ -32,14 +32,14 @@ describe('list and read', () => {
     expect((await list(service, '/services/webhooks')).map(({ name }) => name)).toEqual([...names, 'new'])
   })
 
-  it('shows the key in clear, and a schedule of its own', async () => {
+  it('shows the key and the schedule', async () => {
     const service = await start()
     const [webhook] = await list(service, PARCELS)
     expect(webhook).toEqual(FEATURE)
     expect(JSON.parse((await get(service.url + pathOf(FEATURE))).text)).toEqual(FEATURE)
   })
 
-  it('reads are answered to GET, HEAD and POST alike', async () => {
+  it('reads accept GET, HEAD and POST', async () => {
     const service = await start()
     for (const path of [PARCELS, pathOf(FEATURE), '/services/webhooks', '/services/webhooks/settings']) {
       const { text } = await get(service.url + path)
@@ -49,7 +49,7 @@ describe('list and read', () => {
     }
   })
 
-  it('is never answered from a cache', async () => {
+  it('is never cached', async () => {
     const service = await start()
     const first = await get(service.url + PARCELS)
     expect(first.headers.etag).toBeUndefined()
@@ -67,7 +67,7 @@ describe('all webhooks of a service', () => {
   ]
   const startAll = (): Promise<MockService> => start(webhooks(), { clock: createManualClock(NOW) })
 
-  it('deleteAll deletes them, and no others', async () => {
+  it('deleteAll deletes them, and no other webhooks', async () => {
     const service = await startAll()
     expect((await post(service, `${PARCELS}/deleteAll`, {})).text).toBe('{"status":"success"}')
     expect(service.snapshot().webhooks).toEqual([seed(JOB), CITY])
@@ -78,7 +78,7 @@ describe('all webhooks of a service', () => {
   it.each([
     ['activateAll', true, 'off'],
     ['deactivateAll', false, FEATURE.id],
-  ])('%s modifies only those that were not yet so', async (operation, active, changed) => {
+  ])('%s modifies only webhooks whose state changes', async (operation, active, changed) => {
     const service = await startAll()
     expect((await post(service, `${PARCELS}/${operation}`, {})).text).toBe('{"status":"success"}')
     expect(service.snapshot().webhooks).toEqual(
@@ -90,7 +90,7 @@ describe('all webhooks of a service', () => {
   })
 
   it.each(['', '/create', '/deleteAll', '/activateAll', '/deactivateAll'])(
-    'of a service that is none: 404 for webhooks%s',
+    'of an unknown service: returns 404 for webhooks%s',
     async (operation) => {
       const service = await startAll()
       const { status, body } = await post(
@@ -104,7 +104,7 @@ describe('all webhooks of a service', () => {
 })
 
 describe('the variant of the paths without the word webhooks', () => {
-  it.each(['', 'City/'])('leads to the same, below /services/%s', async (folder) => {
+  it.each(['', 'City/'])('is equivalent, below /services/%s', async (folder) => {
     const service = await startEmpty()
     const path = `/services/${folder}Parcels.FeatureServer`
     const { body } = await post(service, `${path}/create`, LEAST)

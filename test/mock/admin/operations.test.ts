@@ -19,7 +19,7 @@ const fill = (template: string): string =>
     .replace('{webhookId}', template.includes('{folderName}') ? 'wCity' : 'w')
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
-  it.each(pathTemplates(operation))('%s is there, for its methods only', async (template) => {
+  it.each(pathTemplates(operation))('%s accepts its methods only', async (template) => {
     for (const method of ['GET', 'POST', 'PUT'] as const) {
       const service = await start(seeds, { auth: auth() })
       const token = await tokenOf(service, 'both')
@@ -34,7 +34,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
           : {}),
       })
       const isTaken = (operation.methods as readonly string[]).includes(method)
-      // Who asks for a token has given no password.
+      // A request for a token here has no password.
       const taken = operation.name === 'generateToken' ? 400 : 200
       expect([text, status]).toEqual([expect.any(String), isTaken ? taken : 405])
     }

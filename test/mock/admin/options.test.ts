@@ -23,7 +23,7 @@ describe("omitted: 'reset'", () => {
   it.each([
     ['feature service', seed(FEATURE, odd), FEATURE.changeTypes],
     ['geoprocessing service', seed(JOB, odd), ['*']],
-  ])('what an edit of a %s leaves out gets its default', async (_, webhook, changeTypes) => {
+  ])('an edit of a %s resets omitted parameters to their defaults', async (_, webhook, changeTypes) => {
     const service = await start([webhook], { omitted: 'reset', clock: createManualClock(NOW) })
     const { status } = await post(service, `${pathOf(webhook)}/edit`, same(webhook))
     expect(status).toBe(200)
@@ -32,7 +32,7 @@ describe("omitted: 'reset'", () => {
     ])
   })
 
-  it('what it gives is taken; of a schedule, the members that are not given get their defaults', async () => {
+  it('applies given parameters; omitted members of a schedule get their defaults', async () => {
     const service = await start([seed(FEATURE, odd)], { omitted: 'reset' })
     const given = { signatureKey: 'parcels2027', payloadFormat: 'pjson' }
     const { body } = await post(service, EDIT, {
@@ -50,7 +50,7 @@ describe("omitted: 'reset'", () => {
     })
   })
 
-  it('switching off and on all does not reset', async () => {
+  it('activateAll and deactivateAll do not reset', async () => {
     const service = await start(undefined, { omitted: 'reset' })
     for (const operation of ['deactivateAll', 'activateAll'])
       await post(service, `/services/Parcels.FeatureServer/webhooks/${operation}`, {})
@@ -58,7 +58,7 @@ describe("omitted: 'reset'", () => {
     expect(service.snapshot().webhooks[0]).toMatchObject(others)
   })
 
-  it('a delivery after it is not signed', async () => {
+  it('a delivery after the edit is not signed', async () => {
     const receiver = await capture()
     const service = await start(undefined, { omitted: 'reset' })
     await post(service, EDIT, { ...same(FEATURE), hookUrl: receiver.url })
@@ -77,7 +77,7 @@ describe("httpStatus: 'always200'", () => {
     [498, EDIT, { token: 'bad' }],
     [499, EDIT, {}],
     [403, EDIT, { token: 'gp' }],
-  ])('%i stands in the body only', async (code, path, { token, ...parameters }) => {
+  ])('%i is in the body only', async (code, path, { token, ...parameters }) => {
     const hasTokens = code >= 498 || code === 403
     const service = await start(undefined, {
       httpStatus: 'always200',
@@ -93,7 +93,7 @@ describe("httpStatus: 'always200'", () => {
 })
 
 describe('save', () => {
-  it('has happened before a change is answered, with what has changed', async () => {
+  it('runs with the changed state before the response', async () => {
     const order: string[] = []
     const service = await start(undefined, {
       save: async ({ webhooks }) => {
@@ -108,7 +108,7 @@ describe('save', () => {
     expect(order).toEqual(['saved renamed', 'answered'])
   })
 
-  it('that fails is said, without what went wrong inside', async () => {
+  it('reports a failed save without internal details', async () => {
     const service = await start(undefined, {
       save: async () => {
         throw new Error('ENOSPC state.json')

@@ -13,7 +13,7 @@ describe('settings', () => {
     daysInPast: 5,
   }
 
-  it('are read without parameters, and changed by those that are given', async () => {
+  it('are read without parameters, and changed with parameters', async () => {
     const service = await start(undefined, { settings: {} })
     const read = { ...DEFAULTS }
     expect((await get(service.url + SETTINGS)).text).toBe(JSON.stringify(read))
@@ -33,7 +33,7 @@ describe('settings', () => {
     ['daysInPast', 1, 365],
   ]
 
-  it.each(BOUNDS)('%s lies between %i and %i', async (name, minimum, maximum) => {
+  it.each(BOUNDS)('%s must be between %i and %i', async (name, minimum, maximum) => {
     const service = await start()
     for (const value of [minimum, maximum]) {
       const { status, body } = await post(service, SETTINGS, { [name]: String(value) })
@@ -51,7 +51,7 @@ describe('settings', () => {
     }
   })
 
-  it('one that is given twice is refused, and so is a change by GET', async () => {
+  it('refuses a repeated setting, and changes by GET', async () => {
     const service = await start(undefined, { settings: {} })
     const twice = await post(service, SETTINGS, [
       ['daysInPast', '1'],

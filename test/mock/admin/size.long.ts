@@ -23,7 +23,7 @@ async function round(service: MockService, name: string): Promise<number> {
 const median = (times: number[]): number => times.sort((a, b) => a - b)[times.length >> 1] as number
 
 // Ten times the size that must not matter: a single walk over all webhooks makes it three times as slow at least.
-it('what is done with one webhook takes as long among 100,000 as among 10', async () => {
+it('operations on one webhook take as long with 100,000 webhooks as with 10', async () => {
   const [few, many] = [await startWith(10), await startWith(100_000)]
   const times: { few: number[]; many: number[] } = { few: [], many: [] }
   for (let i = 0; i < ROUNDS; i++) {

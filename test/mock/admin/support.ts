@@ -60,7 +60,7 @@ export const WEBHOOK_FIELDS: [name: string, type: string][] = [
   ['modifiedId', 'string'],
 ]
 
-/** The same of an item in a list (field facts, "Item as listed"). */
+/** The fields of a webhook in a list (docs/senders.md, "Administration"). */
 export const LISTED_FIELDS: [name: string, type: string][] = [
   ...WEBHOOK_FIELDS.filter(([name]) => name !== 'changeTypes'),
   ['changeTypes', 'array of string'],

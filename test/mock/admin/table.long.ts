@@ -5,7 +5,7 @@ import { FEATURE, JOB, seed, start } from '../support.ts'
 import { auth, get, postForm, tokenOf } from './support.ts'
 import { type Body, type Fields, ROWS, type Row } from './table-rows.ts'
 
-// Every operation × service type × format × version × who asks. What is expected comes from the rules below, which
+// Every operation × service type × format × version × user. What is expected comes from the rules below, which
 // are written from the specification, not from the source.
 
 const CASES = [
@@ -88,7 +88,7 @@ describe.each(VERSIONS)('version %s', (version) => {
       ),
     )
 
-    it('every operation answers as it should, in every format, and what is refused changes nothing', async () => {
+    it('every operation returns the expected response in every format, and refused requests change nothing', async () => {
       const clock = createManualClock(1800000000000)
       let saves = 0
       const save = async (): Promise<void> => {

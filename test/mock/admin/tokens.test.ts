@@ -9,7 +9,7 @@ const WHO = { username: 'both', password: 'pw-both' }
 
 const codeOf = (text: string): unknown => (JSON.parse(text) as { code?: number }).code
 
-describe('where a token may stand', () => {
+describe('places of a token', () => {
   type Place = (service: MockService, token: string) => Promise<{ status: number; text: string }>
   const bearer =
     (name: string, scheme: string): Place =>
@@ -36,7 +36,7 @@ describe('where a token may stand', () => {
       200,
     ],
     [
-      'the form, beside the credentials of a proxy',
+      'the form, in addition to the credentials of a proxy',
       (service, token) => postForm(service.url + LIST, { token }, { authorization: 'Basic Zm9vOmJhcg==' }),
       200,
     ],
@@ -66,14 +66,14 @@ describe('where a token may stand', () => {
     expect(answer.text, 'no token in an answer').not.toContain(token)
   })
 
-  it('a token of another service is not good here', async () => {
+  it('refuses a token of another service', async () => {
     const [here, there] = [await start(undefined, { auth: auth() }), await start(undefined, { auth: auth() })]
     expect((await post(here, LIST, { token: await tokenOf(there, 'both') })).status).toBe(498)
   })
 })
 
-describe('who may', () => {
-  it('a stranger learns nothing of what exists, and who lacks the privilege neither', async () => {
+describe('privileges', () => {
+  it('strangers and users without the privilege do not learn what exists', async () => {
     const service = await start(undefined, { auth: auth() })
     const gp = await tokenOf(service, 'gp')
     const missing = pathOf({ ...FEATURE, id: 'none', serviceName: 'Roads' })
@@ -111,7 +111,7 @@ describe('who may', () => {
     ])
   })
 
-  it('can be decided by somebody else', async () => {
+  it('can be implemented by a custom object', async () => {
     const asked: [string, number][] = []
     const service = await start(undefined, {
       clock: createManualClock(NOW),

@@ -43,7 +43,7 @@ describe('trigger', () => {
     ])
   })
 
-  it('does not wait where it is told not to', async () => {
+  it('does not wait with wait: false', async () => {
     let release = (): void => {}
     const receiver = await capture((_req, res) => {
       release = () => res.end()
@@ -60,13 +60,13 @@ describe('trigger', () => {
   it.each<[string, unknown, RegExp]>([
     ['no service of the name', { ...CREATED, serviceName: 'Nothing' }, /no service Nothing/],
     ['no change type', { serviceName: 'Parcels' }, /body\.changeType/],
-    ['a member that there is not', { ...CREATED, changeTypes: ['x'] }, /[Uu]nrecognized key/],
-    ['a time that is none', { ...CREATED, when: 'now' }, /body\.when/],
+    ['an unknown member', { ...CREATED, changeTypes: ['x'] }, /[Uu]nrecognized key/],
+    ['an invalid time', { ...CREATED, when: 'now' }, /body\.when/],
     ['the wildcard', { ...CREATED, changeType: '*' }, /subscriptions/],
     ['no event', { events: [] }, /body\.events/],
     ['a list', [CREATED], /body/],
     ['the end of a job on a feature service', { ...CREATED, changeType: 'esriJobFailed' }, /feature service/],
-    ['layers that are none', { ...CREATED, layerIds: [-1] }, /layerIds/],
+    ['invalid layers', { ...CREATED, layerIds: [-1] }, /layerIds/],
   ])('%s is refused, and nothing is sent', async (_, body, message) => {
     const { receiver, service } = await startWithReceiver()
     for (const wait of [true, false]) {
@@ -137,7 +137,7 @@ describe('deliveries', () => {
     '?limit=2&limit=3',
     '?limits=2',
     '?__proto__=1',
-  ])('%s is refused', async (query) => {
+  ])('refuses %s', async (query) => {
     const service = await withDeliveries(0)
     const { status, body } = await call(service, 'GET', `/deliveries${query}`)
     expect([status, body.status]).toEqual([400, 'error'])
@@ -208,7 +208,7 @@ describe('faults and settings', () => {
     expect(service.faults.list()).toEqual([])
   })
 
-  it('settings are read and changed one by one', async () => {
+  it('settings can be read and changed individually', async () => {
     const { service } = await startWithReceiver()
     const { body: before } = await call(service, 'GET', '/settings')
     const { body: after } = await call(service, 'POST', '/settings', { notificationAttempts: 2 })
@@ -218,7 +218,7 @@ describe('faults and settings', () => {
 })
 
 describe('snapshot, restore and reset', () => {
-  it('what a snapshot holds can be put into another service', async () => {
+  it('a snapshot can be restored into another service', async () => {
     const one = await start([seed(FEATURE), seed(JOB)])
     const other = await start([])
     const { body: snapshot } = await call(one, 'GET', '/snapshot')
@@ -227,7 +227,7 @@ describe('snapshot, restore and reset', () => {
     expect(other.snapshot()).toEqual(one.snapshot())
   })
 
-  it('reset brings the seeds back, and forgets records and faults', async () => {
+  it('reset restores the seeds, and drops the attempt log and faults', async () => {
     const { service } = await startWithReceiver()
     const before = service.snapshot()
     await service.trigger(CREATED)
@@ -254,7 +254,7 @@ describe('snapshot, restore and reset', () => {
   })
 })
 
-describe('what is sent to it', () => {
+describe('requests', () => {
   const post = (service: MockService, headers: Record<string, string>, body: string | Uint8Array) =>
     fetch(`${service.url}/_mock/trigger`, { method: 'POST', headers, body: body as BodyInit })
 
@@ -267,20 +267,20 @@ describe('what is sent to it', () => {
     ['a prototype', 400, 'application/json', '{"__proto__":{"serviceName":"Parcels"}}'],
     ['nothing', 400, 'application/json', ''],
     ['JSON that is nested too deep', 400, 'application/json', '['.repeat(100) + ']'.repeat(100)],
-  ])('%s is refused with %i', async (_, status, type, body) => {
+  ])('refuses %s with %i', async (_, status, type, body) => {
     const { service } = await startWithReceiver()
     const response = await post(service, { 'content-type': type }, body)
     expect([response.status, (await response.json()).code]).toEqual([status, status])
     expect(service.deliveries).toEqual([])
   })
 
-  it('another method is answered with those that there are', async () => {
+  it('returns 405 with the allowed methods for another method', async () => {
     const { service } = await startWithReceiver()
     const { status, headers, body } = await call(service, 'PUT', '/faults')
     expect([status, headers.get('allow'), body.code]).toEqual([405, 'GET, HEAD, POST, DELETE', 405])
   })
 
-  it('a web page elsewhere cannot use it', async () => {
+  it('pages of other origins cannot use it', async () => {
     const { service } = await startWithReceiver()
     const response = await post(
       service,
@@ -291,7 +291,7 @@ describe('what is sent to it', () => {
     expect(service.deliveries).toEqual([])
   })
 
-  it('it can be left out', async () => {
+  it('it can be disabled', async () => {
     const service = createMockService({ control: false })
     await service.listen()
     expect((await call(service, 'GET', '/snapshot')).status).toBe(404)

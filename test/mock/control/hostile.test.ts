@@ -17,7 +17,7 @@ async function unchanged(service: MockService, act: () => Promise<void>): Promis
   expect(service.snapshot()).toEqual(before)
 }
 
-it.each(['http://a:99999', 'http://[', 'http://%zz'])('takes the path of a request for %s', async (site) => {
+it.each(['http://a:99999', 'http://[', 'http://%zz'])('uses the path of a request for %s', async (site) => {
   const service = await start()
   const { host } = new URL(service.url)
   for (const path of ['/_mock/deliveries?limit=1', '/_mock/snapshot', '/_mock/openapi.json']) {
@@ -29,7 +29,7 @@ it.each(['http://a:99999', 'http://[', 'http://%zz'])('takes the path of a reque
   }
 })
 
-describe('a body that is not there', () => {
+describe('a missing body', () => {
   it.each(['/restore', '/trigger', '/faults', '/settings'])('POST %s is refused', async (path) => {
     const service = await start()
     await unchanged(service, async () => {
@@ -38,7 +38,7 @@ describe('a body that is not there', () => {
     })
   })
 
-  it.each(['/restore', '/settings'])('POST %s behind a parser says what to do', async (path) => {
+  it.each(['/restore', '/settings'])('POST %s after a body parser explains what to do', async (path) => {
     const service = createMockService({ webhooks: [seed(FEATURE)] })
     const app = await listen(express().use(express.json()).use(service.app))
     await unchanged(service, async () => {
@@ -54,7 +54,7 @@ describe('a body that is not there', () => {
   })
 })
 
-describe('large and wrong', () => {
+describe('large invalid bodies', () => {
   it.each<[string, string, string]>([
     ['a list of what are no webhooks', '/restore', `{"webhooks":[${'1,'.repeat(5_000_000)}1]}`],
     [
@@ -64,7 +64,7 @@ describe('large and wrong', () => {
     ],
     ['a list of what are no events', '/trigger', `{"events":[${'1,'.repeat(400_000)}1]}`],
     ['a name without end', '/faults', `{"${'x'.repeat(900_000)}":1}`],
-  ])('%s is refused with a short answer', async (_, path, body) => {
+  ])('refuses %s with a short response', async (_, path, body) => {
     const service = await start()
     await unchanged(service, async () => {
       const answer = await send(`${service.url}/_mock${path}`, { headers: JSON_TYPE, body })
@@ -72,14 +72,14 @@ describe('large and wrong', () => {
     })
   })
 
-  it('a body over the limit is refused with 413', async () => {
+  it('returns 413 for a body over the limit', async () => {
     const service = await start()
     const body = JSON.stringify({ fault: 'x'.repeat(1_100_000) })
     const answer = await send(`${service.url}/_mock/faults`, { headers: JSON_TYPE, body })
     expect([answer.status, JSON.parse(answer.text).code]).toEqual([413, 413])
   })
 
-  it('many events for many webhooks are selected, and sent in one delivery each', async () => {
+  it('many events for many webhooks come in one delivery for each webhook', async () => {
     const webhooks = Array.from({ length: 300 }, (_, index) =>
       seed(FEATURE, { id: `w${index}`, name: `w${index}`, hookUrl: 'http://10.0.0.1/' }),
     )
@@ -89,7 +89,7 @@ describe('large and wrong', () => {
     expect([status, body.deliveries.length]).toEqual([200, 300])
   })
 
-  it('too many changes at once are refused', async () => {
+  it('refuses too many changes at once', async () => {
     const service = await start()
     const layerIds = Array.from({ length: 101 }, (_, index) => index)
     const events = Array.from({ length: 100 }, () => ({ ...CREATED, layerIds }))
@@ -98,7 +98,7 @@ describe('large and wrong', () => {
   })
 })
 
-describe('pages of other sites', () => {
+describe('pages of other origins', () => {
   it.each<[string, Record<string, string>, number]>([
     ['of another origin', { origin: 'https://evil.example' }, 403],
     ['without an origin', { origin: 'null' }, 403],
@@ -112,7 +112,7 @@ describe('pages of other sites', () => {
     }
   })
 
-  it('are refused before anything that they send is read', async () => {
+  it('are refused before their body is read', async () => {
     const service = await start()
     const { hostname, port } = new URL(service.url)
     for (const path of ['/_mock/restore', '/services/Parcels.FeatureServer/webhooks/create', '/nothing']) {
@@ -130,7 +130,7 @@ describe('pages of other sites', () => {
   })
 })
 
-it('HEAD of the stream of events ends', async () => {
+it('a HEAD request for the event stream ends', async () => {
   const service = await start()
   const { host } = new URL(service.url)
   const head = `HEAD /_mock/events HTTP/1.1\r\nhost: ${host}\r\n\r\n`
@@ -141,7 +141,7 @@ it('HEAD of the stream of events ends', async () => {
   expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
 })
 
-it('what the control API answers is not kept', async () => {
+it('responses of the control API must not be cached', async () => {
   const service = await start()
   const { headers } = await call(service, 'GET', '/snapshot')
   expect([headers.get('cache-control'), headers.get('x-content-type-options')]).toEqual([

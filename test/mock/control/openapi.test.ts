@@ -46,7 +46,7 @@ describe.each(versions)('version $version, with tokens: $auth', (configuration) 
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  it('has what the version has, and nothing else', async () => {
+  it('contains the operations of the version, and no others', async () => {
     const { document } = await startDescribed(optionsOf(configuration))
     const later = [
       '/services/webhooks',
@@ -73,8 +73,8 @@ function fill(path: string): string {
     .replace('{webhookId}', folder ? 'city' : FEATURE.id)
 }
 
-describe('the document and the service agree', () => {
-  it('every path answers the methods that are described, and refuses the others', async () => {
+describe('the document matches the service', () => {
+  it('every path accepts the documented methods, and refuses the others', async () => {
     const { service, document } = await startDescribed()
     const before = service.snapshot()
     for (const [template, item] of Object.entries<Document>(document.paths)) {
@@ -163,7 +163,7 @@ describe('the document and the service agree', () => {
     },
   )
 
-  it.each(['rest', 'always200'] as const)('errors are as they are described: %s', async (httpStatus) => {
+  it.each(['rest', 'always200'] as const)('errors are as documented: %s', async (httpStatus) => {
     const { service, document } = await startDescribed({ httpStatus })
     const ajv = new Ajv2020({ strict: false })
     ajv.addSchema({ $id: 'doc', ...document })
@@ -184,7 +184,7 @@ describe('the document and the service agree', () => {
     }
   })
 
-  it('errors have their shape', async () => {
+  it('errors have the documented shape', async () => {
     const { service, document } = await startDescribed()
     const ajv = new Ajv2020({ strict: false })
     ajv.addSchema({ $id: 'doc', ...document })

@@ -30,7 +30,7 @@ async function read(
   return { type: String(response.headers['content-type']), response, events }
 }
 
-it('tells of edits and attempts as they come, without keys', async () => {
+it('sends edits and attempts as they happen, without keys', async () => {
   const receiver = await capture()
   const webhook = seed(FEATURE, { hookUrl: receiver.url })
   const service = await start([webhook])
@@ -52,7 +52,7 @@ it('tells of edits and attempts as they come, without keys', async () => {
   expect(JSON.stringify(events)).not.toContain(FEATURE.signatureKey)
 })
 
-it('close ends the stream of a client that stays', async () => {
+it('close ends the stream of a connected client', async () => {
   const service = await start([])
   const { response } = await read(service, 1, async () => service.restore({}))
   const ended = new Promise((resolve) => response.on('error', () => {}).once('close', resolve))

@@ -4,9 +4,9 @@ import { findPort } from '../../helpers/port.ts'
 import { capture, seed } from '../support.ts'
 import { alter, CREATED, createAt, named, PLAIN, receive, statusesOf } from './support.ts'
 
-describe('what a receiver does with the request', () => {
+describe('the receiver', () => {
   it.each(['keeps', 'closes'])(
-    'it answers before it reads a large body, and %s the connection',
+    'responds before it reads a large body, and %s the connection',
     async (then) => {
       const mounted = await listen((req, res) => {
         if (then === 'closes') res.shouldKeepAlive = false
@@ -24,7 +24,7 @@ describe('what a receiver does with the request', () => {
     },
   )
 
-  it('it closes the connection after every answer', async () => {
+  it('closes the connection after every response', async () => {
     const { url, requests } = await receive(
       (_n, _req, res) => void res.setHeader('connection', 'close').end(),
     )
@@ -33,7 +33,7 @@ describe('what a receiver does with the request', () => {
     expect(requests).toHaveLength(5)
   })
 
-  it('it says first that it is at work', async () => {
+  it('sends informational responses first', async () => {
     const { url } = await receive((_n, _req, res) => {
       res.writeProcessing()
       res.writeEarlyHints({ link: '</style.css>; rel=preload' })
@@ -46,7 +46,7 @@ describe('what a receiver does with the request', () => {
     }
   })
 
-  it('its payload URL has a query: it arrives, and what is behind # does not', async () => {
+  it('gets the query of its payload URL, but not the fragment', async () => {
     const { url, requests } = await receive()
     const { service } = createAt(named(`${url}/a%20b?c=d%26e&f#g`, { a: {} }))
     for (const fault of ['slow_drip', undefined] as const) {
@@ -56,7 +56,7 @@ describe('what a receiver does with the request', () => {
     }
   })
 
-  it('it restarts: the next delivery finds it again', async () => {
+  it('restarts, and gets the next delivery', async () => {
     const port = await findPort()
     const first = await capture(undefined, port)
     const { service } = createAt(named(first.url, { a: {} }), { settings: { notificationAttempts: 1 } })
@@ -67,7 +67,7 @@ describe('what a receiver does with the request', () => {
     expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
   })
 
-  it('an edit after the event does not reach a delivery that has begun', async () => {
+  it('an edit does not affect a delivery that has begun', async () => {
     const [before, after] = await Promise.all([receive(), receive()])
     const { service } = createAt(named(before.url, { a: {} }))
     const triggered = service.trigger(CREATED)

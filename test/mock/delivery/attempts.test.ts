@@ -15,7 +15,7 @@ async function answeredWith(
 
 const HOUR = 3_600_000
 
-describe('how often, and when', () => {
+describe('number and times of attempts', () => {
   const cases: [string, number[], Partial<DeliverySettings>, number[]][] = [
     ['success at once', [200], {}, [0]],
     ['success on the second attempt', [500, 200], {}, [0, 5]],
@@ -41,7 +41,7 @@ describe('how often, and when', () => {
     expect(service.deliveries).toEqual(attempts)
   })
 
-  it('the gap is the whole gap', async () => {
+  it('the retry gap is not shortened', async () => {
     const { service, clock, receiver } = await answeredWith([500, 200])
     const triggered = service.trigger(CREATED)
     await clock.advance(4_999)
@@ -51,14 +51,14 @@ describe('how often, and when', () => {
     expect(await triggered).toHaveLength(2)
   })
 
-  it.each([200, 201, 202, 204, 206, 226, 299])('%i is success', async (status) => {
+  it.each([200, 201, 202, 204, 206, 226, 299])('%i is a success', async (status) => {
     const { service } = await answeredWith([status])
     expect(statusesOf(await service.trigger(CREATED))).toEqual([status])
     expect(service.snapshot().failures).toEqual([])
   })
 
   it.each([300, 301, 302, 303, 304, 307, 308, 400, 404, 410, 429, 500])(
-    '%i is not, and it is not followed',
+    '%i is not a success, and no redirect is followed',
     async (status) => {
       const elsewhere = await receive()
       const receiver = await receive((_number, _req, res) =>
@@ -91,7 +91,7 @@ describe('how often, and when', () => {
     },
   )
 
-  it('two deliveries have two ids, and neither waits for the other', async () => {
+  it('two deliveries have different ids, and neither waits for the other', async () => {
     const { service, clock } = await answeredWith([500, 200, 200])
     const failing = service.trigger(CREATED)
     await clock.advance(1_000)
@@ -102,7 +102,7 @@ describe('how often, and when', () => {
     expect(second?.deliveryId).not.toBe(attempts[0]?.deliveryId)
   })
 
-  it('a receiver that keeps the connection and never answers is tried again after the time-out', async () => {
+  it('retries after the timeout if the receiver never responds', async () => {
     const receiver = await receive((number, _req, res) => void (number === 1 ? undefined : res.end()))
     const settings = { notificationTimeOutInSeconds: 1, notificationElapsedTimeInSeconds: 0 }
     const { service } = createAt([seed(PLAIN, { hookUrl: receiver.url })], { settings })
@@ -113,7 +113,7 @@ describe('how often, and when', () => {
 })
 
 describe('version 11.1', () => {
-  it('makes one attempt whatever the settings say, and never switches off', async () => {
+  it('makes one attempt whatever the settings are, and never switches off a webhook', async () => {
     const { service, clock, receiver } = await answeredWith([500], {
       version: '11.1',
       settings: { notificationAttempts: 5, numberOfFailures: 1 },
@@ -128,7 +128,7 @@ describe('version 11.1', () => {
   })
 })
 
-describe('what changes in the gap between two attempts', () => {
+describe('changes between two attempts', () => {
   const inTheGap = async (change: (service: Awaited<ReturnType<typeof answeredWith>>) => unknown) => {
     const started = await answeredWith([500, 200])
     await started.service.listen()
@@ -143,7 +143,7 @@ describe('what changes in the gap between two attempts', () => {
     changes: object,
   ) => post(service, `${pathOf(PLAIN)}/edit`, { ...same(service.snapshot().webhooks[0]!), ...changes })
 
-  it('the webhook is deleted: no second attempt, and no failure', async () => {
+  it('webhook deleted: no second attempt, and no failure', async () => {
     const { service, attempts } = await inTheGap(({ service }) =>
       post(service, `${pathOf(PLAIN)}/delete`, {}),
     )
@@ -151,13 +151,13 @@ describe('what changes in the gap between two attempts', () => {
     expect(service.snapshot().failures).toEqual([])
   })
 
-  it('it is deactivated: no second attempt, and no failure', async () => {
+  it('webhook deactivated: no second attempt, and no failure', async () => {
     const { service, attempts } = await inTheGap((started) => edit(started, { active: 'false' }))
     expect(statusesOf(attempts)).toEqual([500])
     expect(service.snapshot().failures).toEqual([])
   })
 
-  it('it is deactivated and activated again: a second attempt', async () => {
+  it('webhook deactivated and activated again: a second attempt', async () => {
     const { attempts } = await inTheGap(async (started) => {
       await edit(started, { active: 'false' })
       await edit(started, { active: 'true' })
@@ -165,7 +165,7 @@ describe('what changes in the gap between two attempts', () => {
     expect(statusesOf(attempts)).toEqual([500, 200])
   })
 
-  it('payload URL and key are edited: the second attempt is as the first', async () => {
+  it('payload URL and key edited: the second attempt equals the first', async () => {
     const elsewhere = await receive()
     const { attempts, receiver } = await inTheGap((started) =>
       edit(started, { hookUrl: elsewhere.url, signatureKey: 'other', changeTypes: 'PostPerformed' }),
@@ -175,7 +175,7 @@ describe('what changes in the gap between two attempts', () => {
     expect(receiver.requests[1]?.headers).toEqual(receiver.requests[0]?.headers)
   })
 
-  it('the settings: more attempts, and another gap from then on', async () => {
+  it('settings changed: more attempts, and another gap from then on', async () => {
     const { service, clock } = await answeredWith([500])
     const triggered = service.trigger(CREATED)
     await clock.advance(2_000)
@@ -185,7 +185,7 @@ describe('what changes in the gap between two attempts', () => {
     expect((await triggered).map(({ sentAt }) => (sentAt - NOW) / 1000)).toEqual([0, 5, 65, 125])
   })
 
-  it('the settings: the time-out of the next attempt', async () => {
+  it('settings changed: the timeout of the next attempt', async () => {
     const receiver = await receive(
       (number, _req, res) => void (number === 1 ? res.writeHead(500).end() : undefined),
     )
@@ -202,7 +202,7 @@ describe('what changes in the gap between two attempts', () => {
     expect((await triggered).map(({ error }) => error)).toEqual([undefined, 'no answer within 1 s'])
   })
 
-  it('close(): no second attempt, no failure, and nobody waits for the clock', async () => {
+  it('close(): no second attempt, no failure, and no waiting for the clock', async () => {
     const { service, clock, receiver } = await answeredWith([500], { settings: { numberOfFailures: 1 } })
     const triggered = service.trigger(CREATED)
     await clock.advance(2_000)
@@ -212,7 +212,7 @@ describe('what changes in the gap between two attempts', () => {
     expect(service.snapshot()).toMatchObject({ webhooks: [{ active: true }], failures: [] })
   })
 
-  it('reset(): no second attempt, nothing in the record, no failure, and nobody waits', async () => {
+  it('reset(): no second attempt, no log entry, no failure, and no waiting', async () => {
     const { service, clock, receiver } = await answeredWith([500], { settings: { numberOfFailures: 1 } })
     const triggered = service.trigger(CREATED)
     await clock.advance(2_000)
@@ -224,7 +224,7 @@ describe('what changes in the gap between two attempts', () => {
   })
 })
 
-it('reset() while an attempt is on the wire: it is the last, and counts for nothing', async () => {
+it('reset() during an attempt: it is not retried or counted', async () => {
   const answers: (() => void)[] = []
   const receiver = await receive((_number, _req, res) => void answers.push(() => res.writeHead(500).end()))
   const settings = { numberOfFailures: 1, notificationAttempts: 1 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { answering, CREATED, createAt, every, named, receive, statusesOf } from './support.ts'
 
 describe('a manual clock', () => {
-  it('begins at the time that it is given, or now', () => {
+  it('starts at the given time, or now', () => {
     expect(createManualClock(42).now()).toBe(42)
     const before = Date.now()
     const now = createManualClock().now()
@@ -11,14 +11,14 @@ describe('a manual clock', () => {
     expect(now).toBeLessThanOrEqual(Date.now())
   })
 
-  it('moves on while nothing waits', async () => {
+  it('advances if nothing waits', async () => {
     const clock = createManualClock(0)
     await clock.advance(1_000)
     await clock.advance(0)
     expect(clock.now()).toBe(1_000)
   })
 
-  it('goes from one waiting task to the next, also to those that begin on the way', async () => {
+  it('advances from one waiting task to the next, including tasks that start meanwhile', async () => {
     const clock = createManualClock(0)
     const seen: [string, number][] = []
     const task = async (name: string, ...waits: number[]): Promise<void> => {
@@ -41,13 +41,13 @@ describe('a manual clock', () => {
     expect(seen.at(-1)).toEqual(['b', 61])
   })
 
-  it('does not hold back who has nothing to wait for', async () => {
+  it('resolves a wait of 0 milliseconds at once', async () => {
     const clock = createManualClock(0)
     await Promise.all([clock.wait(0), clock.wait(-1)])
     expect(clock.now()).toBe(0)
   })
 
-  it('a wait can be ended, before it begins too', async () => {
+  it('a wait can be aborted, even before it begins', async () => {
     const clock = createManualClock(0)
     const controller = new AbortController()
     const waits = [clock.wait(5, controller.signal), clock.wait(0, AbortSignal.abort('late'))]
@@ -57,7 +57,7 @@ describe('a manual clock', () => {
     expect(clock.now()).toBe(10)
   })
 
-  it('adds up what it is told at the same time', async () => {
+  it('adds up concurrent calls', async () => {
     const clock = createManualClock(0)
     const seen: number[] = []
     const waits = [5, 15].map((due) => clock.wait(due).then(() => seen.push(clock.now())))
@@ -67,7 +67,7 @@ describe('a manual clock', () => {
   })
 
   it.each([-1, Number.NaN, 0.5])(
-    'does not move by %d: times are whole milliseconds',
+    'refuses to advance by %d: times are whole milliseconds',
     async (milliseconds) => {
       const clock = createManualClock(0)
       await expect(clock.advance(milliseconds)).rejects.toMatchObject({ code: 'config_invalid' })
@@ -75,10 +75,10 @@ describe('a manual clock', () => {
     },
   )
 
-  it('stands still while an attempt is on the wire', async () => {
+  it('pauses while an attempt is in flight', async () => {
     const times: number[] = []
     const { url } = await receive((number, _req, res) => {
-      // The answer takes its own time; meanwhile the clock is told to go on for days.
+      // The clock is advanced by days while the receiver has not responded.
       setTimeout(() => {
         times.push(clock.now())
         res.writeHead(number === 1 ? 500 : 200).end()
@@ -93,7 +93,7 @@ describe('a manual clock', () => {
     expect(clock.now() - start).toBe(86_400_000)
   })
 
-  it('a gap of no seconds needs no hand on the clock', async () => {
+  it('a retry gap of 0 seconds needs no advance of the clock', async () => {
     const { url } = await receive(answering(500, 500, 200))
     const { service } = createAt(named(url, { a: {} }), { settings: { notificationElapsedTimeInSeconds: 0 } })
     expect(statusesOf(await service.trigger(CREATED))).toEqual([500, 500, 200])

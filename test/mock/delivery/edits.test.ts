@@ -24,8 +24,8 @@ async function nextDelivery(
 
 const signatureOf = (request?: Captured): string => String(request?.headers['x-service'])
 
-describe('an edit applies to the very next delivery', () => {
-  it('a new payload URL: the old one hears no more', async () => {
+describe('an edit applies to the next delivery', () => {
+  it('a new payload URL: the old one gets no more deliveries', async () => {
     const [before, after] = [await capture(), await capture()]
     const service = await start([seed(FEATURE, { hookUrl: before.url })])
     await service.trigger(create)
@@ -33,7 +33,7 @@ describe('an edit applies to the very next delivery', () => {
     expect([before.requests.length, after.requests.length]).toEqual([1, 0])
   })
 
-  it('a new key: the old one does not verify it', async () => {
+  it('a new key: the old one does not verify the delivery', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     const request = await nextDelivery(service, receiver, { signatureKey: 'parcels2027' })
@@ -46,7 +46,7 @@ describe('an edit applies to the very next delivery', () => {
     })
   })
 
-  it('no new key: the old one is kept, not lost', async () => {
+  it('no new key: the old one is kept', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     const request = await nextDelivery(service, receiver, { signatureKey: '' })
@@ -54,7 +54,7 @@ describe('an edit applies to the very next delivery', () => {
     expect((await verify({ body, signature: signatureOf(request), signatureKey: KEY })).ok).toBe(true)
   })
 
-  it('new change types: only what they select is sent', async () => {
+  it('new change types: only matching events are sent', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     expect(await nextDelivery(service, receiver, { changeTypes: 'FeaturesDeleted' })).toBeUndefined()
@@ -90,7 +90,7 @@ describe('an edit applies to the very next delivery', () => {
     expect(compact).toBe(JSON.stringify(JSON.parse(compact)))
   })
 
-  it('a new name: it stands in the payload', async () => {
+  it('a new name: it is in the payload', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     const request = await nextDelivery(service, receiver, { name: '__proto__' })

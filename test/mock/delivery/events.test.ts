@@ -20,7 +20,7 @@ const OTHERS = [
   'Flurstück geändert',
 ]
 const JOB_ENDS = ['esriJobSucceeded', 'esriJobFailed', 'esriJobCancelled', 'esriJobTimedOut']
-/** Nobody is asked: the host is not allowed, and the attempt stands in the record at once. */
+/** A host that is not allowed: the attempt is recorded without a request. */
 const REFUSED = 'http://receiver.example/hook'
 
 const reached = async (webhooks: Webhook[], event: Partial<MockEvent>): Promise<string[]> => {
@@ -28,7 +28,7 @@ const reached = async (webhooks: Webhook[], event: Partial<MockEvent>): Promise<
   return attempts.map(({ webhookId }) => webhookId)
 }
 
-describe('an event reaches the webhooks that select it', () => {
+describe('an event reaches the webhooks that subscribe to it', () => {
   it.each([...FEATURE_CHANGES, ...OTHERS])('%s', async (changeType) => {
     const other = changeType === 'LayerSchemaChanged' ? 'LayerDefinitionChanged' : 'LayerSchemaChanged'
     const webhooks = named(REFUSED, {
@@ -85,7 +85,7 @@ describe('the end of a job', () => {
   )
 
   it.each([...FEATURE_CHANGES, 'FeaturesEdited', 'AttachmentsCreated', 'PostPerformed'])(
-    '%s does not happen on a geoprocessing service',
+    '%s is impossible on a geoprocessing service',
     async (changeType) => {
       await expect(reached([JOB], { serviceName: 'Buffer', changeType })).rejects.toMatchObject({
         code: 'config_invalid',
@@ -94,11 +94,11 @@ describe('the end of a job', () => {
     },
   )
 
-  it('a string of its own does', async () => {
+  it('a custom change type is possible on a geoprocessing service', async () => {
     expect(await reached([JOB], { serviceName: 'Buffer', changeType: 'JobArchived' })).toEqual([JOB.id])
   })
 
-  it('is one delivery for each job, with one job id for all webhooks', async () => {
+  it('is one delivery for each job, with the same job id for all webhooks', async () => {
     const { url, requests } = await receive()
     const service = create(named(url, { a: JOB_OF, b: JOB_OF }))
     const done = { serviceName: 'Buffer', changeType: 'esriJobSucceeded', layerIds: [0, 1] }
@@ -114,7 +114,7 @@ describe('the end of a job', () => {
 
 const JOB_OF: Partial<Webhook> = { serviceType: 'GPServer', serviceName: 'Buffer' }
 
-describe('events that are given together', () => {
+describe('events in one call', () => {
   it('come in one delivery for each webhook, in their order, with their own times', async () => {
     const { url, requests } = await receive()
     const service = create(named(url, { all: {}, deleted: { changeTypes: ['FeaturesDeleted'] } }))
@@ -137,7 +137,7 @@ describe('events that are given together', () => {
     })
   })
 
-  it('that are alike are still two', async () => {
+  it('are not deduplicated', async () => {
     const { url, requests } = await receive()
     const { service } = createAt([seed(PLAIN, { hookUrl: url })])
     await service.trigger([CREATED, CREATED])
@@ -154,7 +154,7 @@ describe('events that are given together', () => {
     expect(Object.fromEntries(counts)).toEqual({ Parcels: 2, Roads: 1 })
   })
 
-  it('may be none', async () => {
+  it('may be an empty list', async () => {
     expect(await create([PLAIN]).trigger([])).toEqual([])
   })
 })

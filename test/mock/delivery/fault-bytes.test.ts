@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { KEY, signatureOf } from '../../helpers/deliver.ts'
 import { CREATED, createAt, named, receive } from './support.ts'
 
-describe('what is sent', () => {
+describe('bytes of a faulty delivery', () => {
   const sentWith = async (fault: FaultName, options: object = {}) => {
     const { url, requests } = await receive()
     const { service } = createAt(named(url, { a: {} }), options)
@@ -24,7 +24,7 @@ describe('what is sent', () => {
     expect(differing).toHaveLength(1)
   })
 
-  it('truncated: a whole request with half of the body', async () => {
+  it('truncated: a complete request with half of the body', async () => {
     const { headers, body } = await sentWith('truncated')
     const whole = await sentWith('duplicate')
     expect(headers['content-length']).toBe(String(body.length))
@@ -49,7 +49,7 @@ describe('what is sent', () => {
     expect((await sentWith('unsigned', { dialect: 'organization' })).headers).not.toHaveProperty('secret')
   })
 
-  it('gzip: what was signed, compressed', async () => {
+  it('gzip: the signed body, compressed', async () => {
     const { headers, body } = await sentWith('gzip')
     expect(signatureOf(gunzipSync(body))).toBe(headers['x-service'])
     expect(headers['content-encoding']).toBe('gzip')

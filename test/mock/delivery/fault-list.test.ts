@@ -15,7 +15,7 @@ async function faultsOf(service: ReturnType<typeof create>, events: number): Pro
 }
 
 describe('the list of faults', () => {
-  it('is empty, holds what is added, and gives out copies', () => {
+  it('is initially empty, contains added faults, and returns copies', () => {
     const { faults } = create([])
     expect(faults.list()).toEqual([])
     const seed: FaultSeed = { fault: 'altered', webhookId: 'a', times: 2, delay: 3 }
@@ -27,7 +27,7 @@ describe('the list of faults', () => {
     expect(faults.list()).toMatchObject([{ times: 2 }])
   })
 
-  it('a fault is for so many deliveries, then it is gone', async () => {
+  it('a fault is removed after the given number of deliveries', async () => {
     const service = create(named(REFUSED, { a: {} }))
     service.faults.add({ fault: 'altered', times: 2 })
     expect(await faultsOf(service, 1)).toEqual(['altered'])
@@ -44,13 +44,13 @@ describe('the list of faults', () => {
     expect(await faultsOf(service, 1)).toEqual([undefined])
   })
 
-  it('a fault for one webhook leaves the others alone', async () => {
+  it('a fault for one webhook does not affect others', async () => {
     const service = create(named(REFUSED, { a: {}, b: {} }))
     service.faults.add({ fault: 'altered', webhookId: 'b', times: 1 })
     expect(await faultsOf(service, 2)).toEqual([undefined, 'altered', undefined, undefined])
   })
 
-  it('the oldest that fits is taken, and only one for each delivery', async () => {
+  it('a delivery gets one fault: the oldest that applies', async () => {
     const service = create(named(REFUSED, { a: {}, b: {} }))
     service.faults.add({ fault: 'gzip', webhookId: 'b', times: 1 })
     service.faults.add({ fault: 'altered', times: 3 })
@@ -65,7 +65,7 @@ describe('the list of faults', () => {
     ])
   })
 
-  it('retries are of the same delivery: they take no further fault', async () => {
+  it('a retry gets no further fault', async () => {
     const { url, requests } = await receive(answering(500, 500, 200))
     const { service, clock } = createAt(named(url, { a: {} }))
     service.faults.add({ fault: 'unsigned', times: 1 })

@@ -29,7 +29,7 @@ describe('faults of the order', () => {
     expect(orderOf(receiver)).toEqual(['OfAnother', 'Second', 'First', 'Third'])
   })
 
-  it('reordered, all of them: each two change places', async () => {
+  it('reordered, for all deliveries: each pair is swapped', async () => {
     const { receiver, trigger } = await four()
     const triggered: Promise<unknown>[] = []
     for (const name of ['First', 'Second', 'Third', 'Fourth']) {
@@ -42,7 +42,7 @@ describe('faults of the order', () => {
   it.each([
     ['ten seconds', undefined, 10_000],
     ['its delay', 3_000, 3_000],
-  ])('reordered: where no other comes, it is sent after %s', async (_, delay, milliseconds) => {
+  ])('reordered: without a later delivery, it is sent after %s', async (_, delay, milliseconds) => {
     const { clock, receiver, trigger } = await four(delay, 1)
     const first = trigger('First')
     await clock.advance(milliseconds - 1)
@@ -89,7 +89,7 @@ describe('faults of the order', () => {
 
 describe('faults of the connection', () => {
   it.each(['slow_drip', 'wrong_length', 'connection_dropped', 'answer_lost'] as const)(
-    '%s: where nobody listens, the attempts end',
+    '%s: attempts end if no receiver listens',
     async (fault) => {
       const { service } = createAt(named('http://127.0.0.1:9/hook', { a: {} }), {
         settings: { notificationElapsedTimeInSeconds: 0 },
@@ -102,7 +102,7 @@ describe('faults of the connection', () => {
   )
 
   it.each(['slow_drip', 'wrong_length'] as const)(
-    '%s: a receiver that waits for the rest is left after the time-out',
+    '%s: the timeout ends an attempt whose receiver waits for the rest',
     async (fault) => {
       const receiver = await receive() // it reads to the end before it answers
       const settings = { notificationTimeOutInSeconds: 1, notificationElapsedTimeInSeconds: 0 }
@@ -115,7 +115,7 @@ describe('faults of the connection', () => {
   )
 
   it.each(['slow_drip', 'wrong_length'] as const)(
-    '%s: a receiver that switches protocols is left after the time-out',
+    '%s: the timeout ends an attempt whose receiver switches protocols',
     async (fault) => {
       const server = createServer((socket) => {
         socket
@@ -135,7 +135,7 @@ describe('faults of the connection', () => {
     },
   )
 
-  it('slow_drip: a patient receiver gets all of it', async () => {
+  it('slow_drip: a patient receiver gets the complete body', async () => {
     const receiver = await receive()
     const { service } = createAt(named(receiver.url, { a: {} }))
     service.faults.add({ fault: 'slow_drip', delay: 0 })

@@ -63,7 +63,7 @@ const OUTCOMES: [FaultSeed, Outcome, { [form in Form]?: Outcome }?][] = [
   ],
 ]
 
-describe.each(forms)('what our receiver makes of every fault: %s', (form) => {
+describe.each(forms)('response of our receiver to every fault: %s', (form) => {
   it.each(OUTCOMES)('$fault', async (fault, outcome, exceptions) => {
     const { statuses, lines, handlers } = exceptions?.[form] ?? outcome
     const { service, recorder, handled } = await aim(form, { duplicates: createMemoryDuplicates() })
@@ -83,8 +83,8 @@ describe.each(forms)('what our receiver makes of every fault: %s', (form) => {
 })
 
 describe.each(forms)('one delivery sent twice: %s', (form) => {
-  it('two_at_once: one runs, the other is told 409 and when to come again', async () => {
-    const handle = (recorder: Recorder) => recorder.waitFor('duplicate delivery_in_progress') // the handler is at work until the other is refused
+  it('two_at_once: one is handled, the other gets 409 with Retry-After', async () => {
+    const handle = (recorder: Recorder) => recorder.waitFor('duplicate delivery_in_progress') // the handler runs until the other is refused
     const { service, recorder, handled } = await aim(form, { handle, duplicates: createMemoryDuplicates() })
     service.faults.add({ fault: 'two_at_once', times: 1 })
     const attempts = await service.trigger(CREATED)
@@ -129,7 +129,7 @@ describe.each(forms)('one delivery sent twice: %s', (form) => {
   })
 })
 
-it('there is a row, or a test, for every fault', () => {
+it('every fault has a row or a test', () => {
   const tested = [...OUTCOMES.map(([{ fault }]) => fault), 'two_at_once'].sort()
   const { service } = createAt([])
   const message = catchMessage(() => service.faults.add({ fault: 'none' as FaultName }))

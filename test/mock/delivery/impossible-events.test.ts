@@ -3,37 +3,37 @@ import { describe, expect, it } from 'vitest'
 import { create, seed } from '../support.ts'
 import { CREATED, createAt, named, PLAIN, payloadOf, receive } from './support.ts'
 
-/** Nobody is asked: the host is not allowed, and the attempt stands in the record at once. */
+/** A host that is not allowed: the attempt is recorded without a request. */
 const REFUSED = 'http://receiver.example/hook'
 
 const of = (member: string): string => expect.stringContaining(`event.${member}`)
 
-describe('an event that cannot happen is refused, and nothing is sent', () => {
+describe('refuses an impossible event, and sends nothing', () => {
   const cases: [string, Partial<MockEvent>, string][] = [
     ['the wildcard', { changeType: '*' }, 'changeType says what happened; * is for subscriptions'],
-    ['a service that is not there', { serviceName: 'Rivers' }, 'there is no service Rivers'],
+    ['an unknown service', { serviceName: 'Rivers' }, 'there is no service Rivers'],
     [
-      'a type that is not there',
+      'an unknown type',
       { serviceType: 'GPServer', serviceName: 'Roads' },
       'there is no service Roads.GPServer',
     ],
-    ['a folder that is not there', { folderName: 'Village' }, 'there is no service Village/Parcels'],
+    ['an unknown folder', { folderName: 'Village' }, 'there is no service Village/Parcels'],
     ['a folder in the name', { serviceName: 'City/Parcels' }, 'there is no service City/Parcels'],
     ['a name that is a list', { serviceName: ['Parcels'] } as object, of('serviceName')],
     ['a name that is a symbol', { serviceName: Symbol('Parcels') } as object, of('serviceName')],
-    ['a name that has no text', { serviceName: Object.create(null) }, of('serviceName')],
+    ['a name without a string conversion', { serviceName: Object.create(null) }, of('serviceName')],
     ['no name', { serviceName: undefined } as object, of('serviceName')],
-    ['a folder that has no text', { folderName: Object.create(null) }, of('folderName')],
+    ['a folder without a string conversion', { folderName: Object.create(null) }, of('folderName')],
     ['a type that is a list', { serviceType: ['FeatureServer'] } as object, of('serviceType')],
-    ['a name that both types share', { serviceName: 'Both' }, 'serviceType is needed for Both'],
-    ['no name of what happened', { changeType: '' }, of('changeType')],
-    ['a list of what happened', { changeType: ['FeaturesCreated'] } as object, of('changeType')],
-    ['a name of what happened that is too long', { changeType: 'a'.repeat(257) }, of('changeType')],
+    ['a name that two types share', { serviceName: 'Both' }, 'serviceType is needed for Both'],
+    ['an empty change type', { changeType: '' }, of('changeType')],
+    ['a list as the change type', { changeType: ['FeaturesCreated'] } as object, of('changeType')],
+    ['a change type that is too long', { changeType: 'a'.repeat(257) }, of('changeType')],
     ['white space around it', { changeType: ' FeaturesCreated' }, expect.stringMatching(/^changeType/)],
-    ['a time that is none', { when: Number.NaN }, of('when')],
+    ['an invalid time', { when: Number.NaN }, of('when')],
     ['a time with a fraction', { when: 0.5 }, of('when')],
     ['no layers', { layerIds: [] }, of('layerIds')],
-    ['a layer that is none', { layerIds: [-1] }, of('layerIds')],
+    ['an invalid layer', { layerIds: [-1] }, of('layerIds')],
     ['an empty job id', { jobId: '' }, of('jobId')],
     ['a misspelled member', { layers: [1] } as object, expect.stringMatching(/^event/)],
   ]
@@ -47,7 +47,7 @@ describe('an event that cannot happen is refused, and nothing is sent', () => {
         jobs: { serviceName: 'Both', serviceType: 'GPServer' },
       }),
     )
-    // Together with one that can happen: all or nothing.
+    // A possible event in the same call is not sent either.
     const triggered = service.trigger([CREATED, { ...CREATED, ...event }])
     await expect(triggered).rejects.toMatchObject({ code: 'config_invalid', message })
     expect(service.deliveries).toEqual([])
@@ -64,9 +64,9 @@ describe('an event that cannot happen is refused, and nothing is sent', () => {
     ['a hole before an event', Object.assign([], { 1: CREATED })],
     ['a list with the members of an event', [withMembers([])]],
     ['a function with the members of an event', withMembers(() => {})],
-    ['what inherits a time that is none', Object.assign(Object.create({ when: -5 }), CREATED)],
-    ['what inherits layers that are none', Object.assign(Object.create({ layerIds: 5 }), CREATED)],
-    ['what inherits a misspelled member', Object.assign(Object.create({ layers: [1] }), CREATED)],
+    ['an event that inherits an invalid time', Object.assign(Object.create({ when: -5 }), CREATED)],
+    ['an event that inherits invalid layers', Object.assign(Object.create({ layerIds: 5 }), CREATED)],
+    ['an event that inherits a misspelled member', Object.assign(Object.create({ layers: [1] }), CREATED)],
     ['a layer list that is not listed', Object.defineProperty({ ...CREATED }, 'layerIds', { value: [] })],
     [
       'a class that computes a time',
@@ -78,7 +78,7 @@ describe('an event that cannot happen is refused, and nothing is sent', () => {
         })(),
       ),
     ],
-  ])('%s is none', async (_, event) => {
+  ])('refuses %s as an event', async (_, event) => {
     const service = create([PLAIN])
     await expect(service.trigger(event as never)).rejects.toMatchObject({
       code: 'config_invalid',
@@ -87,14 +87,14 @@ describe('an event that cannot happen is refused, and nothing is sent', () => {
     expect(service.deliveries).toEqual([])
   })
 
-  it('what is computed, or not listed, counts', async () => {
+  it('accepts getters and non-enumerable members', async () => {
     const { url, requests } = await receive()
     const hidden = Object.defineProperty({ ...CREATED }, 'when', { value: 7 })
     await create([seed(PLAIN, { hookUrl: url })]).trigger(hidden)
     expect(payloadOf(requests[0]!).events).toMatchObject([{ when: 7 }])
   })
 
-  it('what happened may be told in 256 characters', async () => {
+  it('accepts a change type of 256 characters', async () => {
     const attempts = await create(named(REFUSED, { all: {} })).trigger({
       ...CREATED,
       changeType: 'a'.repeat(256),
@@ -102,16 +102,19 @@ describe('an event that cannot happen is refused, and nothing is sent', () => {
     expect(attempts).toHaveLength(1)
   })
 
-  it.each(['11.1', '11.2'] as const)('PostPerformed in version %s, and not from 11.3 on', async (version) => {
-    const posted = { ...CREATED, changeType: 'PostPerformed' }
-    await expect(create([PLAIN], { version }).trigger(posted)).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: `PostPerformed comes with version 11.3; this service has ${version}`,
-    })
-    expect(await create([PLAIN], { version: '11.3' }).trigger(posted)).toHaveLength(1)
-  })
+  it.each(['11.1', '11.2'] as const)(
+    'refuses PostPerformed in version %s, but not from 11.3 on',
+    async (version) => {
+      const posted = { ...CREATED, changeType: 'PostPerformed' }
+      await expect(create([PLAIN], { version }).trigger(posted)).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: `PostPerformed comes with version 11.3; this service has ${version}`,
+      })
+      expect(await create([PLAIN], { version: '11.3' }).trigger(posted)).toHaveLength(1)
+    },
+  )
 
-  it('a bad event does not spoil the window of the good ones', async () => {
+  it('an invalid event does not affect the window of valid ones', async () => {
     const { url, requests } = await receive()
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: url })], { gather: 'always' })
     const good = service.trigger(CREATED)

@@ -9,9 +9,9 @@ import { create, seed } from '../support.ts'
 import { answering, CREATED, createAt, named, PLAIN, payloadOf, receive } from './support.ts'
 
 /**
- * A payload URL that measures.
+ * A receiver that counts requests in flight.
  *
- * @param together nothing is answered before so many requests have come at once
+ * @param together responds only after this number of concurrent requests
  */
 async function measure(together: number) {
   let open = (): void => {}
@@ -53,9 +53,9 @@ async function load(deliveries: number, together: number, options: MockServiceOp
   return { seen, service, triggered }
 }
 
-describe('a thousand deliveries at the same time', () => {
+describe('a thousand concurrent deliveries', () => {
   it.each([1, 7, 50])(
-    'at concurrency %i: none is lost, none is doubled, and never are there more',
+    'at concurrency %i: none is lost or doubled, and the limit is kept',
     async (concurrency) => {
       const deliveries = concurrency === 50 ? 1000 : 100
       const { seen, service, triggered } = await load(deliveries, concurrency, { concurrency })
@@ -65,22 +65,22 @@ describe('a thousand deliveries at the same time', () => {
       expect(new Set(attempts.map(({ id }) => id)).size).toBe(deliveries)
       expect(new Set(service.deliveries)).toEqual(new Set(attempts))
       expect(seen.most).toBe(concurrency)
-      // A connection is free again only after its answer, when the next delivery has been given to another.
+      // The next delivery may begin before the connection of the last one is free.
       expect(seen.sockets, 'over connections that are kept').toBeLessThanOrEqual(2 * concurrency)
     },
   )
 
-  it('50 by default', async () => {
+  it('concurrency is 50 by default', async () => {
     const { seen, triggered } = await load(200, 50)
     await Promise.all(triggered)
     expect(seen.most).toBe(50)
   })
 
-  it.each([0, 1001, 1.5])('not at concurrency %d', (concurrency) => {
+  it.each([0, 1001, 1.5])('refuses concurrency %d', (concurrency) => {
     expect(() => create([], { concurrency })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 
-  it('one after another they keep their connections', async () => {
+  it('sequential deliveries reuse connections', async () => {
     const seen = await measure(1)
     const service = create([seed(PLAIN, { hookUrl: seen.url })])
     for (const when of count(20)) await service.trigger({ ...CREATED, when })
@@ -88,7 +88,7 @@ describe('a thousand deliveries at the same time', () => {
     expect(seen.sockets).toBeLessThanOrEqual(2)
   })
 
-  it('many that wait for their next attempt are no leak that Node warns of', async () => {
+  it('many pending retries cause no warning of a listener leak', async () => {
     const { url, requests } = await receive(answering(...Array(40).fill(500), 200))
     const { service, clock } = createAt(named(url, Object.fromEntries(count(40).map((n) => [`w${n}`, {}]))))
     const warnings = await warningsOf(async () => {
@@ -99,7 +99,7 @@ describe('a thousand deliveries at the same time', () => {
     expect([warnings, requests.length]).toEqual([[], 80])
   })
 
-  it('a slow receiver does not hold up the others while there is room', async () => {
+  it('a slow receiver does not delay others below the concurrency limit', async () => {
     const answers: (() => void)[] = []
     const [slow, quick] = await Promise.all([
       receive((_n, _req, res) => void answers.push(() => res.end())),
@@ -114,7 +114,7 @@ describe('a thousand deliveries at the same time', () => {
 })
 
 describe('close()', () => {
-  it('under load waits for everything, and nothing is sent after it', async () => {
+  it('under load waits for all deliveries, and sends nothing afterwards', async () => {
     const { seen, service, triggered } = await load(300, 20, { concurrency: 20 })
     await service.close()
     const arrived = seen.whens.length
@@ -128,7 +128,7 @@ describe('close()', () => {
     expect(seen.whens.length).toBe(arrived)
   })
 
-  it('waits for the attempt that is on the wire, and makes no other', async () => {
+  it('waits for the attempt in flight, and makes no other', async () => {
     const answers: (() => void)[] = []
     const receiver = await receive((_n, _req, res) => void answers.push(() => res.writeHead(500).end()))
     const { service } = createAt([seed(PLAIN, { hookUrl: receiver.url })])
@@ -146,7 +146,7 @@ describe('close()', () => {
     expect([(await triggered).length, (await during).length, receiver.requests.length]).toEqual([1, 1, 2])
   })
 
-  it('can be called again, before and after, and without ever listening', async () => {
+  it('can be called repeatedly, and without listening', async () => {
     const service = create([PLAIN])
     await Promise.all([service.close(), service.close()])
     await service.close()

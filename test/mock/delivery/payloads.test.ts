@@ -21,7 +21,7 @@ async function sentBy(
 const textOf = ({ body }: Captured): string =>
   body.toString().replaceAll(/(?<=\[|%5B|%5b)\d+(,|%2C|%2c)\d+(?=\]|%5D|%5d)/g, 'FROM$1TO')
 
-describe('payloads have the shape of the samples (field facts, "Payloads"), member by member', () => {
+describe('payloads have the members of the samples (docs/senders.md, "Payloads")', () => {
   it('service dialect, feature service', async () => {
     const [request] = await sentBy({}, { ...CREATED, when: 1730385704000 })
     expect(textOf(request!)).toBe(
@@ -154,7 +154,7 @@ describe('an event on several layers', () => {
   })
 })
 
-describe('our own receiver verifies and reads what is sent', () => {
+describe('our own receiver verifies and decodes deliveries', () => {
   async function received({ headers, body }: Captured, profile = arcgis): Promise<[number, WebhookEvent[]]> {
     const events: WebhookEvent[] = []
     const receiver = createReceiver({ signatureKey: KEY, profile, observer: { refused() {} } }).on(
@@ -222,7 +222,7 @@ describe('the dialect organization', () => {
     expect(request?.headers).not.toHaveProperty('secret')
   })
 
-  it('a key that no header can bear is an error in the record', async () => {
+  it('a key that is invalid in a header is a recorded error', async () => {
     const webhook = seed(PLAIN, { hookUrl: 'http://127.0.0.1:9/', signatureKey: 'Schlüssel東京' })
     const [attempt] = await create([webhook], { dialect: 'organization' }).trigger(CREATED)
     expect(attempt?.error).toMatch(/header/i)

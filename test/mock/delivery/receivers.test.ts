@@ -98,7 +98,7 @@ describe('a host that is not allowed is never contacted', () => {
   })
 
   it.each([
-    ['an address of version 6, as it stands in a URL', '[::ffff:127.0.0.1]', '[::ffff:127.0.0.1]'],
+    ['an IPv6 address as in a URL', '[::ffff:127.0.0.1]', '[::ffff:127.0.0.1]'],
     ['or without the brackets, or written otherwise', '::FFFF:7f00:1', '[::ffff:127.0.0.1]'],
     ['a name that is not ASCII', 'bücher.example', 'BÜCHER.example'],
     ['or its form in ASCII', 'xn--bcher-kva.example', 'bücher.example'],
@@ -116,7 +116,7 @@ describe('a host that is not allowed is never contacted', () => {
   })
 
   it.each(['', ' ', 'http://10.0.0.1', '10.0.0.1:80', '10.0.0.1/', 'a@10.0.0.1', '['])(
-    'allowHosts: %j is no host',
+    'allowHosts refuses %j',
     (host) => {
       expect(() => create([], { allowHosts: [host] })).toThrow(
         /allowHosts\.0: must be a host, without a port/,
@@ -196,7 +196,7 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     await cut
   })
 
-  it('it answers with bytes that are no text', async () => {
+  it('it answers with bytes that are not UTF-8', async () => {
     const receiver = await capture((_req, res) => res.end(Buffer.from([0x61, 0xff, 0x62])))
     expect((await deliverTo(receiver.url)).answer?.body).toBe('a\ufffdb')
   })
@@ -204,7 +204,7 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
   it.each<[string, (res: ServerResponse) => void]>([
     ['does not answer', () => {}],
     ['does not end its answer', (res) => void res.write('half')],
-  ])('it %s within the time-out of the settings', async (_, respond) => {
+  ])('it %s within the timeout of the settings', async (_, respond) => {
     const receiver = await capture((_req, res) => respond(res))
     const settings = { notificationAttempts: 1, notificationTimeOutInSeconds: 1 }
     const attempt = await deliverTo(receiver.url, { settings })
@@ -257,7 +257,7 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
 })
 
 describe('the record', () => {
-  it('says what was sent, when and where', async () => {
+  it('records the request, its time and its URL', async () => {
     const receiver = await capture()
     const attempt = await deliverTo(receiver.url, { clock: createManualClock(1730385704000) })
     expect(attempt).toEqual({

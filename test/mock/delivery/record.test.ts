@@ -7,7 +7,7 @@ import { create, NOWHERE, pathOf, post, same, seed } from '../support.ts'
 import { alter, answering, CREATED, createAt, NOW, named, PLAIN, receive, statusesOf } from './support.ts'
 
 describe('on()', () => {
-  it('tells of every attempt when it has ended, and of every change of a webhook', async () => {
+  it('emits every ended attempt and every change of a webhook', async () => {
     const receiver = await receive(answering(500, 200))
     const { service } = createAt([seed(PLAIN, { hookUrl: receiver.url })], {
       settings: { notificationElapsedTimeInSeconds: 0 },
@@ -41,7 +41,7 @@ describe('on()', () => {
   })
 
   it.each([Object.create(null), { toString: null }, new Proxy(new Error(), { get: () => null }), undefined])(
-    'a listener that throws what has no text is a warning',
+    'warns if a listener throws a value without a string conversion',
     async (thrown) => {
       const { url } = await receive()
       const { service } = createAt(named(url, { a: {} }))
@@ -63,18 +63,23 @@ describe('on()', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('a listener of mine'))],
-  ])('a listener that %s is a warning: the others hear it, and the delivery goes on', async (_, listener) => {
-    const { url } = await receive(answering(500, 200))
-    const { service } = createAt(named(url, { a: {} }), { settings: { notificationElapsedTimeInSeconds: 0 } })
-    const told: string[] = []
-    service.on(listener as () => void)
-    service.on(({ type }) => told.push(type))
-    const warnings = await warningsOf(async () => {
-      expect(statusesOf(await service.trigger(CREATED))).toEqual([500, 200])
-    })
-    expect(told).toEqual(['attempt', 'attempt'])
-    expect(warnings.filter((line) => line.includes('a listener of mine'))).toHaveLength(2)
-  })
+  ])(
+    'warns if a listener %s: other listeners are called, and the delivery continues',
+    async (_, listener) => {
+      const { url } = await receive(answering(500, 200))
+      const { service } = createAt(named(url, { a: {} }), {
+        settings: { notificationElapsedTimeInSeconds: 0 },
+      })
+      const told: string[] = []
+      service.on(listener as () => void)
+      service.on(({ type }) => told.push(type))
+      const warnings = await warningsOf(async () => {
+        expect(statusesOf(await service.trigger(CREATED))).toEqual([500, 200])
+      })
+      expect(told).toEqual(['attempt', 'attempt'])
+      expect(warnings.filter((line) => line.includes('a listener of mine'))).toHaveLength(2)
+    },
+  )
 
   it('writes out what could draw on a terminal in the error of a listener', async () => {
     const { url } = await receive()
@@ -107,7 +112,7 @@ describe('redeliver()', () => {
     const triggered = service.trigger(CREATED)
     await clock.advance(60_000)
     const [first] = (await triggered) as [Attempt]
-    // Whatever has become of the webhook, and of the faults.
+    // Independent of later changes of the webhook and the faults.
     service.faults.add({ fault: 'altered' })
     alter(service, { hookUrl: NOWHERE, signatureKey: 'other', active: false })
     const again = await service.redeliver(first.id)
@@ -124,7 +129,7 @@ describe('redeliver()', () => {
     expect(receiver.requests).toHaveLength(4)
     expect(receiver.requests[3]).toEqual(receiver.requests[0])
     expect(service.deliveries.at(-1)).toBe(again)
-    expect((await service.redeliver(again.id)).number, 'and so again').toBe(5)
+    expect((await service.redeliver(again.id)).number, 'again').toBe(5)
   })
 
   it('a corrupted attempt is as corrupted as it was, on a connection that is whole', async () => {
@@ -150,7 +155,7 @@ describe('redeliver()', () => {
   })
 })
 
-it('an answer stands in the record with the time that it took, at any moment', async () => {
+it('an answer and its duration are recorded together', async () => {
   const receiver = await receive()
   const service = create([seed(PLAIN, { hookUrl: receiver.url })])
   let isDone = false
@@ -168,7 +173,7 @@ it('an answer stands in the record with the time that it took, at any moment', a
   expect(service.deliveries.map(({ answer }) => answer?.status)).toEqual(Array(20).fill(200))
 })
 
-/** It is not on this machine. */
+/** Not on this machine. */
 const REFUSED = 'http://10.0.0.1/'
 
 describe('the record', () => {

@@ -147,7 +147,7 @@ describe('the payload', () => {
   })
 })
 
-describe('an event reaches the webhooks that select it', () => {
+describe('an event reaches the webhooks that subscribe to it', () => {
   it.each<[changeType: string, subscribed: string[], isSent: boolean]>([
     ['FeaturesCreated', ['FeaturesCreated'], true],
     ['FeaturesCreated', ['FeaturesUpdated'], false],

@@ -69,7 +69,7 @@ describe('snapshot() and restore()', () => {
     ['two of one id', { webhooks: [PLAIN, { ...PLAIN, name: 'another' }] }],
     ['two of one name', { webhooks: [PLAIN, { ...PLAIN, id: 'another' }] }],
     ['white space around a key', { webhooks: [{ ...PLAIN, signatureKey: 'key\n' }] }],
-    ['a payload URL that is none', { webhooks: [{ ...PLAIN, hookUrl: 'ftp://127.0.0.1/' }] }],
+    ['an invalid payload URL', { webhooks: [{ ...PLAIN, hookUrl: 'ftp://127.0.0.1/' }] }],
     ['no attempts', { settings: { notificationAttempts: 0 } }],
     ['an unknown setting', { settings: { attempts: 3 } }],
     ['a failure before all time', { failures: [{ webhookId: 'a', times: [-1] }] }],

@@ -12,15 +12,15 @@ import {
 } from 'geohook/mock'
 import { type Captured, capture, create, FEATURE, seed } from '../support.ts'
 
-/** The time at which every manual clock of these tests begins: 31 October 2024, 14:41:44 UTC. */
+/** Start of the manual clocks in these tests: 31 October 2024, 14:41:44 UTC. */
 export const NOW = 1730385704000
 
 export const CREATED: MockEvent = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 
-/** A feature service webhook without a schedule, for everything. */
+/** A feature service webhook for all change types, without a schedule. */
 export const PLAIN: Webhook = { ...FEATURE, changeTypes: ['*'], scheduleInfo: {} }
 
-/** A schedule that begins when the clock does. */
+/** A schedule that starts with the clock. */
 export const every = (
   interval: number,
   frequency: ScheduleInfo['recurrenceInfo']['frequency'],
@@ -33,15 +33,15 @@ export const every = (
   ...changes,
 })
 
-/** A payload URL of which a test can wait for what arrives. */
+/** A receiver whose requests a test can wait for. */
 export interface Waiting {
   url: string
   requests: Captured[]
-  /** Resolves when so many requests have arrived, from the beginning. */
+  /** Resolves when this number of requests has arrived in total. */
   arrived(count: number): Promise<void>
 }
 
-/** @param respond answers a request; it is told the how-manieth it is, from 1 */
+/** @param respond gets the number of the request, from 1 */
 export async function receive(
   respond: (number: number, ...exchange: Parameters<RequestListener>) => void = (_, _req, res) => res.end(),
 ): Promise<Waiting> {
@@ -59,13 +59,13 @@ export async function receive(
   }
 }
 
-/** Answers with these statuses, one after another, and with the last for ever. */
+/** Responds with these statuses in order, then always with the last one. */
 export const answering =
   (...statuses: number[]) =>
   (number: number, ...[, res]: Parameters<RequestListener>): void =>
     void res.writeHead(statuses[Math.min(number, statuses.length) - 1] ?? 200).end()
 
-/** A service that gathers as it does by default, tries as often as by default, and lives by a clock of its own. */
+/** A service with default settings and a manual clock. */
 export function createAt(
   webhooks: Webhook[],
   options: MockServiceOptions = {},
@@ -76,11 +76,11 @@ export function createAt(
   return { service, clock }
 }
 
-/** The payload of an attempt, or of what arrived. */
+/** The payload of an attempt or a received request. */
 export const payloadOf = <T = Payload>({ body }: { body: Uint8Array }): T =>
   JSON.parse(Buffer.from(body).toString())
 
-/** What tests read of a payload of the service dialect. */
+/** Members of a payload of the service dialect that tests read. */
 export interface Payload {
   name: string
   id: string
@@ -93,12 +93,12 @@ export interface Payload {
 export const statusesOf = (attempts: readonly Attempt[]): (number | undefined)[] =>
   attempts.map(({ answer }) => answer?.status)
 
-/** Replaces members of the one webhook that there is, at once. */
+/** Changes members of all webhooks at once. */
 export function alter(service: MockService, changes: Partial<Webhook>): void {
   const snapshot = service.snapshot()
   service.restore({ ...snapshot, webhooks: snapshot.webhooks.map((webhook) => ({ ...webhook, ...changes })) })
 }
 
-/** Several webhooks at one payload URL, by their ids. */
+/** Webhooks with the same payload URL, by id. */
 export const named = (hookUrl: string, webhooks: Record<string, Partial<Webhook>>): Webhook[] =>
   Object.entries(webhooks).map(([id, changes]) => seed(PLAIN, { id, name: id, hookUrl, ...changes }))

@@ -27,7 +27,7 @@ async function failing(statuses: number[], options: MockServiceOptions = {}, cha
 }
 
 describe('a webhook is switched off', () => {
-  it('after five failed deliveries, by default; from then on it is told nothing', async () => {
+  it('after five failed deliveries by default; from then on it gets no deliveries', async () => {
     const { service, receiver, changed, trigger, isActive } = await failing([500])
     await trigger(4)
     expect([isActive(), changed]).toEqual([true, []])
@@ -47,7 +47,7 @@ describe('a webhook is switched off', () => {
     expect([receiver.requests.length, isActive()]).toEqual([10, false])
   })
 
-  it('a delivery that succeeds in the end is no failure; nor does it forgive one', async () => {
+  it('a delivery that succeeds on a retry is not a failure, and resets nothing', async () => {
     const settings = { notificationAttempts: 2, notificationElapsedTimeInSeconds: 0, numberOfFailures: 2 }
     const { service, trigger, isActive } = await failing([500, 500, 500, 200, 500, 500], { settings })
     await trigger(2)
@@ -78,7 +78,7 @@ describe('a webhook is switched off', () => {
     expect(isActive()).toBe(false)
   })
 
-  it('alone: the others go on', async () => {
+  it('without affecting other webhooks', async () => {
     const [bad, good] = await Promise.all([receive(answering(500)), receive()])
     const settings = { ...ONCE, numberOfFailures: 1 }
     const webhooks = [...named(bad.url, { bad: {} }), ...named(good.url, { good: {} })]
@@ -101,7 +101,7 @@ describe('a webhook is switched off', () => {
   })
 })
 
-describe('what is no failure', () => {
+describe('not counted as a failure', () => {
   it('a host that is not allowed: it is tried once, and not counted', async () => {
     const { service, trigger, isActive } = await failing(
       [500],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { pathOf, post, seed, start } from '../support.ts'
 import { CREATED, createAt, PLAIN, payloadOf, receive } from './support.ts'
 
-/** A receiver that keeps every request waiting until it is told to answer, and a service that sends one at a time. */
+/** A receiver that responds only when the test calls `answer`, and a service that sends one attempt at a time. */
 async function busy(count: number) {
   const held: ServerResponse[] = []
   const receiver = await receive((_number, _req, res) => void held.push(res))
@@ -19,7 +19,7 @@ async function busy(count: number) {
   return { receiver, service, triggered, answer }
 }
 
-describe('what waits for its turn on the wire', () => {
+describe('a delivery that waits for the concurrency limit', () => {
   it.each([
     ['deleted', (path: string) => `${path}/delete`],
     ['switched off', (path: string) => path.replace(/[^/]+$/, 'deactivateAll')],
@@ -31,7 +31,7 @@ describe('what waits for its turn on the wire', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('is forgotten by a reset, and leaves nothing in the new record', async () => {
+  it('is dropped by a reset, and is not in the new attempt log', async () => {
     const { receiver, service, triggered, answer } = await busy(5)
     service.reset()
     answer(200)
@@ -41,9 +41,9 @@ describe('what waits for its turn on the wire', () => {
   })
 })
 
-describe('what is held back', () => {
+describe('a delivery that is held back', () => {
   it.each(['delayed', 'reordered'] as const)(
-    '%s: it is not sent once the webhook is deleted',
+    '%s: is not sent after the webhook is deleted',
     async (fault) => {
       const receiver = await receive()
       const { service, clock } = createAt([seed(PLAIN, { hookUrl: receiver.url })])
@@ -56,7 +56,7 @@ describe('what is held back', () => {
     },
   )
 
-  it('reordered: only a later delivery lets it go, not an attempt of an earlier one', async () => {
+  it('reordered: only a later delivery releases it, not a retry of an earlier one', async () => {
     const receiver = await receive((number, _req, res) => res.writeHead(number === 1 ? 500 : 200).end())
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: receiver.url })])
     const first = service.trigger({ ...CREATED, when: 1 })
@@ -72,7 +72,7 @@ describe('what is held back', () => {
 })
 
 describe('a window', () => {
-  it('holds 10,000 events; more are in the next', async () => {
+  it('contains up to 10,000 events; the next ones open another window', async () => {
     const receiver = await receive()
     const webhook = seed(PLAIN, { hookUrl: receiver.url })
     const { service } = createAt([webhook], { gather: 'always' })

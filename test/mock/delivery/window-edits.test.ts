@@ -24,7 +24,7 @@ async function open(): Promise<Open> {
   await service.listen()
   const triggered = service.trigger(CREATED)
   await clock.advance(10_000)
-  await service.trigger([]) // nothing happened: nothing is added, nobody waits
+  await service.trigger([]) // adds nothing, and resolves at once
   service.trigger(DELETED).catch(() => {})
   return {
     service,
@@ -151,7 +151,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('deleted: nothing is sent, and whoever waits hears it at once', async () => {
+  it('deleted: nothing is sent, and trigger resolves at once', async () => {
     const { service, clock, receiver, triggered } = await open()
     await post(service, `${pathOf(PLAIN)}/delete`, {})
     expect(await triggered).toEqual([])
@@ -184,14 +184,14 @@ describe('while a window is open', () => {
     expect(lengthsOf(receiver)).toEqual([2])
   })
 
-  it('restore() without the webhook: nothing is sent, and whoever waits hears it at once', async () => {
+  it('restore() without the webhook: nothing is sent, and trigger resolves at once', async () => {
     const { service, receiver, triggered } = await open()
     service.restore({})
     expect(await triggered).toEqual([])
     expect(receiver.requests).toEqual([])
   })
 
-  it('reset() drops what was gathered, and whoever waits hears it at once', async () => {
+  it('reset() drops gathered events, and trigger resolves at once', async () => {
     const { service, clock, receiver, triggered } = await open()
     service.reset()
     expect(await triggered).toEqual([])

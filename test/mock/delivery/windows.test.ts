@@ -200,7 +200,7 @@ describe('which webhooks gather', () => {
   )
 
   it.each(['scheduled', 'always'] as const)(
-    'one whose schedule is disabled is told nothing: %s',
+    'a webhook with a disabled schedule gets nothing: %s',
     async (gather) => {
       const scheduleInfo = every(1, 'second', { state: 'disabled' })
       const { sentAt, receiver } = await gathered({ scheduleInfo }, [NOW], { gather })
