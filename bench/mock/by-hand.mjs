@@ -1,15 +1,14 @@
 import { hash, randomUUID } from 'node:crypto'
 import { KEY } from '../lib/payloads.mjs'
 
-/** As many as the mock service keeps. */
+/** The mock service keeps the same number of attempts. */
 const KEPT = 1000
-/** Milliseconds. */
-const TIME_OUT = 10_000
+const TIMEOUT_MS = 10_000
 
 /**
- * What each delivery takes beside the request itself: a payload of its own is written and signed, has so long, and is
- * kept with its answer. As little code as does it, in the fastest ways that are known: the signature from `crypto.hash`,
- * all requests of a turn written together, and the oldest delivery overwritten by the newest.
+ * Does the work of a delivery in as little code as possible: it writes and signs a payload, limits the time of the
+ * request, and keeps it with its response. It uses the fastest known ways: `crypto.hash` for the signature, one batch of
+ * requests per event loop tick, and a ring buffer of deliveries.
  *
  * @param {import('undici').Pool} pool
  * @param {string} hookUrl
@@ -46,7 +45,7 @@ export function deliverByHand(pool, hookUrl) {
   }
 
   function send({ delivery, resolve, reject }) {
-    const timer = setTimeout(() => reject(new Error('no answer')), TIME_OUT)
+    const timer = setTimeout(() => reject(new Error('no answer')), TIMEOUT_MS)
     const chunks = []
     const { headers, body } = delivery.request
     pool.dispatch(

@@ -7,14 +7,14 @@ import { recordRequest, SENDERS } from './senders.mjs'
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url))
 const BASE = 'undici Pool.request'
-/** Milliseconds of one measurement, and of what comes before all of them: compiling goes on for a hundred thousand deliveries. */
+/** Milliseconds of one measurement, and of the warm-up: V8 compiles until about 100,000 deliveries. */
 const SLICE = 150
 const WARM_UP = 4000
-/** How often all processes are started anew, and rounds with each: where its memory lies makes one faster than the next for as long as it lives. */
+/** Starts of all processes, and rounds for each start: a process can be faster than the next for its whole lifetime. */
 const STARTS = 2
 const ROUNDS = 18
 
-/** Starts every sender on one core, and what they send to on another. */
+/** Starts all senders on one core, and the receiver on another. */
 async function startAll() {
   const receiver = await start(file('receiver.mjs'), { core: 1 })
   const { url } = receiver.ready
@@ -28,7 +28,7 @@ async function startAll() {
   return { receiver, senders, all: [receiver, ...senders.map(({ child }) => child)] }
 }
 
-/** Deliveries per second, and what each takes of the core; it fails where the receiver has not got every one of them. */
+/** Deliveries per second and CPU time of each; fails if the receiver has not got all of them. */
 async function measure({ name, child, count }, receiver) {
   const { milliseconds, microsecondsUsed } = await child.ask({ count })
   const { received } = await receiver.ask({ check: false })
@@ -36,14 +36,14 @@ async function measure({ name, child, count }, receiver) {
   return { rate: (count / milliseconds) * 1000, used: microsecondsUsed / count }
 }
 
-/** Sends until it is warm, and finds how many deliveries fill a slice then: of those that come first each takes some times as long. */
+/** Warms up a sender, and finds how many deliveries fill a slice: the first ones take several times as long. */
 async function warmUp(sender, receiver) {
   const started = performance.now()
   while (performance.now() - started < WARM_UP)
     sender.count = Math.ceil(((await measure(sender, receiver)).rate * SLICE) / 1000)
 }
 
-/** Before anything is measured: what each of them sends is signed, and arrives. */
+/** Checks before the measurement that all requests of a sender arrive and verify. */
 async function requireRight({ name, child, count }, receiver) {
   await receiver.ask({ check: true })
   await child.ask({ count })

@@ -5,7 +5,7 @@ import { number, scale, spread, times } from '../lib/format.mjs'
 import { interleave, ratio, summarize } from '../lib/rounds.mjs'
 
 const SIZES = [10, 1_000, 100_000]
-/** Edits, or deletions, in one measurement. */
+/** Edits or deletions in one measurement. */
 const CALLS = 25
 
 const webhook = (index) => ({
@@ -54,7 +54,7 @@ const MEASURES = {
   },
 }
 
-/** What editing and deleting a webhook costs, over HTTP, where there are few others and where there are many. */
+/** Measures edits and deletions over HTTP with few and many other webhooks. */
 export async function measureEdits({ smoke }) {
   const subjects = []
   for (const size of SIZES) {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { createMock } from './senders.mjs'
 
-/** Many deliveries at once, of which none may be lost or doubled, and no more than so many be on the wire at a time. */
+/** Checks that none of many concurrent deliveries is lost or doubled, and that the concurrency limit is kept. */
 export async function requireOnce(count, concurrency) {
   const seen = new Map()
   let [onWire, most] = [0, 0]
@@ -14,7 +14,7 @@ export async function requireOnce(count, concurrency) {
     for await (const chunk of req) chunks.push(chunk)
     const { when } = JSON.parse(Buffer.concat(chunks)).events[0]
     seen.set(when, (seen.get(when) ?? 0) + 1)
-    await setTimeout(2) // so that others come meanwhile
+    await setTimeout(2) // time for concurrent requests
     onWire -= 1
     res.end()
   }).listen(0, '127.0.0.1')

@@ -1,11 +1,11 @@
-// What is delivered to, in a process of its own: reads the body, and answers with a few bytes.
+// The receiver, in a process of its own: reads the body, and responds with a few bytes.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { verify } from '../../dist/index.js'
 import { KEY } from '../lib/payloads.mjs'
 
 let received = 0
-/** Signatures that were right, as long as somebody wants to know. */
+/** Number of valid signatures, while `isChecking`. */
 let right = 0
 let isChecking = false
 

@@ -13,7 +13,7 @@ export function createMock(hookUrl, concurrency) {
   return createMockService({ concurrency, webhooks: [webhook] })
 }
 
-/** What the mock sends, as it was recorded; the connection makes some headers anew. */
+/** A recorded request of the mock, without the headers that the connection adds. */
 export async function recordRequest(hookUrl) {
   const service = createMock(hookUrl, 1)
   const [{ request }] = await service.trigger(EVENT)
@@ -22,7 +22,7 @@ export async function recordRequest(hookUrl) {
   return { headers, body: Buffer.from(request.body) }
 }
 
-/** Sends so many, so many at a time, each of these one after another. */
+/** Sends `count` requests, `atOnce` of them concurrently. */
 const inTurn = (atOnce, sendOne) => async (count) => {
   let left = count
   async function sendSome() {
@@ -36,7 +36,7 @@ const inTurn = (atOnce, sendOne) => async (count) => {
 
 const poolOf = (url, atOnce) => new Pool(new URL(url).origin, { connections: atOnce, pipelining: 1 })
 
-/** Each gives a function that sends so many and resolves when all are answered, and the answers read. */
+/** Each returns a function that sends `count` requests, and resolves when all responses are read. */
 export const SENDERS = {
   async geohook(url, _request, atOnce) {
     const service = createMock(url, atOnce)
