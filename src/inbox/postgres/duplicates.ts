@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { DuplicatesTable } from '../duplicates.ts'
 import { loadPg } from './packages.ts'
-import { createDuplicatesSql } from './schema.ts'
+import { createDuplicatesSql, MAX_INTERVAL } from './schema.ts'
 import { isCreatedConcurrently, isMissing } from './sqlstates.ts'
 import { CALL_TIMEOUT, CONNECT_TIMEOUT } from './timeout.ts'
 
@@ -109,7 +109,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
       await query(
         `insert into ${table} (id, until) values ($1, now() + $2::float8 * interval '1 ms')
         on conflict (id) do update set owner = null, until = excluded.until`,
-        [id, Math.min(retention, 3e13)],
+        [id, Math.min(retention, MAX_INTERVAL)],
       )
     },
 

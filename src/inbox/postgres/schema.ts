@@ -23,6 +23,9 @@ export const toId = (uuid: string): string => uuid.replaceAll('-', '')
 /** Largest retention of pg-boss: 2^31 - 1 seconds, sixty-eight years. The inbox removes deliveries itself. */
 const NEVER = 2 ** 31 - 1
 
+/** Maximum milliseconds that are added to or subtracted from a time: a thousand years. PostgreSQL fails with more. */
+export const MAX_INTERVAL = 3e13
+
 const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
 
 /** Converts a delivery to a job with the same id. */

@@ -16,8 +16,8 @@ export interface TakenJob {
 const IS_SUSPECT = `(job.output->'value'->>'message' is not distinct from 'job heartbeat timeout')`
 
 /**
- * Takes a job like `fetch` of pg-boss, which can neither skip suspects nor skip the wait for the disk. A take need not
- * be on disk: if the server crashes, the job waits again. The end of the job is written through.
+ * Creates a function that takes a job like `fetch` of pg-boss, which can neither skip suspects nor avoid waiting for the
+ * disk. That a job was taken need not be on disk: if the server crashes, the job waits again.
  */
 export function createTakeJob({
   connection,

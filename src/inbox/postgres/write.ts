@@ -1,9 +1,6 @@
 import type { Db, PgBoss } from 'pg-boss'
 import type { JobsLocation } from './connection.ts'
-import { jobStatesOf } from './schema.ts'
-
-/** Upper limit of an age in milliseconds: a thousand years. PostgreSQL cannot subtract much more. */
-const MAX_AGE = 3e13
+import { jobStatesOf, MAX_INTERVAL } from './schema.ts'
 
 /** Result of pg-boss calls that change jobs. Its types leave these members out. */
 export interface ChangedJobs {
@@ -23,8 +20,8 @@ export interface JobWriter {
   /** Ends a failed attempt. If another follows, it is due in so many milliseconds. */
   fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>
   /**
-   * Ends a successful attempt whose job is waiting again: a server crash undoes the last takes, and a lease may have run
-   * out.
+   * Ends a successful attempt whose job is waiting again, because its lease ran out, or because a server crash undid
+   * that it was taken.
    */
   completeWaiting(attempt: JobAttempt): Promise<boolean>
   /** Makes an unreadable job a dead letter. */
@@ -108,7 +105,7 @@ export function createJobWriter({ connection, schema, queue }: JobsLocation): Jo
             and completed_on <= now() - $3::float8 * interval '1 ms'
           limit $4 for update skip locked
         ) returning 1`,
-        ...[jobStatesOf(state), Math.min(MAX_AGE, Math.max(0, milliseconds)), limit],
+        ...[jobStatesOf(state), Math.min(MAX_INTERVAL, Math.max(0, milliseconds)), limit],
       ),
   }
 }

@@ -52,7 +52,7 @@ function watchFile(name: string, opened = name): WatchedFile {
     check() {
       const now = statSync(name, { throwIfNoEntry: false })
       if (isSame(before, now)) return 'same'
-      // A process that only tried to read leaves a new, empty log.
+      // A new, empty log comes from a process that only tried to read.
       return now && now.size > 0 ? 'replaced' : 'missing'
     },
   }
