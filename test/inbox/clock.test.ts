@@ -122,7 +122,7 @@ describe('in a SQLite file that several processes share', () => {
     expect(taken.filter((id) => held.includes(id))).toEqual([])
   })
 
-  it('a jump ahead that is corrected leaves a delivery with the process that handles it', async () => {
+  it('a process keeps its delivery if the clock jumps ahead and is corrected', async () => {
     let now = Date.now()
     const clock = () => now
     const [first, second] = [open({ clock }), open({ clock })]

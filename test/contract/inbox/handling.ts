@@ -152,7 +152,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       inbox.work(createReceiver({ signatureKey: KEY })) // without handlers
       await until(async () => (await inbox.stats()).dead === 1)
       const [entry] = (await inbox.list({ state: 'dead' })).entries
-      expect(entry?.error).toContain('handle() needs handlers')
+      expect(entry?.error).toContain('handle() needs a handler')
     })
 
     if (kind.isShared) {

@@ -65,7 +65,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(begun).toEqual([id, idOf(1)].map((one) => [one, 1]))
     })
 
-    it('a delivery whose take the server lost in a crash is done when its handler succeeds', async () => {
+    it('a delivery is done when its handler succeeds, even if a server crash reset its job', async () => {
       const inbox = open()
       const held = createGate()
       let begun = 0

@@ -69,7 +69,7 @@ describe('an unreachable PostgreSQL', () => {
     expect(connections).toBe(0)
   })
 
-  it('rejects without the password', async () => {
+  it('rejects calls with errors that do not contain the password', async () => {
     const troubles: unknown[] = []
     const inbox = createPostgresInbox({
       connectionString: NOWHERE,

@@ -15,7 +15,7 @@ if (programs === undefined && process.env.CI !== 'true')
   )
 
 describe.skipIf(programs === undefined && process.env.CI !== 'true')(
-  'an outage of PostgreSQL',
+  'an inbox during an outage of PostgreSQL',
   { timeout: 120_000 },
   () => {
     let server: PrivatePostgres
@@ -37,7 +37,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
         observer: { trouble: ({ error }) => troubles.push(error) },
       })
 
-    it('at the start: 503 until the server runs', async () => {
+    it('answers 503 until the server runs', async () => {
       const load = await startLoad(open())
       try {
         await until(() => load.responses.length > 20)
@@ -56,7 +56,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       await until(async () => (await countConnections(server.url)) === 0)
     })
 
-    it('by a crash under load: 503, and nothing is lost', async () => {
+    it('answers 503 and loses nothing when the server crashes under load', async () => {
       const load = await runThrough(open(), async (running) => {
         await server.crash()
         await until(() => countRejections(running) > 50)
@@ -66,7 +66,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       expect(troubles.length).toBeGreaterThan(0)
     })
 
-    it('by a hanging server under load: 503 while it hangs, and nothing is lost', async () => {
+    it('answers 503 and loses nothing while the server hangs under load', async () => {
       const load = await runThrough(open(), async (running) => {
         server.hang()
         try {

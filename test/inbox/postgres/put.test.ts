@@ -21,7 +21,7 @@ await describeWith(POSTGRES, (connectionString) => {
   describe('puts into PostgreSQL', () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'puts')
 
-    it('share statements, which takes less time than one statement for each', async () => {
+    it('share statements, in less time than one statement for each', async () => {
       const inbox = open()
       await inbox.put(newDelivery())
       await withBoss(async (boss, queue) => {

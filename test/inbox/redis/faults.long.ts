@@ -8,7 +8,7 @@ import { countRejections, drain, expectNothingLost, runThrough } from '../outage
 import { REDIS_SERVER, usePrivateRedis } from './private-server.ts'
 
 await describeWith(REDIS_SERVER, () => {
-  describe('an outage of Redis', { timeout: 60_000 }, () => {
+  describe('an inbox during an outage of Redis', { timeout: 60_000 }, () => {
     const fixture = usePrivateRedis()
     const { open } = fixture
 
@@ -22,7 +22,7 @@ await describeWith(REDIS_SERVER, () => {
       expect(inspect(fixture.troubles, { depth: 10, showHidden: true })).not.toContain('s3cret')
     }
 
-    it('at the start: 503 until the server runs', async () => {
+    it('answers 503 until the server runs', async () => {
       const load = await startLoad(open())
       try {
         await until(() => countRejections(load) > 20)
@@ -39,7 +39,7 @@ await describeWith(REDIS_SERVER, () => {
       expect(fixture.troubles.length).toBeGreaterThan(0)
     })
 
-    it('by a crash under load: 503, and nothing is lost', async () => {
+    it('answers 503 and loses nothing when the server crashes under load', async () => {
       const load = await runThroughOutage(async (running) => {
         await fixture.server.crash()
         await until(() => countRejections(running) > 50)
@@ -49,7 +49,7 @@ await describeWith(REDIS_SERVER, () => {
       expect(fixture.troubles.length).toBeGreaterThan(0)
     })
 
-    it('by a hanging server under load: 503 while it hangs, and nothing is lost', async () => {
+    it('answers 503 and loses nothing while the server hangs under load', async () => {
       const load = await runThroughOutage(async (running) => {
         fixture.server.hang()
         try {
@@ -61,7 +61,7 @@ await describeWith(REDIS_SERVER, () => {
       expectRecovery(load)
     })
 
-    it('by full memory under load: 503, and nothing is lost', async () => {
+    it('answers 503 and loses nothing while the memory is full', async () => {
       const load = await runThroughOutage(async (running) => {
         await fixture.server.command('CONFIG', 'SET', 'maxmemory', '1')
         await until(() => countRejections(running) > 20)
@@ -70,7 +70,7 @@ await describeWith(REDIS_SERVER, () => {
       expectRecovery(load)
     })
 
-    it('by a server that becomes a read-only replica: 503, and nothing is lost', async () => {
+    it('answers 503 and loses nothing while the server is a read-only replica', async () => {
       const load = await runThroughOutage(async (running) => {
         await fixture.server.command('REPLICAOF', '127.0.0.1', '1')
         await until(() => countRejections(running) > 20)

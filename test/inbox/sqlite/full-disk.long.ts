@@ -31,7 +31,7 @@ await describeWithDisks(() => {
       await small.expectRecovery()
     })
 
-    it('handles all it has when attempts fail on a full disk', async () => {
+    it('handles all its deliveries when attempts fail on a full disk', async () => {
       await small.flood(2_000)
       small.fill()
       const failed = new Set<string>()

@@ -12,8 +12,8 @@ import { useFolder } from './fixture.ts'
 const fixture = useFolder()
 const { keep } = fixture
 
-describe('if the file is locked, it records later', () => {
-  it('the end of an attempt, without another attempt', async () => {
+describe('a locked SQLite file', () => {
+  it('delays the record of an ended attempt, without another attempt', async () => {
     const troubles: unknown[] = []
     const inbox = keep(
       createSqliteInbox({
@@ -44,7 +44,7 @@ describe('if the file is locked, it records later', () => {
     expect(runs).toBe(1)
   })
 
-  it('a done delivery, and meanwhile recognizes its retry as a duplicate', async () => {
+  it('delays the record of a done delivery, whose retry is still a duplicate', async () => {
     const duplicates = keep(createSqliteDuplicates({ path: fixture.path, lease: 6_000 }))
     const other = keep(createSqliteDuplicates({ path: fixture.path, lease: 6_000 }))
     const { gate, release } = createGate()
