@@ -31,7 +31,7 @@ export async function fill(
 }
 
 /** Handles all deliveries of an inbox. With an error, every handler throws it. */
-export async function workOff(inbox: DurableInbox, error?: string): Promise<void> {
+export async function handleAll(inbox: DurableInbox, error?: string): Promise<void> {
   const receiver = createReceiver({ signatureKey: KEY, observer: { failed() {} } }).on('*', () => {
     if (error !== undefined) throw new Error(error)
   })

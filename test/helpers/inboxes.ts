@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { createFolder, type RunResult } from './cli.ts'
 import { useGeohook } from './cli-host.ts'
-import { fill, ONE_ATTEMPT, payloads, workOff } from './dead-letters.ts'
+import { fill, handleAll, ONE_ATTEMPT, payloads } from './dead-letters.ts'
 
 /** An id of no delivery. */
 export const UNKNOWN_ID = '0'.repeat(32)
@@ -35,9 +35,9 @@ export function createInboxes(): { folder: string; withInbox: WithInbox } {
       const inbox = createSqliteInbox({ path, ...ONE_ATTEMPT })
       try {
         const done = await fill(inbox, payloads(counts.done ?? 0))
-        await workOff(inbox)
+        await handleAll(inbox)
         const dead = await fill(inbox, payloads(counts.dead ?? 0))
-        await workOff(inbox, 'the map is away\n  at line 2')
+        await handleAll(inbox, 'the map is away\n  at line 2')
         const waiting = await fill(inbox, payloads(counts.waiting ?? 0))
         const run = (...args: string[]): Promise<RunResult> => geohook(['inbox', ...args, '--store', path])
         await use({ path, inbox, done, dead, waiting, run })

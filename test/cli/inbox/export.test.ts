@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseStdout, withListener } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
-import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
@@ -85,7 +85,7 @@ describe.concurrent('geohook inbox export', () => {
       // A retried letter changes its position in the list of dead letters.
       await inbox.retry(dead[0] ?? '')
       const [late = ''] = await fill(inbox, payloads(1))
-      await workOff(inbox, 'the map is still away')
+      await handleAll(inbox, 'the map is still away')
       const again = await run('export', '--dead', '--out', out, '--json')
       expect(again.code).toBe(0)
       const { exported, alreadyThere } = parseStdout(again)

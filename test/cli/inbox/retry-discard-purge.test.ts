@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { deadLetters } from '../../../src/cli/inbox/targets.ts'
 import { parseStdout } from '../../helpers/cli.ts'
-import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
 import { createInboxes, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
 const { withInbox } = createInboxes()
@@ -51,7 +51,7 @@ describe.concurrent.each([
 it('geohook inbox retry --dead retries 2,000 dead letters', async () => {
   await withInbox({ dead: 2_000 }, async ({ run, inbox }) => {
     expect(parseStdout(await run('retry', '--dead', '--json'))).toEqual({ retried: 2_000, refused: [] })
-    await workOff(inbox)
+    await handleAll(inbox)
     expect(await inbox.stats()).toMatchObject({ done: 2_000, dead: 0, waiting: 0 })
   })
 })
@@ -78,7 +78,7 @@ describe('deadLetters', () => {
       const letters = deadLetters(inbox)
       expect((await letters.next()).value?.sort()).toEqual([...dead].sort())
       const died = await fill(inbox, payloads(2))
-      await workOff(inbox, 'the map is still away')
+      await handleAll(inbox, 'the map is still away')
       expect((await letters.next()).value?.sort()).toEqual([...died].sort())
       expect(await letters.next()).toEqual({ done: true, value: undefined })
     }))
@@ -88,7 +88,7 @@ describe('deadLetters', () => {
       let passes = 0
       const fillAgain = async (): Promise<void> => {
         await fill(inbox, payloads(1))
-        await workOff(inbox, 'the map is away')
+        await handleAll(inbox, 'the map is away')
       }
       await fillAgain()
       for await (const ids of deadLetters(inbox)) {

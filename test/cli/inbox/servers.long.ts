@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createFolder, geohook, type RunResult, withListener } from '../../helpers/cli.ts'
-import { fill, ONE_ATTEMPT, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { KEY } from '../../helpers/deliver.ts'
 import { UNKNOWN_ID } from '../../helpers/inboxes.ts'
 import { describeWith, POSTGRES, REDIS } from '../../helpers/services.ts'
@@ -69,9 +69,9 @@ function testCommands(inbox: DurableInbox, store: string, options: string[]): vo
   let dead: string[] = []
   beforeAll(async () => {
     await fill(inbox, payloads(2))
-    await workOff(inbox)
+    await handleAll(inbox)
     dead = await fill(inbox, payloads(20))
-    await workOff(inbox, 'the map is away')
+    await handleAll(inbox, 'the map is away')
   }, 30_000)
   afterAll(() => inbox.close())
 
@@ -112,7 +112,7 @@ function testCommands(inbox: DurableInbox, store: string, options: string[]): vo
     expect(await json('discard', id)).toEqual({ code: 0, discarded: 1, refused: [] })
     expect(await json('retry', '--dead')).toEqual({ code: 0, retried: 19, refused: [] })
     expect(await inbox.stats()).toMatchObject({ waiting: 19, dead: 0, done: 2 })
-    await workOff(inbox, 'the map is still away')
+    await handleAll(inbox, 'the map is still away')
     expect(await json('discard', '--dead', '--yes')).toEqual({ code: 0, discarded: 19, refused: [] })
     expect(await json('purge', '--state', 'done', '--older-than', '1h')).toEqual({ code: 0, removed: 0 })
     expect(await json('purge', '--state', 'done')).toEqual({ code: 0, removed: 2 })

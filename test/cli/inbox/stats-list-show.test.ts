@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { describe, expect, it } from 'vitest'
 import { parseStdout } from '../../helpers/cli.ts'
-import { fill, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { fill, handleAll, payloads } from '../../helpers/dead-letters.ts'
 import { payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { createInboxes, linesOf, UNKNOWN_ID } from '../../helpers/inboxes.ts'
 
@@ -146,7 +146,7 @@ describe('a hostile delivery', () => {
       const [id = ''] = await fill(inbox, payloads(1, hostile), {
         'x-hostile': 'a\u009b31mb',
       })
-      await workOff(inbox, hostile)
+      await handleAll(inbox, hostile)
       expect((await inbox.get(id))?.error).toContain('\u001b')
       for (const args of [['list'], ['show', id], ['export', id], ['retry', id]]) {
         for (const mode of [[], ['--json']]) {

@@ -4,7 +4,7 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
 import { CLI, createFolder } from '../../helpers/cli.ts'
 import { startHeldTarget } from '../../helpers/cli-servers.ts'
-import { fill, ONE_ATTEMPT, payloads, workOff } from '../../helpers/dead-letters.ts'
+import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { KEY, signatureOf } from '../../helpers/deliver.ts'
 import { type Started, startProgram } from '../../helpers/process.ts'
 
@@ -51,7 +51,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     const path = join(folder.path, 'inbox.db')
     const inbox = createSqliteInbox({ path, ...ONE_ATTEMPT })
     await fill(inbox, payloads(2))
-    await workOff(inbox, 'far away '.repeat(100))
+    await handleAll(inbox, 'far away '.repeat(100))
     await inbox.close()
     const { code, output } = await runInTerminal(['inbox', 'list', '--store', path])
     expect(code).toBe(0)
