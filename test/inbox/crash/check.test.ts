@@ -1,23 +1,23 @@
 import { expect, it } from 'vitest'
-import { check, type Life } from './check.ts'
+import { check, type ProcessLog } from './check.ts'
 
 const CONCURRENCY = 2
 
 const sent = (...ids: string[]) => ids.map((id) => ({ id, acknowledged: true }))
-const killed = (...lines: string[]): Life => ({ lines, killed: true })
-const closed = (...lines: string[]): Life => ({ lines, killed: false })
+const killed = (...lines: string[]): ProcessLog => ({ lines, killed: true })
+const closed = (...lines: string[]): ProcessLog => ({ lines, killed: false })
 const handled = (id: string): string[] => [`begin ${id}`, `success ${id}`, `settled ${id}`]
 const open = (id: string): string[] => [`begin ${id}`, `success ${id}`]
-const verdictOn = (lives: Life[], ...ids: string[]) => check(sent(...ids), lives, CONCURRENCY)
+const verdictOn = (logs: ProcessLog[], ...ids: string[]) => check(sent(...ids), logs, CONCURRENCY)
 
 it('accepts deliveries that were handled once, and duplicates that a kill may cause', () => {
-  const lives = [
+  const logs = [
     killed(...handled('a'), 'begin b', ...open('c')),
     killed(...open('c'), ...open('d')),
     closed(...handled('b'), ...handled('c')),
   ]
   const never = { id: 'never', acknowledged: false }
-  expect(check([...sent('a', 'b', 'c', 'd'), never], lives, CONCURRENCY)).toEqual({
+  expect(check([...sent('a', 'b', 'c', 'd'), never], logs, CONCURRENCY)).toEqual({
     sent: 5,
     acknowledged: 4,
     handled: 4,
@@ -28,39 +28,39 @@ it('accepts deliveries that were handled once, and duplicates that a kill may ca
 })
 
 it('finds lost deliveries of an inbox that acknowledges before it stores', () => {
-  const lives = [killed(...handled('a'), 'begin b'), closed(...handled('c'))]
-  expect(verdictOn(lives, 'a', 'b', 'c', 'd').lost).toEqual(['b', 'd'])
+  const logs = [killed(...handled('a'), 'begin b'), closed(...handled('c'))]
+  expect(verdictOn(logs, 'a', 'b', 'c', 'd').lost).toEqual(['b', 'd'])
 })
 
 it('finds an inbox that forgets recorded successes', () => {
-  const lives = [killed(...handled('a')), closed(...handled('a'))]
-  expect(verdictOn(lives, 'a')).toMatchObject({
+  const logs = [killed(...handled('a')), closed(...handled('a'))]
+  expect(verdictOn(logs, 'a')).toMatchObject({
     doubled: 1,
     faults: ['a was handled again after its success in process 0 was recorded'],
   })
 })
 
 it('finds an inbox that records nothing by its open successes', () => {
-  const lives = [killed(...open('a'), ...open('b'), ...open('c')), closed(...handled('a'))]
-  expect(verdictOn(lives, 'a', 'b', 'c').faults).toEqual(['process 0: 3 successes are not recorded at c'])
+  const logs = [killed(...open('a'), ...open('b'), ...open('c')), closed(...handled('a'))]
+  expect(verdictOn(logs, 'a', 'b', 'c').faults).toEqual(['process 0: 3 successes are not recorded at c'])
 })
 
 it('excuses nothing after a graceful end', () => {
-  const lives = [closed(...open('a')), closed(...handled('a'))]
-  expect(verdictOn(lives, 'a').faults).toEqual([
+  const logs = [closed(...open('a')), closed(...handled('a'))]
+  expect(verdictOn(logs, 'a').faults).toEqual([
     'process 0: a is not recorded, and the process ended gracefully',
     'a was handled again after its success in process 0 was recorded',
   ])
 })
 
 it('finds a delivery that one process handled twice, even if it was killed', () => {
-  const lives = [killed(...open('a'), 'success a')]
-  expect(verdictOn(lives, 'a').faults).toEqual(['process 0: a was handled twice in one process'])
+  const logs = [killed(...open('a'), 'success a')]
+  expect(verdictOn(logs, 'a').faults).toEqual(['process 0: a was handled twice in one process'])
 })
 
 it('finds a success without a beginning, a record without a success, an unknown delivery and an unreadable line', () => {
-  const lives = [killed('success a', 'settled b', ...handled('stranger'), 'beg')]
-  expect(verdictOn(lives, 'a', 'b').faults).toEqual([
+  const logs = [killed('success a', 'settled b', ...handled('stranger'), 'beg')]
+  expect(verdictOn(logs, 'a', 'b').faults).toEqual([
     'process 0: a succeeded and never began',
     'process 0: b was recorded without a success',
     'process 0: unreadable log line: beg',
@@ -69,7 +69,7 @@ it('finds a success without a beginning, a record without a success, an unknown 
 })
 
 it('excuses only attempts that begin after the kill of another process', () => {
-  const killedAt = (time: number, ...lines: string[]): Life => ({ lines, killed: true, killedAt: time })
+  const killedAt = (time: number, ...lines: string[]): ProcessLog => ({ lines, killed: true, killedAt: time })
   const first = ['begin a 100', 'success a 110']
   const second = ['begin a 300', 'success a 310', 'settled a 320']
   // In any order of starting.

@@ -18,11 +18,11 @@
  * - Every handled delivery was sent.
  */
 
-/** One process of the receiver. */
-export interface Life {
+/** The log of one receiver process. */
+export interface ProcessLog {
   lines: readonly string[]
   killed: boolean
-  /** When it was killed. Several processes may live at the same time. */
+  /** When the process was killed. Several processes may run at the same time. */
   killedAt?: number
 }
 
@@ -62,7 +62,7 @@ interface Success {
 
 export function check(
   sent: readonly Sent[],
-  lives: readonly Life[],
+  logs: readonly ProcessLog[],
   concurrency: number,
   outages: readonly Outage[] = [],
 ): Verdict {
@@ -72,12 +72,12 @@ export function check(
   const wasDown = (from: number, to: number) =>
     outages.some((outage) => outage.from <= to && outage.to >= from)
 
-  for (const [place, life] of lives.entries()) {
-    const read = readLife(life, place, concurrency * (1 + outages.length))
+  for (const [place, log] of logs.entries()) {
+    const read = readLog(log, place, concurrency * (1 + outages.length))
     faults.push(...read.faults.map((fault) => `process ${place}: ${fault}`))
     for (const success of read.successes) {
       byId.set(success.id, [...(byId.get(success.id) ?? []), success])
-      if (success.isOpen && !life.killed && !wasDown(success.at, Infinity))
+      if (success.isOpen && !log.killed && !wasDown(success.at, Infinity))
         faults.push(`process ${place}: ${success.id} is not recorded, and the process ended gracefully`)
     }
   }
@@ -85,7 +85,7 @@ export function check(
   function isExcused({ isOpen, place, at }: Success, next: Success): boolean {
     if (!isOpen) return false
     if (wasDown(at, next.begun)) return true
-    const { killed, killedAt = -Infinity } = lives[place] ?? { killed: false }
+    const { killed, killedAt = -Infinity } = logs[place] ?? { killed: false }
     return place !== next.place && killed && killedAt <= next.begun
   }
 
@@ -111,7 +111,7 @@ export function check(
   }
 }
 
-function readLife({ lines }: Life, place: number, maxOpen: number) {
+function readLog({ lines }: ProcessLog, place: number, maxOpen: number) {
   const faults: string[] = []
   const begun = new Map<string, number>()
   const successes: Success[] = []

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { InboxStats } from 'geohook/inbox'
 import { findPort } from '../../helpers/port.ts'
-import { startBalancer } from './balance.ts'
-import { check, type Life, type Outage, type Verdict } from './check.ts'
+import { startBalancer } from './balancer.ts'
+import { check, type Outage, type ProcessLog, type Verdict } from './check.ts'
 import { ENGINES, type Engine, type EngineName } from './engines.ts'
-import { type Process, startReceiver } from './life.ts'
 import { type Load, startLoad } from './load.ts'
 import { type Kill, planKills, planServerKills } from './plan.ts'
 import { createRandom } from './random.ts'
+import { type Process, startReceiver } from './receiver-process.ts'
 
 export interface Run {
   engine: EngineName
@@ -30,9 +30,9 @@ const CHECK_INTERVAL = 10
 /** Maximum milliseconds to empty the inbox at the end. */
 const DRAIN_TIMEOUT = 120_000
 
-/** A receiver process, with its log. */
-interface KnownLife {
-  log: string
+/** The log file of a receiver process. */
+interface LogFile {
+  path: string
   killed: boolean
   killedAt?: number
 }
@@ -43,31 +43,31 @@ export async function runCrashes(run: Run): Promise<Verdict> {
   const random = createRandom(seed)
   const plan = planKills(kills, random)
   const serverPlan = planServerKills(serverKills, random)
-  const logs = await mkdtemp(join(tmpdir(), 'geohook-crash-logs-'))
+  const logFolder = await mkdtemp(join(tmpdir(), 'geohook-crash-logs-'))
   const engine = await ENGINES[name]({ isKilled: serverKills > 0 })
   const ports: number[] = []
   while (ports.length < receivers) ports.push(await findPort())
   const balancer = await startBalancer(ports)
   const load = startLoad(`http://127.0.0.1:${balancer.port}/hook`, KEY, random)
-  const lives: KnownLife[] = []
+  const logFiles: LogFile[] = []
   const outages: Outage[] = []
   const processes = new Set<Process>()
 
-  function start(port: number): { life: KnownLife; receiver: Process } {
-    const life: KnownLife = { log: join(logs, `${lives.length}.log`), killed: true }
-    lives.push(life)
-    const receiver = startReceiver(toEnv(engine, { port, log: life.log }))
+  function start(port: number): { logFile: LogFile; receiver: Process } {
+    const logFile: LogFile = { path: join(logFolder, `${logFiles.length}.log`), killed: true }
+    logFiles.push(logFile)
+    const receiver = startReceiver(toEnv(engine, { port, log: logFile.path }))
     processes.add(receiver)
-    return { life, receiver }
+    return { logFile, receiver }
   }
 
   /** Starts a receiver and kills it, for each kill of the plan that belongs to this slot. */
   async function killRepeatedly(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
       if (index % receivers !== slot) continue
-      const { life, receiver } = start(port)
+      const { logFile, receiver } = start(port)
       await waitFor(kill, receiver, load)
-      life.killedAt = Date.now()
+      logFile.killedAt = Date.now()
       const [code, signal] = await receiver.end('SIGKILL')
       if (signal !== 'SIGKILL')
         throw new Error(`the receiver ended by itself, with ${code}:\n${receiver.errors}`)
@@ -94,13 +94,13 @@ export async function runCrashes(run: Run): Promise<Verdict> {
     for (const { receiver } of last) await receiver.listening
     const sent = await load.stop()
     const stats = await drain(`http://127.0.0.1:${ports[0]}/stats`)
-    for (const { life, receiver } of last) {
+    for (const { logFile, receiver } of last) {
       const [code] = await receiver.end('SIGTERM')
       if (code !== 0) throw new Error(`the receiver ended with ${code}:\n${receiver.errors}`)
-      life.killed = false
+      logFile.killed = false
     }
     await engine.requireSound()
-    const verdict = check(sent, await Promise.all(lives.map(read)), CONCURRENCY, outages)
+    const verdict = check(sent, await Promise.all(logFiles.map(read)), CONCURRENCY, outages)
     verdict.faults.push(...compare(stats, verdict))
     return verdict
   } finally {
@@ -108,7 +108,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
     for (const process of processes) if (!process.ended) await process.end('SIGKILL')
     await balancer.close()
     await engine.remove()
-    await rm(logs, { recursive: true })
+    await rm(logFolder, { recursive: true })
   }
 }
 
@@ -165,12 +165,12 @@ function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
 }
 
 /** Reads the log of a process. A process that was killed early has none. */
-async function read({ log, ...life }: KnownLife): Promise<Life> {
-  const text = await readFile(log, 'utf8').catch((error: NodeJS.ErrnoException) => {
+async function read({ path, ...killed }: LogFile): Promise<ProcessLog> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
     throw error
   })
-  return { ...life, lines: text.split('\n').slice(0, -1) }
+  return { ...killed, lines: text.split('\n').slice(0, -1) }
 }
 
 /** Formats the figures of a run in one line. */
