@@ -26,7 +26,7 @@ export type Format = keyof typeof IMPORTS
 
 /**
  * Records opened resources for some ticks, because a server starts to listen later, and an unref'd one does not keep
- * the process alive. Waits up to a second for files that are still being closed. Opens the standard streams first,
+ * the process alive. Waits up to ten seconds for files that are still being closed. Opens the standard streams first,
  * because `debug`, which Express loads, checks whether they are a terminal.
  */
 const program = (statement: string): string => `
@@ -42,7 +42,7 @@ const hook = createHook({ init: (_, type) => void (isHandle(type) && opened.push
   ${statement}
   for (let i = 0; i < 10; i++) await tick()
   hook.disable()
-  for (const end = Date.now() + 1000; kept().length > 0 && Date.now() < end; ) await tick()
+  for (const end = Date.now() + 10_000; kept().length > 0 && Date.now() < end; ) await tick()
   process.stdout.write(JSON.stringify({ opened, kept: kept() }))
 })()`
 
