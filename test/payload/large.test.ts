@@ -1,8 +1,6 @@
 import { parsePayload } from 'geohook'
 import { describe, expect, it } from 'vitest'
 
-// Large ASCII bodies take a separate path in src/payload/decoder.node.ts.
-
 const MIB = 1024 * 1024
 const FORM = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
