@@ -84,8 +84,8 @@ export async function measureDeliveries({ smoke }) {
   }))
   return {
     table: {
-      title: `mock: deliveries sent a second, 50 at once, each answer read to its end; beside ${BASE}`,
-      columns: ['', 'deliveries/s', 'beside it', 'µs of the core for each'],
+      title: `mock: deliveries sent per second, 50 at once, each response read completely; relative to ${BASE}`,
+      columns: ['', 'deliveries/s', 'ratio', 'CPU µs per delivery'],
       rows: results.map(({ name, rate, ratio, used }) => [name, spread(rate), times(ratio), spread(used)]),
     },
     results,

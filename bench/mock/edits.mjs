@@ -84,7 +84,7 @@ export async function measureEdits({ smoke }) {
   return {
     table: {
       title: 'mock: microseconds of one edit and of one deletion, over HTTP',
-      columns: ['', 'webhooks', 'µs', `beside ${SIZES[0]}`],
+      columns: ['', 'webhooks', 'µs', `vs ${SIZES[0]}`],
       rows,
     },
     points,

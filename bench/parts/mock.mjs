@@ -7,9 +7,9 @@ import { requireOnce } from '../mock/once.mjs'
 /** @type {import('../lib/part.mjs').Run} */
 export async function run({ smoke, say }) {
   const onceTable = await requireOnce(smoke ? 200 : 1000, 50)
-  say('nothing is lost or doubled')
+  say('no delivery is lost or duplicated')
   const { table: deliveriesTable, results } = await measureDeliveries({ smoke })
-  say('deliveries are measured; now edits')
+  say('measuring edits')
   const { table: editsTable, points } = await measureEdits({ smoke })
   return {
     tables: [deliveriesTable, onceTable, editsTable],
@@ -17,7 +17,7 @@ export async function run({ smoke, say }) {
     plots: [
       {
         name: 'mock',
-        title: 'mock: deliveries per second beside undici Pool.request',
+        title: 'mock: deliveries per second relative to undici Pool.request',
         kind: 'bars',
         x: '',
         y: 'times as many',
@@ -33,7 +33,7 @@ export async function run({ smoke, say }) {
       },
       {
         name: 'mock-edits',
-        title: 'mock: one edit, one deletion, by how many webhooks there are',
+        title: 'mock: one edit and one deletion, by number of webhooks',
         kind: 'lines',
         x: 'webhooks (log)',
         y: 'µs',
