@@ -7,28 +7,8 @@ export const WILDCARD = '*'
  */
 export const POST_PERFORMED = 'PostPerformed'
 
-/** A trigger of a feature service. */
-export type FeatureChangeType =
-  | 'FeaturesCreated'
-  | 'FeaturesUpdated'
-  | 'FeaturesDeleted'
-  | 'FeaturesEdited'
-  | 'AttachmentsCreated'
-  | 'AttachmentsUpdated'
-  | 'AttachmentsDeleted'
-  | 'LayerSchemaChanged'
-  | 'LayerDefinitionChanged'
-  | 'FeatureServiceDefinitionChanged'
-  | typeof POST_PERFORMED
-
-/** What a geoprocessing service reports when an asynchronous job ends (field facts, "changeTypes"). */
-type JobChangeType = 'esriJobSucceeded' | 'esriJobFailed' | 'esriJobCancelled' | 'esriJobTimedOut'
-
-/** A change type that this version knows by name. */
-export type KnownChangeType = FeatureChangeType | JobChangeType
-
-/** The triggers of feature services, in the order of the specification's table (field facts, "changeTypes"). */
-export const FEATURE_CHANGE_TYPES: readonly FeatureChangeType[] = [
+/** Change types of feature services, in the order of the specification (docs/senders.md, "Change types"). */
+export const FEATURE_CHANGE_TYPES = [
   'FeaturesCreated',
   'FeaturesUpdated',
   'FeaturesDeleted',
@@ -39,8 +19,21 @@ export const FEATURE_CHANGE_TYPES: readonly FeatureChangeType[] = [
   'LayerSchemaChanged',
   'LayerDefinitionChanged',
   'FeatureServiceDefinitionChanged',
-  POST_PERFORMED,
-]
+  'PostPerformed',
+] as const
+
+/** Change types of geoprocessing services: the results of an asynchronous job (docs/senders.md, "Change types"). */
+export const JOB_CHANGE_TYPES = [
+  'esriJobSucceeded',
+  'esriJobFailed',
+  'esriJobCancelled',
+  'esriJobTimedOut',
+] as const
+
+export type FeatureChangeType = (typeof FEATURE_CHANGE_TYPES)[number]
+
+/** A change type that this version knows by name. */
+export type KnownChangeType = FeatureChangeType | (typeof JOB_CHANGE_TYPES)[number]
 
 /** Any change type: the known ones are completed by editors, every other string is allowed. */
 export type ChangeType = KnownChangeType | typeof WILDCARD | (string & {})

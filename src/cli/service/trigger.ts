@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { FaultName } from '../../mock/index.ts'
+import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from '../../payload/change-types.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { toRecord } from '../io/json.ts'
 import { wholeNumber } from '../options/values.ts'
@@ -14,7 +15,7 @@ import {
   type ServiceClient,
   type ServiceResponse,
 } from './client.ts'
-import { FAULT_NAMES, FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from './trigger-choices.ts'
+import { FAULT_NAMES } from './trigger-choices.ts'
 import { type ServicePath, servicePath, toPrintable } from './webhooks.ts'
 
 interface Options extends ClientOptions {
