@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
-import type { Awaitable } from '../signature/awaitable.ts'
 
 /** Where body parsers and hosts leave what they have read. Bytes are as good as the stream, a parsed value is not. */
 export interface ParsedBody {
@@ -35,7 +34,7 @@ export function readNodeBody(
   options: ReadOptions,
   parsed: ParsedBody,
   parsers: ParserNames,
-): Awaitable<Uint8Array> {
+): Uint8Array | Promise<Uint8Array> {
   const arrived = takeArrived(req, options)
   if (arrived) return arrived
   if (req.destroyed && !req.readableDidRead) throw new WebhookError('body_aborted')

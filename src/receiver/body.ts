@@ -1,5 +1,4 @@
 import { WebhookError } from '../errors.ts'
-import type { Awaitable } from '../signature/awaitable.ts'
 import { readHeader } from './headers.ts'
 import type { ByteCounter } from './in-flight.ts'
 import type { Config } from './options.ts'
@@ -30,7 +29,7 @@ export function readBody(
   { limit, bodyTimeout }: Config,
   counter: ByteCounter,
   onChunk: (chunk: Uint8Array) => void,
-): Awaitable<Uint8Array> {
+): Uint8Array | Promise<Uint8Array> {
   const reading = request.read({
     limit,
     reserve: counter.reserve,

@@ -1,6 +1,5 @@
 import { importKey } from '#hmac'
 import type { WebhookErrorOptions } from '../errors.ts'
-import type { Awaitable } from '../signature/awaitable.ts'
 import type { HmacKey } from '../signature/hmac.ts'
 import { flawOf, type Keyring, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
 import { guard } from './guard.ts'
@@ -24,7 +23,7 @@ export interface FoundKeys {
 }
 
 /** @throws {WebhookError} `key_unavailable` */
-export type FindKeys = (request: RequestHead) => Awaitable<FoundKeys>
+export type FindKeys = (request: RequestHead) => FoundKeys | Promise<FoundKeys>
 
 /**
  * Returns the function that finds the keys of each request. With a key function every request costs the same, so that

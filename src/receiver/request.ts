@@ -1,4 +1,3 @@
-import type { Awaitable } from '../signature/awaitable.ts'
 import type { Delivery } from './delivery.ts'
 import type { HeaderBag } from './headers.ts'
 
@@ -29,7 +28,7 @@ export interface ReceiverRequest extends RequestHead {
    *
    * @throws {WebhookError} `body_too_large`, `body_aborted`, `body_already_parsed`
    */
-  read(options: ReadOptions): Awaitable<Uint8Array>
+  read(options: ReadOptions): Uint8Array | Promise<Uint8Array>
   /**
    * Called once, before the response is written, if the body was not read completely.
    *

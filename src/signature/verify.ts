@@ -1,4 +1,3 @@
-import type { Awaitable } from './awaitable.ts'
 import { type Body, toBytes } from './bytes.ts'
 import { decodeSignature, requireEncoding, type SignatureEncoding } from './encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from './keyring.ts'
@@ -67,7 +66,7 @@ function toKeyring(signatureKey: SignatureKeys): Keyring {
 export interface SignatureCheck {
   update(chunk: Uint8Array): void
   /** Returns the index of the key that made the signature, or -1; a promise where the platform's digest is one. */
-  end(signature: Uint8Array): Awaitable<number>
+  end(signature: Uint8Array): number | Promise<number>
 }
 
 /** Starts a verification with every key of the ring. All of them are computed and compared, whichever matches. */
