@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
 import { Server as SocketServer } from 'node:net'
 import { configInvalid } from '../errors.ts'
-import type { Receiver } from '../receiver/api.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 
 /** Options of {@link closeOnSignal}. */
 export interface ShutdownOptions {

@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
-import type { Receiver } from '../receiver/api.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver } from '../receiver/receiver.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 
 /** The part of a receiver that adapters use. */
 export type Receiving = Pick<Receiver, 'receive'>

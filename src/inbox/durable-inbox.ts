@@ -1,6 +1,6 @@
-import type { Receiver } from '../receiver/api.ts'
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
 import type { Inbox } from '../receiver/options.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 
 /**
  * State of a delivery: `waiting` for its next attempt, `active` in a process, `done` after its handlers succeeded, or

@@ -1,7 +1,7 @@
+export type * from './entry-types.ts'
 export {
   createMemoryDuplicates,
   createMemoryInbox,
   type MemoryDuplicatesOptions,
   type MemoryInboxOptions,
 } from './memory/index.ts'
-export type * from './types.ts'

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import type { Receiver } from '../receiver/api.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 import type {
   InboxEntry,
   InboxPage,

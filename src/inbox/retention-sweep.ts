@@ -1,4 +1,4 @@
-import type { DeliveriesTable } from './deliveries-table.ts'
+import type { DeliveriesTable } from './engine-port.ts'
 import type { InboxConfig } from './inbox-options.ts'
 
 /** Maximum milliseconds between two sweeps. */

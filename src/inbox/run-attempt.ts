@@ -1,5 +1,5 @@
-import type { Receiver } from '../receiver/api.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 
 /** Options of {@link runAttempt}. */
 export interface AttemptOptions {

@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
-import type { DeliveriesTable } from './deliveries-table.ts'
 import type { DurableInbox, Workers } from './durable-inbox.ts'
+import type { DeliveriesTable } from './engine-port.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import { readConcurrency, readListOptions, readPurgeOptions, toPage } from './method-options.ts'
 import { startRetentionSweep } from './retention-sweep.ts'

@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
-import { createListeners, type Listeners, warn } from './listeners.ts'
+import { createListeners, type Listeners, warn } from './event-listeners.ts'
 import { type MockServiceOptions, type Options, toOptions } from './options.ts'
 import { createSaveQueue } from './save-queue.ts'
 import {

@@ -2,8 +2,8 @@ import { WebhookError } from '../errors.ts'
 import { readHeader } from './headers.ts'
 import type { ByteCounter } from './in-flight.ts'
 import type { Config } from './options.ts'
-import { refusal } from './refusal.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
+import { stacklessError } from './stackless-error.ts'
 
 /**
  * Refuses, without reading, a body that is announced as too large or compressed. Compressed bytes are not the bytes that
@@ -13,8 +13,8 @@ import type { ReceiverRequest, RequestHead } from './request.ts'
  */
 export function requireReadable({ headers }: RequestHead, { limit }: Config): void {
   const encoding = readHeader(headers, 'content-encoding')?.trim().toLowerCase()
-  if (encoding && encoding !== 'identity') throw refusal('content_encoding_unsupported')
-  if (Number(readHeader(headers, 'content-length')) > limit) throw refusal('body_too_large')
+  if (encoding && encoding !== 'identity') throw stacklessError('content_encoding_unsupported')
+  if (Number(readHeader(headers, 'content-length')) > limit) throw stacklessError('body_too_large')
 }
 
 /**

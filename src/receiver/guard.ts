@@ -1,4 +1,5 @@
-import { type ErrorCode, WebhookError } from '../errors.ts'
+import type { ErrorCode } from '../error-codes.ts'
+import { WebhookError } from '../errors.ts'
 
 /**
  * Runs code that is not ours (a key function, a store, a schema, a handler) and wraps whatever it throws.

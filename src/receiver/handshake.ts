@@ -4,8 +4,8 @@ import { toBinary, utf8 } from '../signature/bytes.ts'
 import { encodeSignature } from '../signature/encoding.ts'
 import type { Config } from './options.ts'
 import { handshakeOutcome, type Outcome } from './outcome.ts'
-import { refusal } from './refusal.ts'
 import type { RequestHead } from './request.ts'
+import { stacklessError } from './stackless-error.ts'
 
 /**
  * A valid token. A handshake signs a text that anyone may choose with the key that signs deliveries, so a token that
@@ -34,7 +34,7 @@ export async function answerHandshake(
   const { keyring, count, flaw, secret } = await findKeys(request)
   // Created for every tenant, so that the response takes the same time with and without a key.
   const decoy = importKey(secret + tenantOf(request))
-  const error = refusal('key_unknown', flaw)
+  const error = stacklessError('key_unknown', flaw)
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
   hmac.update(utf8(token))
   const signature = encodeSignature(await hmac.digest(), 'base64', 'sha256=')

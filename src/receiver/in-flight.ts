@@ -1,5 +1,5 @@
 import type { Config } from './options.ts'
-import { refusal } from './refusal.ts'
+import { stacklessError } from './stackless-error.ts'
 
 /** Counts the body bytes of one request. */
 export interface ByteCounter {
@@ -41,11 +41,11 @@ export function createByteBudget({ limit, maxInFlightBytes }: Config): () => Byt
         return true
       },
       add(bytes) {
-        if (counted + bytes > limit) throw refusal('body_too_large')
+        if (counted + bytes > limit) throw stacklessError('body_too_large')
         cancelReservation()
         counted += bytes
         total += bytes
-        if (total > maxInFlightBytes) throw refusal('receiver_busy')
+        if (total > maxInFlightBytes) throw stacklessError('receiver_busy')
       },
       release() {
         cancelReservation()

@@ -6,8 +6,8 @@ import type { DuplicateStore } from './duplicates.ts'
 import { createKeyFinder, type FindKeys, type KeyFunction } from './keys.ts'
 import { createLog, warn } from './log.ts'
 import { createNotifier, type Notifier, type Observer } from './observer.ts'
+import type { StandardSchema } from './payload-schema.ts'
 import { type Profile, service } from './profiles.ts'
-import type { StandardSchema } from './schema.ts'
 
 /** A durable store for verified deliveries. */
 export interface Inbox {

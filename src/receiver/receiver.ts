@@ -1,7 +1,6 @@
 import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/utf8.ts'
-import type { Receiver } from './api.ts'
 import { readBody, requireReadable } from './body.ts'
 import type { Delivery, StoredDelivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
@@ -14,9 +13,10 @@ import { requireFresh } from './max-age.ts'
 import type { Seen } from './observer.ts'
 import { type Inbox, type ReceiverOptions, readOptions } from './options.ts'
 import { errorOutcome, type Outcome, succeeded, toWebhookError } from './outcome.ts'
-import { refusal } from './refusal.ts'
+import { validate } from './payload-schema.ts'
+import type { Receiver } from './receiver-types.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
-import { validate } from './schema.ts'
+import { stacklessError } from './stackless-error.ts'
 import { startVerification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
 
@@ -76,7 +76,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     const { request: head } = seen
     if (closed) throw new WebhookError('receiver_closed')
     if (handshake && head.method === 'GET') return answerHandshake(head, config, handshake)
-    if (head.method !== 'POST') throw refusal('method_not_allowed')
+    if (head.method !== 'POST') throw stacklessError('method_not_allowed')
     requireReadable(head, config)
     const verification = await startVerification(head, config)
     const rawBody = await readBody(request, config, counter, verification.update)

@@ -6,8 +6,8 @@ import { type SignatureCheck, startCheck } from '../signature/verify.ts'
 import { readHeader } from './headers.ts'
 import type { FoundKeys } from './keys.ts'
 import type { Config } from './options.ts'
-import { refusal } from './refusal.ts'
 import type { RequestHead } from './request.ts'
+import { stacklessError } from './stackless-error.ts'
 
 /** What the signature of a request proves. */
 export interface Proof {
@@ -33,7 +33,7 @@ export interface Verification {
 export async function startVerification(request: RequestHead, config: Config): Promise<Verification> {
   const { encoding, findKeys, signatureHeader } = config
   const signature = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
-  if (signature === 'signature_malformed') throw refusal(signature)
+  if (signature === 'signature_malformed') throw stacklessError(signature)
   if (signature !== 'signature_missing') {
     const keys = await findKeys(request)
     const check = startCheck(keys.keyring)
@@ -47,7 +47,7 @@ export async function startVerification(request: RequestHead, config: Config): P
       const form = splitSignedForm(body, signatureHeader)
       if (!form) return startUnsigned(config).end(body)
       const formSignature = decodeSignature(form.signature, encoding)
-      if (typeof formSignature === 'string') throw refusal(formSignature)
+      if (typeof formSignature === 'string') throw stacklessError(formSignature)
       const check = startCheck(keys.keyring)
       check.update(form.signed)
       return prove(check, formSignature, keys)
@@ -57,7 +57,7 @@ export async function startVerification(request: RequestHead, config: Config): P
 
 /** @throws {WebhookError} `signature_missing` unless unsigned requests are accepted */
 function startUnsigned({ acceptUnsigned }: Config): Verification {
-  if (!acceptUnsigned) throw refusal('signature_missing')
+  if (!acceptUnsigned) throw stacklessError('signature_missing')
   return { update() {}, end: async (body) => ({ id: await toId(body) }) }
 }
 
@@ -68,7 +68,7 @@ async function prove(
 ): Promise<Proof> {
   const keyIndex = await check.end(signature)
   const isKey = keyIndex >= 0 && keyIndex < count // the keys from `count` on are decoys
-  if (!isKey) throw refusal(count > 0 ? 'signature_mismatch' : 'key_unknown', flaw)
+  if (!isKey) throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', flaw)
   // Derived from the signature, so that the id does not change when other keys are added or removed.
   return { id: await toId(signature), keyIndex }
 }

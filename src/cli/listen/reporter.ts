@@ -4,7 +4,7 @@ import { redactHeaders } from '../captures/redact.ts'
 import { EXIT } from '../errors.ts'
 import { printNote } from '../terminal/output.ts'
 import { printable, toPrintableJson } from '../terminal/printable.ts'
-import { explainRefusal, findingOf, printReport, type ReportOptions } from './report.ts'
+import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
 /** With more pending reports, further refusals are reported but not explained: only a flood of requests gets here. */

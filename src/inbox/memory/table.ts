@@ -1,6 +1,6 @@
 import type { StoredDelivery } from '../../receiver/delivery.ts'
-import type { DeliveriesTable } from '../deliveries-table.ts'
 import type { InboxEntry } from '../durable-inbox.ts'
+import type { DeliveriesTable } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 
 /** Milliseconds after which `take` lets timers and sockets run, even if no handler ever waits for I/O. */

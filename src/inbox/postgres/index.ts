@@ -7,7 +7,7 @@ import { type PostgresOptions, readPostgresOptions, readQueue } from './connecti
 import { createPostgresDuplicatesTable } from './duplicates.ts'
 import { createPostgresTable } from './table.ts'
 
-export type * from '../types.ts'
+export type * from '../entry-types.ts'
 export type { PostgresOptions } from './connection-options.ts'
 
 /** Options of {@link createPostgresInbox}. `lease` must be at least 10,000 ms. */

@@ -1,7 +1,7 @@
 import type { JobInsert } from 'pg-boss'
 import { type BatchLimits, type BatchResults, createBatches } from '../batches.ts'
 import { createCapacity } from '../capacity.ts'
-import type { DeliveriesTable } from '../deliveries-table.ts'
+import type { DeliveriesTable } from '../engine-port.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import { toEnvelope } from '../serialize.ts'
 import type { JobsLocation } from './connection.ts'

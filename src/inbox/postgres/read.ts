@@ -1,6 +1,6 @@
 import type { JobWithMetadata } from 'pg-boss'
-import type { DeliveriesTable } from '../deliveries-table.ts'
 import type { InboxState } from '../durable-inbox.ts'
+import type { DeliveriesTable } from '../engine-port.ts'
 import type { JobsLocation } from './connection.ts'
 import { COLUMNS, type Row, readDelivery, receivedAtOf, toEntry, UNREADABLE } from './decode.ts'
 import { JOB_STATES, jobStatesOf, toId } from './schema.ts'

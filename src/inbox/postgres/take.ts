@@ -1,4 +1,4 @@
-import type { TakeRequest } from '../deliveries-table.ts'
+import type { TakeRequest } from '../engine-port.ts'
 import type { JobsLocation } from './connection.ts'
 import { toId } from './schema.ts'
 

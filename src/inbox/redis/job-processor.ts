@@ -1,6 +1,6 @@
 import type { DelayedError, UnrecoverableError, Worker } from 'bullmq'
-import type { Receiver } from '../../receiver/api.ts'
 import type { StoredDelivery } from '../../receiver/delivery.ts'
+import type { Receiver } from '../../receiver/receiver-types.ts'
 import { toErrorText } from '../error-text.ts'
 import type { AttemptEnded } from '../inbox-observer.ts'
 import type { InboxConfig } from '../inbox-options.ts'

@@ -1,6 +1,6 @@
 import type { Job, JobJson, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Receiver } from '../../receiver/api.ts'
+import type { Receiver } from '../../receiver/receiver-types.ts'
 import { backoff } from '../backoff.ts'
 import type { Workers } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'

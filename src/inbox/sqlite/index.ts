@@ -9,7 +9,7 @@ import { readPath } from './path.node.ts'
 import { createSqliteTable } from './table.ts'
 import { createTransactions } from './transactions.ts'
 
-export type * from '../types.ts'
+export type * from '../entry-types.ts'
 
 /** Options of {@link createSqliteInbox}. */
 export interface SqliteInboxOptions extends InboxOptions {

@@ -1,5 +1,5 @@
-import type { DeliveriesTable, TakenDelivery, TakeRequest } from '../deliveries-table.ts'
 import type { InboxState } from '../durable-inbox.ts'
+import type { DeliveriesTable, TakenDelivery, TakeRequest } from '../engine-port.ts'
 import { toErrorText } from '../error-text.ts'
 import { toHead } from '../serialize.ts'
 import { watchClock } from './clock.ts'

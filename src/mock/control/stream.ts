@@ -1,5 +1,5 @@
 import type { Response } from 'express'
-import type { Listeners } from '../listeners.ts'
+import type { Listeners } from '../event-listeners.ts'
 import { toAttemptJson } from './json.ts'
 
 /** Milliseconds between comments that keep proxies from closing the connection. */

@@ -1,6 +1,6 @@
 import type { Response } from 'express'
 import { z } from 'zod'
-import { warn } from '../listeners.ts'
+import { warn } from '../event-listeners.ts'
 import { check, eventSchema } from '../schemas.ts'
 import type { Mock } from '../service.ts'
 import { MAX_TRIGGERED, type MockEvent } from '../state/events.ts'

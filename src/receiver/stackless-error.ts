@@ -1,10 +1,11 @@
-import { type ErrorCode, WebhookError, type WebhookErrorOptions } from '../errors.ts'
+import type { ErrorCode } from '../error-codes.ts'
+import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 
 /**
  * Creates the error of a request that has not proved anything. It has no stack trace: anyone can cause these errors,
  * the trace would point to no faulty line, and capturing it takes most of the time of a refusal.
  */
-export function refusal(code: ErrorCode, options?: WebhookErrorOptions): WebhookError {
+export function stacklessError(code: ErrorCode, options?: WebhookErrorOptions): WebhookError {
   const { stackTraceLimit } = Error
   setStackTraceLimit(0)
   try {

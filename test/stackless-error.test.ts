@@ -58,7 +58,7 @@ describe('a stack is left to', () => {
 
   it('what is thrown to the program itself', async () => {
     expect(() => createReceiver({ signatureKey: '' })).toThrow(
-      expect.objectContaining({ stack: expect.stringContaining('refusal.test.ts') }),
+      expect.objectContaining({ stack: expect.stringContaining('stackless error.test.ts') }),
     )
     const stored = {
       id: '1',
@@ -72,7 +72,7 @@ describe('a stack is left to', () => {
       .handle({ ...stored, contentType: '' })
     await expect(handling).rejects.toMatchObject({
       code: 'content_type_unsupported',
-      stack: expect.stringContaining('refusal.test.ts'),
+      stack: expect.stringContaining('stackless error.test.ts'),
     })
   })
 })

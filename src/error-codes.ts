@@ -1,0 +1,56 @@
+/** Every code of a {@link WebhookError}. */
+export type ErrorCode =
+  | 'signature_missing'
+  | 'signature_malformed'
+  | 'signature_mismatch'
+  | 'key_unknown'
+  | 'key_unavailable'
+  | 'delivery_stale'
+  | 'delivery_in_progress'
+  | 'handler_failed'
+  | 'inbox_unavailable'
+  | 'receiver_busy'
+  | 'receiver_closed'
+  | 'body_too_large'
+  | 'body_timeout'
+  | 'body_aborted'
+  | 'body_already_parsed'
+  | 'content_encoding_unsupported'
+  | 'content_type_unsupported'
+  | 'payload_malformed'
+  | 'payload_invalid'
+  | 'method_not_allowed'
+  | 'handshake_invalid'
+  | 'config_invalid'
+
+const CHECK_SIGNATURE =
+  'Call explain() with the body, the headers and the key, or replay the request with `geohook explain`: it finds the cause.'
+
+/** The HTTP status and the hint of each code. Senders never see the hint. */
+export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
+  signature_missing: [
+    401,
+    'Set a signatureKey on the webhook, and check that signatureHeader names the header that the service sends.',
+  ],
+  signature_malformed: [401, CHECK_SIGNATURE],
+  signature_mismatch: [401, CHECK_SIGNATURE],
+  key_unknown: [401, 'Check that the signatureKey function returns a key for the URL of this request.'],
+  key_unavailable: [503, 'The signatureKey function failed; the cause says why.'],
+  delivery_stale: [400, 'Check the clocks of the sender and of the receiver, or increase maxAge.'],
+  delivery_in_progress: [409],
+  handler_failed: [500],
+  inbox_unavailable: [503, 'Check that the store of the inbox is running and has free space.'],
+  receiver_busy: [503, 'Increase maxInFlightBytes if the process has the memory.'],
+  receiver_closed: [503],
+  body_too_large: [413, 'Increase limit if senders may send bodies of this size.'],
+  body_timeout: [408, 'Increase bodyTimeout if senders are on a slow network.'],
+  body_aborted: [400],
+  body_already_parsed: [500, 'Mount geohook before body parsers.'],
+  content_encoding_unsupported: [415, 'Disable compression at the sender or its proxy.'],
+  content_type_unsupported: [415, 'Send application/json or application/x-www-form-urlencoded, in UTF-8.'],
+  payload_malformed: [400],
+  payload_invalid: [400],
+  method_not_allowed: [405],
+  handshake_invalid: [400],
+  config_invalid: [500],
+}
