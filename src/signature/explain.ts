@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { toBytes } from './bytes.ts'
-import type { Diagnosis, ExplainOptions } from './explain/diagnosis.ts'
+import type { Diagnosis, ExplainOptions } from './explain/types.ts'
 
 /**
  * Finds out why a signature did not match: it tries, one by one, what is known to go wrong between a sender and a

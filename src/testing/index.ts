@@ -1,3 +1,4 @@
+export { createPayload, type Payloads } from './create-payload.ts'
 export type {
   ChangesUrlEncoding,
   Dialect,
@@ -5,5 +6,4 @@ export type {
   PayloadEvent,
   PayloadEvents,
 } from './payloads/details.ts'
-export { createPayload, type Payloads } from './payloads.ts'
 export { createSigner, type SignedRequest, type Signer, type SignerOptions } from './signer.ts'

@@ -3,7 +3,7 @@ import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
 import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
 import { requireOneOf } from './checks.ts'
-import { percentEncode } from './percent.ts'
+import { percentEncode } from './percent-encode.ts'
 
 /** What {@link createSigner} takes. */
 export interface SignerOptions {

@@ -1,6 +1,6 @@
 import { concat } from '../bytes.ts'
-import { type Finding, hmac, holds, mac, view } from './hypothesis.ts'
 import type { Case } from './read-request.ts'
+import { type Finding, hmac, holds, mac, view } from './recompute.ts'
 
 /** Another algorithm over the right bytes with the right key. */
 export async function explainAlgorithm({ decoded, body, keys }: Case): Promise<Finding | undefined> {

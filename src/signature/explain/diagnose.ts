@@ -1,14 +1,14 @@
 import { toHex } from '../bytes.ts'
 import { decodeSignature } from '../encoding.ts'
 import { explainAlgorithm } from './algorithms.ts'
-import { bodyVariants } from './bodies.ts'
+import { bodyVariants } from './body-variants.ts'
 import { FIXES } from './causes.ts'
-import type { Diagnosis, ExplainOptions } from './diagnosis.ts'
-import { type Finding, isWriting, mac } from './hypothesis.ts'
-import { keyVariants } from './keys.ts'
+import { keyVariants } from './key-variants.ts'
 import { explainElsewhere } from './other-places.ts'
 import { type Case, readCase } from './read-request.ts'
-import { explainSignature } from './signatures.ts'
+import { type Finding, isWriting, mac } from './recompute.ts'
+import { explainSignature } from './signature-value.ts'
+import type { Diagnosis, ExplainOptions } from './types.ts'
 
 /** See `explain`. @throws {TypeError} for a key that is neither a string nor bytes */
 export async function diagnose(options: ExplainOptions & { body: Uint8Array }): Promise<Diagnosis> {

@@ -1,7 +1,7 @@
 import { toBinary } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
-import { type Finding, isWriting, mac } from './hypothesis.ts'
 import type { Case } from './read-request.ts'
+import { type Finding, isWriting, mac } from './recompute.ts'
 
 /** The right signature, but not where it was looked for. */
 export async function explainElsewhere(given: Case): Promise<Finding | undefined> {

@@ -2,7 +2,7 @@ import { utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import { splitSignedForm } from '../form-field.ts'
 import { isEmpty, toKeyList } from '../keyring.ts'
-import type { ExplainOptions } from './diagnosis.ts'
+import type { ExplainOptions } from './types.ts'
 
 /** What there is to explain: the request as it arrived, and the keys as bytes, newest first. */
 export interface Case {

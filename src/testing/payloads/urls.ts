@@ -1,4 +1,4 @@
-import { percentEncode } from '../percent.ts'
+import { percentEncode } from '../percent-encode.ts'
 import type { ChangesUrlEncoding } from './details.ts'
 
 /** The address of a service, without a slash at its end. */

@@ -1,5 +1,5 @@
 import { fromBinary, toBinary, utf8 } from '../bytes.ts'
-import type { Variant } from './hypothesis.ts'
+import type { Variant } from './recompute.ts'
 import { decodeAs, utf16 } from './text.ts'
 
 /** The body in another character set, or taken for one that it is not in. */

@@ -1,8 +1,8 @@
 import { toBase64, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
-import { type Finding, holds, isWriting, mac } from './hypothesis.ts'
 import type { Case } from './read-request.ts'
+import { type Finding, holds, isWriting, mac } from './recompute.ts'
 
 /** The right signature in its place, but written so that no receiver takes it. */
 export async function explainSignature(given: Case): Promise<Finding | undefined> {

@@ -1,6 +1,6 @@
 import { fromBinary, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
-import type { Variant } from './hypothesis.ts'
+import type { Variant } from './recompute.ts'
 
 /** The whole form in place of its payload field, or the other way round. */
 export function formFieldVariants(binary: string): Variant[] {

@@ -1,7 +1,7 @@
 import { concat, fromBinary, toBase64, toBinary, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
-import type { Variant } from './hypothesis.ts'
+import type { Variant } from './recompute.ts'
 import { decodeAs, trim, utf16 } from './text.ts'
 
 /** What may have been used as the key in place of this one. */

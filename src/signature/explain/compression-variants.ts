@@ -1,5 +1,5 @@
 import { concat } from '../bytes.ts'
-import type { Variant } from './hypothesis.ts'
+import type { Variant } from './recompute.ts'
 
 /** The body unpacked, and packed as the usual writers do. */
 export async function compressionVariants(body: Uint8Array): Promise<Variant[]> {
