@@ -1,7 +1,7 @@
 import { importKey } from '#hmac'
 import type { WebhookErrorOptions } from '../errors.ts'
 import type { HmacKey } from '../signature/hmac.ts'
-import { flawOf, type Keyring, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
+import { findKeyError, type Keyring, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
 import { guard } from './guard.ts'
 import type { RequestHead } from './request.ts'
 
@@ -41,7 +41,7 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
     decoys[0] ??= secret
     const isKnown = given !== null && given !== undefined && given.length !== 0
     const list = toKeyList(isKnown ? given : decoys)
-    const flaw = flawOf(list, true)
+    const flaw = findKeyError(list, true)
     const valid = flaw ? decoys : list
     const keyring: HmacKey[] = []
     for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {

@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { requireEncoding, type SignatureEncoding } from '../signature/encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
+import { requireHeaderName } from '../signature/signature-header.ts'
 import type { Delivery } from './delivery.ts'
 import type { DuplicateStore } from './duplicates.ts'
 import { createKeyFinder, type FindKeys, type KeyFunction } from './keys.ts'
@@ -87,7 +88,7 @@ export function readOptions(options: ReceiverOptions): Config {
   const config: Config = {
     profile,
     findKeys: createKeyFinder(readKeys(options)),
-    signatureHeader: readHeaderName(options.signatureHeader ?? profile.signatureHeader),
+    signatureHeader: requireHeaderName(options.signatureHeader ?? profile.signatureHeader).toLowerCase(),
     encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit,
     // A single body must fit.
@@ -127,12 +128,6 @@ function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFun
   if (typeof signatureKey === 'function') return signatureKey
   if (signatureKey === undefined && unsigned === 'accept') return () => null
   return createKeyring(signatureKey as SignatureKeys, true)
-}
-
-function readHeaderName(name: string): string {
-  // A token of RFC 9110 section 5.6.2.
-  if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name.toLowerCase()
-  throw configInvalid('signatureHeader is not a valid HTTP header name')
 }
 
 /** @throws {WebhookError} `config_invalid` */

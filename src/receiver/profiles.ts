@@ -1,4 +1,5 @@
 import type { SignatureEncoding } from '../signature/encoding.ts'
+import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
 
 /** Receiver options for one kind of sender, as a plain object: copy and change one to create your own. */
 export interface Profile {
@@ -8,7 +9,7 @@ export interface Profile {
   readonly encoding?: SignatureEncoding
   /** The sender requests the signature of a token with GET from time to time (docs/senders.md, "Handshake"). */
   readonly handshake?: {
-    /** The query parameter with the token. */
+    /** The query parameter that contains the token. */
     readonly parameter: string
     /** The JSON member of the response with the signature, written as `sha256=` and base64. */
     readonly member: string
@@ -16,7 +17,7 @@ export interface Profile {
 }
 
 /** The service of docs/specification.md: signature in `x-service`, no handshake. The default. */
-export const service: Profile = { name: 'service', signatureHeader: 'x-service' }
+export const service: Profile = { name: 'service', signatureHeader: DEFAULT_SIGNATURE_HEADER }
 
 /** ArcGIS Enterprise 11.2 and later, and ArcGIS Online with its handshake. */
 export const arcgis: Profile = {

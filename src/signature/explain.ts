@@ -3,11 +3,12 @@ import { toBytes } from './bytes.ts'
 import type { Diagnosis, ExplainOptions } from './explain/types.ts'
 
 /**
- * Finds out why a signature did not match: it tries, one by one, what is known to go wrong between a sender and a
- * receiver, and names a cause only if recomputing proves it. Slow (up to some hundred HMACs), so not for every request.
+ * Explains why a signature does not match. It tries the known mistakes of senders, receivers and proxies one by one, and
+ * reports a cause only if recomputing the signature proves it. This takes up to some hundred HMACs, so do not call it
+ * for every request.
  *
- * @throws {WebhookError} `body_already_parsed` for a body that is not bytes or a string, `config_invalid` for a key
- *   that is neither
+ * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string; `config_invalid` for a
+ *   key that is neither
  * @example
  * ```ts
  * import { explain, sign } from 'geohook'
@@ -23,8 +24,8 @@ import type { Diagnosis, ExplainOptions } from './explain/types.ts'
  */
 export async function explain(options: ExplainOptions): Promise<Diagnosis> {
   const body = toBytes(options.body)
-  // Loaded when it is first needed: it is larger than all that verifies. It shares no code with the rest, or every bundle
-  // would pay for the parts that are shared; so its errors become ours here.
+  // Loaded on demand, because it is larger than the code that verifies. It is a bundle of its own with copies of its
+  // imports, so its errors are not of our WebhookError class and are converted here.
   const { diagnose } = await import('#diagnose')
   return diagnose({ ...options, body }).catch((error: Error) => {
     throw configInvalid(error.message)

@@ -1,27 +1,31 @@
 import { toBinary } from './bytes.ts'
 
-/** A form body that carries its own signature: the signed bytes, and the signature as it was written. */
+/** A form body that contains its own signature. */
 export interface SignedForm {
+  /** The bytes that the signature covers. */
   signed: Uint8Array
+  /** The value of the signature field, still percent-encoded. */
   signature: string
 }
 
 const PAYLOAD = 'payload='
 const AMPERSAND = 0x26
 
+/** Bytes of the signature that are read. A valid one has at most about 200, percent-encoded. */
+const MAX_SIGNATURE = 512
+
 /**
- * Takes `payload=<bytes>&<field>=<signature>` apart (field facts, "Signature"). The signature covers the bytes
- * between `payload=` and the last `&` as they were received, not decoded. The JSON inside may be sent without
- * percent-encoding and hold `&` and `=` of its own, so the split is anchored at the field's name at the body's end.
+ * Splits the body `payload=<bytes>&<field>=<signature>` (docs/senders.md, "Signature"). The signature covers the raw
+ * bytes between `payload=` and the last `&`. Their JSON may contain `&` and `=` that are not percent-encoded, so the
+ * split starts at the end of the body.
  *
- * @param field the name of the signature field; upper and lower case are one
- * @returns undefined where the body is not of this form
+ * @param field name of the signature field, case-insensitive
+ * @returns undefined if the body does not have this form
  */
 export function splitSignedForm(body: Uint8Array, field: string): SignedForm | undefined {
   if (toBinary(body.subarray(0, PAYLOAD.length)) !== PAYLOAD) return undefined
   const end = body.lastIndexOf(AMPERSAND)
-  // A signature is about 200 characters at most, percent-encoded; a longer tail is read as far as refusing it takes.
-  const tail = toBinary(body.subarray(end + 1, end + 1 + field.length + 512))
+  const tail = toBinary(body.subarray(end + 1, end + 1 + field.length + MAX_SIGNATURE))
   const name = tail.slice(0, field.length + 1).toLowerCase()
   if (end < PAYLOAD.length || name !== `${field.toLowerCase()}=`) return undefined
   return { signed: body.subarray(PAYLOAD.length, end), signature: tail.slice(name.length) }

@@ -1,9 +1,9 @@
 import { concat, toHex, utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
-/** Workers, edge runtimes and browsers: WebCrypto, which signs a whole message only, so the chunks wait for the end. */
+/** HMAC for workers, edge runtimes and browsers. WebCrypto only signs complete messages, so the chunks are collected. */
 export function importKey(key: Uint8Array | string): HmacKey {
-  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // Buffer's slice() would be a view
+  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // not slice(), which does not copy a Buffer
   let imported: Promise<CryptoKey> | undefined
   const toKey = () =>
     (imported ??= crypto.subtle.importKey('raw', copy, { name: 'HMAC', hash: 'SHA-256' }, false, [
@@ -16,7 +16,7 @@ export function importKey(key: Uint8Array | string): HmacKey {
       return {
         update: (chunk) => void chunks.push(chunk),
         digest: async () => toHex(await crypto.subtle.sign('HMAC', await toKey(), concat(chunks))),
-        // It compares in constant time (Web Cryptography API, section 31.6.2).
+        // Constant time (Web Cryptography API, section 31.6.2).
         matches: async (signature) =>
           crypto.subtle.verify('HMAC', await toKey(), signature as BufferSource, concat(chunks)),
       }

@@ -3,22 +3,24 @@ import { type Body, toBytes } from './bytes.ts'
 import { encodeSignature, requireEncoding } from './encoding.ts'
 import { createKeyring, type SignatureKey } from './keyring.ts'
 
-/** What {@link sign} takes. */
+/** Options of {@link sign}. */
 export interface SignOptions {
-  /** The exact bytes that are sent; a string means its UTF-8 bytes. */
+  /** The exact bytes to send; a string means its UTF-8 bytes. */
   body: Body
-  /** The shared secret; not empty, not blank, not all zero bytes. */
+  /** The shared secret. It must not be empty, blank, or all zero bytes. */
   signatureKey: SignatureKey
-  /** How to write the 32 bytes. Default `'hex'`, in lower case. */
+  /** Encoding of the 32 bytes. Default `'hex'`, in lower case. */
   encoding?: 'hex' | 'base64' | undefined
-  /** Written before the signature, for example `'sha256='`. Default `''`. */
+  /** Prefix of the signature, for example `'sha256='`. Default `''`. */
   prefix?: string | undefined
 }
 
 /**
- * HMAC-SHA256 over the body (specification, "Payload signature verification", step 2; RFC 2104), as a header value.
+ * Computes the signature of a body: HMAC-SHA256 (RFC 2104; docs/specification.md, "Signature", step 2), encoded as a
+ * header value.
  *
- * @throws {WebhookError} `config_invalid` for an empty key, one of zero bytes, or an unknown encoding, `body_already_parsed` for a parsed body
+ * @throws {WebhookError} `config_invalid` for an invalid key, encoding or prefix; `body_already_parsed` for a body
+ *   that is neither bytes nor a string
  * @example
  * ```ts
  * import { sign } from 'geohook'

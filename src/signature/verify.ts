@@ -22,7 +22,7 @@ export interface VerifyOptions {
 
 /**
  * Recomputes HMAC-SHA256 over the body and compares it with the signature in constant time
- * (specification, "Payload signature verification", step 4). Nothing that a sender can send makes it throw.
+ * (docs/specification.md, "Signature", step 4). Nothing that a sender can send makes it throw.
  *
  * @throws {WebhookError} `config_invalid` for an empty key, one of zero bytes, or an unknown encoding, `body_already_parsed` for a parsed body
  * @example

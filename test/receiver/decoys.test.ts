@@ -77,7 +77,7 @@ describe('a handshake without a key', () => {
     expect(receiver.stats().outcomes).toMatchObject({ handshake: 0, refused: 1 })
     expect(recorder.calls[0]?.outcome).toMatchObject({ kind: 'refused', status: 200 })
     const { error } = recorder.calls[0] ?? {}
-    expect([error?.code, error?.message]).toEqual(['key_unknown', 'signatureKey has over 100 keys'])
+    expect([error?.code, error?.message]).toEqual(['key_unknown', 'signatureKey has more than 100 keys'])
     expect(error).not.toHaveProperty('cause')
   })
 
@@ -101,7 +101,7 @@ it.each<[string, unknown, string]>([
   ['a blank key', ' ', 'signatureKey is empty'],
   ['holes', new Array(2), 'signatureKey must be a string or bytes'],
   ['numbers', new Array(100).fill(1), 'signatureKey must be a string or bytes'],
-  ['101 keys', new Array(101).fill(KEY), 'signatureKey has over 100 keys'],
+  ['101 keys', new Array(101).fill(KEY), 'signatureKey has more than 100 keys'],
 ])(
   'after a long key, %s gets the same response, and the observer the right reason',
   async (_, keys, message) => {

@@ -16,7 +16,7 @@ describe('an invalid key throws config_invalid with the message', () => {
     ['signatureKey is missing', undefined],
     ['signatureKey is missing', []],
     ['signatureKey is missing', { 0: 'a', length: 1 }],
-    ['signatureKey has over 100 keys', new Array(101).fill('a')],
+    ['signatureKey has more than 100 keys', new Array(101).fill('a')],
     ['signatureKey must be a string or bytes', [7]],
     ['signatureKey must be a string or bytes', [[signatureKey]]],
     ['signatureKey must be a string or bytes', [new ArrayBuffer(8)]],
@@ -29,8 +29,8 @@ describe('an invalid key throws config_invalid with the message', () => {
 })
 
 it.each<[string, unknown]>([
-  ['body is a object, not bytes', { events: [] }],
-  ['body is a undefined, not bytes', undefined],
+  ['the body must be bytes or a string, but its type is object', { events: [] }],
+  ['the body must be bytes or a string, but its type is undefined', undefined],
 ])('an invalid body throws body_already_parsed with the message %s', async (message, parsed) => {
   const error = await errorOf(() => sign({ body: parsed as string, signatureKey }))
   expect([error.code, error.message]).toEqual(['body_already_parsed', message])

@@ -51,10 +51,10 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_whitespace', 'the second key of the ring', KEY, ['AnotherKey2027', `${KEY}\n`]],
 
   ['key_encoding', 'the sender decodes it from hex', fromHex(HEX_KEY), HEX_KEY, /decoded from hex/],
-  ['key_encoding', 'the receiver decodes it from hex', HEX_KEY, fromHex(HEX_KEY), /written in hex/],
+  ['key_encoding', 'the receiver decodes it from hex', HEX_KEY, fromHex(HEX_KEY), /encoded in hex/],
   ['key_encoding', 'the receiver decodes it from hex in upper case', HEX_KEY.toUpperCase(), fromHex(HEX_KEY)],
   ['key_encoding', 'the sender decodes it from base64', DECODED_KEY, BASE64_KEY, /decoded from base64/],
-  ['key_encoding', 'the receiver decodes it from base64', BASE64_KEY, DECODED_KEY, /written in base64/],
+  ['key_encoding', 'the receiver decodes it from base64', BASE64_KEY, DECODED_KEY, /encoded in base64/],
   ['key_encoding', 'base64 without padding', BASE64_KEY.replace('=', ''), DECODED_KEY],
   ['key_encoding', 'the sender decodes it from base64url', DECODED_KEY, DECODED_KEY.toString('base64url')],
   [
@@ -84,7 +84,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
     'random bytes converted to a string',
     BINARY_KEY.toString(),
     BINARY_KEY,
-    /which it is not/,
+    /with its invalid bytes replaced/,
   ],
   [
     'key_encoding',
@@ -98,7 +98,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_case', 'a phone capitalized the first letter', 'parcels2026Kataster', KEY],
   ['key_case', 'a phone capitalized the first letter at the sender', KEY, 'parcels2026Kataster'],
 
-  ['key_empty', 'the variable is not set at the sender', '', KEY, /made with an empty key/],
+  ['key_empty', 'the variable is not set at the sender', '', KEY, /computed with an empty key/],
   ['key_empty', 'the variable is empty at the receiver', KEY, '', /this side/],
   ['key_empty', 'the variable is not set at the receiver', KEY, undefined, /this side/],
   ['key_empty', 'the file is blank at the receiver', KEY, ' \n', /this side/],

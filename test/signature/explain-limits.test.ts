@@ -104,7 +104,7 @@ describeRows('explain, places of a signature', [
     headers: () => inForm(),
     got: { body: `payload=${JSON_BODY}&x-service=${'0'.repeat(64)}` },
     evidence: new RegExp(
-      `^Payload field: ${Buffer.byteLength(JSON_BODY)} bytes, .* begins with [0-9a-f]{4}\\.$`,
+      `^The payload field has ${Buffer.byteLength(JSON_BODY)} bytes .* begins with [0-9a-f]{4}\\.$`,
     ),
   },
 ])

@@ -42,7 +42,7 @@ const rows: Row[] = [
     cause: 'signature_header_missing',
     name: 'a framework that passes undefined',
     headers: () => ({ 'x-service': undefined }),
-    evidence: /x-service is not there/,
+    evidence: /x-service is missing/,
   },
   {
     cause: 'signature_header_missing',

@@ -120,7 +120,7 @@ describe('createPayload rejects details:', () => {
 })
 
 describe('createSigner rejects', () => {
-  const HEADER = 'signatureHeader is no header name'
+  const HEADER = 'signatureHeader is not a valid HTTP header name'
   it.each<[string, object, string]>([
     [
       'a content type',

@@ -1,31 +1,25 @@
 import { concat } from '../bytes.ts'
-import type { Case } from './read-request.ts'
-import { type Finding, hmac, holds, mac, view } from './recompute.ts'
+import type { ReceivedRequest } from './read-request.ts'
+import { containsDigest, hashOf, hmac, hmacSha256 } from './recompute.ts'
+import type { Finding, Variant } from './types.ts'
 
-/** Another algorithm over the right bytes with the right key. */
-export async function explainAlgorithm({ decoded, body, keys }: Case): Promise<Finding | undefined> {
-  for await (const [what, digest] of otherDigests(body, keys)) {
-    if (holds(decoded, digest)) return { cause: 'algorithm', evidence: `The signature is ${what}.` }
+/** Finds signatures over the right body with the right key, but with another algorithm. */
+export async function findOtherAlgorithm(request: ReceivedRequest): Promise<Finding | undefined> {
+  for await (const [digest, description] of otherDigests(request.body, request.keys)) {
+    if (containsDigest(request.decoded, digest))
+      return { cause: 'algorithm', evidence: `The signature is ${description}.` }
   }
   return undefined
 }
 
-async function* otherDigests(
-  body: Uint8Array,
-  keys: readonly Uint8Array[],
-): AsyncGenerator<[what: string, digest: Uint8Array]> {
+async function* otherDigests(body: Uint8Array, keys: readonly Uint8Array[]): AsyncGenerator<Variant> {
   for (const hash of ['SHA-1', 'SHA-256', 'SHA-384', 'SHA-512']) {
-    yield [`plain ${hash} over the body, without the key`, await digest(hash, body)]
+    yield [await hashOf(hash, body), `a plain ${hash} hash of the body, without the key`]
     for (const key of keys) {
-      if (hash !== 'SHA-256') yield [`HMAC-${hash}`, await hmac(hash, key, body)]
-      yield [`plain ${hash} over the key and the body`, await digest(hash, concat([key, body]))]
-      yield [`plain ${hash} over the body and the key`, await digest(hash, concat([body, key]))]
+      if (hash !== 'SHA-256') yield [await hmac(hash, key, body), `HMAC-${hash} instead of HMAC-SHA256`]
+      yield [await hashOf(hash, concat([key, body])), `a plain ${hash} hash of the key followed by the body`]
+      yield [await hashOf(hash, concat([body, key])), `a plain ${hash} hash of the body followed by the key`]
     }
   }
-  for (const key of keys) {
-    yield ['HMAC-SHA256 with the key taken for the body and the body for the key', await mac(body, key)]
-  }
+  for (const key of keys) yield [await hmacSha256(body, key), 'HMAC-SHA256 with the key and the body swapped']
 }
-
-const digest = async (hash: string, bytes: Uint8Array): Promise<Uint8Array> =>
-  new Uint8Array(await crypto.subtle.digest(hash, view(bytes)))

@@ -4,23 +4,23 @@ import { charsetVariants } from './charset-variants.ts'
 import { compressionVariants } from './compression-variants.ts'
 import { formFieldVariants, formVariants } from './form-variants.ts'
 import { rewriteJson } from './json-variants.ts'
-import type { Variant } from './recompute.ts'
 import { decodeAs, trimEnd } from './text.ts'
+import type { Variant } from './types.ts'
 
 const BOM = '\xef\xbb\xbf'
 
-/** What may have been signed in place of this body, the likely and cheap ones first. */
+/** Bytes that may have been signed in place of this body, likely and cheap ones first. */
 export async function* bodyVariants(body: Uint8Array): AsyncGenerator<[Cause, Variant]> {
   const binary = toBinary(body)
   const text = decodeAs(body, 'utf-8')
   const lists: [Cause, Iterable<Variant>][] = [
     ['body_empty', [[new Uint8Array(), 'an empty body']]],
-    ['body_trailing_newline', trailing(body, binary)],
-    ['body_line_endings', lineEnds(binary)],
-    ['body_bom', bom(binary)],
+    ['body_trailing_newline', trailingVariants(body, binary)],
+    ['body_line_endings', lineEndingVariants(binary)],
+    ['body_bom', bomVariants(binary)],
     ['body_form_field', formFieldVariants(binary)],
     ['body_form_decoded', text === undefined ? [] : formVariants(binary, text)],
-    ['body_reserialized', text === undefined ? [] : reserialized(text)],
+    ['body_reserialized', text === undefined ? [] : jsonVariants(text)],
     ['body_charset', charsetVariants(body, text)],
   ]
   for (const [cause, variants] of lists) {
@@ -29,30 +29,30 @@ export async function* bodyVariants(body: Uint8Array): AsyncGenerator<[Cause, Va
   for (const variant of await compressionVariants(body)) yield ['body_decompressed', variant]
 }
 
-const trailing = (body: Uint8Array, binary: string): Variant[] => [
-  [fromBinary(`${binary}\n`), 'the body and a line feed'],
-  [fromBinary(`${binary}\r\n`), 'the body and CR LF'],
-  [fromBinary(`${binary}\n\n`), 'the body and two line feeds'],
-  [fromBinary(`${binary} `), 'the body and a space'],
-  [fromBinary(binary.replace(/\r?\n$/, '')), 'the body without its last line end'],
-  [trimEnd(body), 'the body without white space at its end'],
+const trailingVariants = (body: Uint8Array, binary: string): Variant[] => [
+  [fromBinary(`${binary}\n`), 'the body followed by a line feed'],
+  [fromBinary(`${binary}\r\n`), 'the body followed by CR LF'],
+  [fromBinary(`${binary}\n\n`), 'the body followed by two line feeds'],
+  [fromBinary(`${binary} `), 'the body followed by a space'],
+  [fromBinary(binary.replace(/\r?\n$/, '')), 'the body without its last line ending'],
+  [trimEnd(body), 'the body without the white space at its end'],
 ]
 
-const lineEnds = (binary: string): Variant[] =>
+const lineEndingVariants = (binary: string): Variant[] =>
   [
     ['\n', 'LF'],
     ['\r\n', 'CR LF'],
     ['\r', 'CR'],
   ].map(([end = '', name]) => [
     fromBinary(binary.replace(/\r\n?|\n/g, end)),
-    `the body with ${name} as line ends`,
+    `the body with ${name} as line endings`,
   ])
 
-const bom = (binary: string): Variant[] =>
+const bomVariants = (binary: string): Variant[] =>
   binary.startsWith(BOM)
     ? [[fromBinary(binary.slice(BOM.length)), 'the body without its byte order mark']]
-    : [[fromBinary(BOM + binary), 'the body behind a byte order mark']]
+    : [[fromBinary(BOM + binary), 'the body with a byte order mark before it']]
 
-function* reserialized(text: string): Generator<Variant> {
-  for (const json of rewriteJson(text)) yield [utf8(json), 'the same JSON, written in another way']
+function* jsonVariants(text: string): Generator<Variant> {
+  for (const json of rewriteJson(text)) yield [utf8(json), 'the same JSON in another notation']
 }

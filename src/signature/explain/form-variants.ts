@@ -1,51 +1,52 @@
 import { fromBinary, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
-import type { Variant } from './recompute.ts'
+import type { Variant } from './types.ts'
 
-/** The whole form in place of its payload field, or the other way round. */
+/** The whole form if the body is a payload field, and the payload field if the body is a form. */
 export function formFieldVariants(binary: string): Variant[] {
   const variants: Variant[] = [[fromBinary(`payload=${binary}`), 'a form whose payload field is this body']]
   const equals = binary.indexOf('=')
   if (equals < 0) return variants
-  const whole = binary.slice(equals + 1)
-  for (const end of [whole.length, whole.lastIndexOf('&'), whole.indexOf('&')]) {
+  const rest = binary.slice(equals + 1)
+  for (const end of [rest.length, rest.lastIndexOf('&'), rest.indexOf('&')]) {
     if (end < 0) continue
-    const field = whole.slice(0, end)
+    const field = rest.slice(0, end)
     variants.push([fromBinary(field), 'the payload field alone, as received'])
     variants.push([fromBinary(decodeForm(field)), 'the payload field alone, decoded'])
   }
   return variants
 }
 
-/** The form before or after a form parser. */
+/** The form as it is before or after a form parser. */
 export function* formVariants(binary: string, text: string): Generator<Variant> {
-  yield [fromBinary(decodeForm(binary)), 'the form, decoded']
-  yield [fromBinary(percentDecode(binary)), 'the form, percent-decoded']
+  yield [fromBinary(decodeForm(binary)), 'the decoded form']
+  yield [fromBinary(percentDecode(binary)), 'the percent-decoded form']
   for (const fields of fieldLists(text)) {
     const form = fields.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')
-    for (const written of new Set(WRITERS.map((write) => write(form)))) {
-      yield [utf8(written), 'this body as a percent-encoded form']
-      const lower = written.replace(/%(.[A-F]|[A-F].)/g, (code) => code.toLowerCase())
-      if (lower !== written) yield [utf8(lower), 'this body as a percent-encoded form, in lower case']
+    for (const encoded of new Set(ENCODERS.map((encodeLike) => encodeLike(form)))) {
+      yield [utf8(encoded), 'this body as a percent-encoded form']
+      const lower = encoded.replace(/%(.[A-F]|[A-F].)/g, (code) => code.toLowerCase())
+      if (lower !== encoded)
+        yield [utf8(lower), 'this body as a percent-encoded form with lower-case hex digits']
     }
   }
 }
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
-/** As many as a receiver takes. */
+/** As many as the receiver accepts: see src/payload/limits.ts, which this layer must not import. */
 const MAX_FIELDS = 1000
 
 function fieldLists(text: string): Fields[] {
   const pairs = text.split('&', MAX_FIELDS + 1)
   return [
-    // What a form parser leaves of a form: its payload, or all its fields as JSON.
+    // Output of a form parser: the payload, or all fields as JSON.
     [['payload', text] as const],
     fieldsOfJson(text),
-    // A form that was decoded as a whole. There may be & in its fields.
+    // A form that was decoded as a whole. Its only field may contain &.
     pairs.map(splitPair),
     pairs.length > 1 ? [splitPair(text)] : [],
-    // A form that another writer has encoded again.
+    // A form that was parsed and encoded again.
     pairs.length <= MAX_FIELDS && /[%+]/.test(text) ? [...new URLSearchParams(text)] : [],
   ].filter((fields) => fields.length > 0 && fields.length <= MAX_FIELDS)
 }
@@ -62,28 +63,28 @@ function fieldsOfJson(text: string): Fields {
     const fields = Object.entries(value)
     return fields.every(([, field]) => typeof field === 'string') ? fields : []
   } catch {
-    return [] // It is not JSON.
+    return [] // not JSON
   }
 }
 
 const decodeForm = (binary: string): string => percentDecode(binary.replaceAll('+', ' '))
 
-/** As JavaScript writes it. */
+/** Replaces lone surrogates first, because encodeURIComponent throws for them. */
 const encode = (text: string): string => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
 
-const more = (form: string, characters: RegExp): string =>
+const alsoEncode = (form: string, characters: RegExp): string =>
   form.replace(characters, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
-const plus = (form: string): string => form.replaceAll('%20', '+')
+const spacesToPlus = (form: string): string => form.replaceAll('%20', '+')
 
-/** The writers differ in what they do with a space and with these: ! ' ( ) * ~ */
-const WRITERS: readonly ((form: string) => string)[] = [
+/** Encoders differ in how they write a space and the characters ! ' ( ) * ~ */
+const ENCODERS: readonly ((form: string) => string)[] = [
   (form) => form,
-  plus,
-  // RFC 3986: Python's quote, PHP's rawurlencode.
-  (form) => more(form, /[!'()*]/g),
-  // Python's urlencode, .NET.
-  (form) => plus(more(form, /[!'()*]/g)),
-  // WHATWG URL, Java's URLEncoder.
-  (form) => plus(more(form, /[!'()~]/g)),
+  spacesToPlus,
+  // RFC 3986: quote in Python, rawurlencode in PHP.
+  (form) => alsoEncode(form, /[!'()*]/g),
+  // urlencode in Python, .NET.
+  (form) => spacesToPlus(alsoEncode(form, /[!'()*]/g)),
+  // WHATWG URL, URLEncoder in Java.
+  (form) => spacesToPlus(alsoEncode(form, /[!'()~]/g)),
 ]

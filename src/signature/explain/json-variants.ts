@@ -1,26 +1,25 @@
-/** JSON as other writers write it. */
+/** Writes JSON as the serializers of other languages do. */
 export function* rewriteJson(text: string): Generator<string> {
-  for (const tokens of sources(text)) {
+  for (const tokens of tokenLists(text)) {
     for (const layout of LAYOUTS) {
       const json = write(tokens, layout, 4 * text.length + 0x10000)
       if (json === undefined) continue
       for (const rewritten of [json, ...escaped(json)]) {
         yield rewritten
-        // Go's Encoder, and whoever prints a line.
-        yield `${rewritten}\n`
+        yield `${rewritten}\n` // Encoder in Go, or a printed line
       }
     }
   }
 }
 
-/** The tokens as they are, with numbers as JavaScript writes them, and with sorted names. */
-function sources(text: string): Iterable<string[]> {
+/** Tokenizes the text as received, as written by JSON.stringify, and with sorted member names. */
+function tokenLists(text: string): Iterable<string[]> {
   try {
     const value: unknown = JSON.parse(text)
     const texts = [text, JSON.stringify(value), JSON.stringify(sorted(value))]
     return new Map(texts.map(tokenize).map((tokens) => [tokens.join(''), tokens])).values()
   } catch {
-    return [] // It is not JSON, or too deep for JSON.stringify.
+    return [] // not JSON, or nested too deep for JSON.stringify
   }
 }
 
@@ -31,7 +30,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]))
 }
 
-/** The tokens of valid JSON. Numbers stay as they are written: after JSON.parse there is no 1.0. */
+/** Splits valid JSON into tokens. Numbers keep their notation, which JSON.parse would lose: 1.0 becomes 1. */
 function tokenize(json: string): string[] {
   const tokens: string[] = []
   for (let start = 0, end = 0; start < json.length; start = end) {
@@ -54,35 +53,34 @@ function tokenize(json: string): string[] {
 interface Layout {
   comma: string
   colon: string
-  /** Absent where all is in one line. */
+  /** Absent if the JSON is a single line. */
   indent?: string
 }
 
 const LAYOUTS: readonly Layout[] = [
   { comma: ',', colon: ':' },
-  // Python's.
-  { comma: ', ', colon: ': ' },
+  { comma: ', ', colon: ': ' }, // Python
   ...['  ', '    ', ' ', '\t'].map((indent) => ({ comma: ',', colon: ': ', indent })),
 ]
 
-/** Undefined over the limit: nested deeply, a small body would be huge with its indentation. */
+/** Returns undefined above the limit: with indentation, a small but deeply nested body would be huge. */
 function write(tokens: readonly string[], layout: Layout, limit: number): string | undefined {
   const { comma, colon, indent } = layout
   const parts: string[] = []
   let depth = 0
   let length = 0
-  const line = (): string => (indent === undefined ? '' : `\n${indent.repeat(depth)}`)
+  const newLine = (): string => (indent === undefined ? '' : `\n${indent.repeat(depth)}`)
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index] as string
     const isFirst = index > 0 && '{['.includes(tokens[index - 1] as string)
     let part = token
-    if (token === ',') part = comma + line()
+    if (token === ',') part = comma + newLine()
     else if (token === ':') part = colon
     else if (token === '}' || token === ']') {
       depth--
-      if (!isFirst) part = line() + token
+      if (!isFirst) part = newLine() + token
     } else {
-      if (isFirst) part = line() + token
+      if (isFirst) part = newLine() + token
       if (token === '{' || token === '[') depth++
     }
     parts.push(part)
@@ -94,7 +92,7 @@ function write(tokens: readonly string[], layout: Layout, limit: number): string
 
 const NOT_ASCII = /[\x7f-\uffff]/g
 
-/** Character escapes that JSON allows and JSON.stringify does not write. */
+/** Applies character escapes that JSON.stringify does not write. */
 function* escaped(json: string): Generator<string> {
   const slashes = json.replaceAll('/', '\\/')
   for (const rewritten of [

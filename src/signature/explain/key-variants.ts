@@ -1,36 +1,36 @@
 import { concat, fromBinary, toBase64, toBinary, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
-import type { Variant } from './recompute.ts'
 import { decodeAs, trim, utf16 } from './text.ts'
+import type { Variant } from './types.ts'
 
-/** What may have been used as the key in place of this one. */
+/** Bytes that may have been used as the key in place of this one. */
 export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {
   const text = decodeAs(key, 'utf-8')
   return [
     ['key_empty', [[new Uint8Array(), 'an empty key']]],
-    ['key_whitespace', whitespace(trim(key))],
-    ['key_case', text === undefined ? [] : letterCase(text)],
-    ['key_encoding', [...written(key), ...(text === undefined ? asText(key) : rewritten(text))]],
+    ['key_whitespace', whitespaceVariants(trim(key))],
+    ['key_case', text === undefined ? [] : caseVariants(text)],
+    ['key_encoding', [...encoded(key), ...(text === undefined ? convertedToText(key) : encodedText(text))]],
     ['key_encoding', decoded(toBinary(trim(key)))],
   ]
 }
 
-/** What files, shells and forms leave around a key. */
+/** White space and byte order marks that files, shells and forms add to a key. */
 const BEFORE = ['', ' ', '\ufeff']
 const AFTER = ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n']
 
-const whitespace = (bare: Uint8Array): Variant[] =>
+const whitespaceVariants = (bare: Uint8Array): Variant[] =>
   BEFORE.flatMap((before) =>
     AFTER.map((after): Variant => {
       const around = JSON.stringify(before + after).replace('\ufeff', '\\ufeff')
-      const what =
+      const description =
         before + after ? `the key with ${around} around it` : 'the key without white space around it'
-      return [concat([utf8(before), bare, utf8(after)]), what]
+      return [concat([utf8(before), bare, utf8(after)]), description]
     }),
   )
 
-function letterCase(text: string): Variant[] {
+function caseVariants(text: string): Variant[] {
   const [first = ''] = text
   const rest = text.slice(first.length)
   return [
@@ -41,25 +41,25 @@ function letterCase(text: string): Variant[] {
   ]
 }
 
-function written(key: Uint8Array): Variant[] {
+function encoded(key: Uint8Array): Variant[] {
   return [
-    [utf8(toHex(key)), 'the key written in hex'],
-    [utf8(toHex(key).toUpperCase()), 'the key written in hex'],
-    [utf8(toBase64(key)), 'the key written in base64'],
-    [utf8(toBase64(key).replaceAll('=', '')), 'the key written in base64'],
+    [utf8(toHex(key)), 'the key encoded in hex'],
+    [utf8(toHex(key).toUpperCase()), 'the key encoded in hex'],
+    [utf8(toBase64(key)), 'the key encoded in base64'],
+    [utf8(toBase64(key).replaceAll('=', '')), 'the key encoded in base64'],
   ]
 }
 
-/** A key that is no text, put through a string. */
-function asText(key: Uint8Array): Variant[] {
+/** A binary key that was converted to a string. */
+function convertedToText(key: Uint8Array): Variant[] {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(key)
   return [
-    [utf8(text), 'the key read as UTF-8, which it is not'],
-    [utf8(toBinary(key)), 'the key read as Latin-1 and written in UTF-8'],
+    [utf8(text), 'the key decoded as UTF-8, with its invalid bytes replaced'],
+    [utf8(toBinary(key)), 'the key decoded as Latin-1 and encoded as UTF-8'],
   ]
 }
 
-function rewritten(text: string): Variant[] {
+function encodedText(text: string): Variant[] {
   const percent = encodeURIComponent(text)
   return [
     [utf8(percent), 'the percent-encoded key'],
@@ -83,7 +83,7 @@ function decoded(binary: string): Variant[] {
     const base64 = binary.replaceAll('-', '+').replaceAll('_', '/')
     variants.push([fromBinary(atob(base64)), 'the key decoded from base64'])
   } catch {
-    // It is not base64.
+    // not base64
   }
   return variants
 }

@@ -1,35 +1,37 @@
 import { toBinary } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
-import type { Case } from './read-request.ts'
-import { type Finding, isWriting, mac } from './recompute.ts'
+import type { ReceivedRequest } from './read-request.ts'
+import { hmacSha256, isDigest } from './recompute.ts'
+import type { Finding } from './types.ts'
 
-/** The right signature, but not where it was looked for. */
-export async function explainElsewhere(given: Case): Promise<Finding | undefined> {
-  const { body, headers, keys } = given
+/** Finds a valid signature in another header, or in a form field. */
+export async function findInOtherPlace(request: ReceivedRequest): Promise<Finding | undefined> {
+  const { body, headers, keys } = request
   for (const key of keys) {
-    const digest = await mac(key, body)
+    const digest = await hmacSha256(key, body)
     for (const [name, value] of headers) {
-      if (isWriting(percentDecode(value), digest)) {
-        return {
-          cause: 'signature_in_other_header',
-          evidence: `The header ${name} holds the right signature.`,
-        }
-      }
+      if (!isDigest(percentDecode(value), digest)) continue
+      const evidence = `The header ${name} contains the valid signature.`
+      return { cause: 'signature_in_other_header', evidence }
     }
   }
-  return explainField(given)
+  return findInField(request)
 }
 
-/** `payload=<signed bytes>&<any name>=<signature>`, with the signature field at the end. */
-async function explainField({ body, keys }: Case): Promise<Finding | undefined> {
-  const end = body.lastIndexOf(0x26) // &
-  const [, name, signature] =
-    /^([\w.%-]{1,100})=(.{1,300})$/s.exec(toBinary(body.subarray(end + 1, end + 403))) ?? []
-  const from = body.indexOf(0x3d) + 1 // =
-  if (end < from || !name || !signature) return undefined
+const AMPERSAND = 0x26
+const EQUALS = 0x3d
+
+/** Finds a valid signature in the last field of a form, whatever its name: `payload=<bytes>&<name>=<signature>`. */
+async function findInField({ body, keys }: ReceivedRequest): Promise<Finding | undefined> {
+  const end = body.lastIndexOf(AMPERSAND)
+  const start = body.indexOf(EQUALS) + 1
+  // One character more than the pattern allows, so that a longer field does not match.
+  const field = toBinary(body.subarray(end + 1, end + 403))
+  const [, name, signature] = /^([\w.%-]{1,100})=(.{1,300})$/s.exec(field) ?? []
+  if (end < start || !name || !signature) return undefined
   for (const key of keys) {
-    if (isWriting(percentDecode(signature), await mac(key, body.subarray(from, end)))) {
-      const evidence = `The form field ${name} holds the right signature of the field before it.`
+    if (isDigest(percentDecode(signature), await hmacSha256(key, body.subarray(start, end)))) {
+      const evidence = `The form field ${name} contains the valid signature of the field before it.`
       return { cause: 'signature_in_form_field', evidence }
     }
   }

@@ -2,35 +2,37 @@ import { utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import { splitSignedForm } from '../form-field.ts'
 import { isEmpty, toKeyList } from '../keyring.ts'
+import { DEFAULT_SIGNATURE_HEADER } from '../signature-header.ts'
 import type { ExplainOptions } from './types.ts'
 
-/** What there is to explain: the request as it arrived, and the keys as bytes, newest first. */
-export interface Case {
+/** The request to explain, and the keys of the receiver. */
+export interface ReceivedRequest {
   /** The bytes that the signature should cover. */
   body: Uint8Array
-  /** Names in lower case. */
+  /** Names are in lower case. */
   headers: ReadonlyMap<string, string>
+  /** Name of the signature header, in lower case. */
   headerName: string
-  /** The signature as it came, empty where there is none. */
+  /** The signature as received; empty if there is none. */
   value: string
-  /** The same percent-decoded once, as a receiver reads it. */
+  /** The signature after percent-decoding it once, as the receiver does. */
   decoded: string
-  /** Whether it came at the end of a form: then `body` is the payload field alone. */
+  /** True if the signature is a form field: then `body` is only the payload field. */
   isInField: boolean
-  /** An empty array for a key that is empty, blank, all zero bytes or not set. */
+  /** Newest first. Keys that are empty, blank, all zero bytes or not set are empty arrays. */
   keys: readonly Uint8Array[]
 }
 
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 
 /**
- * Reads the signature where a receiver reads it: from the header, or without one from the end of a form.
+ * Reads the signature like the receiver: from the header, or without a header from the end of a form.
  *
  * @throws {TypeError} for a key that is neither a string nor bytes
  */
-export function readCase(options: ExplainOptions & { body: Uint8Array }): Case {
+export function readRequest(options: ExplainOptions & { body: Uint8Array }): ReceivedRequest {
   const headers = readHeaders(options.headers)
-  const headerName = (options.signatureHeader ?? 'x-service').toLowerCase()
+  const headerName = (options.signatureHeader ?? DEFAULT_SIGNATURE_HEADER).toLowerCase()
   const keys = readKeys(options.signatureKey)
   const { body } = options
   const value = headers.get(headerName) ?? ''
@@ -40,19 +42,18 @@ export function readCase(options: ExplainOptions & { body: Uint8Array }): Case {
   return { ...found, decoded: percentDecode(found.value), isInField: !!form, headers, headerName, keys }
 }
 
-/** Several headers of one name are joined as HTTP does. */
+/** Joins the values of repeated headers with commas (RFC 9110 section 5.3). */
 function readHeaders(headers: ExplainOptions['headers']): Map<string, string> {
   const values = new Map<string, string>()
   for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers)) {
     if (value === undefined) continue
     const key = name.toLowerCase()
-    const before = values.get(key)
-    values.set(key, [...(before === undefined ? [] : [before]), value].flat().join(', '))
+    const previous = values.get(key)
+    values.set(key, [...(previous === undefined ? [] : [previous]), value].flat().join(', '))
   }
   return values
 }
 
-/** A key that is not set is a cause to name, not an error. */
 function readKeys(signatureKey: ExplainOptions['signatureKey'] | undefined): Uint8Array[] {
   const keys = toKeyList(signatureKey ?? [])
   if (!Array.isArray(keys)) throw new TypeError('signatureKey must be a string or bytes, or a list of them')

@@ -1,14 +1,15 @@
 import { toBase64, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
-import type { Case } from './read-request.ts'
-import { type Finding, holds, isWriting, mac } from './recompute.ts'
+import type { ReceivedRequest } from './read-request.ts'
+import { containsDigest, hmacSha256, isDigest } from './recompute.ts'
+import type { Finding } from './types.ts'
 
-/** The right signature in its place, but written so that no receiver takes it. */
-export async function explainSignature(given: Case): Promise<Finding | undefined> {
-  for (const key of given.keys) {
-    const digest = await mac(key, given.body)
-    const [cause, , evidence] = checks(given, digest).find(([, matches]) => matches) ?? []
+/** Finds the valid signature in a notation that the receiver does not accept: other encodings, truncated, doubled. */
+export async function findUnusualValue(request: ReceivedRequest): Promise<Finding | undefined> {
+  for (const key of request.keys) {
+    const digest = await hmacSha256(key, request.body)
+    const [cause, , evidence] = check(request, digest).find(([, matches]) => matches) ?? []
     if (cause && evidence) return { cause, evidence }
   }
   return undefined
@@ -16,43 +17,47 @@ export async function explainSignature(given: Case): Promise<Finding | undefined
 
 type Check = [cause: Cause, matches: boolean, evidence: string]
 
-function checks({ value, decoded }: Case, digest: Uint8Array): Check[] {
-  const twice = percentDecode(decoded)
-  const listed = value.split(',', 100).map((part) => percentDecode(part.trim()))
+function check({ value, decoded }: ReceivedRequest, digest: Uint8Array): Check[] {
+  const decodedTwice = percentDecode(decoded)
+  const values = value.split(',', 100).map((part) => percentDecode(part.trim()))
   return [
     [
       'signature_doubled',
-      listed.filter((part) => part !== '').length > 1 && listed.some((part) => isWriting(part, digest)),
-      'The header has several values, and one of them is right.',
+      values.filter((part) => part !== '').length > 1 && values.some((part) => isDigest(part, digest)),
+      'The header has several values, and one of them is the valid signature.',
     ],
     [
       'signature_percent_encoded',
-      isWriting(decoded.replaceAll(' ', '+'), digest),
-      'With + in place of white space the signature is right.',
+      isDigest(decoded.replaceAll(' ', '+'), digest),
+      'The signature is valid if each space in it is replaced by a plus sign.',
     ],
     [
       'signature_percent_encoded',
-      isWriting(twice, digest) || isWriting(percentDecode(twice), digest),
-      'The signature is right when it is percent-decoded more than once.',
+      isDigest(decodedTwice, digest) || isDigest(percentDecode(decodedTwice), digest),
+      'The signature is valid if it is percent-decoded more than once.',
     ],
     [
       'signature_encoding',
-      holds(decoded, digest),
-      'The right signature is there, but with something else around it.',
+      containsDigest(decoded, digest),
+      'The received value contains the valid signature, but also other characters around it.',
     ],
     [
       'signature_encoding',
-      otherWritings(digest).some((text) => decoded.includes(text)),
-      'The right signature is there, but neither in hex nor in standard base64.',
+      otherEncodings(digest).some((text) => decoded.includes(text)),
+      'The received value contains the valid signature, but neither in hex nor in standard base64.',
     ],
-    ['signature_truncated', isCut(decoded, digest), 'What is there is only a part of the right signature.'],
+    [
+      'signature_truncated',
+      isTruncated(decoded, digest),
+      'The received value is only a part of the valid signature.',
+    ],
   ]
 }
 
-/** Cut as text, or as bytes before it was encoded. Less than 8 bytes could be chance. */
-function isCut(value: string, digest: Uint8Array): boolean {
-  // A cut may go through a %XX.
-  const text = value.replace(/%.?$/, '').replace(/^sha256=/, '')
+/** True for a part of the digest, truncated before or after it was encoded. Less than 8 bytes could match by chance. */
+function isTruncated(value: string, digest: Uint8Array): boolean {
+  const withoutCutEscape = value.replace(/%.?$/, '')
+  const text = withoutCutEscape.replace(/^sha256=/, '')
   if (text.length < 11) return false
   if (text.length >= 16 && toHex(digest).includes(text.toLowerCase())) return true
   if (toBase64(digest).includes(text)) return true
@@ -63,7 +68,7 @@ function isCut(value: string, digest: Uint8Array): boolean {
   return false
 }
 
-function otherWritings(digest: Uint8Array): string[] {
+function otherEncodings(digest: Uint8Array): string[] {
   const hex = toHex(digest)
   const base64 = toBase64(digest)
   const base64url = base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
@@ -74,7 +79,7 @@ function otherWritings(digest: Uint8Array): string[] {
     toBase64(utf8(hex.toUpperCase())),
     toHex(utf8(base64)),
     toHex(utf8(hex)),
-    // JavaScript's way to write an array of bytes.
+    // String(bytes) in JavaScript.
     digest.join(','),
     ...[':', ' ', '-'].flatMap((separator) => [pairs.join(separator), pairs.join(separator).toUpperCase()]),
   ]

@@ -1,4 +1,4 @@
-/** The text of bytes in a character set, or undefined where they are not of it, or the platform does not know it. */
+/** Decodes bytes. Returns undefined if they are invalid in this character set, or the platform does not support it. */
 export function decodeAs(bytes: Uint8Array, charset: string): string | undefined {
   try {
     return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -7,23 +7,24 @@ export function decodeAs(bytes: Uint8Array, charset: string): string | undefined
   }
 }
 
-const isWhite = (byte: number | undefined): boolean =>
+const isWhiteSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
 
-/** Bytes without the ASCII white space at their end. A loop, because a regular expression takes quadratic time. */
+/** Removes ASCII white space from the end. A regular expression would take quadratic time. */
 export function trimEnd(bytes: Uint8Array): Uint8Array {
   let end = bytes.length
-  while (isWhite(bytes[end - 1])) end--
+  while (isWhiteSpace(bytes[end - 1])) end--
   return bytes.subarray(0, end)
 }
 
-/** Bytes without a byte order mark and without the ASCII white space at both ends. */
+/** Removes a byte order mark, then ASCII white space from both ends. */
 export function trim(bytes: Uint8Array): Uint8Array {
   let start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
-  while (isWhite(bytes[start])) start++
+  while (isWhiteSpace(bytes[start])) start++
   return trimEnd(bytes.subarray(start))
 }
 
+/** Encodes text as UTF-16 without a byte order mark. */
 export function utf16(text: string, endian: 'little' | 'big'): Uint8Array {
   const view = new DataView(new ArrayBuffer(2 * text.length))
   for (let i = 0; i < text.length; i++) view.setUint16(2 * i, text.charCodeAt(i), endian === 'little')

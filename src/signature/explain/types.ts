@@ -2,31 +2,37 @@ import type { Body } from '../bytes.ts'
 import type { SignatureKeys } from '../keyring.ts'
 import type { Cause } from './causes.ts'
 
-/** What `explain` takes. */
+/** Options of `explain`. */
 export interface ExplainOptions {
-  /** The body as the receiver has it; a string means its UTF-8 bytes. */
+  /** The body as received; a string means its UTF-8 bytes. */
   body: Body
-  /** The headers of the request. Upper and lower case are one. */
+  /** The headers of the request. Names are case-insensitive. */
   headers:
     | Headers
     | Iterable<readonly [string, string]>
     | Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The key, or several, newest first. One that is empty or not set is a cause to be named, not an error. */
+  /** The key, or several, newest first. An empty or missing key is reported as a cause, not thrown as an error. */
   signatureKey: SignatureKeys | undefined
-  /** Default `'x-service'`. */
+  /** The header or form field with the signature. Default `'x-service'`. */
   signatureHeader?: string | undefined
 }
 
 /**
- * Why a signature was refused, and what to do about it. It holds no key and no signature. If the cause is `unexplained`,
- * the evidence has the SHA-256 of the body, and the first 4 of 64 hex digits of each key's SHA-256.
+ * Why a signature was rejected, and how to fix it. It contains no key and no signature. For the cause `unexplained`, the
+ * evidence contains the SHA-256 of the body, and the first 4 of 64 hex digits of each key's SHA-256.
  */
 export interface Diagnosis {
-  /** Whether the signature is right: then `cause` is `ok`, or `key_previous` for an older key of the ring. */
+  /** True if the signature is valid: `cause` is `ok`, or `key_previous` for an older key. */
   ok: boolean
   cause: Cause
-  /** What was found, in a sentence. */
+  /** What was found, in plain sentences. */
   evidence: string
-  /** What to do. */
+  /** What to do about it. */
   fix: string
 }
+
+/** A cause that is proved, and the sentence that says how. */
+export type Finding = Pick<Diagnosis, 'cause' | 'evidence'>
+
+/** Bytes that the sender may have used in place of the body or the key, and their description in the evidence. */
+export type Variant = readonly [bytes: Uint8Array, description: string]
