@@ -1,13 +1,7 @@
-/** The wildcard: any change type (specification, "Events"). */
+/** The wildcard: any change type (docs/specification.md, "Events"). */
 export const WILDCARD = '*'
 
-/**
- * The trigger of the post operation, from version 11.3. The specification does not show its name; this one is our
- * choice (docs/decisions.md). Any other string can be given to `on` as well.
- */
-export const POST_PERFORMED = 'PostPerformed'
-
-/** Change types of feature services, in the order of the specification (docs/senders.md, "Change types"). */
+/** The triggers of feature services (docs/senders.md, "Change types"). */
 export const FEATURE_CHANGE_TYPES = [
   'FeaturesCreated',
   'FeaturesUpdated',
@@ -22,7 +16,16 @@ export const FEATURE_CHANGE_TYPES = [
   'PostPerformed',
 ] as const
 
-/** Change types of geoprocessing services: the results of an asynchronous job (docs/senders.md, "Change types"). */
+/** A trigger of a feature service. */
+export type FeatureChangeType = (typeof FEATURE_CHANGE_TYPES)[number]
+
+/**
+ * The trigger of the post operation, from version 11.3. The specification does not show its name; this one is our
+ * choice (docs/decisions.md). If your service uses another name, pass that string to `on`.
+ */
+export const POST_PERFORMED = 'PostPerformed'
+
+/** The results of an asynchronous job, which geoprocessing services send (docs/senders.md, "Change types"). */
 export const JOB_CHANGE_TYPES = [
   'esriJobSucceeded',
   'esriJobFailed',
@@ -30,27 +33,31 @@ export const JOB_CHANGE_TYPES = [
   'esriJobTimedOut',
 ] as const
 
-export type FeatureChangeType = (typeof FEATURE_CHANGE_TYPES)[number]
-
-/** A change type that this version knows by name. */
+/** A change type of the specification or of known senders. */
 export type KnownChangeType = FeatureChangeType | (typeof JOB_CHANGE_TYPES)[number]
 
-/** Any change type: the known ones are completed by editors, every other string is allowed. */
+/** Any change type. Editors complete the known ones; every other string is allowed. */
 export type ChangeType = KnownChangeType | typeof WILDCARD | (string & {})
 
-type Edit = 'FeaturesCreated' | 'FeaturesUpdated' | 'FeaturesDeleted'
+type EditChangeType = 'FeaturesCreated' | 'FeaturesUpdated' | 'FeaturesDeleted'
 
-/** What the events of a subscription to `T` can bear as their change type. */
-export type Covered<T extends string> = T extends typeof WILDCARD
+/** The change types that events of a subscription to `T` can have. */
+export type MatchedChangeType<T extends string> = T extends typeof WILDCARD
   ? string
   : T extends 'FeaturesEdited'
-    ? T | Edit
+    ? T | EditChangeType
     : T
 
-/** What the composite `FeaturesEdited` covers. */
-const EDITS: readonly string[] = ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted'] satisfies Edit[]
+/** The change types that `FeaturesEdited` includes. */
+const EDIT_CHANGE_TYPES: readonly string[] = [
+  'FeaturesCreated',
+  'FeaturesUpdated',
+  'FeaturesDeleted',
+] satisfies EditChangeType[]
 
-/** The names under which an event of this change type is subscribed to: its own, the composite over it, the wildcard. */
+/** Returns the subscriptions that match a change type: itself, `FeaturesEdited` for edits, and the wildcard. */
 export function subscriptionsOf(changeType: string): string[] {
-  return EDITS.includes(changeType) ? [changeType, 'FeaturesEdited', WILDCARD] : [changeType, WILDCARD]
+  return EDIT_CHANGE_TYPES.includes(changeType)
+    ? [changeType, 'FeaturesEdited', WILDCARD]
+    : [changeType, WILDCARD]
 }

@@ -5,13 +5,13 @@ import { requireSafe } from './limits.ts'
 import { bodyFormat } from './media-type.ts'
 import { malformed, toText, tryJson } from './utf8.ts'
 
-/** A `payload` field whose JSON was sent without percent-encoding. */
+/** A `payload` field whose JSON is not percent-encoded. */
 const RAW_JSON_FIELD = /^payload=\s*[{[]/
 
 /**
- * Turns verified bytes into the payload: JSON, plain form fields, or JSON in the form field `payload`.
+ * Decodes a verified body to the payload: JSON, the JSON in the form field `payload`, or the fields of a form.
  *
- * @param signatureField the form field that may carry the signature; it is no part of the payload
+ * @param signatureField the form field that may contain the signature, which is not part of the payload
  * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
  */
 export function decodePayload(
@@ -27,28 +27,30 @@ export function decodePayload(
 }
 
 function decodeForm(body: Uint8Array, signatureField: string): unknown {
-  const whole = toText(body)
+  const text = toText(body)
   const signed = splitSignedForm(body, signatureField)
-  const text = signed ? `payload=${toText(signed.signed)}` : whole
-  // JSON that was not percent-encoded may hold `&`, `=`, `+` and `%` of its own, and even what looks like the
-  // signature's field: it is taken as it stands.
-  for (const form of [whole, text]) {
+  const unsigned = signed ? `payload=${toText(signed.signed)}` : text
+  // JSON that is not percent-encoded may contain `&`, `=`, `+` and `%`, even something that looks like the signature
+  // field. So the complete body is tried first, and not parsed as a form.
+  for (const form of [text, unsigned]) {
     const payload = RAW_JSON_FIELD.test(form) ? tryJson(form.slice('payload='.length)) : undefined
     if (payload !== undefined) return payload
   }
-  const fields = parseForm(text)
+  const fields = parseForm(unsigned)
   const payload = fields.get('payload')
   if (!payload) {
     return Object.fromEntries(
       [...fields].map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
     )
   }
-  if (payload.length > 1) throw malformed('the form has more than one payload')
+  if (payload.length > 1) throw malformed('the form has more than one field named payload')
   return parseJson(payload[0] as string)
 }
 
 function parseJson(text: string): unknown {
   const value = tryJson(text)
-  if (typeof value !== 'object' || value === null) throw malformed('no object or array')
+  if (value === undefined) throw malformed('the payload is not valid JSON')
+  if (typeof value !== 'object' || value === null)
+    throw malformed('the payload is valid JSON, but neither an object nor an array')
   return value
 }

@@ -1,36 +1,36 @@
-/** The service that an event comes from. What the payload does not say is an empty string. */
+/** The service that an event comes from. Names missing from the payload are empty strings. */
 export interface ServiceName {
   folderName: string
   serviceName: string
   serviceType: 'FeatureServer' | 'GPServer' | (string & {})
 }
 
-/** One entry of a payload, in one form for all dialects. Absent is what the payload does not say. */
+/** One entry of a payload, in the same form for all dialects. Members missing from the payload are absent. */
 export interface WebhookEvent<T extends string = string> {
-  /** The trigger's name, spelled as the sender spells it; empty where the payload names none. */
+  /** The name of the trigger as the sender spells it; empty if the payload does not name one. */
   changeType: T
-  /** When it happened, by the sender's clock. */
+  /** Time of the event, by the sender's clock. */
   when?: Date
-  /** The subscription that fired. */
+  /** The webhook that sent the event. */
   webhook: { id?: string; name?: string }
   service: ServiceName
   layerId?: number
-  /** Where the changes can be fetched, percent-decoded where it came wholly encoded. */
+  /** The URL of the changes, percent-decoded if the sender encoded it as a whole. */
   changesUrl?: string
-  /** Where the state of a geoprocessing job can be read. */
+  /** The URL of the geoprocessing job's status. */
   statusUrl?: string
   jobId?: string
   taskName?: string
-  /** The entry as it was parsed. */
+  /** The entry as parsed. */
   raw: unknown
 }
 
-/** What a payload says, whatever its dialect. */
+/** A payload and its events. */
 export interface Parsed<Payload = unknown> {
   /** The payload as parsed. */
   payload: Payload
-  /** The change types of the events, each once, in order. */
+  /** The change types of the events without duplicates, in order. */
   changeTypes: string[]
-  /** At least one: a payload of unknown shape is one event without a change type. */
+  /** At least one event: a payload of unknown shape is one event without a change type. */
   events: WebhookEvent[]
 }

@@ -1,5 +1,6 @@
 import { WebhookError } from '../errors.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
+import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
 import { decodePayload } from './decode.ts'
 import { toFields } from './dialects/fields.ts'
 import { readHosted } from './dialects/hosted.ts'
@@ -7,27 +8,28 @@ import { readOrganization } from './dialects/organization.ts'
 import { readService } from './dialects/service.ts'
 import type { Parsed, WebhookEvent } from './event.ts'
 
-/** What {@link parsePayload} takes. */
+/** Options of {@link parsePayload}. */
 export interface ParseOptions {
   /** The body, already verified; a string means its UTF-8 bytes. */
   body: Body
   /** The value of the `content-type` header. */
   contentType: string | undefined
-  /** The kind of sender: where it puts the signature in a form. Default: the form field is named `x-service`. */
+  /** The profile of the sender: names the form field of the signature. Default: the field `x-service`. */
   profile?: { signatureHeader?: string }
 }
 
-/** Why a body could not be decoded. */
+/** Why a body cannot be decoded. */
 export type PayloadCode = 'content_type_unsupported' | 'payload_malformed'
 
-/** The payload with its events, or the code and a sentence that say why there is none. */
+/** The payload with its events, or the code and the message of the error. */
 export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCode; message: string }
 
 /**
- * Decodes a body (JSON, or a form) and finds its events in every dialect. It does not verify anything, and nothing
- * that a sender can send makes it throw. Strict UTF-8; at most 64 levels and 1000 form fields; no prototype keys.
+ * Decodes a body (JSON or a form, in valid UTF-8) and reads its events in any dialect. It does not verify the signature.
+ * Bodies with more than 64 levels of nesting, more than 1000 form fields, or a key that reaches a prototype are
+ * rejected. No body that a sender can send makes it throw.
  *
- * @throws {WebhookError} `body_already_parsed` for a body that is not bytes or a string
+ * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string
  * @example
  * ```ts
  * import { parsePayload } from 'geohook'
@@ -40,7 +42,7 @@ export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCo
 export function parsePayload({ body, contentType, profile }: ParseOptions): ParseResult {
   const bytes = toBytes(body)
   try {
-    return { ok: true, ...parse(bytes, contentType, profile?.signatureHeader ?? 'x-service') }
+    return { ok: true, ...parse(bytes, contentType, profile?.signatureHeader ?? DEFAULT_SIGNATURE_HEADER) }
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error
     return { ok: false, code: error.code as PayloadCode, message: error.message }
@@ -48,7 +50,7 @@ export function parsePayload({ body, contentType, profile }: ParseOptions): Pars
 }
 
 /**
- * The same for the receiver, where a refusal is an error.
+ * Decodes a body like {@link parsePayload}, but throws.
  *
  * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
  */

@@ -1,5 +1,10 @@
 import { configInvalid } from '../errors.ts'
-import { type ChangeType, type Covered, subscriptionsOf, WILDCARD } from '../payload/change-types.ts'
+import {
+  type ChangeType,
+  type MatchedChangeType,
+  subscriptionsOf,
+  WILDCARD,
+} from '../payload/change-types.ts'
 import type { WebhookEvent } from '../payload/event.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -13,7 +18,7 @@ export interface HandlerContext {
 
 /** The user's function for one event. Without an inbox, the sender gets its response after the promise has settled. */
 export type Handler<T extends string = string, Payload = unknown> = (
-  event: WebhookEvent<Covered<T>>,
+  event: WebhookEvent<MatchedChangeType<T>>,
   delivery: Delivery<Payload>,
   context: HandlerContext,
 ) => unknown

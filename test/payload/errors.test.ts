@@ -10,17 +10,37 @@ const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(le
 describe('the message says what is wrong with the payload', () => {
   it.each<[string, string, string | Uint8Array, string]>([
     ['the body is not valid UTF-8', JSON_TYPE, new Uint8Array([0x22, 0xff, 0x22]), 'payload_malformed'],
-    ['no object or array', JSON_TYPE, '1', 'payload_malformed'],
-    ['no object or array', JSON_TYPE, 'null', 'payload_malformed'],
-    ['no object or array', JSON_TYPE, '{', 'payload_malformed'],
-    ['the payload has over 64 levels', JSON_TYPE, nested(65), 'payload_malformed'],
-    ['forbidden key: __proto__', JSON_TYPE, '{"a":[{"__proto__":1}]}', 'payload_malformed'],
-    ['forbidden key: constructor', JSON_TYPE, '{"constructor":{"prototype":{}}}', 'payload_malformed'],
+    ['the payload is valid JSON, but neither an object nor an array', JSON_TYPE, '1', 'payload_malformed'],
+    ['the payload is valid JSON, but neither an object nor an array', JSON_TYPE, 'null', 'payload_malformed'],
+    ['the payload is not valid JSON', JSON_TYPE, '{', 'payload_malformed'],
+    ['the payload is nested deeper than 64 levels', JSON_TYPE, nested(65), 'payload_malformed'],
+    [
+      'the payload contains the forbidden key __proto__',
+      JSON_TYPE,
+      '{"a":[{"__proto__":1}]}',
+      'payload_malformed',
+    ],
+    [
+      'the payload contains the forbidden key constructor',
+      JSON_TYPE,
+      '{"constructor":{"prototype":{}}}',
+      'payload_malformed',
+    ],
     ['the form is empty', FORM, '&&', 'payload_malformed'],
-    ['the form has over 1000 fields', FORM, 'a=1&'.repeat(1001), 'payload_malformed'],
-    ['the form is like JSON', FORM, ' {"a"=1', 'payload_malformed'],
-    ['bad percent-encoding', FORM, 'a=%zz', 'payload_malformed'],
-    ['the form has more than one payload', FORM, 'payload=%7B%7D&payload=%7B%7D', 'payload_malformed'],
+    ['the form has more than 1000 fields', FORM, 'a=1&'.repeat(1001), 'payload_malformed'],
+    [
+      'content-type says form, but the body looks like JSON: send content-type: application/json',
+      FORM,
+      ' {"a"=1',
+      'payload_malformed',
+    ],
+    ['the form has an invalid percent-encoding in a field', FORM, 'a=%zz', 'payload_malformed'],
+    [
+      'the form has more than one field named payload',
+      FORM,
+      'payload=%7B%7D&payload=%7B%7D',
+      'payload_malformed',
+    ],
   ])('%s', (message, contentType, body, code) => {
     expect(parse(body, contentType)).toEqual({ ok: false, code, message })
   })

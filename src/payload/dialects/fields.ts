@@ -1,60 +1,60 @@
 import { requireSafe } from '../limits.ts'
 import { tryJson } from '../utf8.ts'
 
-/** Readers that take a value as senders write it, and answer undefined for what it is not. */
+// Tolerant readers of payload fields. They return undefined for missing and invalid values.
 
 export type Fields = Record<string, unknown>
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An object, empty where the value is none. */
+/** Returns an empty object if the value is not an object. */
 export const toFields = (value: unknown): Fields => (isFields(value) ? value : {})
 
-/** A text, or a number as text. */
-export function text(value: unknown): string | undefined {
+/** Reads a non-empty string, or a number as a string. */
+export function readText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A whole number, also as text: a form has only text. */
-export function integer(value: unknown): number | undefined {
+/** Reads an integer. It may be a string, because forms only have strings. */
+export function readInteger(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(number) ? (number as number) : undefined
 }
 
-// Engines read far more than ISO 8601 as a date ("room 12"), and differ in what.
+// JavaScript engines accept other dates than ISO 8601 ("room 12"), and not all the same ones.
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
 
-/** A time: milliseconds since 1970, or an ISO 8601 text. */
-export function time(value: unknown): Date | undefined {
-  const milliseconds = integer(value)
-  if (milliseconds === undefined && !ISO_TIME.test(text(value) ?? '')) return undefined
+/** Reads a time: milliseconds since 1970, or ISO 8601. */
+export function readTime(value: unknown): Date | undefined {
+  const milliseconds = readInteger(value)
+  if (milliseconds === undefined && !ISO_TIME.test(readText(value) ?? '')) return undefined
   const date = new Date(milliseconds ?? (value as string))
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
 /**
- * A URL that is percent-encoded wholly (`https%3a%2f%2f…`), in part, or not at all. Only the first is decoded: the
- * others can be fetched as they are. Only ASCII is: the rest belongs percent-encoded in a URL, and a `%` that begins
- * no valid sequence, as some senders have, does no harm.
+ * Reads a URL, and decodes it if it is percent-encoded as a whole (`https%3a%2f%2f…`); otherwise it can be fetched
+ * unchanged. Only ASCII is decoded: other characters must stay encoded in a URL, and `decodeURIComponent` would throw
+ * for the invalid sequences of some senders (docs/senders.md, "Payloads").
  */
-export function url(value: unknown): string | undefined {
+export function readUrl(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   return /^https?%3a/i.test(value) ? value.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent) : value
 }
 
-/** A name without the space around it; empty for what is no name. */
-export const toName = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
+/** Reads a trimmed name; empty if the value is not a string. */
+export const readName = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
 
-/** Names in an array, or comma-separated in a text; what is no name is left out. */
-export function names(value: unknown): string[] {
+/** Reads names from an array or a comma-separated string. Empty names are left out. */
+export function readNames(value: unknown): string[] {
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : []
-  return list.map(toName).filter(Boolean)
+  return list.map(readName).filter(Boolean)
 }
 
-/** Adds what is not undefined, so that an absent field is absent. */
-export function addPresent<T extends object>(target: T, fields: { [K in keyof T]?: T[K] | undefined }): T {
+/** Assigns the fields that are not undefined. */
+export function assignDefined<T extends object>(target: T, fields: { [K in keyof T]?: T[K] | undefined }): T {
   for (const name in fields) {
     const value = fields[name]
     if (value !== undefined) target[name] = value
@@ -63,11 +63,11 @@ export function addPresent<T extends object>(target: T, fields: { [K in keyof T]
 }
 
 /**
- * A list that is one already, or JSON in a text, as a plain form field carries it.
+ * Parses a JSON array that a form field contains as text. All other values are returned unchanged.
  *
- * @throws {WebhookError} `payload_malformed` for such JSON that is not safe
+ * @throws {WebhookError} `payload_malformed` for nesting or keys that exceed the limits
  */
-export function list(value: unknown): unknown {
+export function readList(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*\[/.test(value)) return value
   const parsed = tryJson(value)
   if (parsed === undefined) return value

@@ -3,8 +3,8 @@ import { isFields } from './fields.ts'
 import { readService } from './service.ts'
 
 /**
- * The hosted dialect: an array with one object per webhook and layer, `events` an array of names (field facts,
- * "Payloads"). Only feature services send it, so that is the service type where an item names none.
+ * Reads the hosted dialect: an array with one object per webhook and layer, in which `events` is an array of names
+ * (docs/senders.md, "Payloads"). The default service type is `FeatureServer`, because only feature services are hosted.
  */
 export function readHosted(items: readonly unknown[]): WebhookEvent[] {
   if (items.length === 0) return readService({})

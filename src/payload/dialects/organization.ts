@@ -1,11 +1,11 @@
 import type { WebhookEvent } from '../event.ts'
-import { addPresent, type Fields, isFields, text, time, toFields, toName } from './fields.ts'
+import { assignDefined, type Fields, isFields, readName, readText, readTime, toFields } from './fields.ts'
 
 /**
- * The organization dialect: `{info, events}`, where each event names an operation on a portal item (field facts,
- * "Payloads"). It comes from no service, so the service's names are empty.
+ * Reads the organization dialect: `{info, events}`, in which each event names an operation on a portal item
+ * (docs/senders.md, "Payloads"). The names of the service are empty, because no service sends it.
  *
- * @returns undefined where the payload is not of this dialect
+ * @returns undefined if the payload is in another dialect
  */
 export function readOrganization(payload: Fields): WebhookEvent[] | undefined {
   const { info, events } = payload
@@ -13,11 +13,11 @@ export function readOrganization(payload: Fields): WebhookEvent[] | undefined {
   return events.map((entry) => {
     const { operation, when } = toFields(entry)
     const event: WebhookEvent = {
-      changeType: toName(operation) || toName(entry),
-      webhook: addPresent({}, { id: text(info.webhookId), name: text(info.webhookName) }),
+      changeType: readName(operation) || readName(entry),
+      webhook: assignDefined({}, { id: readText(info.webhookId), name: readText(info.webhookName) }),
       service: { folderName: '', serviceName: '', serviceType: '' },
       raw: entry,
     }
-    return addPresent(event, { when: time(when) ?? time(info.when) })
+    return assignDefined(event, { when: readTime(when) ?? readTime(info.when) })
   })
 }

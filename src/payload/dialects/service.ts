@@ -1,57 +1,73 @@
 import type { WebhookEvent } from '../event.ts'
-import { addPresent, type Fields, integer, list, names, text, time, toFields, toName, url } from './fields.ts'
+import {
+  assignDefined,
+  type Fields,
+  readInteger,
+  readList,
+  readName,
+  readNames,
+  readText,
+  readTime,
+  readUrl,
+  toFields,
+} from './fields.ts'
 
 /**
- * The service dialect: one object for one service, `events` an array of `{eventType, when}` (field facts,
- * "Payloads"). It is read tolerantly, so it also serves plain form fields, older payloads with `changeType`, and
- * objects of unknown shape: those become one event without a change type, and still reach the wildcard's handlers.
+ * Reads the service dialect: one object per service, in which `events` is an array of `{eventType, when}`
+ * (docs/senders.md, "Payloads"). Also reads form fields, older payloads with `changeType`, and objects of unknown shape:
+ * they become one event without a change type, which handlers of the wildcard receive.
  */
 export function readService(payload: Fields): WebhookEvent[] {
-  const base = readBase(payload)
-  const events = list(payload.events)
+  const shared = readShared(payload)
+  const events = readList(payload.events)
   if (Array.isArray(events) && events.length > 0) {
     return events.map((entry) => {
       const { eventType, changeType, when } = toFields(entry)
-      return toEvent(toName(entry) || toName(eventType) || toName(changeType), base, time(when), entry)
+      return toEvent(
+        readName(entry) || readName(eventType) || readName(changeType),
+        shared,
+        readTime(when),
+        entry,
+      )
     })
   }
-  const changeTypes = [...new Set(names(list(payload.changeTypes)))]
-  if (changeTypes.length === 0) changeTypes.push(toName(payload.changeType))
-  return changeTypes.map((changeType) => toEvent(changeType, base, undefined, payload))
+  const changeTypes = [...new Set(readNames(readList(payload.changeTypes)))]
+  if (changeTypes.length === 0) changeTypes.push(readName(payload.changeType))
+  return changeTypes.map((changeType) => toEvent(changeType, shared, undefined, payload))
 }
 
-/** What all events of one payload object share. */
-interface Base extends Pick<WebhookEvent, 'webhook' | 'service'> {
-  /** What is not undefined of it goes into each event. */
+/** The members that all events of a payload object share. */
+interface SharedMembers extends Pick<WebhookEvent, 'webhook' | 'service'> {
+  /** Optional members. Those that are undefined are left out. */
   details: { [K in Exclude<keyof WebhookEvent, 'webhook' | 'service'>]?: WebhookEvent[K] | undefined }
 }
 
-function readBase(payload: Fields): Base {
+function readShared(payload: Fields): SharedMembers {
   return {
-    webhook: addPresent({}, { id: text(payload.id), name: text(payload.name) }),
+    webhook: assignDefined({}, { id: readText(payload.id), name: readText(payload.name) }),
     service: {
-      folderName: text(payload.folderName) ?? '',
-      serviceName: text(payload.serviceName) ?? '',
-      serviceType: text(payload.serviceType) ?? '',
+      folderName: readText(payload.folderName) ?? '',
+      serviceName: readText(payload.serviceName) ?? '',
+      serviceType: readText(payload.serviceType) ?? '',
     },
     details: {
-      when: time(payload.when) ?? time(payload.lastUpdatedTime),
-      layerId: integer(payload.layerId),
-      changesUrl: url(payload.changesUrl),
-      statusUrl: url(payload.statusURL) ?? url(payload.statusUrl),
-      jobId: text(payload.jobId),
-      taskName: text(payload.taskName),
+      when: readTime(payload.when) ?? readTime(payload.lastUpdatedTime),
+      layerId: readInteger(payload.layerId),
+      changesUrl: readUrl(payload.changesUrl),
+      statusUrl: readUrl(payload.statusURL) ?? readUrl(payload.statusUrl),
+      jobId: readText(payload.jobId),
+      taskName: readText(payload.taskName),
     },
   }
 }
 
 function toEvent(
   changeType: string,
-  { webhook, service, details }: Base,
+  { webhook, service, details }: SharedMembers,
   when: Date | undefined,
   raw: unknown,
 ): WebhookEvent {
-  const event: WebhookEvent = addPresent({ changeType, webhook, service, raw }, details)
+  const event: WebhookEvent = assignDefined({ changeType, webhook, service, raw }, details)
   if (when) event.when = when
   return event
 }
