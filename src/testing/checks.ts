@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 
-/** Checks of options and details: each answers with the value, or throws `config_invalid` with the option's name. */
+// Checks of options and details. They return the value, or throw an error that names the option.
 
 /** @throws {WebhookError} `config_invalid` */
 export function requireOneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
@@ -15,33 +15,37 @@ export function requireText(option: string, value: unknown): string {
   return value
 }
 
-/** Of a calendar, in either direction (ECMA-262, "Time Values and Time Range"). */
-const LAST_TIME = 8.64e15
+/** Largest time of a Date, in milliseconds before or after 1970 (ECMA-262, "Time Values and Time Range"). */
+const MAX_TIME = 8.64e15
 
 /**
- * Whole milliseconds that a calendar knows.
+ * Accepts integers in the range of Date.
  *
  * @throws {WebhookError} `config_invalid`
  */
 export function requireTime(option: string, value: unknown): number {
-  if (Number.isInteger(value) && Math.abs(value as number) <= LAST_TIME) return value as number
-  throw configInvalid(`${option} must be whole milliseconds since 1970`)
+  if (Number.isInteger(value) && Math.abs(value as number) <= MAX_TIME) return value as number
+  throw configInvalid(`${option} must be a whole number of milliseconds since 1970, in the range of Date`)
 }
 
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
-
-/** @throws {WebhookError} `config_invalid` for what is no list, is empty, or holds something but 0, 1, 2, … */
-export function requireCounts(option: string, value: unknown): readonly number[] {
-  if (Array.isArray(value) && value.length > 0 && value.every(isCount)) return value
-  throw configInvalid(`${option} must be a list of whole numbers from 0`)
-}
+const isWholeNumber = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
 /**
- * An address to which a path can be added.
+ * Accepts non-empty arrays of the numbers 0, 1, 2, …
  *
  * @throws {WebhookError} `config_invalid`
  */
-export function requireAddress(option: string, value: unknown): string {
+export function requireWholeNumbers(option: string, value: unknown): readonly number[] {
+  if (Array.isArray(value) && value.length > 0 && value.every(isWholeNumber)) return value
+  throw configInvalid(`${option} must be a non-empty array of whole numbers, each 0 or greater`)
+}
+
+/**
+ * Accepts base URLs, to which a path can be appended.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function requireBaseUrl(option: string, value: unknown): string {
   if (typeof value === 'string' && /^https?:\/\/[^\s?#]+$/i.test(value) && URL.canParse(value)) return value
-  throw configInvalid(`${option} must be an http or https URL without a query`)
+  throw configInvalid(`${option} must be an http or https URL without a query or fragment`)
 }

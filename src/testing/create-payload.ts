@@ -7,26 +7,26 @@ import { writeService } from './payloads/service.ts'
 
 export type { PayloadDetails } from './payloads/details.ts'
 
-/** What a payload of each dialect is. */
+/** The type of a payload in each dialect. */
 export interface Payloads {
   service: Record<string, unknown>
   hosted: Record<string, unknown>[]
   organization: Record<string, unknown>
 }
 
-const WRITERS: { [D in Dialect]: (...event: Parameters<typeof writeService>) => Payloads[D] } = {
+const WRITERS: { [D in Dialect]: (...args: Parameters<typeof writeService>) => Payloads[D] } = {
   service: writeService,
   hosted: writeHosted,
   organization: writeOrganization,
 }
 
 /**
- * A payload as a service sends it, member by member in the sender's order (field facts, "Payloads").
+ * Creates a payload as a service sends it, with the members in the sender's order (docs/senders.md, "Payloads").
  *
- * @param changeTypes what happened: a change type, an event with its own time, or a list of both, which is not empty
- * @param details whose webhook it is and in which dialect it is written; everything has a default
- * @returns an object; in the hosted dialect an array with one item for each layer
- * @throws {WebhookError} `config_invalid` for no events, and for every detail that cannot be right
+ * @param changeTypes the events: a change type, an event with its own time, or a non-empty list of both
+ * @param details the webhook, the service and the dialect of the payload; all members have defaults
+ * @returns an object; in the hosted dialect an array with one item per layer
+ * @throws {WebhookError} `config_invalid` for an empty list of events and for every invalid detail
  * @example
  * ```ts
  * import { createPayload } from 'geohook/testing'

@@ -1,17 +1,17 @@
 import { WebhookError } from '../errors.ts'
 
 /**
- * Percent-encodes a whole text with lower-case hex, as the senders that encode URLs and signatures write it (field
- * facts, "Payloads"); `encodeURIComponent` alone would write upper case.
+ * Percent-encodes a text with lower-case hex digits, like the senders that encode URLs and signatures
+ * (docs/senders.md, "Signature" and "Payloads"). `encodeURIComponent` writes upper case.
  *
- * @throws {WebhookError} `config_invalid` for half a surrogate pair, which has no UTF-8 bytes
+ * @throws {WebhookError} `config_invalid` for a lone surrogate, which UTF-8 cannot represent
  */
 export function percentEncode(text: string): string {
   try {
     return encodeURIComponent(text).replace(/%../g, (code) => code.toLowerCase())
   } catch (cause) {
     throw new WebhookError('config_invalid', {
-      message: 'a text with half a character cannot be encoded',
+      message: 'text with a lone surrogate cannot be percent-encoded',
       cause,
     })
   }

@@ -25,7 +25,7 @@ function expectInvalid(run: () => unknown, message: string): void {
 }
 
 describe('createPayload rejects change types:', () => {
-  const TIME = 'when must be whole milliseconds since 1970'
+  const TIME = 'when must be a whole number of milliseconds since 1970, in the range of Date'
   it.each<[string, unknown, string]>([
     ['an empty list', [], 'changeTypes is empty'],
     ['undefined', undefined, 'changeType must be a string'],
@@ -37,8 +37,8 @@ describe('createPayload rejects change types:', () => {
     ['an empty text after a good one', ['FeaturesCreated', ''], 'changeType is empty'],
     ['white space around it', ' FeaturesCreated', 'changeType has white space around it'],
     ['only white space', '\n', 'changeType has white space around it'],
-    ['the wildcard', ['*'], 'changeType is the wildcard'],
-    ['an event with the wildcard', { changeType: '*' }, 'changeType is the wildcard'],
+    ['the wildcard', ['*'], 'changeType must not be the wildcard *'],
+    ['an event with the wildcard', { changeType: '*' }, 'changeType must not be the wildcard *'],
     ['a time as a text', { changeType: 'A', when: '1' }, TIME],
     ['null as time', { changeType: 'A', when: null }, TIME],
     ['a fraction', { changeType: 'A', when: 1.5 }, TIME],
@@ -50,10 +50,10 @@ describe('createPayload rejects change types:', () => {
 })
 
 describe('createPayload rejects details:', () => {
-  const GENS = 'serverGens must be a list of whole numbers from 0'
-  const TWO = 'serverGens must be two numbers, the first and the last generation'
-  const LAYERS = 'layerIds must be a list of whole numbers from 0'
-  const SERVER = 'serverUrl must be an http or https URL without a query'
+  const GENS = 'serverGens must be a non-empty array of whole numbers, each 0 or greater'
+  const TWO = 'serverGens must be two numbers: the first and the last generation'
+  const LAYERS = 'layerIds must be a non-empty array of whole numbers, each 0 or greater'
+  const SERVER = 'serverUrl must be an http or https URL without a query or fragment'
   const TEXTS = ['serviceName', 'name', 'id', 'url', 'jobId', 'taskName', 'orgId'].concat(
     ...['username', 'userId', 'source', 'itemId'],
   )
@@ -61,8 +61,16 @@ describe('createPayload rejects details:', () => {
   it.each<[string, object, string]>([
     ['a service type', { serviceType: 'MapServer' }, 'serviceType must be one of FeatureServer, GPServer'],
     ['an encoding of changesUrl', { changesUrl: 'full' }, 'changesUrl must be one of partial, whole, none'],
-    ['a time', { when: Number.NaN }, 'when must be whole milliseconds since 1970'],
-    ['a Date', { when: new Date() }, 'when must be whole milliseconds since 1970'],
+    [
+      'a time',
+      { when: Number.NaN },
+      'when must be a whole number of milliseconds since 1970, in the range of Date',
+    ],
+    [
+      'a Date',
+      { when: new Date() },
+      'when must be a whole number of milliseconds since 1970, in the range of Date',
+    ],
     ['a negative generation', { serverGens: [-1, 2] }, GENS],
     ['a fraction of a generation', { serverGens: [1, 2.5] }, GENS],
     ['generations as text', { serverGens: ['1', '2'] }, GENS],
@@ -70,20 +78,28 @@ describe('createPayload rejects details:', () => {
     ['no generations', { serverGens: [] }, GENS],
     ['one generation', { serverGens: [1] }, TWO],
     ['three generations', { serverGens: [1, 2, 3] }, TWO],
-    ['generations backwards', { serverGens: [2, 1] }, 'serverGens ends before it begins'],
+    [
+      'generations backwards',
+      { serverGens: [2, 1] },
+      'serverGens: the first generation must not be greater than the last',
+    ],
     ['no layers', { layerIds: [] }, LAYERS],
     ['a negative layer', { layerIds: [0, -1] }, LAYERS],
     ['a layer as text', { layerIds: ['0'] }, LAYERS],
     ['one layer without a list', { layerIds: 0 }, LAYERS],
-    ['a layer twice', { layerIds: [0, 1, 0] }, 'layerIds has a layer twice'],
+    ['a layer twice', { layerIds: [0, 1, 0] }, 'layerIds must not contain a layer twice'],
     ['a server URL without a scheme', { serverUrl: 'server.example/rest' }, SERVER],
     ['a server URL of another scheme', { serverUrl: 'file:///rest' }, SERVER],
     ['a server URL with a query', { serverUrl: 'https://server.example/rest?f=json' }, SERVER],
     ['a server URL with an invalid port', { serverUrl: 'https://server.example:99999' }, SERVER],
     ['a URL object as server', { serverUrl: new URL('https://server.example') }, SERVER],
     ['an empty server URL', { serverUrl: '' }, SERVER],
-    ['a portal', { portalUrl: 'portal' }, 'portalUrl must be an http or https URL without a query'],
-    ['an organization with a path', { orgId: 'a/b' }, 'orgId is no id'],
+    [
+      'a portal',
+      { portalUrl: 'portal' },
+      'portalUrl must be an http or https URL without a query or fragment',
+    ],
+    ['an organization with a path', { orgId: 'a/b' }, 'orgId must not contain white space, a slash, ? or #'],
     ['a folder', { folderName: null }, 'folderName must be a string'],
     ...TEXTS.flatMap((option): [string, object, string][] => [
       [`${option} as a number`, { [option]: 7 }, `${option} must be a string`],
@@ -114,7 +130,7 @@ describe('createPayload rejects details:', () => {
   it('a name with a lone surrogate, in a URL that is completely encoded', () => {
     expectInvalid(
       () => createPayload('A', { dialect: 'hosted', serviceName: '\ud800' }),
-      'a text with half a character cannot be encoded',
+      'text with a lone surrogate cannot be percent-encoded',
     )
   })
 })
@@ -135,7 +151,11 @@ describe('createSigner rejects', () => {
     ['an empty header name', { signatureHeader: '' }, HEADER],
     ['a header name with a space', { signatureHeader: 'x service' }, HEADER],
     ['a header name with a line feed', { signatureHeader: 'x-service\n' }, HEADER],
-    ['a header name that would end the form field', { signatureHeader: 'a&b' }, HEADER],
+    [
+      'a header name that would end the form field',
+      { signatureHeader: 'a&b' },
+      'signatureHeader must not contain an ampersand',
+    ],
   ])('%s', (_, options, message) => {
     expectInvalid(() => createSigner({ signatureKey: KEY, ...options } as SignerOptions), message)
   })
@@ -146,7 +166,7 @@ describe('createSigner rejects', () => {
       const signer = createSigner({ signatureKey: KEY, contentType: FORM_TYPE, signatureIn: 'field' })
       await expect(signer.sign(Buffer.from(body))).rejects.toMatchObject({
         code: 'config_invalid',
-        message: 'a body with its signature in a field must begin with payload=',
+        message: 'if the signature goes into a field, the body must start with payload=',
       })
     },
   )

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Dialect } from '../../testing/index.ts'
-import { createSeal, type SignedRequest } from '../../testing/signer.ts'
+import { createBodySigner, type SignedRequest } from '../../testing/signer.ts'
 import type { SignatureOptions } from '../options.ts'
 import type { Webhook } from '../state/webhook.ts'
 import { has, type ServiceVersion } from '../versions.ts'
@@ -23,7 +23,7 @@ export type RequestWriter = (
 
 /** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
 export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
-  createSeal({ ...signature, signatureKey: 'any' })
+  createBodySigner({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
 
   async function write(
@@ -31,7 +31,7 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
     body: Uint8Array<ArrayBuffer>,
     signatureKey: string,
   ): Promise<SignedRequest> {
-    if (signatureKey && isSigned) return createSeal({ ...signature, contentType, signatureKey })(body)
+    if (signatureKey && isSigned) return createBodySigner({ ...signature, contentType, signatureKey })(body)
     const headers: Record<string, string> = { 'content-type': contentType }
     // An organization sends the secret itself (docs/senders.md, "Three dialects").
     if (signatureKey && dialect === 'organization') headers.secret = signatureKey

@@ -1,15 +1,15 @@
 import type { ChangeType } from '../../payload/change-types.ts'
 
-/** The three shapes that payloads have (field facts, "Three dialects share the word webhook"). */
+/** The dialects of payloads (docs/senders.md, "Three dialects"). */
 export type Dialect = 'service' | 'hosted' | 'organization'
 
-/** How `changesUrl` is percent-encoded: in its query only, as a whole, or not at all. */
+/** How `changesUrl` is percent-encoded: only in its query, as a whole, or not at all. */
 export type ChangesUrlEncoding = 'partial' | 'whole' | 'none'
 
-/** An event with a time of its own: a service gathers events over a while and sends them together. */
+/** An event with its own time. Services collect events for a while and send them together. */
 export interface PayloadEvent {
   changeType: ChangeType
-  /** Milliseconds since 1970. Default: `when` of the details. */
+  /** Time of the event in milliseconds since 1970. Default: `when` of the details. */
   when?: number | undefined
 }
 
@@ -17,31 +17,31 @@ export interface PayloadEvent {
 export type PayloadEvents = ChangeType | PayloadEvent | readonly (ChangeType | PayloadEvent)[]
 
 /**
- * What {@link createPayload} takes beside the change types. All of it is checked; what the dialect has no member for
- * is then left out, so that the same details can be given to all three.
+ * Details of the payload that {@link createPayload} writes. All of them are checked. Those that the dialect has no
+ * member for are left out, so the same details can be used for all three dialects.
  */
 export interface PayloadDetails<D extends Dialect = Dialect> {
-  /** Default `'service'`, the specification's. */
+  /** Default `'service'`, the dialect of docs/specification.md. */
   dialect?: D | undefined
   /** Default `'Parcels'`, or `'Analysis'` for a geoprocessing service. */
   serviceName?: string | undefined
-  /** Default `'FeatureServer'`, or `'GPServer'` for the end of a job. */
+  /** Default `'FeatureServer'`, or `'GPServer'` for the result of a job. */
   serviceType?: 'FeatureServer' | 'GPServer' | undefined
-  /** Default `''`, the root folder. Hosted payloads name it in their URL only. */
+  /** Default `''`, the root folder. Hosted payloads contain it only in their URL. */
   folderName?: string | undefined
   /** The webhook's name. Default `'webhook'`. */
   name?: string | undefined
-  /** The webhook's id; only feature services and organizations send it. */
+  /** The webhook's id; only feature services and organizations send it. Default: a fixed id. */
   id?: string | undefined
-  /** Of the events that have no time of their own, in milliseconds since 1970. Default: now. */
+  /** Time of the events without their own time, in milliseconds since 1970. Default: now. */
   when?: number | undefined
-  /** Where the changes, or the state of the job, can be read: sent as it is, whatever the options below say. */
+  /** URL of the changes or of the job's status. It is sent unchanged and overrides the details below. */
   url?: string | undefined
   /** How `changesUrl` is percent-encoded. Default `'partial'`; hosted `'whole'`. */
   changesUrl?: ChangesUrlEncoding | undefined
   /** The first and the last generation in `changesUrl`, whole numbers from 0. Default `[1, 2]`. */
   serverGens?: readonly [number, number] | undefined
-  /** What precedes `/services`. Default `'https://server.example/server/rest'`; hosted `'https://olserver.example/<orgId>/rest'`. */
+  /** URL in front of `/services`. Default `'https://server.example/server/rest'`; hosted `'https://olserver.example/<orgId>/rest'`. */
   serverUrl?: string | undefined
   /** Geoprocessing only. Default `'j0'`. */
   jobId?: string | undefined
@@ -49,16 +49,16 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   taskName?: string | undefined
   /** Hosted only. Default `'myorgId'`. */
   orgId?: string | undefined
-  /** Hosted only: one item for each of these layers, none twice. Default `[0]`. */
+  /** Hosted only: the payload has one item per layer. Without duplicates. Default `[0]`. */
   layerIds?: readonly number[] | undefined
   /** Organization only. Default `'https://portal.example/portal/'`. */
   portalUrl?: string | undefined
-  /** Organization only: who did it. Default `'admin'`. */
+  /** Organization only: name of the user who caused the event. Default `'admin'`. */
   username?: string | undefined
-  /** Organization only: the id of who did it. Default 32 zeros. */
+  /** Organization only: id of that user. Default 32 zeros. */
   userId?: string | undefined
-  /** Organization only: what kind of thing it was done to. Default `'items'`. */
+  /** Organization only: kind of object that the event is about. Default `'items'`. */
   source?: 'items' | 'groups' | 'users' | (string & {}) | undefined
-  /** Organization only: the id of what it was done to. Default 32 zeros. */
+  /** Organization only: id of that object. Default 32 zeros. */
   itemId?: string | undefined
 }

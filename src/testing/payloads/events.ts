@@ -3,7 +3,7 @@ import { WILDCARD } from '../../payload/change-types.ts'
 import { requireText, requireTime } from '../checks.ts'
 import type { PayloadEvents } from './details.ts'
 
-/** An event that is ready to be written in any dialect. */
+/** An event with its time, for any dialect. */
 export interface TimedEvent {
   changeType: string
   /** Milliseconds since 1970. */
@@ -11,18 +11,18 @@ export interface TimedEvent {
 }
 
 /**
- * Gives every event its time.
+ * Converts the events that a caller passes, and checks them.
  *
- * @param when of the events that have none of their own
- * @throws {WebhookError} `config_invalid` for no events, and for a change type or a time that cannot be right
+ * @param when time of the events without their own time, in milliseconds since 1970
+ * @throws {WebhookError} `config_invalid` for an empty list, an invalid change type or an invalid time
  */
 export function toEvents(changeTypes: PayloadEvents, when: number): TimedEvent[] {
   const entries: readonly unknown[] = Array.isArray(changeTypes) ? changeTypes : [changeTypes]
-  if (entries.length === 0) throw configInvalid('changeTypes is empty', 'A payload has at least one event.')
+  if (entries.length === 0) throw configInvalid('changeTypes is empty', 'Pass at least one event.')
   return entries.map((entry) => {
     const event = typeof entry === 'object' && entry !== null ? entry : { changeType: entry }
-    const { changeType, when: own = when } = event as { changeType?: unknown; when?: unknown }
-    return { changeType: requireChangeType(changeType), when: requireTime('when', own) }
+    const { changeType, when: eventTime = when } = event as { changeType?: unknown; when?: unknown }
+    return { changeType: requireChangeType(changeType), when: requireTime('when', eventTime) }
   })
 }
 
@@ -31,22 +31,22 @@ function requireChangeType(changeType: unknown): string {
   if (name.trim() !== name) throw configInvalid('changeType has white space around it')
   if (name === WILDCARD)
     throw configInvalid(
-      'changeType is the wildcard',
-      'Webhooks subscribe to it; an event says what happened.',
+      'changeType must not be the wildcard *',
+      'Webhooks subscribe to the wildcard. An event names its own change type.',
     )
   return name
 }
 
-/** The time of the newest event. */
-export const newest = (events: readonly TimedEvent[]): number =>
+/** Returns the time of the newest event. */
+export const newestTime = (events: readonly TimedEvent[]): number =>
   events.reduce((time, { when }) => Math.max(time, when), Number.NEGATIVE_INFINITY)
 
-/** Each change type once, in order. */
+/** Returns the change types without duplicates, in order. */
 export const uniqueNames = (events: readonly TimedEvent[]): string[] => [
   ...new Set(events.map(({ changeType }) => changeType)),
 ]
 
-/** Whether it is the end of a job: by the service type that is given, else by the names. */
+/** True for the result of a job: decided by the service type if it is given, otherwise by the change types. */
 export function isJob(events: readonly TimedEvent[], serviceType: string | undefined): boolean {
   if (serviceType !== undefined) return serviceType === 'GPServer'
   return events.some(({ changeType }) => changeType.startsWith('esriJob'))

@@ -1,23 +1,20 @@
 import { configInvalid } from '../../errors.ts'
 import type { PayloadDetails } from './details.ts'
-import { isJob, newest, type TimedEvent, uniqueNames } from './events.ts'
+import { isJob, newestTime, type TimedEvent, uniqueNames } from './events.ts'
 import { changesUrl, serviceUrl } from './urls.ts'
 
 /**
- * The hosted dialect: an array with one item for each layer, `events` an array of names (field facts, "Payloads").
- * The events have no times of their own; `lastUpdatedTime` is the newest.
+ * Writes the hosted dialect: an array with one item per layer, in which `events` is an array of names
+ * (docs/senders.md, "Payloads"). The events have no times; `lastUpdatedTime` is the time of the newest.
  *
- * @throws {WebhookError} `config_invalid` for the end of a job: only feature services are hosted
+ * @throws {WebhookError} `config_invalid` for the result of a job, because only feature services are hosted
  */
 export function writeHosted(
   events: readonly TimedEvent[],
   details: PayloadDetails,
 ): Record<string, unknown>[] {
   if (isJob(events, details.serviceType))
-    throw configInvalid(
-      'the hosted dialect has no geoprocessing jobs',
-      "Jobs are sent in the dialect 'service'.",
-    )
+    throw configInvalid('the hosted dialect has no geoprocessing jobs', "Use the dialect 'service' for jobs.")
   const { name = 'webhook', orgId = 'myorgId', serviceName = 'Parcels', layerIds = [0] } = details
   const { serverUrl = `https://olserver.example/${orgId}/rest`, serverGens = [1, 2] } = details
   const service = serviceUrl(serverUrl, details.folderName, serviceName, 'FeatureServer')
@@ -27,7 +24,7 @@ export function writeHosted(
     layerId,
     orgId,
     serviceName,
-    lastUpdatedTime: newest(events),
+    lastUpdatedTime: newestTime(events),
     changesUrl: url,
     events: uniqueNames(events),
   }))

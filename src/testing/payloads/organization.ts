@@ -1,24 +1,25 @@
 import type { PayloadDetails } from './details.ts'
-import { newest, type TimedEvent } from './events.ts'
+import { newestTime, type TimedEvent } from './events.ts'
 
 const ID = '0'.repeat(32)
 
 /**
- * The organization dialect: `{info, events}`, each event an operation on a portal item (field facts, "Payloads");
- * the change type is the operation. `info.when` is when the payload was sent: not before its newest event.
+ * Writes the organization dialect: `{info, events}`, in which each event is an operation on a portal item
+ * (docs/senders.md, "Payloads"). The change type is the operation. `info.when` is the time of sending, which is never
+ * before the newest event.
  */
 export function writeOrganization(
   events: readonly TimedEvent[],
   details: PayloadDetails,
 ): Record<string, unknown> {
   const { username = 'admin', userId = ID, source = 'items', itemId = ID } = details
-  const sent = newest(events)
+  const newest = newestTime(events)
   return {
     info: {
       webhookName: details.name ?? 'webhook',
       webhookId: details.id ?? ID,
       portalURL: details.portalUrl ?? 'https://portal.example/portal/',
-      when: Math.max(sent, details.when ?? sent),
+      when: Math.max(newest, details.when ?? newest),
     },
     events: events.map(({ changeType, when }) => ({
       username,

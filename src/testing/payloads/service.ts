@@ -3,20 +3,20 @@ import { isJob, type TimedEvent } from './events.ts'
 import { changesUrl, serviceUrl } from './urls.ts'
 
 /**
- * The service dialect: one object, `events` an array of `{eventType, when}` (field facts, "Payloads"). The end of a
- * geoprocessing job has its job in place of changes, and no id of the webhook.
+ * Writes the service dialect: an object in which `events` is an array of `{eventType, when}` (docs/senders.md,
+ * "Payloads"). The result of a geoprocessing job has members of the job instead of `changesUrl` and `id`.
  */
 export function writeService(
   events: readonly TimedEvent[],
   details: PayloadDetails,
 ): Record<string, unknown> {
-  const members = events.map(({ changeType, when }) => ({ eventType: changeType, when }))
-  return isJob(events, details.serviceType) ? job(members, details) : features(members, details)
+  const entries = events.map(({ changeType, when }) => ({ eventType: changeType, when }))
+  return isJob(events, details.serviceType) ? writeJob(entries, details) : writeFeatures(entries, details)
 }
 
 const SERVER_URL = 'https://server.example/server/rest'
 
-function features(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
+function writeFeatures(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
   const { serverUrl = SERVER_URL, serverGens = [1, 2], serviceName = 'Parcels' } = details
   const service = serviceUrl(serverUrl, details.folderName, serviceName, 'FeatureServer')
   return {
@@ -30,7 +30,7 @@ function features(events: readonly object[], details: PayloadDetails): Record<st
   }
 }
 
-function job(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
+function writeJob(events: readonly object[], details: PayloadDetails): Record<string, unknown> {
   const { serverUrl = SERVER_URL, serviceName = 'Analysis', taskName = 'Task', jobId = 'j0' } = details
   const service = serviceUrl(serverUrl, details.folderName, serviceName, 'GPServer')
   return {

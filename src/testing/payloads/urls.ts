@@ -1,7 +1,7 @@
 import { percentEncode } from '../percent-encode.ts'
 import type { ChangesUrlEncoding } from './details.ts'
 
-/** The address of a service, without a slash at its end. */
+/** Returns the URL of a service, without a trailing slash. */
 export function serviceUrl(
   serverUrl: string,
   folderName: string | undefined,
@@ -14,9 +14,9 @@ export function serviceUrl(
 }
 
 /**
- * Where the changes can be read, written as a sender writes it (field facts, "Payloads").
+ * Returns the URL of the changes in a sender's notation (docs/senders.md, "Payloads").
  *
- * @param query what follows the generations
+ * @param query parameters to append to the generations
  */
 export function changesUrl(
   service: string,
@@ -24,7 +24,7 @@ export function changesUrl(
   encoding: ChangesUrlEncoding,
   query = '',
 ): string {
-  // In part: the brackets, which a query must not hold as they are (RFC 3986 section 3.4); their comma may stay.
+  // A query must not contain brackets; a comma is allowed (RFC 3986 section 3.4).
   const [open, close] = encoding === 'partial' ? ['%5B', '%5D'] : ['[', ']']
   const url = `${service}/extractChanges?serverGens=${open}${first},${last}${close}${query}`
   return encoding === 'whole' ? percentEncode(url) : url
