@@ -94,7 +94,10 @@ module.exports = {
     {
       name: 'no-node-above-adapters',
       severity: 'error',
-      from: { path: '^src/(errors|error-codes|index|signature|payload|receiver|inbox)', pathNot: '\\.node\\.ts$' },
+      from: {
+        path: '^src/(errors|error-codes|index|signature|payload|receiver|inbox)',
+        pathNot: '\\.node\\.ts$',
+      },
       to: { dependencyTypes: ['core'] },
     },
     {

@@ -20,7 +20,7 @@ export type { ReadOptions, ReceiverRequest, RequestHead } from './receiver/reque
 export type { Body } from './signature/bytes.ts'
 export type { SignatureEncoding } from './signature/encoding.ts'
 export type { Cause } from './signature/explain/causes.ts'
-export type { Diagnosis, ExplainOptions } from './signature/explain/types.ts'
+export type { Diagnosis, ExplainOptions } from './signature/explain/explain-types.ts'
 export { explain } from './signature/explain.ts'
 export type { SignatureKey, SignatureKeys } from './signature/keyring.ts'
 export { type SignOptions, sign } from './signature/sign.ts'

@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import { toBytes } from './bytes.ts'
-import type { Diagnosis, ExplainOptions } from './explain/types.ts'
+import type { Diagnosis, ExplainOptions } from './explain/explain-types.ts'
 
 /**
  * Explains why a signature does not match. It tries the known mistakes of senders, receivers and proxies one by one, and

@@ -1,7 +1,7 @@
 import { concat } from '../bytes.ts'
+import type { Finding, Variant } from './explain-types.ts'
 import type { ReceivedRequest } from './read-request.ts'
 import { containsDigest, hashOf, hmac, hmacSha256 } from './recompute.ts'
-import type { Finding, Variant } from './types.ts'
 
 /** Finds signatures over the right body with the right key, but with another algorithm. */
 export async function findOtherAlgorithm(request: ReceivedRequest): Promise<Finding | undefined> {

@@ -2,10 +2,10 @@ import { fromBinary, toBinary, utf8 } from '../bytes.ts'
 import type { Cause } from './causes.ts'
 import { charsetVariants } from './charset-variants.ts'
 import { compressionVariants } from './compression-variants.ts'
+import type { Variant } from './explain-types.ts'
 import { formFieldVariants, formVariants } from './form-variants.ts'
 import { rewriteJson } from './json-variants.ts'
 import { decodeAs, trimEnd } from './text.ts'
-import type { Variant } from './types.ts'
 
 const BOM = '\xef\xbb\xbf'
 

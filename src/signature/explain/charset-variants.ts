@@ -1,6 +1,6 @@
 import { fromBinary, toBinary, utf8 } from '../bytes.ts'
+import type { Variant } from './explain-types.ts'
 import { decodeAs, utf16 } from './text.ts'
-import type { Variant } from './types.ts'
 
 /** The body in another character set, or decoded with a wrong one. */
 export function* charsetVariants(body: Uint8Array, text: string | undefined): Generator<Variant> {

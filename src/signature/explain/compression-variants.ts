@@ -1,5 +1,5 @@
 import { concat } from '../bytes.ts'
-import type { Variant } from './types.ts'
+import type { Variant } from './explain-types.ts'
 
 /** The body decompressed, and compressed as common tools do it. */
 export async function compressionVariants(body: Uint8Array): Promise<Variant[]> {

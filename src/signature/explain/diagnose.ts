@@ -3,12 +3,12 @@ import { decodeSignature } from '../encoding.ts'
 import { findOtherAlgorithm } from './algorithms.ts'
 import { bodyVariants } from './body-variants.ts'
 import { FIXES } from './causes.ts'
+import type { Diagnosis, ExplainOptions, Finding } from './explain-types.ts'
 import { keyVariants } from './key-variants.ts'
 import { findInOtherPlace } from './other-places.ts'
 import { type ReceivedRequest, readRequest } from './read-request.ts'
 import { hashOf, hmacSha256, isDigest } from './recompute.ts'
 import { findUnusualValue } from './signature-value.ts'
-import type { Diagnosis, ExplainOptions, Finding } from './types.ts'
 
 /** Implements `explain`. @throws {TypeError} for a key that is neither a string nor bytes */
 export async function diagnose(options: ExplainOptions & { body: Uint8Array }): Promise<Diagnosis> {

@@ -1,6 +1,6 @@
 import { fromBinary, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
-import type { Variant } from './types.ts'
+import type { Variant } from './explain-types.ts'
 
 /** The whole form if the body is a payload field, and the payload field if the body is a form. */
 export function formFieldVariants(binary: string): Variant[] {

@@ -1,8 +1,8 @@
 import { concat, fromBinary, toBase64, toBinary, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
+import type { Variant } from './explain-types.ts'
 import { decodeAs, trim, utf16 } from './text.ts'
-import type { Variant } from './types.ts'
 
 /** Bytes that may have been used as the key in place of this one. */
 export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {

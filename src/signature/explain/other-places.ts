@@ -1,8 +1,8 @@
 import { toBinary } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
+import type { Finding } from './explain-types.ts'
 import type { ReceivedRequest } from './read-request.ts'
 import { hmacSha256, isDigest } from './recompute.ts'
-import type { Finding } from './types.ts'
 
 /** Finds a valid signature in another header, or in a form field. */
 export async function findInOtherPlace(request: ReceivedRequest): Promise<Finding | undefined> {

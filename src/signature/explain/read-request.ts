@@ -3,7 +3,7 @@ import { percentDecode } from '../encoding.ts'
 import { splitSignedForm } from '../form-field.ts'
 import { isEmpty, toKeyList } from '../keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature-header.ts'
-import type { ExplainOptions } from './types.ts'
+import type { ExplainOptions } from './explain-types.ts'
 
 /** The request to explain, and the keys of the receiver. */
 export interface ReceivedRequest {

@@ -1,9 +1,9 @@
 import { toBase64, toHex, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Cause } from './causes.ts'
+import type { Finding } from './explain-types.ts'
 import type { ReceivedRequest } from './read-request.ts'
 import { containsDigest, hmacSha256, isDigest } from './recompute.ts'
-import type { Finding } from './types.ts'
 
 /** Finds the valid signature in a notation that the receiver does not accept: other encodings, truncated, doubled. */
 export async function findUnusualValue(request: ReceivedRequest): Promise<Finding | undefined> {
