@@ -36,7 +36,7 @@ describe('the README and the docs', () => {
     const explaining = blocks.find((code) => code.includes('await explain')) ?? ''
     for (const [code, expected] of [
       [testing, 'handled Parcels\n200\n'],
-      [explaining, /^unexplained Body: 14 bytes/],
+      [explaining, /^unexplained The body has 14 bytes/],
     ] as const) {
       const run = startNode(['--input-type=module', '--eval', code])
       expect(await run.exited).toBe(0)

@@ -31,10 +31,10 @@ export async function answerHandshake(
 ): Promise<Outcome> {
   const token = readToken(request.url, parameter)
   if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
-  const { keyring, count, flaw, secret } = await findKeys(request)
+  const { keyring, count, keyError, secret } = await findKeys(request)
   // Created for every tenant, so that the response takes the same time with and without a key.
   const decoy = importKey(secret + tenantOf(request))
-  const error = stacklessError('key_unknown', flaw)
+  const error = stacklessError('key_unknown', keyError)
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
   hmac.update(utf8(token))
   const signature = encodeSignature(await hmac.digest(), 'base64', 'sha256=')

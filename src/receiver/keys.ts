@@ -17,7 +17,7 @@ export interface FoundKeys {
   /** Number of valid keys: 0 if there is no key for the request. */
   count: number
   /** Why the keys that a key function returned are unusable. */
-  flaw?: WebhookErrorOptions | undefined
+  keyError?: WebhookErrorOptions | undefined
   /** The random text that decoys consist of; empty if all requests have the same keys. */
   secret: string
 }
@@ -41,14 +41,14 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
     decoys[0] ??= secret
     const isKnown = given !== null && given !== undefined && given.length !== 0
     const list = toKeyList(isKnown ? given : decoys)
-    const flaw = findKeyError(list, true)
-    const valid = flaw ? decoys : list
+    const keyError = findKeyError(list, true)
+    const valid = keyError ? decoys : list
     const keyring: HmacKey[] = []
     for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {
       const key = valid[index] ?? (decoys[index] as string)
       decoys[index] = (decoys[index] ?? secret).padEnd(key.length, secret)
       keyring.push(importKey(key))
     }
-    return { keyring, count: isKnown && !flaw ? list.length : 0, flaw, secret }
+    return { keyring, count: isKnown && !keyError ? list.length : 0, keyError, secret }
   }
 }

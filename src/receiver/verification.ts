@@ -64,11 +64,11 @@ function startUnsigned({ acceptUnsigned }: Config): Verification {
 async function prove(
   check: SignatureCheck,
   signature: Uint8Array,
-  { count, flaw }: FoundKeys,
+  { count, keyError }: FoundKeys,
 ): Promise<Proof> {
   const keyIndex = await check.end(signature)
   const isKey = keyIndex >= 0 && keyIndex < count // the keys from `count` on are decoys
-  if (!isKey) throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', flaw)
+  if (!isKey) throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', keyError)
   // Derived from the signature, so that the id does not change when other keys are added or removed.
   return { id: await toId(signature), keyIndex }
 }

@@ -5,16 +5,16 @@ import { createKeyring, type Keyring, type SignatureKeys } from './keyring.ts'
 /** Why a signature was refused. */
 export type SignatureCode = 'signature_missing' | 'signature_malformed' | 'signature_mismatch'
 
-/** Verified, and by which key of the ring; or refused, and why. */
+/** The result of {@link verify}: the index of the key that matched, or the reason why none did. */
 export type Verdict = { ok: true; keyIndex: number } | { ok: false; code: SignatureCode }
 
-/** What {@link verify} takes. */
+/** Options of {@link verify}. */
 export interface VerifyOptions {
   /** The exact bytes that arrived; a string means its UTF-8 bytes. */
   body: Body
-  /** The value of the signature header, as it came. */
+  /** The value of the signature header, unchanged. */
   signature: string | null | undefined
-  /** The shared secret, or several while they rotate, newest first. */
+  /** The shared secret, or several during a rotation, newest first. */
   signatureKey: SignatureKeys
   /** Default `'auto'`: 64 hex digits of either case, or 43 or 44 base64 characters, with or without `sha256=`. */
   encoding?: SignatureEncoding | undefined
@@ -24,7 +24,7 @@ export interface VerifyOptions {
  * Recomputes HMAC-SHA256 over the body and compares it with the signature in constant time
  * (docs/specification.md, "Signature", step 4). Nothing that a sender can send makes it throw.
  *
- * @throws {WebhookError} `config_invalid` for an empty key, one of zero bytes, or an unknown encoding, `body_already_parsed` for a parsed body
+ * @throws {WebhookError} `config_invalid` for an empty key, a key of zero bytes, or an unknown encoding; `body_already_parsed` for a parsed body
  * @example
  * ```ts
  * import { sign, verify } from 'geohook'

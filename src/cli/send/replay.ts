@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { sign } from '../../index.ts'
+import { service, sign } from '../../index.ts'
 import { type CaptureFile, readCaptures } from '../captures/files.ts'
 import { type CliError, EXIT, toCliError, usageError } from '../errors.ts'
 import { endToEnd, type HeaderPairs, sendRequest } from '../io/http.ts'
@@ -43,7 +43,7 @@ export function createReplayCommand(): Command {
       '--signature-header <name>',
       'with --resign: the header for the signature',
       headerName,
-      'x-service',
+      service.signatureHeader,
     )
     .addOption(writtenEncodingOption())
     .option('--prefix <text>', 'with --resign: written before the signature, for example sha256=')

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { service } from '../../index.ts'
 import { createPayload, createSigner } from '../../testing/index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput, readText } from '../io/files.ts'
@@ -43,7 +44,7 @@ export function createSendCommand(): Command {
     .option('--form', 'send a form that carries the JSON in its field payload')
     .option('--content-type <type>', 'the content type (default: application/json, or a form with --form)')
     .option('--header <line>', "another header, as 'name: value'; repeat it for more", headerLine)
-    .option('--signature-header <name>', 'the header for the signature', headerName, 'x-service')
+    .option('--signature-header <name>', 'the header for the signature', headerName, service.signatureHeader)
     .addOption(writtenEncodingOption())
     .option('--prefix <text>', 'written before the signature, for example sha256=')
     .option('--json', 'print JSON')

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type SignatureEncoding, type Verdict, verify } from '../../index.ts'
+import { type SignatureEncoding, service, type Verdict, verify } from '../../index.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
@@ -28,7 +28,7 @@ export function createVerifyCommand(): Command {
     .argument('<file>', 'the body; - reads the standard input')
     .option('--signature <text>', 'the signature as received')
     .option('--header <line>', "the header that has it, as 'x-service: …'; repeat it for others", headerLine)
-    .option('--signature-header <name>', 'which header has it', headerName, 'x-service')
+    .option('--signature-header <name>', 'which header has it', headerName, service.signatureHeader)
     .addOption(acceptedEncodingOption('how the signature is written'))
     .option('--json', 'print JSON')
   addKeyOptions(command, { several: true })
