@@ -29,7 +29,7 @@ export const AREAS = {
     mutate: ['src/receiver/*.ts', '!src/receiver/drain.node.ts'],
     tests: [
       'test/receiver/*.test.ts',
-      'test/{known-traps,refusal}.test.ts',
+      'test/known-traps.test.ts',
       'test/adapters/drain-refused.test.ts',
     ],
   },

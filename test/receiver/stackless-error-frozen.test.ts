@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
-it('requests are refused where Error is frozen', async () => {
+it('refuses requests in a program that has frozen Error', async () => {
   const program = `
     import { createReceiver } from 'geohook'
     const observer = { refused: ({ error }) => console.log(error.code) }
