@@ -39,7 +39,7 @@ export const GOALS = [
     unit: '×',
     goal: { atLeast: 0.8 },
   })),
-  // Equal code differs by some percent between runs.
+  // Identical code varies by a few percent between runs.
   {
     id: 'memory/verdict',
     text: '5 MiB body: time from the last byte to the verdict, vs raw-body by hand that hashes on arrival',

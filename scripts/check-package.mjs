@@ -45,7 +45,7 @@ try {
   })
   if (tarball) {
     await check('publint', async () => void (await run(bin('publint'), ['run', tarball, '--strict'])))
-    // The profile node16, because resolution without "exports" is not supported.
+    // Profile node16, because geohook does not support module resolution without "exports".
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']
     await check('are the types wrong', async () => void (await run(bin('attw'), attw)))
     const requested = process.argv.slice(2)

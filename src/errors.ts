@@ -12,7 +12,7 @@ export interface WebhookErrorOptions {
 
 /**
  * The error class of geohook. `code` says what happened, `status` is the HTTP status of the response, `hint` says what
- * to do about it. Errors of requests that have not proved anything have no stack trace.
+ * to do about it. Errors of unauthenticated requests have no stack trace.
  *
  * @example
  * ```ts

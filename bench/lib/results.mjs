@@ -4,7 +4,7 @@ import { machine } from './machine.mjs'
 import { versionsOf } from './versions.mjs'
 
 /**
- * What is kept of a part that was measured: its report, with the plots as files beside it.
+ * The stored result of a part: its report, without the plots, which are separate files.
  *
  * @typedef {object} Result
  * @property {string} part
@@ -47,7 +47,7 @@ export function readResult(folder, part) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
 }
 
-/** Of all parts that were measured. @returns {Record<string, import('./rounds.mjs').Summary>} */
+/** The figures of all measured parts. @returns {Record<string, import('./rounds.mjs').Summary>} */
 export function readFigures(folder) {
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : []
   return Object.assign({}, ...files.map((file) => readResult(folder, file.slice(0, -'.json'.length)).figures))

@@ -35,7 +35,7 @@ export function byHand({ verdict, handle }) {
   })
 }
 
-/** raw-body, with the hash fed while the body arrives. */
+/** raw-body, hashing each chunk as it arrives. */
 export function rawBody({ verdict, handle }, { limit }) {
   return async (req, res) => {
     const hmac = createHmac('sha256', KEY)

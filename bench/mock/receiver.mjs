@@ -1,11 +1,11 @@
-// The receiver, in a process of its own: reads the body, and responds with a few bytes.
+// The receiver, in a separate process: reads the body, and responds with a few bytes.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { verify } from '../../dist/index.js'
 import { KEY } from '../lib/payloads.mjs'
 
 let received = 0
-/** Number of valid signatures, while `isChecking`. */
+/** Number of valid signatures, counted only while `isChecking` is true. */
 let right = 0
 let isChecking = false
 

@@ -2,7 +2,7 @@ import { Webhooks } from '@octokit/webhooks'
 import { verify } from '@octokit/webhooks-methods'
 import { KEY, signature } from '../lib/payloads.mjs'
 
-/** Hex with a prefix. Bodies must be text, so its cost includes decoding the bytes. */
+/** octokit supports only hex with a prefix, and only text bodies, so its times include decoding the bytes. */
 const prepareWith = (verifyText) => (encoding) =>
   encoding === 'hex' && {
     sign: (body) => `sha256=${signature(body)}`,

@@ -27,7 +27,7 @@ export function webhook(receiver: Receiving): (request: HttpRequest) => Promise<
   const { receive } = requireReceiver(receiver)
 
   return async function webhook(request) {
-    // The request itself has the route parameters.
+    // Azure's request object also contains the route parameters.
     const { status, headers, body } = await receive(await toReceiverRequest(request, request, HINT))
     return { status, headers, body }
   }

@@ -8,7 +8,7 @@ import { type Receiving, toReceiver } from './to-receiver.ts'
 declare global {
   namespace Express {
     interface Request {
-      /** The verified delivery, after `webhook()` of geohook. */
+      /** The verified delivery, set by geohook's `webhook()`. */
       delivery?: Delivery
     }
   }

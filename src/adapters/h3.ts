@@ -7,7 +7,7 @@ import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'h3' {
   interface H3EventContext {
-    /** The verified delivery, after `webhook()` of geohook. */
+    /** The verified delivery, set by geohook's `webhook()`. */
     delivery?: Delivery
   }
 }

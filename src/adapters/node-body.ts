@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
 
-/** Where body parsers and hosts leave what they have read. Bytes are as good as the stream, a parsed value is not. */
+/** Properties in which body parsers and hosts store a body that they have read. Only raw bytes can be verified. */
 export interface ParsedBody {
   rawBody?: unknown
   body?: unknown
@@ -11,9 +11,9 @@ export interface ParsedBody {
 
 /** The body parsers of a framework, for the error message when one of them ran first. */
 export interface ParserNames {
-  /** Those that leave a string. */
+  /** Names of the parsers that leave a string. */
   text: string
-  /** Those that leave a parsed value. */
+  /** Names of the parsers that leave a parsed value. */
   value: string
   hint: string
 }
@@ -43,7 +43,7 @@ export function readNodeBody(
   return readStream(req, options)
 }
 
-/** Takes the body at once if it arrived with the headers, as small bodies do. */
+/** Reads the body synchronously if it arrived with the headers, as small bodies do. */
 function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
   if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || req.destroyed)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Returns true if the response is written to the socket completely, as short ones are at once. */
+/** Returns true if the response is completely written to the socket. Short responses are written immediately. */
 export const isSent = (res: ServerResponse): boolean => res.writableEnded && res.writableLength === 0
 
 /** Resolves with the status when the response is sent, or with undefined if the connection closes first. */

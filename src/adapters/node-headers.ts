@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { HeaderBag } from '../receiver/headers.ts'
 
 /**
- * Returns the headers of a Node request. Of `content-type`, `authorization` and some others Node keeps only the first
- * value, while other platforms join all of them. Here they are joined too, so that the verdict is the same everywhere.
+ * Returns the headers of a Node request, with repeated values joined as on other platforms. Node itself keeps only the
+ * first value of `content-type`, `authorization` and some other headers.
  */
 export function headersOf({ headers, rawHeaders = [] }: IncomingMessage): HeaderBag {
   // No header occurs twice, as in nearly all requests.

@@ -9,19 +9,19 @@ import { bytesOf, type ParsedBody, type ParserNames, readNodeBody, whenEnded } f
 import { isSent, whenSent } from './node-connection.ts'
 import { headersOf } from './node-headers.ts'
 
-/** One request of a framework on Node streams, with what differs between these frameworks. */
+/** One request in a framework that uses Node streams, with the parts that differ between frameworks. */
 export interface NodeExchange {
   req: IncomingMessage
   res: ServerResponse
   /** The whole path and query, if a router cuts `req.url`. Default: `req.url`. */
   url?: string | undefined
   params?: RequestHead['params']
-  /** Where body parsers leave what they have read. Default: the request itself. */
+  /** Object in which body parsers store the body. Default: the request itself. */
   parsed?: ParsedBody
   parsers: ParserNames
   /**
-   * Runs the next handler of the framework, which responds then. Resolves with the status of the response, or returns
-   * undefined if the framework does not report it: then it is read from `res`.
+   * Runs the next handler of the framework, which sends the response. Resolves with the response status, or returns
+   * undefined if the framework does not report the status, so that it has to be read from `res`.
    */
   next?: ((delivery: Delivery) => Promise<number> | undefined) | undefined
   /** Writes the response with the framework's own functions. Default: through `res`. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// First of all, so that a key given as an option leaves the process list as early as possible.
+// Runs first, so that a key given as an option disappears from the process list as early as possible.
 const [, , command = ''] = process.argv
 process.title = /^[a-z]{1,10}$/.test(command) ? `geohook ${command}` : 'geohook'
 

@@ -22,7 +22,7 @@ export interface TakeRequest {
   lease: number
   /** Maximum number of attempts: the count does not go above it. */
   attempts: number
-  /** Whether a suspect may be taken. */
+  /** True if a suspect may be taken. */
   suspects: boolean
 }
 

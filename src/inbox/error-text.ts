@@ -1,8 +1,8 @@
-/** Maximum number of characters stored of an error. */
+/** Maximum length of a stored error, in characters. */
 const MAX_LENGTH = 2_000
 
 /**
- * Formats an error for storage: its name and message, also of each error in an AggregateError. Some values have no
+ * Formats the name and message of an error for storage, including each error in an AggregateError. Some values have no
  * string form, and some stores reject NUL and unpaired surrogates.
  */
 export function toErrorText(error: unknown): string {

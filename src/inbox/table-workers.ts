@@ -10,10 +10,10 @@ import { acquireSuspectSlot } from './suspect-slot.ts'
 /** Milliseconds between two polls of the table, for deliveries that another process has stored. */
 const POLL_INTERVAL = 1_000
 
-/** Milliseconds between two tries to record the end of an attempt while the store is unreachable. */
+/** Milliseconds between two attempts to record the end of an attempt while the store is unreachable. */
 const RECORD_RETRY_DELAY = 250
 
-/** What {@link startTableWorkers} needs. */
+/** Dependencies of {@link startTableWorkers}. */
 export interface TableWorkersOptions {
   table: DeliveriesTable
   receiver: Pick<Receiver, 'handle'>
@@ -42,7 +42,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     interruptSleep()
   }
 
-  /** Resolves after so many milliseconds, or at once if `wake` was called since the last sleep. */
+  /** Resolves after the given milliseconds, or immediately if `wake` was called since the last sleep. */
   async function sleep(milliseconds: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
     if (!isAwake && milliseconds > 0) {

@@ -34,7 +34,7 @@ export interface MockService {
    */
   listen(port?: number): Promise<string>
   /**
-   * Triggers an event: every active webhook that is subscribed to it gets a delivery, at once or when its window
+   * Triggers an event: every active webhook that is subscribed to it gets a delivery, immediately or when its window
    * closes. Events in one array come in one delivery.
    *
    * @returns all attempts of these deliveries, after the last one; failures of receivers are recorded in them
@@ -65,7 +65,7 @@ export interface MockService {
   /** Returns to the seeds, and drops the attempt log, faults and gathered events. */
   reset(): void
   /**
-   * Stops listening at once, sends gathered events, and waits for attempts in flight. Nothing is retried, and later
+   * Stops listening immediately, sends gathered events, and waits for attempts in flight. Nothing is retried, and later
    * deliveries fail.
    */
   close(): Promise<void>

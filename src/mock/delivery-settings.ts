@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** How deliveries are retried, and when a webhook is switched off (docs/senders.md, "Delivery"). */
+/** How deliveries are retried, and when a webhook is deactivated (docs/senders.md, "Delivery"). */
 export interface DeliverySettings {
   /** Attempts for one delivery, 1 to 5. Default 3. */
   notificationAttempts: number
@@ -8,7 +8,7 @@ export interface DeliverySettings {
   notificationTimeOutInSeconds: number
   /** Seconds between two attempts, 0 to 3600. Default 5. */
   notificationElapsedTimeInSeconds: number
-  /** A webhook is switched off after this number of failed deliveries within `daysInPast`, 1 to 1000. Default 5. */
+  /** A webhook is deactivated after this number of failed deliveries within `daysInPast`, 1 to 1000. Default 5. */
   numberOfFailures: number
   /** Days in which failed deliveries are counted, 1 to 365. Default 5. */
   daysInPast: number

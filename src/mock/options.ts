@@ -27,13 +27,13 @@ export interface MockServiceOptions {
   version?: ServiceVersion | undefined
   /** Users who may administer webhooks. Default: anyone. */
   auth?: Auth | undefined
-  /** HTTP status of errors of the administration: their code, or always 200 as on some services. Default `'rest'`. */
+  /** HTTP status of administration errors: the error's code, or always 200 as on some services. Default `'rest'`. */
   httpStatus?: 'rest' | 'always200' | undefined
-  /** Whether an edit keeps or resets optional parameters it omits. Default `'keep'`. */
+  /** Treatment of optional parameters that an edit omits. Default `'keep'`. */
   omitted?: 'keep' | 'reset' | undefined
   /** Which feature service webhooks gather events over a window. Default: those with a schedule. */
   gather?: 'never' | 'scheduled' | 'always' | undefined
-  /** Attempts, timeout, retry gap and switching off; members left out have their defaults. */
+  /** Attempts, timeout, retry gap and deactivation; members left out have their defaults. */
   settings?: Partial<DeliverySettings> | undefined
   /**
    * Format of payloads and proof of the sender (docs/senders.md, "Three dialects"): `hosted` signs in base64 with a
@@ -43,7 +43,7 @@ export interface MockServiceOptions {
   dialect?: Dialect | undefined
   /** Percent-encoding of `changesUrl`. Default: as the dialect does. */
   changesUrl?: ChangesUrlEncoding | undefined
-  /** Whether an event on several layers is one delivery, or one for each layer. Default `'webhook'`, one. */
+  /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
   /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; for `hosted`, see `dialect`. */
   signature?: SignatureOptions | undefined

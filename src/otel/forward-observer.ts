@@ -32,7 +32,7 @@ function has(observer: Observer, name: keyof Observer): boolean {
   }
 }
 
-/** Calls an observer's `around`. Whatever it does, the receiver runs the work once. */
+/** Calls an observer's `around` and ignores its errors: the receiver runs the request in any case, and only once. */
 export function forwardAround(observer: Observer, seen: Around): void {
   ignoreErrors(() => void Promise.resolve(observer.around?.(seen)).catch(() => {}))
 }

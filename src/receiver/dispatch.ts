@@ -49,7 +49,7 @@ const isName = (name: unknown): boolean => typeof name === 'string' && name !== 
 export function createDispatcher(): Dispatcher {
   const all: { names: readonly string[]; handler: Handler }[] = []
   const subscribed = new Set<string>()
-  /** Handlers by subscribed name or wildcard. Other change types are no keys, so that senders cannot make it grow. */
+  /** Handlers by subscribed name or wildcard. Other change types are not added, so that senders cannot make it grow. */
   const found = new Map<string, readonly Handler[]>()
 
   function handlersOf(changeType: string): readonly Handler[] {

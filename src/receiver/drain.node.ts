@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
-/** Bytes to discard if the limit of the receiver is smaller than that. */
+/** Minimum number of bytes to discard, even if the receiver's limit is smaller. */
 const MIN_DISCARDED = 1024 * 1024
 
-/** Milliseconds after which the connection is cut, whatever the sender does. */
+/** Milliseconds after which the connection is always closed. */
 const MAX_DURATION = 5_000
 
-/** Milliseconds for the sender to read the response after it has sent more than it may. */
+/** Milliseconds for the sender to read the response after it has exceeded the limit. */
 const READ_TIME = 1_000
 
 /** Milliseconds between a response and the reset of its HTTP/2 stream: curl 7.88 drops a response that arrives together with it. */

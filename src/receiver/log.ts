@@ -4,7 +4,7 @@ import type { Observer } from './observer.ts'
 /** Minimum milliseconds between two lines about the same code, because anyone can cause refusals. */
 const MIN_INTERVAL = 60_000
 
-/** Maximum number of characters of an error in a line: messages quote what senders sent. */
+/** Maximum length of an error in a log line, in characters: messages can quote data from the sender. */
 const MAX_LENGTH = 500
 
 /**

@@ -3,7 +3,7 @@ import type { Delivery } from './delivery.ts'
 import type { Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
 
-/** What every observer function at the end of a request receives. */
+/** Passed to every observer function that is called at the end of a request. */
 export interface Ended {
   request: RequestHead
   /** Its `kind`, `status` and `error` say what happened. */
@@ -40,7 +40,7 @@ export interface Observer<Payload = unknown> {
   handshake?(seen: Ended): unknown
 }
 
-/** What is known of a request; it grows while the request is processed. */
+/** Information about a request, added while the request is processed. */
 export interface Seen extends Partial<Ended> {
   request: RequestHead
   body?: Uint8Array

@@ -1,6 +1,6 @@
 import { toTitle, WebhookError } from '../errors.ts'
 
-/** What happened to a request in the end, and the HTTP response. */
+/** The result of a request, and its HTTP response. */
 export interface Outcome {
   kind: 'handled' | 'stored' | 'duplicate' | 'handshake' | 'refused' | 'failed'
   status: number

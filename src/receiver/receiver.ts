@@ -71,7 +71,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return outcome
   }
 
-  /** The pipeline, in order. Nothing of the body is parsed or shown to anyone before it is verified. */
+  /** The pipeline, in order. No part of the body is parsed or passed on before it is verified. */
   async function receive(request: ReceiverRequest, seen: Seen, counter: ByteCounter): Promise<Outcome> {
     const { request: head } = seen
     if (closed) throw new WebhookError('receiver_closed')

@@ -11,13 +11,13 @@ export interface RequestHead {
   readonly params?: Readonly<Record<string, string | string[] | undefined>> | undefined
 }
 
-/** What the receiver passes to {@link ReceiverRequest.read}. */
+/** Options of {@link ReceiverRequest.read}. */
 export interface ReadOptions {
   /** Maximum body size in bytes; one more byte is `body_too_large`. */
   limit: number
   /** Called with each chunk as it arrives, in order. */
   onChunk(chunk: Uint8Array): void
-  /** Asks whether a body of so many bytes may be read in one piece. Without a yes, the adapter passes on chunk by chunk. */
+  /** Returns true if a body of this size may be read in one piece; otherwise the adapter passes it on in chunks. */
   reserve?(bytes: number): boolean
 }
 

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../error-codes.ts'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 
 /**
- * Creates the error of a request that has not proved anything. It has no stack trace: anyone can cause these errors,
+ * Creates the error for an unauthenticated request. It has no stack trace: anyone can cause these errors,
  * the trace would point to no faulty line, and capturing it takes most of the time of a refusal.
  */
 export function stacklessError(code: ErrorCode, options?: WebhookErrorOptions): WebhookError {

@@ -9,7 +9,7 @@ import type { Config } from './options.ts'
 import type { RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
 
-/** What the signature of a request proves. */
+/** The result of a successful verification. */
 export interface Proof {
   /** The id of the delivery. */
   id: string

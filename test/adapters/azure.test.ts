@@ -12,7 +12,7 @@ const url = 'https://app.azurewebsites.net/api/hooks/lyon?x=1&x=2'
 
 type Init = ConstructorParameters<typeof HttpRequest>[0]
 
-/** Requests as the worker builds them, from bytes or from the request of its own server. */
+/** Requests as the worker builds them, from bytes or from the request object of its HTTP server. */
 const MODELS: Record<string, (init: Init, body: Uint8Array<ArrayBuffer>) => HttpRequest> = {
   'bytes from the host': (init, bytes) => new HttpRequest({ ...init, body: { bytes } }),
   'HTTP streams': ({ params = {}, ...init }, body) => {

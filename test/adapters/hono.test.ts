@@ -21,12 +21,12 @@ const payload = createPayload(['FeaturesCreated', 'FeaturesUpdated'])
 const signed = await signer.sign(payload)
 const CHANGE_TYPES = '["FeaturesCreated","FeaturesUpdated"]'
 
-/** A body that differs from the output of every serializer. */
+/** A body that no serializer would produce. */
 const EXACT = Buffer.from('\ufeff{"a": 1.0,\r\n"b":"\\u00e9"}\r\n')
 
 type Post = (app: Hono, path?: string, sent?: typeof signed) => Promise<Pick<Answer, 'status' | 'text'>>
 
-/** Like in a user's tests: no socket, no `executionCtx`, no `env`. */
+/** As in a user's tests: no socket, no `executionCtx`, no `env`. */
 const inMemory: Post = async (app, path = '/hook', { headers, body } = signed) => {
   const response = await app.request(path, { method: 'POST', headers, body: new Uint8Array(body) })
   return { status: response.status, text: await response.text() }

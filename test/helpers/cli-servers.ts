@@ -18,10 +18,10 @@ export async function withTarget(
   }
 }
 
-/** A server whose requests stay in flight until `release`. */
+/** A server that keeps requests in flight until `release` is called. */
 export interface HeldTarget {
   url: string
-  /** Resolves when so many requests have arrived. */
+  /** Resolves when `count` requests have arrived. */
   arrived(count: number): Promise<void>
   /** Responds to all requests. */
   release(): void

@@ -27,7 +27,7 @@ export interface Case {
   status: number
   /** Requests that are still in flight afterwards. Default 0. */
   inFlight?: number
-  /** Sends one such request to a receiver with this observer. */
+  /** Sends the request to a receiver with this observer. */
   play(observer: Observer): Promise<{ receiver: Receiver; response: Response }>
 }
 

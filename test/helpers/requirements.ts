@@ -9,7 +9,7 @@ export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Why a need cannot be met; without an entry it is available. */
+    /** Why a requirement is unavailable. Available requirements have no entry. */
     missing: Partial<Record<Need, string>>
   }
 }

@@ -5,8 +5,8 @@ import { unusedUrl } from './target.ts'
 
 const PASSWORD = 'Geheimnis/0123456789'
 
-describe.each([POSTGRES, REDIS])('$name that tests need', (server) => {
-  it('and that is not there: one line says how to start it, and has no password', async () => {
+describe.each([POSTGRES, REDIS])('$name is unreachable', (server) => {
+  it('reports in one line how to start it, without the password', async () => {
     const { host } = new URL(await unusedUrl())
     const scheme = new URL(server.url).protocol
     const url = `${scheme}//tests:${encodeURIComponent(PASSWORD)}@${host}`
@@ -17,7 +17,7 @@ describe.each([POSTGRES, REDIS])('$name that tests need', (server) => {
   })
 })
 
-it('a server that quotes the password does not make it seen', async () => {
+it('redacts the password if the error of a server quotes it', async () => {
   for (const password of [encodeURIComponent(PASSWORD), 'a%zz']) {
     const reach = () => Promise.reject(new Error(`no: ${password.replace('%2F', '/')}, ${password}`))
     const why = await whyMissing({ ...POSTGRES, reach }, `postgres://tests:${password}@127.0.0.1/x`)
@@ -27,7 +27,7 @@ it('a server that quotes the password does not make it seen', async () => {
 
 const program = findRedis()
 it.skipIf(!program && process.env.CI !== 'true')(
-  'a server that refuses a password says so, without it',
+  'reports a rejected password without quoting it',
   async () => {
     const server = await createPrivateRedis(program ?? 'redis-server')
     try {

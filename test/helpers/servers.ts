@@ -1,13 +1,13 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
 
-/** A server that tests need, and that is not theirs. */
+/** A shared server that tests need but do not start. */
 export interface Server {
   name: 'PostgreSQL' | 'Redis'
   url: string
   variable: string
   howToStart: string
-  /** Rejects where it cannot be reached. */
+  /** Rejects if the server is unreachable. */
   reach(url: string): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export const REDIS: Server = {
       await client.connect()
       await client.ping()
     } catch (error) {
-      // What it rejects with is that the connection is closed.
+      // The rejection only says that the connection is closed; the event has the reason.
       throw cause ?? error
     } finally {
       client.disconnect()
@@ -50,13 +50,13 @@ export const REDIS: Server = {
   },
 }
 
-/** What Node and the clients say where nobody answers; a server that refuses says something else. */
+/** Error codes of Node and the clients for an unreachable server. A server that rejects the client has other codes. */
 const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|ENOENT)/
 
 /**
- * Why a server is of no use to the tests, in one line, and what to do about it. Undefined where it answers.
+ * Returns one line that says why tests cannot use a server and how to fix it, or undefined if they can.
  *
- * @param url where it is; its password is not told
+ * @param url address of the server; the result does not contain its password
  */
 export async function whyMissing(
   { name, variable, howToStart, reach }: Server,

@@ -28,7 +28,7 @@ export function createDisk(megabytes: number): Disk {
   }
 }
 
-/** Runs tests that need such disks. If mounting is not allowed they fail with `CI=true`, and are skipped otherwise. */
+/** Runs tests that need a separate disk. Without the right to mount, they fail with `CI=true`, else they are skipped. */
 export async function describeWithDisks(suite: () => void): Promise<void> {
   try {
     await createDisk(1).remove()

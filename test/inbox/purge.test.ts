@@ -6,7 +6,7 @@ import { until } from '../contract/inbox/fixture.ts'
 import { deliveryOf } from './deliveries.ts'
 import { useFolder } from './sqlite/fixture.ts'
 
-/** More than one transaction removes. */
+/** More than one transaction can remove. */
 const COUNT = 1_100
 
 describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (engine) => {

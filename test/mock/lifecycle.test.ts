@@ -10,7 +10,7 @@ const configInvalid = (message: RegExp) =>
   expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(message) })
 
 describe('close', () => {
-  it('answers requests that wait for a delivery or a save', async () => {
+  it('responds to requests that wait for a delivery or a save', async () => {
     let release = (): void => {}
     const saving = new Promise<void>((resolve) => {
       release = resolve

@@ -32,7 +32,7 @@ const post = (port: number): Promise<number | string | undefined> =>
     req.end(body)
   })
 
-/** Sends 200 such deliveries at the same time to a process with a heap of 128 MB, and one more if it survived. */
+/** Sends 200 large deliveries concurrently to a process with a heap of 128 MB, and one more if it survives. */
 async function attack(options: string) {
   const app = startNode(['--max-old-space-size=128', '--input-type=module', '--eval', program(options)])
   try {

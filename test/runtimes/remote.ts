@@ -41,7 +41,7 @@ export async function startRemote(
   }
 }
 
-/** Every app prints its port. */
+/** Reads the port that the app prints. */
 async function portOf(child: ChildProcess): Promise<number> {
   let output = ''
   return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { describeTable, JSON_BODY, type Row } from './explain-table.ts'
 /** A body after `express.json()` and `JSON.stringify(req.body)`. */
 const reparsed = (body: string): string => JSON.stringify(JSON.parse(body))
 
-/** Parts of {@link JSON_BODY} that all writers below have in common. */
+/** Parts of {@link JSON_BODY} that all serializers below write in the same way. */
 const HEAD = '{"serviceType":"FeatureServer","changesUrl":"'
 const URL_START = 'https://gis.example/Flur/FeatureServer/extractChanges'
 const TAIL = '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'

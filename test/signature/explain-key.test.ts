@@ -74,7 +74,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_encoding', 'a key with a space was never decoded from a URL', 'Parcels%202026', 'Parcels 2026'],
   ['key_encoding', 'the receiver has it percent-encoded', UMLAUT_KEY, encodeURIComponent(UMLAUT_KEY)],
   ['key_encoding', 'the receiver has only / percent-encoded', BASE64_KEY, BASE64_KEY.replaceAll('/', '%2F')],
-  // The decoder must leave the part alone that is not encoded.
+  // The decoder must not change the part that is not encoded.
   ['key_encoding', 'the receiver has only the space percent-encoded', `${UMLAUT_KEY} a`, `${UMLAUT_KEY}%20a`],
   ['key_encoding', 'the sender takes it as Latin-1', Buffer.from(UMLAUT_KEY, 'latin1'), UMLAUT_KEY],
   ['key_encoding', ".NET's Encoding.Unicode", Buffer.from(KEY, 'utf16le'), KEY],
@@ -118,7 +118,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
     /all zero bytes/,
   ],
   ['key_empty', 'a zero byte as text on both sides', '\0', '\0', /all zero bytes/],
-  // verify() throws for such a ring, whatever the signature.
+  // verify() throws for a ring with an empty key, whatever the signature.
   ['key_empty', 'an empty key next to the right one', KEY, [KEY, ''], /One of the keys/],
   // Anyone can sign with an empty key.
   ['key_empty', 'empty on both sides, which is never ok', '', ''],

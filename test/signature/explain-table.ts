@@ -5,7 +5,7 @@ import { FIXES } from '../../src/signature/explain/causes.ts'
 
 /** A request that fails: what the sender signed and sent, and what the receiver got. */
 export interface Row {
-  /** What the sender or the receiver did. */
+  /** Description of the sender's or the receiver's mistake. */
   name: string
   cause: Cause
   /** Key and body that the sender signed with. Default: {@link KEY} and {@link JSON_BODY}. */
@@ -24,7 +24,7 @@ export interface Row {
 
 export const KEY = 'Parcels2026Kataster'
 
-/** `JSON.stringify` of a payload with the characters that some writer escapes: `/`, `=`, `&`, `<`, `'`, `+` and an umlaut. */
+/** `JSON.stringify` of a payload with characters that some serializers escape: `/=&<'+` and an umlaut. */
 export const JSON_BODY =
   '{"serviceType":"FeatureServer","changesUrl":"https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
   '"name":"Flurst\u00fccke <neu> + it\'s","events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'
@@ -32,7 +32,7 @@ export const JSON_BODY =
 export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash = 'sha256'): Buffer =>
   createHmac(hash, key).update(body).digest()
 
-/** The file that has the fixtures of each cause. A new cause does not compile until it is listed. */
+/** The file with the fixtures of each cause. A new cause does not compile until it is listed. */
 const TABLES: Record<Cause, 'signature' | 'key' | 'body' | 'form' | 'unexplained'> = {
   ok: 'signature',
   signature_header_missing: 'signature',

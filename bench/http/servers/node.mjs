@@ -8,7 +8,7 @@ import { isSigned } from './signed.mjs'
 const HANDLED = JSON.stringify({ status: 'handled' })
 const HEADERS = { 'content-type': 'application/json', 'content-length': HANDLED.length }
 
-/** The minimal code that does the same: the baseline of all others. */
+/** Minimal hand-written code: the baseline of all others. */
 export function bare({ key, handle }) {
   return createServer((req, res) => {
     const chunks = []

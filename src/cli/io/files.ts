@@ -4,11 +4,11 @@ import { type CliError, usageError } from '../errors.ts'
 /** Larger than any webhook body. Keeps a mistyped name (a disk, `/dev/zero`) from filling the memory. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** A second read of the standard input would return nothing and look like an empty file. */
+/** A second read of standard input would return nothing and look like an empty file. */
 let isStdinRead = false
 
 /**
- * Reads a file, or the standard input if the name is `-`.
+ * Reads a file, or standard input if the name is `-`.
  *
  * @param maximum largest size in bytes
  * @throws the error of Node, or a RangeError

@@ -11,7 +11,7 @@ export interface ReportOptions {
   json: boolean
 }
 
-/** What the receiver found out about a request. */
+/** The receiver's findings about a request. */
 export type Finding = 'verified' | 'unsigned' | 'handshake' | 'refused'
 
 export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {

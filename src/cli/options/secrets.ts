@@ -9,7 +9,7 @@ export interface Secret {
   bytes: Buffer
 }
 
-/** The values of the three options of a secret, and the variable that is read without them. */
+/** The values of a secret's three options, and the environment variable to read if none is given. */
 export interface SecretSource {
   /** `key` for `--key`, `--key-env` and `--key-file`. */
   option: string

@@ -132,7 +132,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [499, 'The service asks for a token: give it with --token-file or --token-env.'],
 ])
 
-/** The error for a response that no service sends. */
+/** The error for a response that does not come from a webhook service. */
 export const notAService = (message: string): CliError =>
   new CliError(
     EXIT.failure,

@@ -12,7 +12,7 @@ function coloursFor(stream: NodeJS.WriteStream): Colours {
   return pico.createColors(isForced || (stream.isTTY === true && !isOff))
 }
 
-/** Colours for the standard output. */
+/** Colours for standard output. */
 export const colours: Colours = coloursFor(process.stdout)
 
 /** Prints one line of the result. Text from a file or the network must have gone through `printable`. */
@@ -25,7 +25,7 @@ export function printJson(value: unknown, indent = 2): void {
   print(toPrintableJson(value, indent))
 }
 
-/** Prints a warning or a note to the standard error, apart from the result. */
+/** Prints a warning or a note to standard error, separate from the result. */
 export function printNote(text: string): void {
   process.stderr.write(`${text}\n`)
 }

@@ -3,7 +3,7 @@ const DELAY = 1_000
 const TERMINAL_INTERVAL = 250
 const LOG_INTERVAL = 5_000
 
-/** Reports on the standard error how long a task has been running. */
+/** Reports to standard error how long a task has been running. */
 export interface Progress {
   /** Changes the text of the reports. */
   update(text: string): void
@@ -15,7 +15,7 @@ export interface Progress {
 /**
  * Starts to report after one second: on a terminal as one line that is rewritten, elsewhere as a line every five seconds.
  *
- * @param quiet reports nothing: with `--json`, the standard error carries only errors
+ * @param quiet reports nothing: with `--json`, standard error contains only errors
  */
 export function startProgress(text: string, quiet: boolean): Progress {
   const { stderr } = process

@@ -1,6 +1,6 @@
 import type { DuplicatesTable } from '../duplicates.ts'
 
-/** Creates a table of claims in the memory of this process. */
+/** Creates an in-memory table of claims. */
 export function createMemoryDuplicatesTable(maxEntries: number, clock: () => number): DuplicatesTable {
   const claims = new Map<string, { owner: string; until: number }>()
   /** When each done delivery expires. Ordered by the time they were done, so the next to expire come first. */

@@ -17,7 +17,7 @@ interface Row {
   owner?: string
 }
 
-/** Creates a table of deliveries in the memory of this process. */
+/** Creates an in-memory table of deliveries. */
 export function createMemoryTable(clock: () => number): DeliveriesTable {
   /** Waiting and active rows, in the order in which they were added. */
   const pending = new Map<string, Row>()

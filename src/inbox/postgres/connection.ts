@@ -10,7 +10,7 @@ import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT, withTimeout } from './timeout.ts'
  * missing: the start creates them.
  */
 export interface BossConnection {
-  /** Runs a function without a time limit of its own. */
+  /** Runs a function without an additional timeout. */
   run<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
   /** Runs a function, and rejects if the server does not respond in time. */
   runInTime<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
@@ -19,7 +19,7 @@ export interface BossConnection {
   close(): Promise<void>
 }
 
-/** Where the jobs of an inbox are. */
+/** Connection, schema and queue of an inbox's jobs. */
 export interface JobsLocation {
   connection: BossConnection
   schema: string
@@ -65,7 +65,7 @@ export function createBossConnection(
 
   /** pg-boss upgrades tables of an older version, but uses tables of a newer one without a warning. */
   function requireSupported(found: number | null, plans: string): void {
-    // The plans end with the version of the tables that they create.
+    // The SQL in `plans` inserts the version of the tables that it creates.
     const supported = Number(/version\(version\) VALUES \('(\d+)'\)/i.exec(plans)?.[1] ?? Infinity)
     if (found === null || found <= supported) return
     throw configInvalid(

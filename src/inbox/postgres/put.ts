@@ -11,8 +11,8 @@ import { isDataError, isDeadlock } from './sqlstates.ts'
 import { CALL_TIMEOUT, withTimeout } from './timeout.ts'
 
 /**
- * Two batches in flight: the server inserts the jobs of one while the next is built. A job that is sent has at least
- * half its time left.
+ * Two batches in flight: the server inserts the jobs of one while the next is built. A job waits at most half of
+ * its timeout before it is sent.
  */
 const BATCHES: BatchLimits = { items: 500, inFlight: 2, maxWait: CALL_TIMEOUT / 2 }
 
@@ -31,9 +31,9 @@ export function createPut(
   const add = createBatches(BATCHES, insertBisecting)
 
   async function insert(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
-    // pg-boss accepts each id once in a statement.
+    // One insert of pg-boss may contain each id only once.
     const byId = new Map(jobs.map((job) => [String(job.id), job]))
-    // Always in the same order: statements that insert the same ids in different orders deadlock.
+    // Sorted, because statements that insert the same ids in different orders can deadlock.
     const sorted = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])
     const [boss, ids] = await connection.runInTime(
       async (boss) => [boss, await boss.insert(queue, sorted, { returnId: true })] as const,

@@ -17,7 +17,7 @@ const IS_SUSPECT = `(job.output->'value'->>'message' is not distinct from 'job h
 
 /**
  * Creates a function that takes a job like `fetch` of pg-boss, which can neither skip suspects nor avoid waiting for the
- * disk. That a job was taken need not be on disk: if the server crashes, the job waits again.
+ * disk. The update need not be on disk: after a server crash the job is simply waiting again.
  */
 export function createTakeJob({
   connection,

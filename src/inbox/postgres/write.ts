@@ -17,18 +17,18 @@ export interface JobAttempt {
 
 /** Changes to jobs for which pg-boss has no single call. */
 export interface JobWriter {
-  /** Ends a failed attempt. If another follows, it is due in so many milliseconds. */
+  /** Ends a failed attempt. If another follows, it is due after `milliseconds`. */
   fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>
   /**
-   * Ends a successful attempt whose job is waiting again, because its lease ran out, or because a server crash undid
-   * that it was taken.
+   * Ends a successful attempt whose job is waiting again, because its lease ran out or because a server crash lost
+   * the record that it had been taken.
    */
   completeWaiting(attempt: JobAttempt): Promise<boolean>
   /** Makes an unreadable job a dead letter. */
   bury(attempt: JobAttempt, error: string): Promise<void>
   retry(id: string): Promise<boolean>
   discard(id: string): Promise<boolean>
-  /** Removes at most `limit` jobs that ended at least so many milliseconds ago. Returns their number. */
+  /** Removes at most `limit` jobs that ended at least `milliseconds` ago. Returns the number of jobs removed. */
   purge(state: 'done' | 'dead', milliseconds: number, limit: number): Promise<number>
 }
 

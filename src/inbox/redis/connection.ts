@@ -5,12 +5,12 @@ import { loadIoredis } from './packages.ts'
 /** Milliseconds until Redis counts as unreachable: a client waits for its response. */
 export const CALL_TIMEOUT = 3_000
 
-/** Maximum milliseconds between two tries to reconnect. */
+/** Maximum milliseconds between two attempts to reconnect. */
 const MAX_RECONNECT_DELAY = 500
 
 /**
- * Milliseconds that a server has to close a connection on its side. The connection of a worker that waits for jobs is
- * slow to close, and keeps the process alive.
+ * Milliseconds to wait for the server to close a connection. Redis is slow to close the connection of a worker that
+ * waits for jobs, and an open connection keeps the process alive.
  */
 export const DISCONNECT_TIMEOUT = 50
 
@@ -26,7 +26,7 @@ export interface Connection<Opened> {
   close(): Promise<void>
 }
 
-/** What {@link createConnection} needs. */
+/** Options of {@link createConnection}. */
 export interface ConnectionOptions<Opened> {
   url: string
   /** Prepares a new connection. */
@@ -48,7 +48,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
       lazyConnect: true,
       connectTimeout: CALL_TIMEOUT,
       commandTimeout: CALL_TIMEOUT,
-      // Gives up a silent connection: TCP alone would notice a dead route much later.
+      // Closes a silent connection: TCP alone would detect a dead route much later.
       socketTimeout: CALL_TIMEOUT,
       disconnectTimeout: DISCONNECT_TIMEOUT,
       enableOfflineQueue: false,

@@ -8,7 +8,7 @@ export interface ExpiredLeases {
   countAttempt(job: DeliveryJob, max: number): Promise<number>
   /**
    * Records that an attempt ended and its process did not: the delivery is no longer a suspect. If the attempt was
-   * counted before it began, that count is undone, because BullMQ counts it now.
+   * counted before it began, subtracts that count, because BullMQ counts it now.
    */
   clearSuspect(job: DeliveryJob, isCounted: boolean): Promise<void>
   /** True if another worker has, or had, a job whose lease has run out. */

@@ -13,7 +13,7 @@ import { discardJob, purgeJobs, retryJob } from './write.ts'
 /** Maximum number of entries removed in one command: it blocks Redis. */
 const PURGE_BATCH = 1_000
 
-/** What {@link createBullmqInbox} needs. */
+/** Dependencies of {@link createBullmqInbox}. */
 export interface BullmqInboxOptions {
   url: string
   prefix: string

@@ -36,7 +36,7 @@ export interface JobProcessor {
   idle(): Promise<void>
 }
 
-/** What {@link createJobProcessor} needs. */
+/** Dependencies of {@link createJobProcessor}. */
 export interface JobProcessorOptions extends ExpiredLeases {
   receiver: Pick<Receiver, 'handle'>
   config: InboxConfig

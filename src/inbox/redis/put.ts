@@ -67,7 +67,7 @@ export function createPut(run: Connection<OpenedQueue>['run'], maxPending: numbe
 
 type AddResult = 'stored' | 'duplicate' | 'missing' | Error
 
-/** Adds jobs, and tries missing ones a second time. */
+/** Adds jobs, and retries missing ones once. */
 async function addAll(
   opened: OpenedQueue,
   deliveries: readonly Delivery[],

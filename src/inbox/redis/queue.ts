@@ -8,7 +8,7 @@ import { loadBullmq } from './packages.ts'
 export interface OpenedQueue {
   queue: Queue<Envelope>
   client: Redis
-  /** Whether the server allows INFO. */
+  /** True if the server allows INFO. */
   allowsInfo: boolean
 }
 

@@ -86,7 +86,7 @@ export async function readItem({ queue, client }: OpenedQueue, id: string): Prom
   }
 }
 
-/** Returns when the oldest waiting delivery was received. Of many delayed jobs it reads only those that are due first. */
+/** Returns when the oldest waiting delivery was received. Reads a limited number of delayed jobs, those due first. */
 export async function oldestWaiting({ queue, client }: OpenedQueue): Promise<Date | undefined> {
   const ids = [
     ...(await client.lrange(queue.toKey('wait'), -1, -1)),

@@ -54,7 +54,7 @@ export const ATTEMPTS_FIELD = 'atm'
 /** BullMQ's count of leases that ran out. */
 export const STALLED_FIELD = 'stc'
 
-/** Fields of a job's hash from which an entry is made. */
+/** Fields of a job's hash that an entry is built from. */
 export const ENTRY_FIELDS: readonly string[] = [
   ENTRY_FIELD,
   'timestamp',

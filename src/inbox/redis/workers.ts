@@ -11,19 +11,19 @@ import { createJobProcessor, type JobProcessor } from './job-processor.ts'
 import { loadBullmq, loadIoredis } from './packages.ts'
 import type { OpenedQueue } from './queue.ts'
 
-/** Maximum milliseconds between two tries to reach Redis. */
+/** Maximum milliseconds between two attempts to reach Redis. */
 const MAX_RETRY_DELAY = 1_000
 
-/** Milliseconds after which a silent connection is given up. BullMQ waits at most 10 s for a job. */
+/** Milliseconds after which a silent connection is closed. BullMQ waits at most 10 s for a job. */
 const SOCKET_TIMEOUT = 20_000
 
-/** Milliseconds that BullMQ has, after all handlers have ended, to record that and to disconnect. */
+/** Milliseconds for BullMQ to record the results and disconnect after all handlers have ended. */
 const CLOSE_TIMEOUT = 3_000
 
 /** BullMQ's limit of expired leases. It is so high that only our limit of attempts applies. */
 const MAX_STALLED = 1_000_000
 
-/** What {@link startRedisWorkers} needs. */
+/** Dependencies of {@link startRedisWorkers}. */
 export interface RedisWorkersOptions {
   url: string
   prefix: string
@@ -124,7 +124,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   }
 }
 
-/** Resolves after so many milliseconds, or when the signal is aborted. */
+/** Resolves after the given milliseconds, or when the signal is aborted. */
 function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds)

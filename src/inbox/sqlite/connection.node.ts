@@ -59,7 +59,7 @@ function connect(db: Database, files: OpenFiles): Connection {
       db.run('BEGIN IMMEDIATE')
       files.requireSame()
       if (isLogOurs) return
-      // Other processes may still use a deleted log. They do not write any more, because they check their files first.
+      // Other processes may still use a deleted log. They no longer write to it, because they check their files first.
       // We cannot move what only their log holds, so we write nothing until they have moved it.
       db.run('ROLLBACK')
       if (!moveLog(db)) throw Object.assign(new Error('a deleted log is in use'), { code: 'SQLITE_BUSY' })

@@ -14,7 +14,7 @@ const CHUNK = 1024 ** 2
  * reserve gives them the space to do so.
  */
 export interface DiskReserve {
-  /** Creates the reserve if it is missing. Throws if the disk has too little space for that and for so many bytes. */
+  /** Creates the reserve if it is missing. Throws if the disk has no space for both the reserve and `bytes` more. */
   require(bytes: number): void
   /** True from the first rejection until the disk has clearly more space. */
   isShort(): boolean
@@ -26,7 +26,7 @@ export function createDiskReserve(path: string): DiskReserve {
   /** Bytes of the last rejected call, unless a call has succeeded since. */
   let rejected: number | undefined
 
-  /** Computes the bytes that are missing to add so many bytes, and the bytes that the reserve still needs. */
+  /** Computes how much disk space is missing to store `bytes` more, and how much the reserve still needs. */
   function measureNeed(bytes: number): { missing: number; reserve: number; file: string } {
     const file = reserveOf(path)
     const { size, free } = measureDisk(file)

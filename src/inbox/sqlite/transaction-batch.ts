@@ -11,11 +11,11 @@ export interface Operation {
   /** Bytes that it adds. */
   bytes: number
   run(db: Database, requireSpace: () => void): unknown
-  /** True if it needs a transaction of its own. */
+  /** True if it needs a separate transaction. */
   isAlone: boolean
   /** Receives the result. */
   settle(result: OperationResult): void
-  /** Until when it waits for a lock, on the clock of `performance.now()`. */
+  /** Time of `performance.now()` after which it no longer waits for a lock. */
   deadline: number
 }
 

@@ -12,7 +12,7 @@ import {
 /** Maximum milliseconds to wait for a lock that another process holds. */
 const LOCK_TIMEOUT = 2_000
 
-/** Maximum milliseconds between two tries to get the lock. They are random, so that processes do not collide again. */
+/** Maximum milliseconds between two attempts to get the lock: a random delay keeps processes from colliding again. */
 const MAX_PAUSE = 20
 
 /** Milliseconds between two checks of the files, to notice a deleted file even while nothing is written. */
@@ -23,13 +23,13 @@ export interface Transactions {
   /** Runs an operation in a transaction: all of it or nothing. Resolves when it is on disk. */
   write<Result>(run: (db: Database) => Result): Promise<Result>
   /**
-   * Does the same before all queued operations, in a transaction of its own that does not wait for the disk: it survives
-   * the end of the process, but not a power failure.
+   * Runs an operation in a separate transaction before all queued ones. The commit does not wait for the disk, so it
+   * survives a crash of the process, but not a power failure.
    */
   writeAlone<Result>(run: (db: Database) => Result): Promise<Result>
   /**
-   * Does the same as `write` for an operation that adds so many bytes. It must call `requireSpace`, which throws if the
-   * disk is too full.
+   * Like `write`, for an operation that adds `bytes` to the file. The operation must call `requireSpace`, which throws
+   * if the disk is too full.
    */
   add<Result>(bytes: number, run: (db: Database, requireSpace: () => void) => Result): Promise<Result>
   /** Runs an operation that only reads. It does not wait for writers. */
@@ -131,7 +131,7 @@ export function createTransactions(path: string): Transactions {
   /** Rolls back a failed transaction, and frees disk space if the disk may be full. */
   function recover(error: unknown): void {
     if (mayBeFull(error)) reserve.release()
-    // The log has space on the disk already. Moving it, with the space of the reserve, makes it usable again.
+    // The log keeps its disk space. Once the space of the reserve lets SQLite checkpoint it, the log can be reused.
     if (isFull(error) && connection?.checkpoint()) return
     disconnect()
   }

@@ -13,7 +13,7 @@ interface SiteAddress {
 /** `webhooks/<word>` names an operation of the service if it has one of that name, otherwise a webhook. */
 interface ServiceAddress {
   scope: 'service'
-  /** As `servicePath` writes it. */
+  /** In the format of `servicePath`. */
   service: string
   serviceType: ServiceType
   /** The segments after the service, without the word `webhooks`: at most an id and an operation. */

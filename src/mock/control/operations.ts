@@ -168,7 +168,7 @@ function findAttempt({ engine }: Mock, { id }: ControlRequest): Attempt {
   return attempt
 }
 
-/** @throws {AdminError} 400 for an invalid limit, 404 if no attempt has the id `after` (any more) */
+/** @throws {AdminError} 400 for an invalid limit, 404 if the log has no attempt with the id `after` */
 function listAttempts({ engine }: Mock, { query }: ControlRequest): object {
   const { limit = String(DEFAULT_PAGE), after, webhookId } = query
   const count = Number(limit)

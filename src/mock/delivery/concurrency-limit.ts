@@ -1,4 +1,4 @@
-/** Runs a task at once while fewer than the maximum are running, otherwise after the tasks that wait already. */
+/** Runs a task immediately if fewer than the maximum are running; otherwise queues it. */
 export type ConcurrencyLimit = <T>(task: () => Promise<T>) => Promise<T>
 
 export function createConcurrencyLimit(maximum: number): ConcurrencyLimit {
@@ -11,7 +11,7 @@ export function createConcurrencyLimit(maximum: number): ConcurrencyLimit {
     try {
       return await task()
     } finally {
-      // The next task takes over this one's place.
+      // Passes this slot to the next task.
       const startNext = queue.shift()
       if (startNext) startNext()
       else running -= 1

@@ -6,7 +6,7 @@ import type { SignedRequest } from '../../testing/signer.ts'
 import type { FaultName } from './faults.ts'
 import { type Answer, createTextReader, type Target, timeoutError, toAnswer } from './http-client.ts'
 
-// Requests that a correct HTTP client refuses to send, each on a connection of its own.
+// Requests that a correct HTTP client refuses to send, each on a separate connection.
 
 /** Writes a request body with a fault. */
 type BodyWriter = (req: http.ClientRequest, body: Uint8Array, options: BodyWriterOptions) => Promise<void>

@@ -17,7 +17,7 @@ export interface Engine {
   readonly log: AttemptLog
   readonly faults: FaultStore
   /**
-   * Delivers events to a webhook that is subscribed to them, at once or when its window closes.
+   * Delivers events to a webhook that is subscribed to them, immediately or when its window closes.
    *
    * @returns all attempts, after the last one
    */
@@ -36,7 +36,7 @@ export interface Engine {
 export interface EngineListeners {
   /** Called when an attempt has ended. */
   finished(attempt: Attempt): void
-  /** Called when the failure count of a webhook has changed; the webhook may have been switched off. */
+  /** Called when the failure count of a webhook has changed; the webhook may have been deactivated. */
   counted(): void
 }
 

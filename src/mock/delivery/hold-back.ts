@@ -5,7 +5,7 @@ import type { Fault } from './faults.ts'
 export interface HoldBack {
   /** Numbers a delivery: later ones have higher numbers. */
   nextPlace(): number
-  /** Resolves when a delivery may be sent: at once for any other fault. */
+  /** Resolves when a delivery may be sent: immediately unless its fault is `delayed` or `reordered`. */
   wait(webhookId: string, place: number, fault: Readonly<Fault>, signal: AbortSignal): Promise<void>
   /** Releases the webhook's reordered delivery if it is earlier than this one, which was just sent. */
   sent(webhookId: string, place: number): void

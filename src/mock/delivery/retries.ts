@@ -14,7 +14,7 @@ export interface RetriesOptions {
   /** Maximum number of attempts in flight. */
   concurrency: number
   settings(): DeliverySettings
-  /** False for a webhook that was deleted or switched off: its deliveries are not sent any more. */
+  /** False for a webhook that was deleted or deactivated: its remaining attempts are not made. */
   isActive(webhookId: string): boolean
   /** Called when an attempt begins. */
   record(attempt: Attempt): void
@@ -32,14 +32,14 @@ export interface Retries {
   /** @returns all attempts, after the last one */
   deliver(delivery: Omit<Delivery, 'request'>, request: Promise<SignedRequest>): Promise<Attempt[]>
   /**
-   * Makes one attempt, whatever has become of the webhook.
+   * Makes one attempt, even if the webhook was changed, deactivated or deleted.
    *
    * @param number called when the attempt begins, because other attempts may begin before it
    */
   resend(delivery: Delivery, number: () => number): Promise<Attempt>
   /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
   abandon(): void
-  /** Ends all waits: deliveries that are held back are sent now, and nothing is retried any more. */
+  /** Ends all waits: sends deliveries that are held back, and stops all retries. */
   stop(): void
   /** Closes the connections. */
   close(): Promise<void>
@@ -67,7 +67,7 @@ export function createRetries(options: RetriesOptions): Retries {
     return attempt
   }
 
-  /** @returns the attempt; an empty list if the delivery was not due any more when its turn came */
+  /** @returns the attempt, or an empty list if the delivery was dropped while it was queued */
   const attemptIfDue = (delivery: Delivery, number: number, signal: AbortSignal): Promise<Attempt[]> =>
     limit(async () => (isDue(delivery, signal) ? [await begin(delivery, number)] : []))
 

@@ -8,7 +8,7 @@ dayjs.extend(utc)
 /** Options of {@link createWindows}. */
 export interface WindowsOptions<E, R> {
   clock: Clock
-  /** The webhook's current schedule; undefined if it does not gather events (any more). */
+  /** The webhook's current schedule; undefined if it does not, or no longer, gather events. */
   scheduleOf(webhookId: string): ScheduleInfo | undefined
   /** Called when a window has closed. */
   flush(webhookId: string, events: readonly E[]): Promise<R[]>
@@ -22,7 +22,7 @@ export interface Windows<E, R> {
   changed(webhookId?: string): void
   /** Drops all gathered events. */
   clear(): void
-  /** Closes all windows; later ones close at once. */
+  /** Closes all windows; later ones close immediately. */
   close(): void
 }
 

@@ -4,7 +4,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname)
 
 /**
- * A host name or IP address as `URL.hostname` writes it: ASCII in lower case, IPv6 in brackets.
+ * A host name or IP address as `URL.hostname` formats it: ASCII in lower case, IPv6 in brackets.
  *
  * @returns undefined if the host is invalid or has a port
  */

@@ -16,7 +16,7 @@ export interface Listener {
   readonly url: string
   listen(port?: number): Promise<string>
   /**
-   * Refuses new connections at once, and answers requests that have arrived completely.
+   * Refuses new connections immediately, and responds to requests that have arrived completely.
    *
    * @param finish ends the work that responses wait for
    */

@@ -9,11 +9,11 @@ export interface FailureRecord {
 
 /** Failed deliveries: those whose attempts are used up without a success. */
 export interface FailureLog {
-  /** @returns true if the webhook must be switched off */
+  /** @returns true if the webhook must be deactivated */
   add(webhookId: string, time: number, settings: DeliverySettings): boolean
   of(webhookId: string): readonly number[]
   /**
-   * Forgets the failures of a webhook that was deleted or switched on again.
+   * Forgets the failures of a webhook that was deleted or reactivated.
    *
    * @returns false if there were none
    */

@@ -32,7 +32,7 @@ export interface Webhook extends Service {
   hookUrl: string
   active: boolean
   contentType: 'application/json' | 'application/x-www-form-urlencoded'
-  /** Empty for geoprocessing webhooks, and for webhooks without a schedule of their own. */
+  /** Empty for geoprocessing webhooks, and for webhooks without their own schedule. */
   scheduleInfo: ScheduleInfo | Record<string, never>
   payloadFormat: 'json' | 'pjson'
   /** Milliseconds since 1970. */

@@ -15,7 +15,7 @@ const env = { SIGNATURE_KEY: KEY }
 const RESPONSE = { body: '{"status":"handled"}' }
 
 describe.concurrent('geohook send', () => {
-  it('signs and posts the exact bytes of a file or the standard input', () =>
+  it('signs and posts the exact bytes of a file or standard input', () =>
     withTarget(async ({ url, requests }) => {
       const result = await geohook(['send', body, '--to', `${url}/hook?a=b`], { env })
       expect(result).toEqual({ code: 0, stdout: '200  {"status":"handled"}\nsent 256 bytes\n', stderr: '' })

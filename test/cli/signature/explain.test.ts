@@ -114,7 +114,7 @@ describe.concurrent('geohook explain', () => {
     expect(evidence).toMatch(/^ {2}evidence {2}.+\.$/)
     expect(fix).toBe(`  fix       ${FIXES[cause as Cause]}`)
     expect(more).toEqual([''])
-    // A signature by an older key is valid, though the sender should be updated.
+    // A signature made with an older key is valid, but the sender should be updated.
     expect(code).toBe(cause === 'key_previous' ? 0 : 1)
     expect(stderr).toBe('')
     expect(stdout).not.toContain(KEY)

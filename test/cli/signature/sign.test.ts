@@ -18,7 +18,7 @@ const empty = folder.file('empty', '')
 mkdirSync(join(folder.path, 'folder'))
 
 describe.concurrent('geohook sign', () => {
-  it('signs the exact bytes of a file, the standard input and an empty file', async () => {
+  it('signs the exact bytes of a file, standard input and an empty file', async () => {
     const env = { SIGNATURE_KEY: KEY }
     expect(await geohook(['sign', body], { env })).toEqual({
       code: 0,
@@ -107,7 +107,7 @@ describe.concurrent('geohook sign', () => {
   })
 })
 
-it('geohook sign refuses to read the standard input twice', async () => {
+it('geohook sign refuses to read standard input twice', async () => {
   const { code, stderr } = await geohook(['sign', '-', '--key-file', '-'], { stdin: KEY })
   expect(code).toBe(2)
   expect(stderr).toContain('it can be read only once')

@@ -15,7 +15,7 @@ export interface InboxEngineKind {
   create(): Promise<InboxEngine>
   /** The shortest lease that the engine accepts, in milliseconds. */
   minLease: number
-  /** Whether several inboxes can share a store, and a new one finds its deliveries: true for all but memory. */
+  /** True if several inboxes can share a store, and a new one finds its deliveries: all engines except memory. */
   isShared: boolean
 }
 

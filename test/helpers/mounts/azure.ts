@@ -46,7 +46,7 @@ export const mountAzure: Mount = (receiver, { bodyIsRead } = {}) => {
   })
 }
 
-/** With `app.setup({ enableHttpStream: true })` the worker passes on the request of its own server. */
+/** With `app.setup({ enableHttpStream: true })` the worker passes on the request object of its HTTP server. */
 function toStreamRequest(req: IncomingMessage): HttpRequest {
   const hasBody = req.method !== 'GET' && req.method !== 'HEAD'
   const nativeRequest = new Request(`https://app.azurewebsites.net${req.url}`, {

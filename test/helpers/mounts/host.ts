@@ -49,7 +49,7 @@ export async function listenHost(
       body: Buffer.concat(parts),
     }
     const response = await invoke(request, req).catch(
-      // A host responds so if its function throws.
+      // Hosts send this response if their function throws.
       (): HostResponse => ({ status: 502, headers: [], body: '{"message":"Internal server error"}' }),
     )
     res.writeHead(response.status, response.headers.flat())

@@ -10,7 +10,7 @@ export interface Mounted {
   close(): Promise<void>
 }
 
-/** What a host does before the receiver sees a request. */
+/** Properties of a host that affect a request before the receiver sees it. */
 export interface Host {
   /** Reads the whole body, within its own limits, before it calls the receiver: Lambda, Azure, Google Cloud. */
   readsBody?: boolean

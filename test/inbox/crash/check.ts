@@ -11,9 +11,9 @@
  *   before the second attempt; or the server of the store was down between the success and the second attempt. So every
  *   success but the last must be open. A second success after a `settled`, after a graceful end, or in the same process
  *   without an outage of the server, is a fault.
- * - A process may have no more open successes than its concurrency, and as many more for each outage, because a handler
- *   keeps its place until its end is recorded. So each kill doubles few deliveries, and an inbox that records nothing is
- *   found.
+ * - A process may have at most as many open successes as its concurrency, plus the same number for each outage, because
+ *   a handler occupies its slot until its end is recorded. This limits the duplicates of each kill, and detects an
+ *   inbox that records nothing.
  * - A process that ended gracefully has no open successes except those of an outage.
  * - Every handled delivery was sent.
  */

@@ -8,7 +8,7 @@ import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import { POSTGRES } from '../../helpers/servers.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 
-/** A database server that has everything on disk that it has confirmed. */
+/** A database server that writes to disk before it confirms. */
 export interface KillableServer {
   /** Sends SIGKILL to all its processes. */
   kill(): Promise<void>
@@ -17,7 +17,7 @@ export interface KillableServer {
 
 /** Requirements of a run. */
 export interface EngineNeeds {
-  /** Whether the server is killed. */
+  /** True if the server is killed. */
   isKilled: boolean
 }
 

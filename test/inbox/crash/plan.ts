@@ -13,7 +13,7 @@ export interface Kill {
   afterListening: number
   /** Number of acknowledged deliveries. */
   afterAcknowledged?: number
-  /** Milliseconds after the process reached a point so many times. */
+  /** `milliseconds` after the process has reached a point `times` times. */
   at?: { point: Point; times: number; milliseconds: number }
 }
 

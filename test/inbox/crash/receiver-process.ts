@@ -8,7 +8,7 @@ import { POINTS, type Point } from './plan.ts'
 export interface Process {
   /** Emits each point that the process reaches, by its name. */
   readonly points: EventEmitter<Record<Point, []>>
-  /** Resolves when the process listens. Rejects if it ends before. */
+  /** Resolves when the process listens. Rejects if it ends first. */
   readonly listening: Promise<void>
   /** Output to standard error. */
   readonly errors: string

@@ -6,7 +6,7 @@ import { useSchema } from './fixture.ts'
 
 const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
-/** Measures the milliseconds of so many calls, fifty at a time. */
+/** Measures the milliseconds of `count` calls, fifty at a time. */
 async function timeOf(count: number, call: () => Promise<unknown>): Promise<number> {
   let remaining = count
   async function callAll(): Promise<void> {

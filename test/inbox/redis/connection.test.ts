@@ -42,7 +42,7 @@ it('opens no connection before the first use, and can be closed twice', async ()
   await Promise.all([inbox.close(), duplicates.close()])
 })
 
-it.each(['js', 'cjs'])('tells what to install if the packages are missing: redis.%s', async (format) => {
+it.each(['js', 'cjs'])('reports what to install if the packages are missing: redis.%s', async (format) => {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-alone-'))
   try {
     cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true })

@@ -82,7 +82,7 @@ describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', 
     rmSync(fixture.path)
     for (const end of ['', '-wal', '-shm']) renameSync(`${away}${end}`, `${fixture.path}${end}`)
     expect((await fixture.server.post()).status).toBe(202)
-    // A rejected delivery may be stored as well: its retry is a duplicate.
+    // A rejected delivery may have been stored anyway; its retry is then a duplicate.
     expect(await idsIn(fixture.path)).toEqual(expect.arrayContaining(fixture.server.accepted))
   })
 })

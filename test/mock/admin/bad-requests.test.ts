@@ -12,7 +12,7 @@ const FORM = { 'content-type': FORM_TYPE }
 const good = new URLSearchParams({ ...same(FEATURE), signatureKey: NEW_KEY }).toString()
 const edit = (more: string): Sent => ({ headers: FORM, body: `${good}&${more}` })
 
-/** Sends a bad request, and holds it to what is true of all of them. */
+/** Sends a bad request, and checks the properties that all error responses share. */
 async function refused(path: string, request: Sent): Promise<Answer & { messages: string[] }> {
   const service = await start([seed(FEATURE)])
   const before = service.snapshot()
@@ -110,7 +110,7 @@ describe('returns an error for a bad request, and changes nothing', () => {
     async (method) => {
       for (const path of [EDIT, DELETE]) {
         if (method === 'HEAD') {
-          // An answer to HEAD has no body that could have the error shape.
+          // A response to HEAD has no body, so its error shape cannot be checked.
           const service = await start([seed(FEATURE)])
           expect(await send(service.url + path, { method })).toMatchObject({ status: 405, text: '' })
         } else {

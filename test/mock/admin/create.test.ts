@@ -115,7 +115,7 @@ describe('create', () => {
     expect(ids.size).toBe(50)
   })
 
-  it('delivers to a new webhook at once', async () => {
+  it('delivers to a new webhook immediately', async () => {
     const receiver = await capture()
     const service = await startEmpty()
     await post(service, `${PARCELS}/create`, { ...LEAST, hookUrl: receiver.url })

@@ -134,7 +134,7 @@ describe('each parameter of an edit', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('reports all invalid parameters at once', async () => {
+  it('reports all invalid parameters in one response', async () => {
     const service = await start()
     const { body } = await edit(service, FEATURE, { active: 'maybe', payloadFormat: 'xml' })
     expect(body.messages).toEqual([

@@ -102,7 +102,7 @@ describe('pages', () => {
       expect([url, status]).toEqual([url, 200])
       open.push(...linksOf(text, url))
     }
-    // The site, its settings, three lists, three webhooks with their failures.
+    // The site, its settings, three lists, and three webhooks with their failures.
     expect(seen.size).toBe(2 + 3 + 3 + 3)
   })
 })

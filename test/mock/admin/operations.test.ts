@@ -6,7 +6,7 @@ import { send } from '../../helpers/http.ts'
 import { FEATURE, post, same, seed, start } from '../support.ts'
 import { auth, tokenOf } from './support.ts'
 
-// What the documentation is made from, held against what the service does.
+// Compares the table that the documentation is generated from with the behaviour of the service.
 
 const operations = operationsOf('11.3', true)
 const seeds = ['', 'City'].map((folderName) => seed(FEATURE, { folderName, id: `w${folderName}` }))
@@ -34,13 +34,13 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
           : {}),
       })
       const isTaken = (operation.methods as readonly string[]).includes(method)
-      // A request for a token here has no password.
+      // This request for a token has no password.
       const taken = operation.name === 'generateToken' ? 400 : 200
       expect([text, status]).toEqual([expect.any(String), isTaken ? taken : 405])
     }
   })
 
-  /** Accepted and ignored, or made to be repeated. */
+  /** Parameters that are ignored, or that may be repeated. */
   const REPEATABLE = ['changeTypes', 'referer', 'ip']
 
   it('reads every parameter that it describes', async () => {

@@ -12,7 +12,7 @@ export const USERS = [
 
 export const auth = () => tokens({ users: USERS })
 
-/** Gets a token; the answer has to be a success. */
+/** Gets a token. Fails if the request is rejected. */
 export async function tokenOf(service: MockService, username: string, expiration = 60): Promise<string> {
   const { text } = await postForm(`${service.url}/generateToken`, {
     username,
@@ -83,11 +83,11 @@ export const SETTINGS_FIELDS: [name: string, type: string][] = [
   'daysInPast',
 ].map((name) => [name, 'integer'])
 
-/** What an object holds, to be compared with one of the tables above. */
+/** Names and types of an object's members, to compare with one of the tables above. */
 export const fieldsOf = (value: object): [name: string, type: string][] =>
   Object.entries(value).map(([name, member]) => [name, typeOf(member)])
 
-/** What a browser accepts. */
+/** The `accept` header of a browser. */
 export const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
 
 /** Undoes the escaping, as a browser does. */
@@ -99,7 +99,7 @@ export const decode = (text: string): string =>
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&')
 
-/** Writes a request as it is; no client tidies its path or its headers. */
+/** Sends a raw request, because an HTTP client would normalize its path and headers. */
 export const write = (
   { url }: Pick<MockService, 'url'>,
   line: string,

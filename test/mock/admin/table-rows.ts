@@ -13,15 +13,15 @@ import {
 export type Fields = Record<string, string>
 export type Body = Record<string, unknown>
 
-/** An operation, how it is asked, and what a success holds. */
+/** An operation, its request, and the checks of a successful response. */
 export interface Row {
   operation: string
   method: 'GET' | 'POST'
   path(webhook: Webhook): string
   parameters?(webhook: Webhook): Fields
-  /** Checks the fields of a success, one by one. */
+  /** Checks each field of a successful response. */
   check(body: Body, webhook: Webhook): void
-  /** Whether a success changes something. */
+  /** True if a successful request changes the state. */
   changes?: boolean
 }
 

@@ -5,8 +5,8 @@ import { FEATURE, JOB, seed, start } from '../support.ts'
 import { auth, get, postForm, tokenOf } from './support.ts'
 import { type Body, type Fields, ROWS, type Row } from './table-rows.ts'
 
-// Every operation × service type × format × version × user. What is expected comes from the rules below, which
-// are written from the specification, not from the source.
+// Every operation × service type × format × version × user. The rules below compute the expected responses. They
+// follow the specification, not the source.
 
 const CASES = [
   'auth off',
@@ -23,7 +23,7 @@ const VERSIONS: ServiceVersion[] = ['11.1', '11.2', '11.3']
 const FORMATS = ['json', 'pjson', 'html'] as const
 const TYPES = [FEATURE, JOB]
 
-/** The rules. */
+/** The rules for the status of a response. */
 function expectedStatus(
   operation: string,
   { serviceType }: Webhook,
@@ -40,7 +40,7 @@ function expectedStatus(
   return (serviceType === 'GPServer') === (who === 'only geoprocessing') ? 200 : 403
 }
 
-/** A webhook of a service of its own for each case, so that one mock service serves them all. */
+/** A webhook of a separate service for each case, so that one mock service can serve all cases. */
 const webhookOf = (from: Webhook, row: Row, who: Case, f: string): Webhook => {
   const name = `${row.operation} ${who} ${f}`
   return seed(from, {
@@ -111,7 +111,7 @@ describe.each(VERSIONS)('version %s', (version) => {
           const savesBefore = saves
           const answer = await ask(service, row, webhook, { f, token: tokens.get(who) ?? '' })
           try {
-            // Of a path that is not there, no form is read.
+            // The service does not read the form of a request to an unknown path.
             const format = code === 404 && row.method === 'POST' ? 'json' : f
             checkAnswer(answer, format, code, (body) => row.check(body, webhook))
             expect(saves - savesBefore).toBe(code === 200 && row.changes ? 1 : 0)

@@ -86,7 +86,7 @@ describe('privileges', () => {
     }
   })
 
-  it('ownerId and modifiedId are who acts', async () => {
+  it('ownerId and modifiedId are set to the user of the request', async () => {
     const service = await start(undefined, { auth: auth() })
     const [token, other] = [await tokenOf(service, 'both'), await tokenOf(service, 'fs')]
     const { body } = await post(service, `${LIST}/create`, { token, name: 'new', hookUrl: NOWHERE })

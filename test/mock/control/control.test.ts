@@ -6,7 +6,7 @@ import { call } from './support.ts'
 
 const CREATED = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 
-/** A service with one webhook, and the receiver that it points at. */
+/** A service with one webhook, and the receiver at its payload URL. */
 async function startWithReceiver(
   changes: Parameters<typeof seed>[1] = {},
   options: Parameters<typeof start>[1] = {},
@@ -17,7 +17,7 @@ async function startWithReceiver(
 }
 
 describe('trigger', () => {
-  it('sends, and answers with the attempts when all are done', async () => {
+  it('sends deliveries, and returns the attempts after the last one', async () => {
     const { receiver, service } = await startWithReceiver()
     const { status, body } = await call(service, 'POST', '/trigger', CREATED)
     expect(status).toBe(200)
@@ -31,7 +31,7 @@ describe('trigger', () => {
     ])
   })
 
-  it('takes several events at once: they come in one delivery', async () => {
+  it('sends several events of one request in one delivery', async () => {
     const { receiver, service } = await startWithReceiver()
     const events = [CREATED, { ...CREATED, changeType: 'FeaturesUpdated' }]
     await call(service, 'POST', '/trigger', { events })
@@ -100,14 +100,14 @@ describe('deliveries', () => {
     expect(pages.flat()).toEqual(service.deliveries.map(({ id }) => id))
   })
 
-  it('are those of one webhook, where that is asked for', async () => {
+  it('can be filtered by webhook', async () => {
     const service = await withDeliveries(2)
     const of = async (id: string) => (await call(service, 'GET', `/deliveries?webhookId=${id}`)).body
     expect((await of(FEATURE.id)).deliveries).toHaveLength(2)
     expect(await of('nobody')).toEqual({ deliveries: [], next: null })
   })
 
-  it('one has its exact bytes', async () => {
+  it('can be read one by one, with the exact bytes', async () => {
     const { receiver, service } = await startWithReceiver({
       contentType: 'application/x-www-form-urlencoded',
     })
@@ -119,7 +119,7 @@ describe('deliveries', () => {
     expect(Buffer.from(await bytes.arrayBuffer())).toEqual(receiver.requests[0]?.body)
   })
 
-  it('one is sent again, byte for byte, with the key that was good then', async () => {
+  it('can be sent again, byte for byte, with the original signature', async () => {
     const { receiver, service } = await startWithReceiver()
     const [attempt] = await service.trigger(CREATED)
     service.restore({ webhooks: [seed(FEATURE, { signatureKey: 'another' })] })

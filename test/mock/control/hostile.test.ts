@@ -10,7 +10,7 @@ import { call } from './support.ts'
 const JSON_TYPE = { 'content-type': 'application/json' }
 const CREATED = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 
-/** Nothing of the service has changed. */
+/** Checks that a function does not change the state of the service. */
 async function unchanged(service: MockService, act: () => Promise<void>): Promise<void> {
   const before = service.snapshot()
   await act()
@@ -89,7 +89,7 @@ describe('large invalid bodies', () => {
     expect([status, body.deliveries.length]).toEqual([200, 300])
   })
 
-  it('refuses too many changes at once', async () => {
+  it('refuses too many changes in one request', async () => {
     const service = await start()
     const layerIds = Array.from({ length: 101 }, (_, index) => index)
     const events = Array.from({ length: 100 }, () => ({ ...CREATED, layerIds }))

@@ -31,7 +31,7 @@ const optionsOf = ({ version, auth }: (typeof versions)[number]): MockServiceOpt
   ...(auth ? { auth: tokens({ users: [USER] }) } : {}),
 })
 
-/** Of all documents: each of its kind compiles the schema of OpenAPI anew. */
+/** Shared by all tests, because each instance compiles the schema of OpenAPI again. */
 const validator = new Validator()
 
 describe.each(versions)('version $version, with tokens: $auth', (configuration) => {

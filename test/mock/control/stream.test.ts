@@ -4,7 +4,7 @@ import type { MockService } from 'geohook/mock'
 import { expect, it } from 'vitest'
 import { capture, FEATURE, pathOf, post, same, seed, start } from '../support.ts'
 
-/** Reads the stream until so many events have come. */
+/** Reads the stream until `count` events have arrived. */
 async function read(
   service: MockService,
   count: number,

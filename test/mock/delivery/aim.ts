@@ -9,7 +9,7 @@ import { createRecorder, type Recorder } from '../../helpers/recorder.ts'
 import { create, seed } from '../support.ts'
 import { PLAIN } from './support.ts'
 
-/** How the mock writes requests: all three ways that a signature can travel. */
+/** Options of the mock service for all three places of a signature. */
 export const FORMS = {
   'JSON, signed in the header': {},
   'a form, signed in the header': { contentType: FORM_TYPE },
@@ -21,11 +21,11 @@ export const forms = Object.keys(FORMS) as Form[]
 export interface Aimed {
   service: MockService
   recorder: Recorder
-  /** The change types that the handler has been given. */
+  /** The change types that the handler received. */
   handled: string[]
 }
 
-/** A mock service aimed at our own receiver in Express. */
+/** A mock service that delivers to our own receiver in Express. */
 export async function aim(
   form: Form = 'JSON, signed in the header',
   { handle, duplicates }: { handle?: (recorder: Recorder) => unknown; duplicates?: DuplicateStore } = {},

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { pathOf, post, same, seed } from '../support.ts'
 import { answering, CREATED, createAt, NOW, PLAIN, receive, statusesOf } from './support.ts'
 
-/** A webhook at a payload URL that answers with these statuses, and its service on a clock of its own. */
+/** A receiver that responds with these statuses, and a service with a manual clock whose webhook points to it. */
 async function answeredWith(
   statuses: number[],
   options: MockServiceOptions = {},
@@ -113,7 +113,7 @@ describe('number and times of attempts', () => {
 })
 
 describe('version 11.1', () => {
-  it('makes one attempt whatever the settings are, and never switches off a webhook', async () => {
+  it('makes one attempt whatever the settings are, and never deactivates a webhook', async () => {
     const { service, clock, receiver } = await answeredWith([500], {
       version: '11.1',
       settings: { notificationAttempts: 5, numberOfFailures: 1 },

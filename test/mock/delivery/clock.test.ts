@@ -41,7 +41,7 @@ describe('a manual clock', () => {
     expect(seen.at(-1)).toEqual(['b', 61])
   })
 
-  it('resolves a wait of 0 milliseconds at once', async () => {
+  it('resolves a wait of 0 milliseconds immediately', async () => {
     const clock = createManualClock(0)
     await Promise.all([clock.wait(0), clock.wait(-1)])
     expect(clock.now()).toBe(0)

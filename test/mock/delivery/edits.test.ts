@@ -6,7 +6,7 @@ import { type Capture, type Captured, capture, FEATURE, pathOf, post, same, seed
 
 const create = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 
-/** Edits, and answers with what the very next event sends. */
+/** Edits the webhook, triggers an event, and returns the request that it sends. */
 async function nextDelivery(
   service: MockService,
   { url, requests }: Capture,

@@ -5,7 +5,7 @@ import { answering, CREATED, createAt, named, receive } from './support.ts'
 
 const REFUSED = 'http://receiver.example/hook'
 
-/** The faults that so many events of the webhook meet. */
+/** Triggers `events` events, and returns the faults of their deliveries. */
 async function faultsOf(service: ReturnType<typeof create>, events: number): Promise<(string | undefined)[]> {
   const names: (string | undefined)[] = []
   for (let count = 0; count < events; count++) {

@@ -8,7 +8,7 @@ import { CREATED, createAt, NOW, named, payloadOf, receive } from './support.ts'
 const orderOf = ({ requests }: { requests: { body: Buffer }[] }) =>
   requests.map((request) => payloadOf(request).events[0]?.eventType)
 
-describe('faults of the order', () => {
+describe('faults that change the order', () => {
   async function four(delay?: number, times?: number) {
     const receiver = await receive()
     const { service, clock } = createAt(named(receiver.url, { a: {}, b: { serviceName: 'Roads' } }))

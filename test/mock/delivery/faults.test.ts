@@ -26,14 +26,14 @@ const SLOW: Outcome = {
   handlers: 1,
 }
 
-/** The outcomes of the README: what our receiver makes of each fault; attempts of a corrupted delivery are all corrupted. */
+/** Our receiver's outcome for each fault, as in the README. All attempts of a corrupted delivery are corrupted. */
 const OUTCOMES: [FaultSeed, Outcome, { [form in Form]?: Outcome }?][] = [
   [{ fault: 'wrong_key' }, MISMATCH],
   [{ fault: 'altered' }, MISMATCH],
   [{ fault: 'unsigned' }, MISSING],
-  // Of a form that is cut, the signature at its end is gone.
+  // A truncated form lacks the signature at its end.
   [{ fault: 'truncated' }, MISMATCH, { 'a form, signed in a field': MISSING }],
-  // Fields are looked for in forms only.
+  // The receiver looks for fields in forms only.
   [{ fault: 'wrong_content_type' }, UNKNOWN, { 'a form, signed in a field': MISSING }],
   [
     { fault: 'gzip' },

@@ -5,7 +5,7 @@ import { base64Of, FORM_TYPE, KEY, signatureOf } from '../../helpers/deliver.ts'
 import { type Captured, create, FEATURE, JOB, seed } from '../support.ts'
 import { CREATED, createAt, NOW, named, PLAIN, payloadOf, receive } from './support.ts'
 
-/** What one event makes the mock send to one webhook. */
+/** The requests that one event causes for one webhook. */
 async function sentBy(
   options: MockServiceOptions,
   event: object = CREATED,
@@ -17,7 +17,7 @@ async function sentBy(
   return requests
 }
 
-/** The payload as text, so that the order of members counts; what differs each time is replaced. */
+/** The payload as text, because the order of members matters. Replaces the generations, which vary. */
 const textOf = ({ body }: Captured): string =>
   body.toString().replaceAll(/(?<=\[|%5B|%5b)\d+(,|%2C|%2c)\d+(?=\]|%5D|%5d)/g, 'FROM$1TO')
 
@@ -111,12 +111,12 @@ describe('an event on several layers', () => {
   const onLayers = { ...CREATED, layerIds }
 
   it.each(['service', 'hosted', 'organization'] as const)(
-    "fanOut 'layer': one delivery for each, with bytes of its own; %s",
+    "fanOut 'layer': one delivery for each, with its own bytes; %s",
     async (dialect) => {
       const requests = await sentBy({ dialect, fanOut: 'layer' }, onLayers)
       expect(requests).toHaveLength(5)
       const bodies = new Set(requests.map(({ body }) => body.toString()))
-      // An organization's payload has no layers, and nothing else that could differ.
+      // An organization's payload contains no layers, so all of them are equal.
       expect(bodies.size).toBe(dialect === 'organization' ? 1 : 5)
       if (dialect !== 'hosted') return
       const items = requests.map((request) => payloadOf<{ layerId: number }[]>(request))
@@ -245,7 +245,7 @@ describe('versions', () => {
   })
 })
 
-describe('options that would fail at every delivery are refused at once', () => {
+describe('options that would fail at every delivery are rejected at construction', () => {
   it.each<[string, object]>([
     ['signature.signatureHeader', { signature: { signatureHeader: 'two words' } }],
     ['signature.encoding', { signature: { encoding: 'binary' } }],

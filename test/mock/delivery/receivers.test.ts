@@ -74,7 +74,7 @@ describe('a host that is not allowed is never contacted', () => {
     const receiver = await capture()
     const attempt = await deliverTo(`http://${host}:${receiver.port}/hook`)
     expect(connect).toHaveBeenCalledOnce()
-    // 127.0.0.1 alone is sure to be up; elsewhere on this machine the attempt may fail, but was made.
+    // Only 127.0.0.1 is certain to be reachable. Attempts to other addresses of this machine may fail.
     if (!host.endsWith('254')) expect([attempt.answer?.status, receiver.requests.length]).toEqual([200, 1])
     expect(attempt.error).not.toBe(REFUSED)
   })
@@ -111,7 +111,7 @@ describe('a host that is not allowed is never contacted', () => {
     const { answer, error } = await deliverTo(url, { allowHosts: ['other.example', allowed] })
     expect(connect).toHaveBeenCalledOnce()
     expect(error).not.toBe(REFUSED)
-    // Not every machine has version 6; that the attempt is made is what counts.
+    // Not every machine has IPv6, so only the attempt is checked.
     if (host.endsWith('example')) expect(answer?.status).toBe(200)
   })
 
@@ -128,7 +128,7 @@ describe('a host that is not allowed is never contacted', () => {
     expect((await deliverTo('http://10.0.0.1/', { allowHosts: [host] })).error).toBe(REFUSED)
   })
 
-  it('an answer cannot send the delivery elsewhere', async () => {
+  it('does not follow a redirect', async () => {
     const elsewhere = await capture()
     const receiver = await capture((_req, res) => res.writeHead(307, { location: elsewhere.url }).end())
     expect((await deliverTo(receiver.url)).answer).toMatchObject({
@@ -139,8 +139,8 @@ describe('a host that is not allowed is never contacted', () => {
   })
 })
 
-describe('what the receiver does is recorded, and trigger never rejects', () => {
-  it.each([200, 202, 204, 400, 401, 404, 429, 500, 503])('it answers %i', async (status) => {
+describe('trigger records the result and never rejects if the receiver', () => {
+  it.each([200, 202, 204, 400, 401, 404, 429, 500, 503])('responds with %i', async (status) => {
     const receiver = await capture((_req, res) => res.writeHead(status, { 'x-seen': 'yes' }).end())
     const attempt = await deliverTo(receiver.url)
     expect(attempt.answer).toMatchObject({ status, headers: { 'x-seen': 'yes' }, body: '' })
@@ -148,14 +148,14 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     expect(receiver.requests, 'one attempt').toHaveLength(1)
   })
 
-  it('it is down', async () => {
+  it('is down', async () => {
     const { origin, host } = new URL(await unusedUrl())
     const attempt = await deliverTo(`${origin}/hook`)
     expect(attempt.error).toBe(`connect ECONNREFUSED ${host}`)
     expect(attempt).not.toHaveProperty('answer')
   })
 
-  it('it is down at every address of its name: the error is not empty', async () => {
+  it('is down at every address of its host name: the error is not empty', async () => {
     const { port } = new URL(await unusedUrl())
     resolveTo({ address: '127.0.0.2', family: 4 }, LOOPBACK)
     const { error } = await deliverTo(`http://localhost:${port}/hook`)
@@ -163,9 +163,9 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
   })
 
   const hangUps: [string, RequestListener][] = [
-    ['before it answers', (req) => req.socket.destroy()],
+    ['before its response', (req) => req.socket.destroy()],
     [
-      'in the middle of its answer',
+      'in the middle of its response',
       (req, res) => {
         res.writeHead(200, { 'content-length': 100 })
         res.write('half', () => req.socket.destroy())
@@ -173,17 +173,17 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     ],
     ['after something that is not HTTP', (req) => req.socket.end('SSH-2.0-OpenSSH\r\n')],
     [
-      'after headers without end',
+      'after endless headers',
       (req) => req.socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`),
     ],
   ]
-  it.each(hangUps)('it hangs up %s', async (_, respond) => {
+  it.each(hangUps)('closes the connection %s', async (_, respond) => {
     const attempt = await deliverTo((await capture(respond)).url)
     expect(attempt.error).toMatch(/./)
     expect(attempt).not.toHaveProperty('answer')
   })
 
-  it('it answers without end: 64 KiB are kept, and the connection is cut', async () => {
+  it('sends an endless response: 64 KiB are kept, and the connection is closed', async () => {
     const closed = new EventEmitter()
     const receiver = await capture((_req, res) => {
       const more = (): void => void (res.destroyed || (res.write('x'.repeat(10_000)) ? more() : undefined))
@@ -196,15 +196,15 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     await cut
   })
 
-  it('it answers with bytes that are not UTF-8', async () => {
+  it('responds with bytes that are not UTF-8', async () => {
     const receiver = await capture((_req, res) => res.end(Buffer.from([0x61, 0xff, 0x62])))
     expect((await deliverTo(receiver.url)).answer?.body).toBe('a\ufffdb')
   })
 
   it.each<[string, (res: ServerResponse) => void]>([
-    ['does not answer', () => {}],
-    ['does not end its answer', (res) => void res.write('half')],
-  ])('it %s within the timeout of the settings', async (_, respond) => {
+    ['does not respond', () => {}],
+    ['does not end its response', (res) => void res.write('half')],
+  ])('%s within the timeout of the settings', async (_, respond) => {
     const receiver = await capture((_req, res) => respond(res))
     const settings = { notificationAttempts: 1, notificationTimeOutInSeconds: 1 }
     const attempt = await deliverTo(receiver.url, { settings })
@@ -212,7 +212,7 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     expect(attempt).not.toHaveProperty('answer')
   })
 
-  it('it hangs up after each answer, and the next delivery finds another connection', async () => {
+  it('closes the connection after each response: the next delivery opens another one', async () => {
     const receiver = await capture((req, res) => res.end('taken').on('finish', () => req.socket.end()))
     const service = create([seed(FEATURE, { hookUrl: receiver.url })], { concurrency: 1 })
     const statuses: unknown[] = []
@@ -223,7 +223,7 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     expect(statuses).toEqual(Array(12).fill(200))
   })
 
-  it('its connection never stands: the next delivery tries another one', async () => {
+  it('never completes the TLS handshake: the next delivery opens another connection', async () => {
     const connections: net.Socket[] = []
     const server = net.createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1') // and no TLS
     await once(server, 'listening')
@@ -240,7 +240,7 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
     }
   })
 
-  it('one that fails does not keep the others from theirs', async () => {
+  it('fails, while other receivers still get their deliveries', async () => {
     const good = await capture()
     const bad = await capture((req) => req.socket.destroy())
     const urls = [bad.url, 'http://10.0.0.1/', good.url]
@@ -256,7 +256,7 @@ describe('what the receiver does is recorded, and trigger never rejects', () => 
   })
 })
 
-describe('the record', () => {
+describe('the attempt log', () => {
   it('records the request, its time and its URL', async () => {
     const receiver = await capture()
     const attempt = await deliverTo(receiver.url, { clock: createManualClock(1730385704000) })

@@ -81,7 +81,7 @@ describe('on()', () => {
     },
   )
 
-  it('writes out what could draw on a terminal in the error of a listener', async () => {
+  it('escapes control characters in the error of a listener', async () => {
     const { url } = await receive()
     const { service } = createAt(named(url, { a: {} }))
     service.on(() => {
@@ -112,7 +112,7 @@ describe('redeliver()', () => {
     const triggered = service.trigger(CREATED)
     await clock.advance(60_000)
     const [first] = (await triggered) as [Attempt]
-    // Independent of later changes of the webhook and the faults.
+    // Later changes to the webhook and the faults must have no effect.
     service.faults.add({ fault: 'altered' })
     alter(service, { hookUrl: NOWHERE, signatureKey: 'other', active: false })
     const again = await service.redeliver(first.id)
@@ -132,7 +132,7 @@ describe('redeliver()', () => {
     expect((await service.redeliver(again.id)).number, 'again').toBe(5)
   })
 
-  it('a corrupted attempt is as corrupted as it was, on a connection that is whole', async () => {
+  it('sends a corrupted attempt with the same bytes, without a connection fault', async () => {
     const { url, requests } = await receive()
     const { service } = createAt(named(url, { a: {} }))
     service.faults.add({ fault: 'truncated', times: 1 })
@@ -141,7 +141,7 @@ describe('redeliver()', () => {
     expect(requests[1]).toEqual(requests[0])
   })
 
-  it('several at the same time each have a number of their own', async () => {
+  it('concurrent calls get different attempt numbers', async () => {
     const { url } = await receive()
     const service = create(named(url, { a: {} }), { concurrency: 1 })
     const [attempt] = (await service.trigger(CREATED)) as [Attempt]
@@ -149,13 +149,13 @@ describe('redeliver()', () => {
     expect(again.map(({ number }) => number)).toEqual([2, 3, 4])
   })
 
-  it('needs an attempt that is in the record', async () => {
+  it('rejects an attempt that is not in the log', async () => {
     const { service } = createAt([])
     await expect(service.redeliver('nothing')).rejects.toMatchObject({ code: 'config_invalid' })
   })
 })
 
-it('an answer and its duration are recorded together', async () => {
+it('a response and its duration are recorded together', async () => {
   const receiver = await receive()
   const service = create([seed(PLAIN, { hookUrl: receiver.url })])
   let isDone = false
@@ -173,11 +173,11 @@ it('an answer and its duration are recorded together', async () => {
   expect(service.deliveries.map(({ answer }) => answer?.status)).toEqual(Array(20).fill(200))
 })
 
-/** Not on this machine. */
+/** A host that is not allowed. */
 const REFUSED = 'http://10.0.0.1/'
 
-describe('the record', () => {
-  it('is bounded: the last thousand, oldest first', async () => {
+describe('the attempt log', () => {
+  it('keeps the last thousand attempts, oldest first', async () => {
     const service = create([seed(PLAIN, { hookUrl: REFUSED })])
     await service.listen()
     const whens = (attempts: readonly Attempt[]): number[] =>
@@ -199,7 +199,7 @@ describe('the record', () => {
     expect(whens(service.deliveries)).toEqual(lastThousand(1000))
   })
 
-  it('is not changed by what is done with the list', async () => {
+  it('is not affected by changes of the returned list', async () => {
     const service = create([seed(PLAIN, { hookUrl: REFUSED })])
     const [attempt] = await service.trigger(CREATED)
     const before = service.deliveries as Attempt[]

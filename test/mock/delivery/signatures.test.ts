@@ -13,7 +13,7 @@ interface Sent {
   attempt: Attempt
 }
 
-/** What one event makes the mock send. */
+/** Triggers one event, and returns the request and its attempt. */
 async function deliver(signature: SignatureOptions, changes: Parameters<typeof seed>[1] = {}): Promise<Sent> {
   const receiver = await capture()
   const service = await start([seed(FEATURE, { hookUrl: receiver.url, ...changes })], {
@@ -24,7 +24,7 @@ async function deliver(signature: SignatureOptions, changes: Parameters<typeof s
   return { request: receiver.requests[0] as Captured, attempt: attempt as Attempt }
 }
 
-/** The bytes that are signed and the signature, taken from the wire without the package's help. */
+/** Extracts the signed bytes and the signature from a request, without code of the package. */
 function takeApart({ headers, body }: Captured, { signatureHeader = 'x-service' }: SignatureOptions) {
   const header = headers[signatureHeader.toLowerCase()]
   if (typeof header === 'string') return { signed: body, signature: header }
@@ -167,7 +167,7 @@ describe('an event reaches the webhooks that subscribe to it', () => {
     if (isSent) expect(JSON.parse(String(receiver.requests[0]?.body)).events[0].eventType).toBe(changeType)
   })
 
-  it('all of them, each once and with its own key, and none of another service', async () => {
+  it('all webhooks of the service, each once and with its own key, and no webhooks of other services', async () => {
     const receiver = await capture()
     const of = (id: string, changes: Parameters<typeof seed>[1] = {}) =>
       seed(FEATURE, { id, name: id, signatureKey: `${id}key`, hookUrl: receiver.url, ...changes })

@@ -11,7 +11,7 @@ describe('snapshot() and restore()', () => {
     failures: [{ webhookId: PLAIN.id, times: [NOW - 2, NOW - 1] }],
   }
 
-  it('what one gives the other takes, in another service too', () => {
+  it('a snapshot can be restored into another service', () => {
     const { service } = createAt([])
     service.restore(full)
     const snapshot = service.snapshot()
@@ -42,7 +42,7 @@ describe('snapshot() and restore()', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('failures that were restored count', async () => {
+  it('restored failures count', async () => {
     const { url } = await receive(answering(500))
     const settings = { notificationAttempts: 1, numberOfFailures: 3 }
     const { service } = createAt([], { settings })
@@ -51,7 +51,7 @@ describe('snapshot() and restore()', () => {
     expect(service.snapshot().webhooks).toMatchObject([{ active: false }])
   })
 
-  it('an empty one empties all but the settings, which have the defaults of the service', () => {
+  it('an empty snapshot removes everything, and resets the settings to the defaults of the service', () => {
     const { service } = createAt([PLAIN], { settings: { daysInPast: 7 } })
     service.restore(full)
     service.restore({})
@@ -66,8 +66,8 @@ describe('snapshot() and restore()', () => {
   it.each<[string, object]>([
     ['an unknown member', { hooks: [] }],
     ['a webhook without a name', { webhooks: [{ ...PLAIN, name: '' }] }],
-    ['two of one id', { webhooks: [PLAIN, { ...PLAIN, name: 'another' }] }],
-    ['two of one name', { webhooks: [PLAIN, { ...PLAIN, id: 'another' }] }],
+    ['two webhooks with the same id', { webhooks: [PLAIN, { ...PLAIN, name: 'another' }] }],
+    ['two webhooks with the same name', { webhooks: [PLAIN, { ...PLAIN, id: 'another' }] }],
     ['white space around a key', { webhooks: [{ ...PLAIN, signatureKey: 'key\n' }] }],
     ['an invalid payload URL', { webhooks: [{ ...PLAIN, hookUrl: 'ftp://127.0.0.1/' }] }],
     ['no attempts', { settings: { notificationAttempts: 0 } }],
@@ -75,7 +75,7 @@ describe('snapshot() and restore()', () => {
     ['a failure before all time', { failures: [{ webhookId: 'a', times: [-1] }] }],
     ['a service in a folder in a folder', { services: [{ serviceName: 'a/b', serviceType: 'GPServer' }] }],
     ['a service of no type', { services: [{ serviceName: 'a', serviceType: 'MapServer' }] }],
-  ])('refuses %s, and nothing has changed', (_, bad) => {
+  ])('refuses %s, and changes nothing', (_, bad) => {
     const { service } = createAt([])
     service.restore(full)
     const before = service.snapshot()
@@ -88,7 +88,7 @@ describe('snapshot() and restore()', () => {
 })
 
 describe('reset()', () => {
-  it('is back to the beginning: seeds, settings, record, failures', async () => {
+  it('restores the seeds and settings, and drops the attempt log and failures', async () => {
     const { url } = await receive(answering(500))
     const { service } = createAt([seed(PLAIN, { hookUrl: url })], { settings: { notificationAttempts: 1 } })
     const before = service.snapshot()

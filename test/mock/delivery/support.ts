@@ -93,7 +93,7 @@ export interface Payload {
 export const statusesOf = (attempts: readonly Attempt[]): (number | undefined)[] =>
   attempts.map(({ answer }) => answer?.status)
 
-/** Changes members of all webhooks at once. */
+/** Changes members of all webhooks. */
 export function alter(service: MockService, changes: Partial<Webhook>): void {
   const snapshot = service.snapshot()
   service.restore({ ...snapshot, webhooks: snapshot.webhooks.map((webhook) => ({ ...webhook, ...changes })) })

@@ -5,10 +5,10 @@ import { seed } from '../support.ts'
 import { answering, CREATED, createAt, NOW, named, PLAIN, receive } from './support.ts'
 
 const DAY = 86_400_000
-/** Each delivery is one attempt, and fails at once. */
+/** Each delivery is one attempt, and fails immediately. */
 const ONCE = { notificationAttempts: 1 }
 
-/** A service whose receiver answers with these statuses, and its notices. */
+/** A service whose receiver responds with these statuses, and its notices. */
 async function failing(statuses: number[], options: MockServiceOptions = {}, changes: Partial<Webhook> = {}) {
   const receiver = await receive(answering(...statuses))
   const started = createAt([seed(PLAIN, { hookUrl: receiver.url, ...changes })], {
@@ -26,7 +26,7 @@ async function failing(statuses: number[], options: MockServiceOptions = {}, cha
   return { ...started, receiver, changed, trigger, isActive }
 }
 
-describe('a webhook is switched off', () => {
+describe('a webhook is deactivated', () => {
   it('after five failed deliveries by default; from then on it gets no deliveries', async () => {
     const { service, receiver, changed, trigger, isActive } = await failing([500])
     await trigger(4)
@@ -38,7 +38,7 @@ describe('a webhook is switched off', () => {
     expect(receiver.requests).toHaveLength(5)
   })
 
-  it('after as many failed deliveries as the settings say, however many attempts each had', async () => {
+  it('after the configured number of failed deliveries, regardless of their attempts', async () => {
     const settings = { notificationAttempts: 5, notificationElapsedTimeInSeconds: 0, numberOfFailures: 2 }
     const { receiver, trigger, isActive } = await failing([500], { settings })
     await trigger()
@@ -69,7 +69,7 @@ describe('a webhook is switched off', () => {
     expect(isActive()).toBe(staysActive)
   })
 
-  it('by settings that change while it runs', async () => {
+  it('according to settings that change while it runs', async () => {
     const { service, trigger, isActive } = await failing([500])
     await trigger(3)
     service.restore({ ...service.snapshot(), settings: { ...ONCE, numberOfFailures: 2 } })
@@ -89,7 +89,7 @@ describe('a webhook is switched off', () => {
     expect(service.snapshot().failures).toEqual([{ webhookId: 'bad', times: [NOW] }])
   })
 
-  it('no more attempts are made of deliveries that are in their gap', async () => {
+  it('and pending retries are not made', async () => {
     const settings = { notificationAttempts: 2, numberOfFailures: 1 }
     const { service, clock, receiver } = await failing([500], { settings })
     const first = service.trigger(CREATED)
@@ -133,7 +133,7 @@ describe('not counted as a failure', () => {
 })
 
 describe('hosted services', () => {
-  it('switch off after five failures in a row: a success resets the count', async () => {
+  it('deactivate a webhook after five failures in a row: a success resets the count', async () => {
     const failures = Array(4).fill(500)
     const { service, trigger, isActive } = await failing([...failures, 200, ...failures, 500, 500], {
       dialect: 'hosted',
@@ -156,8 +156,8 @@ describe('hosted services', () => {
   })
 })
 
-describe('what is saved', () => {
-  it('a webhook that was switched off', async () => {
+describe('the saved state contains', () => {
+  it('a webhook that was deactivated', async () => {
     const saved: Snapshot[] = []
     const save = async (snapshot: Snapshot): Promise<void> => void saved.push(snapshot)
     const { service, trigger } = await failing([500], { settings: { ...ONCE, numberOfFailures: 2 }, save })
@@ -168,7 +168,7 @@ describe('what is saved', () => {
     expect(saved.at(-1)?.webhooks).toMatchObject([{ active: false }])
   })
 
-  it('each failure that counts, and that a success has put an end to them', async () => {
+  it('each counted failure, and the reset by a success', async () => {
     const counts: number[] = []
     const save = async ({ failures }: Snapshot): Promise<void> =>
       void counts.push(failures[0]?.times.length ?? 0)

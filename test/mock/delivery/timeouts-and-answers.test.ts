@@ -105,7 +105,7 @@ it('records each response as it was', async () => {
   }
 })
 
-it('a recorded answer is immutable', async () => {
+it('a recorded response is immutable', async () => {
   const { url } = await receive()
   const { service } = createAt(named(url, { a: {} }))
   for (const fault of [undefined, 'slow_drip'] as const) {

@@ -22,7 +22,7 @@ async function busy(count: number) {
 describe('a delivery that waits for the concurrency limit', () => {
   it.each([
     ['deleted', (path: string) => `${path}/delete`],
-    ['switched off', (path: string) => path.replace(/[^/]+$/, 'deactivateAll')],
+    ['deactivated', (path: string) => path.replace(/[^/]+$/, 'deactivateAll')],
   ])('is not sent once the webhook is %s', async (_, operation) => {
     const { receiver, service, triggered, answer } = await busy(5)
     expect((await post(service, operation(pathOf(PLAIN)), {})).body).toEqual({ status: 'success' })

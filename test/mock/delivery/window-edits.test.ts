@@ -11,12 +11,12 @@ interface Open {
   service: MockService
   clock: ManualClock
   receiver: Waiting
-  /** The webhook, edited as the administration does it. */
+  /** Edits the webhook as the administration does. */
   edit(parameters: Record<string, string>): Promise<void>
   triggered: Promise<unknown[]>
 }
 
-/** A window of a minute, ten seconds old, that holds two events. */
+/** A window of a minute that opened ten seconds ago and contains two events. */
 async function open(): Promise<Open> {
   const receiver = await receive()
   const webhook = seed(PLAIN, { hookUrl: receiver.url, scheduleInfo: every(1, 'minute') })
@@ -24,7 +24,7 @@ async function open(): Promise<Open> {
   await service.listen()
   const triggered = service.trigger(CREATED)
   await clock.advance(10_000)
-  await service.trigger([]) // adds nothing, and resolves at once
+  await service.trigger([]) // adds nothing, and resolves immediately
   service.trigger(DELETED).catch(() => {})
   return {
     service,
@@ -72,7 +72,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect(JSON.parse(text).name).toBe('renamed')
   })
 
-  it('other change types: what they do not select is dropped', async () => {
+  it('other change types: events that they do not select are dropped', async () => {
     const { clock, receiver, edit } = await open()
     await edit({ changeTypes: 'FeaturesDeleted' })
     await clock.advance(MINUTE)
@@ -87,7 +87,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect([await triggered, receiver.requests]).toEqual([[], []])
   })
 
-  it('more change types: what happened before them was not gathered', async () => {
+  it('more change types: earlier events of these types were not gathered', async () => {
     const receiver = await receive()
     const webhook = seed(PLAIN, {
       hookUrl: receiver.url,
@@ -125,7 +125,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect([await triggered, receiver.requests]).toEqual([[], []])
   })
 
-  it('a schedule that is disabled and enabled again: what was gathered is sent', async () => {
+  it('a schedule that is disabled and enabled again: gathered events are sent', async () => {
     const { clock, receiver, edit } = await open()
     await edit(schedule({ state: 'disabled' }))
     await clock.advance(20_000)
@@ -151,7 +151,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('deleted: nothing is sent, and trigger resolves at once', async () => {
+  it('deleted: nothing is sent, and trigger resolves immediately', async () => {
     const { service, clock, receiver, triggered } = await open()
     await post(service, `${pathOf(PLAIN)}/delete`, {})
     expect(await triggered).toEqual([])
@@ -176,7 +176,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
 })
 
 describe('while a window is open', () => {
-  it('restore() puts another schedule in place: it holds at once', async () => {
+  it('restore() with another schedule: it applies immediately', async () => {
     const { service, clock, receiver, triggered } = await open()
     alter(service, { scheduleInfo: every(30, 'second') })
     await clock.advance(20_000)
@@ -184,14 +184,14 @@ describe('while a window is open', () => {
     expect(lengthsOf(receiver)).toEqual([2])
   })
 
-  it('restore() without the webhook: nothing is sent, and trigger resolves at once', async () => {
+  it('restore() without the webhook: nothing is sent, and trigger resolves immediately', async () => {
     const { service, receiver, triggered } = await open()
     service.restore({})
     expect(await triggered).toEqual([])
     expect(receiver.requests).toEqual([])
   })
 
-  it('reset() drops gathered events, and trigger resolves at once', async () => {
+  it('reset() drops gathered events, and trigger resolves immediately', async () => {
     const { service, clock, receiver, triggered } = await open()
     service.reset()
     expect(await triggered).toEqual([])
@@ -201,7 +201,7 @@ describe('while a window is open', () => {
     expect(lengthsOf(receiver)).toEqual([1])
   })
 
-  it('close() sends what was gathered, at once', async () => {
+  it('close() sends gathered events immediately', async () => {
     const { service, receiver, triggered } = await open()
     await service.close()
     expect(lengthsOf(receiver)).toEqual([2])

@@ -14,7 +14,7 @@ const UNITS = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000,
 
 const frequency = fc.constantFrom(...frequencies)
 const interval = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 1_000_000 }))
-/** 1970 to 2100, and often the end of a month at midnight. */
+/** Times from 1970 to 2100, often midnight at the end of a month. */
 const time = fc.oneof(
   fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) }),
   fc
@@ -29,7 +29,7 @@ const schedule = fc
   .tuple(interval, frequency, time)
   .map(([interval, frequency, startAt]) => every(interval, frequency, { startAt }))
 
-/** Whether a time is a whole number of steps after startAt: computed with the calendar of JavaScript alone. */
+/** True if a time is a whole number of steps after startAt. Uses only JavaScript's calendar. */
 function isStep({ startAt, recurrenceInfo: { interval, frequency } }: ScheduleInfo, end: number): boolean {
   if (end === startAt) return true
   if (frequency !== 'month' && frequency !== 'year')
@@ -45,7 +45,7 @@ function isStep({ startAt, recurrenceInfo: { interval, frequency } }: ScheduleIn
   )
 }
 
-/** fast-check prints seed and path of what fails; `seed` in the options runs it again. */
+/** fast-check prints the seed and path of a failure; set `seed` in the options to repeat it. */
 const runs = (numRuns: number): fc.Parameters<unknown> => ({ numRuns, verbose: 1 })
 
 describe('the end of a window', () => {
@@ -60,7 +60,7 @@ describe('the end of a window', () => {
     )
   })
 
-  it('is the first such time: no window is longer than one step', () => {
+  it('is the first of these times: no window is longer than one step', () => {
     fc.assert(
       fc.property(schedule, time, (scheduleInfo, now) => {
         const { startAt, recurrenceInfo } = scheduleInfo
@@ -78,7 +78,7 @@ describe('the end of a window', () => {
     )
   })
 
-  it('parts time: the moment before the end is of the same window, the end itself of the next', () => {
+  it('belongs to the next window; the millisecond before it belongs to this one', () => {
     fc.assert(
       fc.property(schedule, time, fc.nat({ max: 10_000_000_000 }), (scheduleInfo, now, later) => {
         const end = windowEnd(scheduleInfo, now)
@@ -93,8 +93,8 @@ describe('the end of a window', () => {
   })
 })
 
-describe('through the public door', () => {
-  it('every event is in exactly one delivery, that of its window', async () => {
+describe('through the public API', () => {
+  it('every event is in exactly one delivery, the one of its window', async () => {
     const receiver = await receive()
     const start = Date.UTC(2024, 0, 31)
     const scheduleNear = fc

@@ -7,7 +7,7 @@ type Frequency = ScheduleInfo['recurrenceInfo']['frequency']
 
 const at = (text: string): number => Date.parse(`${text}Z`)
 
-/** Events at these times, and when they arrived. */
+/** Triggers events at these times, and returns the times at which they arrived. */
 async function gathered(
   webhook: Partial<Webhook>,
   whens: readonly number[],
@@ -36,7 +36,7 @@ describe('a window closes a whole number of steps after startAt', () => {
     ['2024-10-31T00:00:00.000', 7, 'minute', '2024-10-31T00:08:00.000', '2024-10-31T00:14:00.000'],
     ['2024-10-31T00:30:00.000', 1, 'hour', '2024-10-31T05:00:00.000', '2024-10-31T05:30:00.000'],
     ['2024-10-31T00:30:00.000', 36, 'hour', '2024-11-01T13:00:00.000', '2024-11-03T00:30:00.000'],
-    // The night in which clocks are put back in Europe, and the one in which they are put forward.
+    // The nights in which daylight saving time ends and begins in Europe.
     ['2024-10-26T22:00:00.000', 1, 'day', '2024-10-27T12:00:00.000', '2024-10-27T22:00:00.000'],
     ['2024-03-30T23:00:00.000', 1, 'day', '2024-03-31T12:00:00.000', '2024-03-31T23:00:00.000'],
     ['2024-10-01T00:00:00.000', 2, 'week', '2024-10-20T00:00:00.000', '2024-10-29T00:00:00.000'],
@@ -51,7 +51,7 @@ describe('a window closes a whole number of steps after startAt', () => {
     ['2020-02-29T00:00:00.000', 1, 'year', '2023-02-28T00:00:00.000', '2024-02-29T00:00:00.000'],
     ['2020-02-29T00:00:00.000', 4, 'year', '2024-02-28T23:59:59.999', '2024-02-29T00:00:00.000'],
     ['1970-01-01T00:00:00.000', 1, 'second', '2024-10-31T00:00:00.250', '2024-10-31T00:00:01.000'],
-    // Before startAt a window is open that closes then.
+    // A window that is open before startAt closes at startAt.
     ['2024-11-05T00:00:00.000', 1, 'second', '2024-10-31T00:00:00.000', '2024-11-05T00:00:00.000'],
     ['2024-10-31T00:00:00.001', 1, 'year', '2024-10-31T00:00:00.000', '2024-10-31T00:00:00.001'],
     ['2024-10-31T00:00:00.000', 1, 'day', '2024-10-31T00:00:00.000', '2024-11-01T00:00:00.000'],
@@ -66,7 +66,7 @@ describe('a window closes a whole number of steps after startAt', () => {
     },
   )
 
-  it('one that never closes is closed by close()', async () => {
+  it('close() closes a window that would never close', async () => {
     const { url, requests } = await receive()
     const scheduleInfo = every(1_000_000, 'year')
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: url, scheduleInfo })])
@@ -81,7 +81,7 @@ describe('a window closes a whole number of steps after startAt', () => {
 describe('events are gathered', () => {
   const scheduleInfo = every(20, 'second')
 
-  it('over a window, into one delivery, in their order; and over the next, into another', async () => {
+  it('in one delivery per window, in their order', async () => {
     const times = [0, 1, 1, 19_999, 20_000, 39_999, 40_000, 3_600_001].map((time) => NOW + time)
     const { sentAt, events } = await gathered({ scheduleInfo }, times)
     expect(sentAt.map((time) => time - NOW)).toEqual([20_000, 40_000, 60_000, 3_620_000])
@@ -93,7 +93,7 @@ describe('events are gathered', () => {
     ])
   })
 
-  it('with the times that they were given, in the order in which they came', async () => {
+  it('with their given times, in the order of arrival', async () => {
     const { url, requests } = await receive()
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: url, scheduleInfo })])
     const whens = [NOW + 3, NOW - 86_400_000, NOW + 86_400_000]
@@ -122,9 +122,9 @@ describe('events are gathered', () => {
     expect(sizes).toEqual([[2, 1], [3], [1, 1, 1]])
   })
 
-  it('that happen because a window closes are of the next window', async () => {
+  it('that are triggered by the closing of a window belong to the next window', async () => {
     const second = await receive()
-    // At the same instant: the answer to the first webhook's delivery comes while the second's window is due.
+    // At the same time: the response to the first webhook's delivery arrives while the second's window is due.
     const first = await receive((number, _req, res) => {
       if (number === 1) more.push(service.trigger({ ...CREATED, changeType: 'FeaturesDeleted' }))
       res.end()
@@ -143,7 +143,7 @@ describe('events are gathered', () => {
     expect(namesOf(second)).toEqual(namesOf(first))
   })
 
-  it("by the machine's clock as well", async () => {
+  it("with the machine's clock as well", async () => {
     const { url, requests } = await receive()
     const scheduleInfo = every(1, 'second', { startAt: Date.now() - 800 })
     const service = create([seed(PLAIN, { hookUrl: url, scheduleInfo })], { gather: 'scheduled' })
@@ -153,7 +153,7 @@ describe('events are gathered', () => {
     expect(payloadOf(requests[0]!).events).toHaveLength(2)
   })
 
-  it('up to ten thousand; then the window closes early', async () => {
+  it('up to ten thousand, after which the window closes early', async () => {
     const { url, requests } = await receive()
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: url, scheduleInfo: every(1, 'hour') })])
     const thousand = Array.from({ length: 1000 }, () => CREATED)

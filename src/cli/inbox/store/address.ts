@@ -52,7 +52,7 @@ const fileAddress = (path: string): StoreAddress => ({
 
 function serverAddress(engine: Engine, text: string, from: string): StoreAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // With an unescaped / in the password, its end would be taken for the path and its beginning for the host.
+  // After an unescaped / in the password, the rest of the password and the host would be parsed as the path.
   if (!url || /@/.test(url.pathname + url.search + url.hash)) {
     throw usageError(
       `the store in ${from} is not a URL`,

@@ -9,7 +9,7 @@ const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
   ['57P03', 'it is not ready yet'],
 ])
 
-/** Messages without a code that say the same. */
+/** Messages of errors without a code that also mean an unreachable server. */
 const UNREACHABLE =
   /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
 
