@@ -1,5 +1,5 @@
 /**
- * The goals: ratios within one run, so that they mean the same on every machine. `id` begins with the part that measures it.
+ * The goals: ratios within one run, so that they are comparable between machines. `id` begins with the measuring part.
  *
  * @typedef {{ id: string, text: string, unit: string, goal: { atMost: number } | { atLeast: number } }} Goal
  */

@@ -28,7 +28,7 @@ export interface WebhookErrorOptions {
 export class WebhookError extends Error {
   declare readonly code: ErrorCode
   declare readonly status: number
-  /** What to do about it; empty if the code says it all. */
+  /** What to do about it; empty if the code is self-explanatory. */
   declare readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {

@@ -28,7 +28,7 @@ async function startAll() {
   return { receiver, senders, all: [receiver, ...senders.map(({ child }) => child)] }
 }
 
-/** Deliveries per second and CPU time of each; fails if the receiver has not got all of them. */
+/** Deliveries per second and CPU time of each; fails if the receiver did not get all of them. */
 async function measure({ name, child, count }, receiver) {
   const { milliseconds, microsecondsUsed } = await child.ask({ count })
   const { received } = await receiver.ask({ check: false })

@@ -4,7 +4,7 @@ import type { ReadOptions, ReceiverRequest, RequestHead } from '../receiver/requ
 
 type Bag = Record<string, unknown> | null
 
-/** The members of the invocations of all hosts. None is certain, because anyone can invoke a function with any value. */
+/** Members of the invocations of all hosts. All are optional, because anyone can invoke a function with any value. */
 export interface LambdaEvent {
   httpMethod?: unknown
   path?: unknown
@@ -55,7 +55,7 @@ function toQuery(event: LambdaEvent): string {
     : new URLSearchParams(pairs).toString()
 }
 
-/** Collects every value of every header, so that a doubled header is noticed even if the names differ in case. */
+/** Collects every value of every header, so that repeated headers are detected even if their names differ in case. */
 function toHeaders({ headers, multiValueHeaders }: LambdaEvent): HeaderBag {
   const bag = new Map<string, string[]>()
   for (const [name, value] of Object.entries({ ...headers, ...multiValueHeaders })) {

@@ -13,7 +13,7 @@ import { headersOf } from './node-headers.ts'
 export interface NodeExchange {
   req: IncomingMessage
   res: ServerResponse
-  /** The whole path and query, if a router cuts `req.url`. Default: `req.url`. */
+  /** The whole path and query, if a router shortens `req.url`. Default: `req.url`. */
   url?: string | undefined
   params?: RequestHead['params']
   /** Object in which body parsers store the body. Default: the request itself. */

@@ -67,7 +67,7 @@ async function closeServer(
     res.shouldKeepAlive = false
   })
   const closed = once(server, 'close')
-  // server.close() would also cut connections whose next request is already on its way.
+  // server.close() would also close connections whose next request is already on its way.
   SocketServer.prototype.close.call(server)
   for (const session of sessions) session.close()
   // HTTP/2 servers have neither of these functions, or only the first.

@@ -7,7 +7,7 @@ export interface BatchLimits {
   items: number
   /** Maximum number of batches in flight. */
   inFlight: number
-  /** Maximum milliseconds that an item waits to be sent: the client of its request gives up after that. */
+  /** Maximum milliseconds that an item waits to be sent. After that, the sender no longer waits for the response. */
   maxWait: number
 }
 
@@ -24,8 +24,8 @@ interface QueuedItem<Item, Result> {
 
 /**
  * Sends items in batches. A batch takes the items of one event loop tick, and those that arrived while no more batches
- * could be in flight. An item that is larger than a batch is sent by itself. An item that waits too long is rejected and
- * not sent.
+ * could be in flight. An item that is larger than a batch is sent alone. An item that waits too long is rejected and not
+ * sent.
  *
  * @param send if it rejects, every item of the batch is rejected; an `Error` in its results rejects one item only
  */

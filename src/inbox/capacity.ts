@@ -1,4 +1,4 @@
-/** Milliseconds for which a count that says "full" is used: handlers may have finished deliveries since. */
+/** Milliseconds for which a count is reused while the inbox is full: handlers may have finished deliveries since. */
 const FULL_COUNT_TTL = 100
 
 /** Free places in an inbox, from the last count and the deliveries added since. */

@@ -1,12 +1,12 @@
-/** Whether a suspect is in progress in this process. */
+/** True while a suspect is in progress in this process. */
 let isOccupied = false
 
 /**
- * Reserves this process's only place for a suspect: a delivery whose lease ran out during its last attempt. It may have
- * ended its process, or only run at the same time as the delivery that did. With one at a time, a delivery that ends
- * its process again takes no other suspect with it.
+ * Reserves this process's only slot for a suspect: a delivery whose lease ran out during its last attempt, because its
+ * own handler or a concurrent one ended the process. With one suspect at a time, a handler that ends the process again
+ * interrupts no other suspect.
  *
- * @returns a function that frees the place, or undefined if another suspect is in progress
+ * @returns a function that frees the slot, or undefined if another suspect is in progress
  */
 export function acquireSuspectSlot(): (() => void) | undefined {
   if (isOccupied) return undefined

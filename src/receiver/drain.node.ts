@@ -44,7 +44,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
       remaining -= chunk.length
       if (remaining >= 0) return
       req.pause()
-      // If that was its last chunk, the sender may already use the connection for another request.
+      // If this was the last chunk, the sender may already use the connection for another request.
       setTimeout(() => (req.complete ? req.resume() : cut()), READ_TIME).unref()
     })
     .once('end', stop)
@@ -60,7 +60,7 @@ function endAfterResponse(stream: ServerHttp2Stream): undefined {
 /**
  * Keeps Node from destroying the connection right after a response with `connection: close` (RFC 9112 section 9.6).
  *
- * @returns a function that closes the connection, if Node wanted that, and stops the delay
+ * @returns a function that ends the delay, and closes the connection if Node tried to
  */
 function delayClose(socket: Socket): () => void {
   const { destroySoon } = socket

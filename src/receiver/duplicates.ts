@@ -31,7 +31,7 @@ export async function handleOnce(
   try {
     outcome = await handle()
   } catch (error) {
-    // If the store is gone too, its claim expires. The sender needs the error of the handler.
+    // If the store has failed too, the claim expires. The sender needs the error of the handler.
     await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
     throw error
   }

@@ -12,7 +12,7 @@ import { useFolder } from './sqlite/fixture.ts'
 const fixture = useFolder()
 
 describe.each(['memory', 'SQLite'])('two workers of one inbox in %s', (engine) => {
-  it('do not take what the other has in progress, even if its lease ran out', async () => {
+  it('do not take a delivery that the other has in progress, even if its lease ran out', async () => {
     let now = Date.now()
     const options = { clock: () => now }
     const inbox = fixture.keep(

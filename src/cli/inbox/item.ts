@@ -25,7 +25,7 @@ const headersToPrint = (item: InboxItem): HeaderPairs =>
 /** Returns the start of a text body, or undefined for a binary body. */
 function startOfText(body: Uint8Array): string | undefined {
   if (!isUtf8(body)) return undefined
-  // With `stream`, the decoder drops a character that the cut has split.
+  // With `stream`, the decoder drops an incomplete character at the end.
   const text = new TextDecoder().decode(body.subarray(0, MAX_PRINTED), { stream: true })
   return text.includes('\0') ? undefined : text
 }

@@ -18,7 +18,7 @@ export async function startServer(
   host: string,
 ): Promise<RunningServer> {
   const server: Server = createServer(listener)
-  server.maxHeadersCount = 0 // Node bounds their size; a cut-off header could be the signature
+  server.maxHeadersCount = 0 // Node limits their size; a dropped header could be the signature
   try {
     await once(server.listen(port, host), 'listening')
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Attempt, Notice, Service, Snapshot } from '../../mock/index.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 
-/** Longer lists are cut; "geohook list" shows everything. */
+/** Longer lists are truncated; "geohook list" shows everything. */
 const MAX_LISTED = 10
 
 /** Prints the address of the service, and its webhooks. */

@@ -28,7 +28,7 @@ interface Options extends ClientOptions {
   json?: true
 }
 
-/** One attempt, as it is printed. */
+/** One attempt in its printed form. */
 interface Attempt {
   deliveryId: string
   webhookId: string

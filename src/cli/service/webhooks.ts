@@ -5,7 +5,7 @@ import { colours, print } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { notAService, type ServiceClient, type ServiceResponse } from './client.ts'
 
-/** A service as it is written on the command line: `[folder/]<name>.<type>`. */
+/** A service in the notation of the command line: `[folder/]<name>.<type>`. */
 export interface ServicePath {
   folderName: string
   serviceName: string

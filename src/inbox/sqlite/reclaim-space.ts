@@ -4,10 +4,10 @@ import type { Transactions } from './transactions.ts'
 /** Maximum body bytes that one transaction removes: it blocks the event loop. */
 export const MAX_REMOVED_BYTES: number = 64 * 1024 ** 2
 
-/** Pages of 4 KiB that one transaction cuts off the end of the file. */
+/** Pages of 4 KiB that one transaction truncates from the end of the file. */
 const VACUUM_PAGES = 500
 
-/** The same on a full disk: the pages have to fit into the write-ahead log as it is. */
+/** The same on a full disk, where the pages have to fit into the existing write-ahead log. */
 const FULL_DISK_PAGES = 32
 
 /** A row with the size of its body in bytes. */
@@ -25,7 +25,7 @@ export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: num
   })
 }
 
-/** Cuts free pages off the file. Returns how many are left. */
+/** Truncates free pages from the file. Returns how many are left. */
 export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
   db.exec(`PRAGMA incremental_vacuum(${pages})`)
   return db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0

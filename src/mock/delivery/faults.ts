@@ -44,7 +44,7 @@ export interface FaultSeed {
   webhookId?: string | undefined
   /** Number of deliveries, 1 to 1,000,000. Default: all until the fault is removed. */
   times?: number | undefined
-  /** Milliseconds, 0 to 86,400,000; {@link FAULTS} says which fault uses it for what. */
+  /** Milliseconds, 0 to 86,400,000; {@link FAULTS} describes its meaning for each fault. */
   delay?: number | undefined
 }
 

@@ -57,7 +57,7 @@ export function requirePossible(
   { serviceName, serviceType }: Service,
   version: ServiceVersion,
 ): void {
-  // It cannot be written as a payload, and would spoil a whole window.
+  // No payload can contain it, so the other events of its window would be lost too.
   if (changeType.trim() !== changeType) throw configInvalid('changeType has white space around it')
   if (changeType === WILDCARD) throw configInvalid('changeType says what happened; * is for subscriptions')
   if (changeType === POST_PERFORMED && !has(version, 'post'))

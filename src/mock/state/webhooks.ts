@@ -51,7 +51,7 @@ export interface WebhookStoreOptions {
   onChange(change: WebhookChange, webhook: Readonly<Webhook>): void
 }
 
-/** Lets every operation on one webhook take the same time, however many there are. */
+/** Index that keeps the time of operations on one webhook independent of the number of webhooks. */
 interface Index {
   byId: Map<string, Readonly<Webhook>>
   byService: Map<string, Map<string, Readonly<Webhook>>>

@@ -105,7 +105,7 @@ describe.concurrent('geohook inbox show', () => {
       expect(Buffer.from(shown.body, 'base64').toString()).toBe(body)
     }))
 
-  it('redacts credentials, and cuts a long body', () =>
+  it('redacts credentials, and truncates a long body', () =>
     withInbox({}, async ({ run, inbox }) => {
       const headers = {
         secret: 'GEHEIM-1',

@@ -44,7 +44,7 @@ describe.concurrent.each(SERVERS)('geohook inbox with %s', (name, toUrl, toError
     }
   })
 
-  it('gives up a server that does not respond, and keeps the password out of the process list', async () => {
+  it('stops waiting for a server that does not respond, and keeps the password out of the process list', async () => {
     const server = await startRawServer()
     const started = startGeohook(['inbox', 'stats', '--store', toUrl(server.host)])
     await untilProcessTitle(started.child.pid, 'geohook inbox')

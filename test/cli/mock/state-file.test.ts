@@ -44,7 +44,7 @@ describe('a state file', () => {
     const path = join(folder.path, 'many.json')
     const file = await open(path)
     const saves = Array.from({ length: 200 }, async (_, number) => {
-      // Some come while a write is under way, some while none is.
+      // Some saves start during a write, and some between writes.
       await new Promise((resolve) => setTimeout(resolve, number % 20))
       await file.save({ number })
       return (read(path) as { number: number }).number

@@ -45,7 +45,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect(output).toContain('verified')
   })
 
-  it('cuts the error of a dead letter to the width of the terminal', {
+  it('truncates the error of a dead letter to the width of the terminal', {
     tags: ['sqlite'],
   }, async () => {
     const path = join(folder.path, 'inbox.db')

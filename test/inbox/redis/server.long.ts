@@ -79,7 +79,7 @@ await describeWith(REDIS_SERVER, () => {
       await inbox.close()
     })
 
-    it('rejects a wrong password, which is not in the error', async () => {
+    it('rejects a wrong password without quoting it in the error', async () => {
       await fixture.server.start()
       const inbox = open({ url: fixture.server.url.replace('s3cret-of-redis', 's3cret-but-wrong') })
       const error = await inbox.stats().catch((thrown) => thrown)

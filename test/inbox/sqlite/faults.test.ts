@@ -64,7 +64,7 @@ describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', 
     expect(await idsIn(fixture.path)).toEqual(fixture.server.accepted)
   })
 
-  it('is deleted with its folder, which comes back later', async () => {
+  it('is deleted with its folder, which is created again later', async () => {
     await fixture.folder.remove()
     for (let i = 0; i < 3; i++) expect(await fixture.server.post()).toMatchObject(REJECTED)
     mkdirSync(fixture.folder.path)
@@ -72,7 +72,7 @@ describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', 
     expect(await idsIn(fixture.path)).toEqual(fixture.server.accepted)
   })
 
-  it('is replaced by another file, and comes back', async () => {
+  it('is replaced by another file, and restored', async () => {
     expect((await fixture.server.post()).status).toBe(202)
     await fixture.server.inbox.stats()
     const away = fixture.folder.fileIn('away')

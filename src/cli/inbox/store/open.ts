@@ -21,7 +21,7 @@ export const withInbox = <T>(
       if (address.engine !== 'sqlite') await requireInboxOnServer(address, options)
       return await task(inbox, progress)
     } finally {
-      // The first error matters, not that a failed store cannot be closed either.
+      // Keeps the first error: closing a store that has failed usually fails too.
       await inbox?.close().catch(() => {})
     }
   })
