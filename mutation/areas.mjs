@@ -28,7 +28,7 @@ export const AREAS = {
   receiver: {
     mutate: ['src/receiver/*.ts', '!src/receiver/drain.node.ts'],
     tests: [
-      'test/receiver/*.test.ts',
+      'test/receiver/!(stackless-error-frozen).test.ts',
       'test/known-traps.test.ts',
       'test/adapters/drain-refused.test.ts',
     ],
