@@ -12,7 +12,7 @@ const LAYERS = [
   'cli',
 ]
 
-const pathOf = (layer) => (layer === 'errors' ? '^src/(errors|error-codes)\\.ts$' : `^src/${layer}/`)
+const pathOf = (layer) => (layer === 'errors' ? '^src/(errors|error-statuses)\\.ts$' : `^src/${layer}/`)
 
 const upward = LAYERS.map((layer, index) => ({
   name: `${layer}-imports-only-layers-before-it`,
@@ -95,7 +95,7 @@ module.exports = {
       name: 'no-node-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-codes|index|signature|payload|receiver|inbox)',
+        path: '^src/(errors|error-statuses|index|signature|payload|receiver|inbox)',
         pathNot: '\\.node\\.ts$',
       },
       to: { dependencyTypes: ['core'] },
@@ -103,7 +103,7 @@ module.exports = {
     {
       name: 'no-package-above-adapters',
       severity: 'error',
-      from: { path: '^src/(errors|error-codes|index|signature|payload|receiver)' },
+      from: { path: '^src/(errors|error-statuses|index|signature|payload|receiver)' },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
     {

@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from './error-codes.ts'
+import { ERROR_CODES, type ErrorCode } from './error-statuses.ts'
 
 /** Options of {@link WebhookError}. */
 export interface WebhookErrorOptions {

@@ -1,4 +1,4 @@
-export type { ErrorCode } from './error-codes.ts'
+export type { ErrorCode } from './error-statuses.ts'
 export { WebhookError, type WebhookErrorOptions } from './errors.ts'
 export type { ChangeType, KnownChangeType } from './payload/change-types.ts'
 export { POST_PERFORMED } from './payload/change-types.ts'

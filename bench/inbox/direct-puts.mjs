@@ -32,7 +32,7 @@ const toData = ({ id, rawBody, contentType, headers }) => ({
   body: rawBody.toString('base64'),
 })
 
-/** Code by hand, by entry of the package. `put` resolves when a job is stored. */
+/** The same by hand, for each entry of the package. `put` resolves when the job is stored. */
 const BY_HAND = {
   async postgres({ connectionString, schema }) {
     const { PgBoss } = await import('pg-boss')

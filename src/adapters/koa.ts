@@ -40,8 +40,8 @@ const parsers = {
  * Mounts a receiver in Koa 3. A receiver with handlers or an inbox responds itself. A receiver without them, or plain
  * options, acts as middleware: it rejects unverified requests, sets `ctx.state.delivery`, and runs the next middleware.
  *
- * Mount it before any body parser: the signature covers the bytes, and a parser discards them. It responds to every
- * request that reaches it, so use a router or a condition on `ctx.path`.
+ * Mount it before any body parser: the signature covers the bytes, and a parser discards them. It treats every
+ * request that reaches it as a delivery, so use a router or a condition on `ctx.path`.
  *
  * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`

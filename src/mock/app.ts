@@ -62,7 +62,7 @@ export interface MockService {
    * @throws {WebhookError} `config_invalid`, and changes nothing
    */
   restore(snapshot: SnapshotSeed): void
-  /** Returns to the seeds, and drops the attempt log, faults and gathered events. */
+  /** Restores the seeds, and drops the attempt log, faults and gathered events. */
   reset(): void
   /**
    * Stops listening immediately, sends gathered events, and waits for attempts in flight. Nothing is retried, and later

@@ -8,7 +8,7 @@ const MIN_DISCARDED = 1024 * 1024
 /** Milliseconds after which the connection is always closed. */
 const MAX_DURATION = 5_000
 
-/** Milliseconds for the sender to read the response after it has exceeded the limit. */
+/** Milliseconds that a sender has to read the response after exceeding the limit. */
 const READ_TIME = 1_000
 
 /** Milliseconds between a response and the reset of its HTTP/2 stream: curl 7.88 drops a response that arrives together with it. */

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../error-codes.ts'
+import type { ErrorCode } from '../error-statuses.ts'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 
 /**

@@ -25,7 +25,7 @@ export const whyNoBetterSqlite: string | undefined = hasNodeSqlite ? whyNoDriver
 
 /**
  * Tests that need a driver have its tag: `// @module-tag sqlite` for a file, `{ tags: ['sqlite'] }` for a test. They are
- * skipped if the driver is missing. With `CI=true` they run and fail if users of this Node version need the driver.
+ * skipped if the driver is missing. With `CI=true` they run, and fail, on Node versions that need the driver.
  */
 export const TAGS: { name: string; skip: boolean }[] = [
   { name: 'sqlite', skip: isSkipped(whyNoSqlite) },

@@ -11,7 +11,7 @@ import { auth, tokenOf } from './support.ts'
 const operations = operationsOf('11.3', true)
 const seeds = ['', 'City'].map((folderName) => seed(FEATURE, { folderName, id: `w${folderName}` }))
 
-/** The path of a template, for one of the seeds. */
+/** Fills in a path template with the names of one of the seeds. */
 const fill = (template: string): string =>
   template
     .replace('{folderName}', 'City')
