@@ -4,7 +4,7 @@ import { ERROR_CODES, type ErrorCode } from './error-statuses.ts'
 export interface WebhookErrorOptions {
   /** What happened; senders never see it. Default: the code in words. */
   message?: string | undefined
-  /** What to do about it. Default: the hint of the code. */
+  /** How to fix it. Default: the hint of the code. */
   hint?: string | undefined
   /** The error behind this one. */
   cause?: unknown
@@ -28,7 +28,7 @@ export interface WebhookErrorOptions {
 export class WebhookError extends Error {
   declare readonly code: ErrorCode
   declare readonly status: number
-  /** What to do about it; empty if the code is self-explanatory. */
+  /** How to fix it; empty if the code is self-explanatory. */
   declare readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {

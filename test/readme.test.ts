@@ -24,7 +24,7 @@ describe('the README and the docs', () => {
     (code) => !/\.listen\((?!4000)|\.work\(|backupSqliteInbox/.test(code),
   )
   let runs: Started[] = []
-  // Started first, because one of them waits for retries.
+  // All examples start before the first test and run during the others, because one of them waits for retries.
   beforeAll(() => {
     runs = finiteExamples.map((code) =>
       startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),

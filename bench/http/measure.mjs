@@ -65,7 +65,7 @@ async function withProcesses(subjects, work) {
 async function measureSize(subjects, { size, servers, load, plan }) {
   const { connections, milliseconds } = plan
   const { warmup, all, goals } = plan.rounds[size]
-  // V8 optimizes for thousands of requests, and goals are about the time afterwards.
+  // V8 keeps optimizing during the first thousands of requests. Goals apply to the throughput after that.
   const hasGoal = (key) => subjects[key].goals?.includes(size) === true
   const warmupOf = (key) => (hasGoal(key) ? warmup : warmup / 4)
   const measure = async (key, round) => {

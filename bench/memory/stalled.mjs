@@ -3,7 +3,7 @@ import { arrived, startClient, startServer } from './processes.mjs'
 const SENT = 16
 
 /**
- * Measures uploads that stall after their first bytes: their memory, how they end, and other requests meanwhile.
+ * Measures uploads that stall after their first bytes: their memory, how they end, and their effect on other requests.
  *
  * @param {{ count: number, size: number, bodyTimeout: number, alone: number }} plan `alone`: milliseconds of requests
  *   without stalled uploads

@@ -1,4 +1,4 @@
-/** Measures the longest event loop tick from `start` to `end`, in milliseconds. Keeps the event loop busy meanwhile. */
+/** Measures the longest event loop tick from `start` to `end`, in milliseconds. Keeps the event loop busy in between. */
 export function createTicks() {
   let running
   let last

@@ -7,7 +7,7 @@ import { recordRequest, SENDERS } from './senders.mjs'
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url))
 const BASE = 'undici Pool.request'
-/** Milliseconds of one measurement, and of the warm-up: V8 compiles until about 100,000 deliveries. */
+/** Milliseconds of one measurement, and of the warm-up: V8 keeps optimizing for about 100,000 deliveries. */
 const SLICE = 150
 const WARM_UP = 4000
 /** Starts of all processes, and rounds for each start: a process can be faster than the next for its whole lifetime. */
@@ -36,7 +36,7 @@ async function measure({ name, child, count }, receiver) {
   return { rate: (count / milliseconds) * 1000, used: microsecondsUsed / count }
 }
 
-/** Warms up a sender, and finds how many deliveries fill a slice: the first ones take several times as long. */
+/** Warms up a sender: its first deliveries take several times as long. Sets its number of deliveries per measurement. */
 async function warmUp(sender, receiver) {
   const started = performance.now()
   while (performance.now() - started < WARM_UP)
@@ -48,7 +48,7 @@ async function requireRight({ name, child, count }, receiver) {
   await receiver.ask({ check: true })
   await child.ask({ count })
   const answer = await receiver.ask({ check: false })
-  assert.deepEqual(answer, { received: count, right: count }, `${name} sends what verifies`)
+  assert.deepEqual(answer, { received: count, right: count }, `${name}: all requests verify`)
 }
 
 /** Figures of one start, by the names of the senders. */

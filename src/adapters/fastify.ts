@@ -15,7 +15,7 @@ declare module 'fastify' {
 /** Options of `app.register(webhook(receiver), options)`, in addition to `prefix`. */
 export interface WebhookPluginOptions {
   /**
-   * Handles each verified delivery in `request.delivery` and responds, as any handler of Fastify does; `request.body` is
+   * Handles each verified delivery in `request.delivery` and responds, as any Fastify handler does; `request.body` is
    * empty. Used by receivers without handlers and inbox; without this option they verify and respond with 200.
    */
   handler?: ((request: FastifyRequest, reply: FastifyReply) => unknown) | undefined

@@ -96,7 +96,7 @@ function keep({ req }: Context, { rawBody }: Delivery): void {
   cache.arrayBuffer ??= Promise.resolve(new Uint8Array(rawBody).buffer)
 }
 
-/** Returns the status of the response: of `c.res`, or of Node's response if a handler has used that of @hono/node-server. */
+/** Returns the response status: from `c.res`, or from Node's response if a handler used the one of @hono/node-server. */
 function statusOf({ res, env }: Context): number | Promise<number> {
   if (!res.headers.has('x-hono-already-sent')) return res.status
   return statusOfNodeResponse((env as { outgoing?: NodeResponse } | undefined)?.outgoing)

@@ -68,7 +68,7 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
     const listenersOf = (event: string) => req.listeners(event) as (() => void)[]
     const others = new Set(EVENTS.flatMap(listenersOf))
     function settle(done: () => void): void {
-      // raw-body cannot be cancelled. Without its listeners, its chunks can be collected while the request is drained.
+      // raw-body cannot be cancelled. Removing its listeners frees its chunks while the request is drained.
       for (const [event, listener] of added) req.off(event, listener)
       done()
     }

@@ -6,7 +6,7 @@ import type { HeaderBag } from '../receiver/headers.ts'
  * first value of `content-type`, `authorization` and some other headers.
  */
 export function headersOf({ headers, rawHeaders = [] }: IncomingMessage): HeaderBag {
-  // No header occurs twice, as in nearly all requests.
+  // Fast path: in nearly all requests no header occurs twice.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return headers
   const joined = { ...headers }
   const first = new Map<string, string>()

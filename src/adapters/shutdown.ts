@@ -19,7 +19,8 @@ const IDLE = 1_000
 /**
  * Shuts the process down at the first SIGTERM or SIGINT (Ctrl-C): stops listening, responds to the requests in flight and
  * to those already sent on open connections, closes each connection after its response, calls `after`, and lets the
- * process end. A second signal ends it immediately. HTTP/2 sessions accept no new requests and end after their last one.
+ * process exit. A second signal terminates it immediately. HTTP/2 sessions accept no new requests and end after their
+ * last one.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

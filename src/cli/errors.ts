@@ -38,7 +38,7 @@ export function toCliError(thrown: unknown): CliError {
   return new CliError(EXIT.failure, 'internal', `this should not happen: ${message}`)
 }
 
-/** Errors of Commander whose messages quote only names from our own option definitions. */
+/** Commander errors whose messages quote only names from our own option definitions. */
 const SAFE_TO_QUOTE: ReadonlySet<string> = new Set([
   'commander.missingArgument',
   'commander.optionMissingArgument',
@@ -47,7 +47,7 @@ const SAFE_TO_QUOTE: ReadonlySet<string> = new Set([
   'commander.conflictingOption',
 ])
 
-/** Other messages of Commander quote what the user typed, which can be a misplaced key. */
+/** Converts an error from Commander. Its message may quote user input, which can be a misplaced key. */
 function fromCommander({ code, message }: CommanderError): CliError {
   const text = message.replace(/^error: /, '')
   const [, suggestion] = /\((Did you mean [^()]*\?)\)$/.exec(text) ?? []

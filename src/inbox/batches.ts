@@ -7,7 +7,7 @@ export interface BatchLimits {
   items: number
   /** Maximum number of batches in flight. */
   inFlight: number
-  /** Maximum milliseconds that an item waits to be sent. After that, the sender no longer waits for the response. */
+  /** Maximum milliseconds that an item may be queued. Then it is rejected, because a client waits for the response. */
   maxWait: number
 }
 

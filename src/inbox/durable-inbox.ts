@@ -51,7 +51,7 @@ export interface ListOptions {
 }
 
 /**
- * A page of entries, in the order of reception. A delivery that changes between two calls may appear on both pages or
+ * A page of entries, in the order of receipt. A delivery that changes between two calls may appear on both pages or
  * on neither.
  */
 export interface InboxPage {

@@ -39,20 +39,20 @@ export type AttemptEnd =
  *
  * A new engine is a folder with `table.ts` (this interface), `duplicates.ts` (the `DuplicatesTable`) and `index.ts`
  * (the functions that users call). `test/contract/inbox` has the tests that every engine must pass. Redis has no
- * table: BullMQ brings its own workers, so `redis/inbox.ts` implements `DurableInbox` directly.
+ * table: BullMQ has its own workers, so `redis/inbox.ts` implements `DurableInbox` directly.
  *
  * Every method is atomic. Its changes are durable when it resolves, except those of `take`, which only have to survive
- * the end of the process. A table reads its own clock, inside the transaction.
+ * a crash of the process. A table reads its own clock, inside the transaction.
  */
 export interface DeliveriesTable {
   /** Resolves with `full` if `maxPending` deliveries are waiting or active. */
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**
    * Takes one delivery that is due or whose lease has run out, and counts the attempt. Its handlers begin as soon as
-   * this resolves. The next call must reach the store in a later event loop tick: if those handlers end the process at
-   * once, no other delivery has been counted that never began.
+   * this resolves. The next call must reach the store in a later event loop tick: if those handlers terminate the
+   * process immediately, no attempt is counted for a delivery that never began.
    *
-   * @returns the delivery, or the milliseconds until the next call is useful, if the table knows
+   * @returns the delivery, or the milliseconds to wait before the next call, if the table knows
    */
   take(request: TakeRequest): Promise<{ taken?: TakenDelivery | undefined; wait?: number | undefined }>
   /** Renews leases, and resolves with the ids that the owner still has. */
@@ -60,7 +60,7 @@ export interface DeliveriesTable {
   /** Records the end of an attempt. Resolves with false, and changes nothing, if the owner has lost the delivery. */
   endAttempt(owner: string, id: string, end: AttemptEnd): Promise<boolean>
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
-  /** Lists entries in the order of reception: `limit` + 1 of them, if there are that many. */
+  /** Lists entries in the order of receipt: `limit` + 1 of them, if there are that many. */
   list(query: ListQuery): Promise<InboxEntry[]>
   get(id: string): Promise<InboxItem | undefined>
   retry(id: string): Promise<boolean>

@@ -4,7 +4,7 @@ import type { InboxConfig } from './inbox-options.ts'
 /** Maximum milliseconds between two sweeps. */
 const SWEEP_INTERVAL = 60_000
 
-/** Maximum number of entries removed in one transaction: no other process can write meanwhile. */
+/** Maximum number of entries removed in one transaction, which blocks the writes of other processes. */
 const PURGE_BATCH = 1_000
 
 /** Removes done deliveries and dead letters when their retention is over, at regular intervals. */

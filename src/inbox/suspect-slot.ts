@@ -3,8 +3,8 @@ let isOccupied = false
 
 /**
  * Reserves this process's only slot for a suspect: a delivery whose lease ran out during its last attempt, because its
- * own handler or a concurrent one ended the process. With one suspect at a time, a handler that ends the process again
- * interrupts no other suspect.
+ * own handler or a concurrent one terminated the process. With one suspect at a time, a handler that terminates the
+ * process again interrupts no other suspect.
  *
  * @returns a function that frees the slot, or undefined if another suspect is in progress
  */

@@ -66,7 +66,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     }
   }
 
-  /** @returns milliseconds until the next call is useful */
+  /** @returns milliseconds to wait before the next call */
   async function takeNext(): Promise<number> {
     // After a blocked event loop our leases may be about to run out: renew them before taking more.
     if (clock() - lastHeartbeat > lease / 2) heartbeat()
@@ -158,7 +158,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       const asked = [...attempts]
       const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
       const lost = new Error('another process has taken the delivery over')
-      // A delivery that ended and began again meanwhile has a new attempt, whose lease was not part of this renewal.
+      // A delivery that ended and began again during the call has a new attempt, which this renewal did not include.
       for (const [id, attempt] of asked)
         if (!kept.has(id) && attempts.get(id) === attempt) attempt.stop.abort(lost)
     } catch (error) {

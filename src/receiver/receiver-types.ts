@@ -8,7 +8,7 @@ import type { ReceiverRequest } from './request.ts'
 export interface ReceiverStats {
   /** Number of requests since the receiver was created, by the kind of their outcome. */
   outcomes: Record<Outcome['kind'], number>
-  /** Number of requests in flight, without those that arrived after `close()`. */
+  /** Number of requests in flight, excluding those that arrived after `close()`. */
   atWork: number
   /** Whether `close` was called. */
   closed: boolean

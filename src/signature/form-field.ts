@@ -11,7 +11,7 @@ export interface SignedForm {
 const PAYLOAD = 'payload='
 const AMPERSAND = 0x26
 
-/** Bytes of the signature that are read. A valid one has at most about 200, percent-encoded. */
+/** Maximum number of bytes read as the signature. A valid signature has at most about 200, percent-encoded. */
 const MAX_SIGNATURE = 512
 
 /**

@@ -26,13 +26,13 @@ function section(heading: string): string {
   return rest.split(new RegExp(`\n#{2,${heading.split(' ')[0]?.length}} `))[0] ?? ''
 }
 
-/** The section of a command, without those of its subcommands. */
+/** Returns the section of a command, excluding the sections of its subcommands. */
 const sectionOf = (path: string): string =>
   section(`${path.includes(' ') ? '###' : '##'} ${path}`).split('\n### ')[0] ?? ''
 
 const shared = section('## What all commands share')
 
-/** The options with their arguments in a help text. */
+/** Returns the options that a help text lists, with their arguments. */
 const flagsIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}(-\S.*?)(?: {2,}|$)/gm)].map(([, flags]) => flags as string)
 

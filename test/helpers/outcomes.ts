@@ -44,7 +44,7 @@ interface Play {
 
 const BODY = payloadOf('FeaturesCreated')
 
-/** Plays a signed delivery that is handled, unless the options change that. */
+/** Returns the `play` of a case. By default, it sends a signed delivery, which is handled. */
 function play({ options, sent, stream, handle = () => {}, before }: Play): Case['play'] {
   return async (observer) => {
     const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', handle)
@@ -77,7 +77,7 @@ const storeOf = (claim: 'busy' | 'done'): DuplicateStore => ({
   release: async () => {},
 })
 
-/** Plays a request to a receiver whose capacity is taken by another request, which never ends and is not observed. */
+/** Sends a request to a receiver at capacity: an earlier request, which the observer does not see, never ends. */
 async function playBusy(observer: Observer): ReturnType<Case['play']> {
   const { gate, release } = createGate()
   let isFull = false

@@ -10,7 +10,7 @@ import { POSTGRES } from './servers.ts'
 export interface PrivatePostgres {
   url: string
   start(): Promise<void>
-  /** Stops the server like a crash: connections break, and the next start recovers. */
+  /** Simulates a crash: connections break, and the next start recovers. */
   crash(): Promise<void>
   /** Sends SIGKILL to all its processes at once. */
   kill(): Promise<void>

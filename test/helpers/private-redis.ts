@@ -18,7 +18,7 @@ export interface PrivateRedis {
   readonly url: string
   /** Resolves when the server accepts commands. `settings` override its redis.conf. */
   start(settings?: Record<string, string>): Promise<void>
-  /** Stops the server like a crash. */
+  /** Simulates a crash. */
   crash(): Promise<void>
   /** Suspends the server: it does not respond, but keeps its connections. */
   hang(): void

@@ -50,7 +50,7 @@ export const REDIS: Server = {
   },
 }
 
-/** Error codes of Node and the clients for an unreachable server. A server that rejects the client has other codes. */
+/** Node and client error codes for an unreachable server. A server that rejects the client causes other codes. */
 const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|ENOENT)/
 
 /**

@@ -34,7 +34,7 @@ export function createRedisStore(url: string, attempts: number): PoisonStore {
   }
 }
 
-/** The minimum heartbeat of pg-boss is ten seconds. `endLeases` skips that time. */
+/** pg-boss's minimum heartbeat is ten seconds. `endLeases` skips that time. */
 export async function createPostgresStore(connectionString: string, attempts: number): Promise<PoisonStore> {
   const schema = `geohook_poison_${randomUUID().replaceAll('-', '')}`
   const options = { connectionString, schema, lease: 10_000, attempts, ...QUICK }

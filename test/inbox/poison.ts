@@ -18,7 +18,7 @@ export interface PoisonStore {
   inbox: DurableInbox
   /** Milliseconds by which the clock of each process is ahead of the previous one, if the engine accepts a clock. */
   ahead?: number
-  /** Number of attempts that the engine does not count if their process ends. */
+  /** Number of attempts that the engine does not count if their process exits. */
   uncounted?: number
   /** Ends the leases of a dead process, if waiting for them would take long. */
   endLeases?(): Promise<void>
@@ -37,7 +37,7 @@ const isPoison = (changeType = ''): boolean => changeType.startsWith('Poison')
 
 export const times = (number: number, changeType: string): string[] => Array(number).fill(changeType)
 
-/** Restarts a worker whose deliveries end it, until all are done or dead. Expects that only poison is dead. */
+/** Restarts a worker whose handlers exit its process, until all deliveries are done or dead. Expects only poison dead. */
 export async function expectOnlyPoisonDead(
   store: PoisonStore,
   { attempts, deliveries, seed }: PoisonRun,

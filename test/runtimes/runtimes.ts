@@ -36,7 +36,7 @@ export const workerd = {
   reports: 'Cloudflare',
 }
 
-/** The runtimes of the contract, besides the Node of the tests. Add a line here for a new runtime. */
+/** The runtimes of the contract, besides the Node that runs the tests. Add a line here for a new runtime. */
 export const RUNTIMES: readonly Runtime[] = [
   node(20),
   node(22),

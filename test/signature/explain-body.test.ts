@@ -9,7 +9,7 @@ const HEAD = '{"serviceType":"FeatureServer","changesUrl":"'
 const URL_START = 'https://gis.example/Flur/FeatureServer/extractChanges'
 const TAIL = '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'
 
-/** `json.dumps(payload)` of Python 3.11. */
+/** `json.dumps(payload)` in Python 3.11. */
 const PYTHON =
   '{"serviceType": "FeatureServer", "changesUrl": "https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
   ' "name": "Flurst\\u00fccke <neu> + it\'s", "events": [{"eventType": "FeaturesCreated", "when": 1730385704000}], "extent": []}'
@@ -18,7 +18,7 @@ const PYTHON_SORTED =
   '{"changesUrl":"https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
   '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[],' +
   '"name":"Flurst\\u00fccke <neu> + it\'s","serviceType":"FeatureServer"}'
-/** `json_encode($payload)` of PHP. */
+/** `json_encode($payload)` in PHP. */
 const PHP = `${HEAD}${URL_START.replaceAll('/', '\\/')}?gens=[1,2]&async=true","name":"Flurst\\u00fccke <neu> + it's",${TAIL}`
 /** The same with JSON_UNESCAPED_UNICODE. */
 const PHP_UNICODE = PHP.replace('\\u00fc', '\u00fc')
@@ -28,14 +28,14 @@ const GSON = `${HEAD}${URL_START}?gens\\u003d[1,2]\\u0026async\\u003dtrue","name
 const GO = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\u00fccke \\u003cneu\\u003e + it's",${TAIL}\n`
 /** Jackson with ESCAPE_NON_ASCII. */
 const JACKSON = `${HEAD}${URL_START}?gens=[1,2]&async=true","name":"Flurst\\u00FCcke <neu> + it's",${TAIL}`
-/** `JsonSerializer.Serialize(payload)` of .NET. */
+/** `JsonSerializer.Serialize(payload)` in .NET. */
 const DOT_NET = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\\u00FCcke \\u003Cneu\\u003E \\u002B it\\u0027s",${TAIL}`
 /** The response format `f=pjson`, which indents by one space. */
 const PJSON = JSON.stringify(JSON.parse(JSON_BODY), null, 1)
 /** Numbers as Python and Java write them; JavaScript cannot write them this way. */
 const FLOAT = '{"extent":{"xmin":-13045000.0,"10":1E-7,"9":12345678901234567890}}'
 
-/** `GZIPOutputStream` of Java 17, and `gzip.compress(…, mtime=0)` of Python 3.11, of `{"events":[]}`. */
+/** `{"events":[]}`, compressed with `GZIPOutputStream` in Java 17 or `gzip.compress(…, mtime=0)` in Python 3.11. */
 const JAVA_GZIP = Buffer.from('H4sIAAAAAAAA/6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 const PYTHON_GZIP = Buffer.from('H4sIAAAAAAACA6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 

@@ -15,7 +15,7 @@ export interface CaptureFile extends Capture {
 }
 
 /**
- * Creates the folder for captures if it is missing, but not its parents: in `/proc`, a recursive `mkdir` of Node never
+ * Creates the folder for captures if it is missing, but not its parents: in `/proc`, Node's recursive `mkdir` never
  * returns.
  *
  * @throws {CliError} exit code 2

@@ -1,7 +1,7 @@
 import type { Diagnosis } from '../../index.ts'
 import type { HeaderPairs } from '../io/http.ts'
 
-/** Organizations send their key in clear in this header. */
+/** Organization webhooks carry their key as plain text in this header. */
 const isSecretHeader = (name: string): boolean => name.toLowerCase() === 'secret'
 
 /**
@@ -15,8 +15,8 @@ export function redactHeaders(headers: HeaderPairs, keys: readonly string[] = []
   return headers.map(([name, value]) => [name, isSecretHeader(name) || known.has(value) ? '***' : value])
 }
 
-/** Returns a note for a missing signature if the sender sent its key in clear instead, else undefined. */
+/** Returns a note for a missing signature if the sender sent its key as plain text instead, else undefined. */
 export const noteOnSecretHeader = ({ cause }: Diagnosis, headers: HeaderPairs): string | undefined =>
   cause === 'signature_header_missing' && headers.some(([name]) => isSecretHeader(name))
-    ? 'This sender sends its key in clear in the header secret, and does not sign: no setting makes it sign.'
+    ? 'This sender sends its key as plain text in the header secret, and does not sign: no setting makes it sign.'
     : undefined

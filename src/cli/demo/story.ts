@@ -14,7 +14,7 @@ const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
 const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as const
 
 /**
- * Plays the story of a webhook on free ports. Each step asserts its result.
+ * Runs the demo: sends deliveries from a mock service to a receiver, on free ports. Each step asserts its result.
  *
  * @throws {AssertionError}
  */

@@ -30,8 +30,8 @@ const PAGE_SIZE = 1_000
 const MAX_PASSES = 10
 
 /**
- * Yields the ids of all dead letters, in passes without repetition. One pass can miss some: pages shift while other
- * processes change dead letters, and new ones appear. So it repeats until a pass finds no new id.
+ * Yields the ids of all dead letters, each once. Listing all pages can miss some, because pages shift while other
+ * processes change dead letters. So it lists them again until it finds no new id.
  */
 export async function* deadLetters(inbox: DurableInbox): AsyncGenerator<string[], void, void> {
   const known = new Set<string>()

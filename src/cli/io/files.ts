@@ -11,7 +11,7 @@ let isStdinRead = false
  * Reads a file, or standard input if the name is `-`.
  *
  * @param maximum largest size in bytes
- * @throws the error of Node, or a RangeError
+ * @throws Node's error, or a RangeError
  */
 export async function readBytes(name: string, maximum: number = MAX_BYTES): Promise<Buffer> {
   if (name === '-' && isStdinRead) throw new RangeError('it can be read only once')

@@ -106,7 +106,7 @@ function firstOf(error: unknown): NodeJS.ErrnoException {
 const hintFor = (code: string): string =>
   code === 'ECONNREFUSED' ? 'Is it running, and is the port right?' : 'Check the address.'
 
-/** Converts the flat header list of Node. */
+/** Converts Node's flat header list. */
 export function toPairs(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index) =>
     index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as [string, string]] : [],

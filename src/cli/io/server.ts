@@ -46,7 +46,7 @@ export function toPortError(error: unknown, port: number, host: string): CliErro
   return usageError(`cannot listen on ${host}: ${code ?? message}`, 'Give an address of this machine.')
 }
 
-/** Resolves at the first Ctrl-C or SIGTERM. A second one then ends the process immediately, as by default. */
+/** Resolves at the first Ctrl-C or SIGTERM. A second one terminates the process immediately, as is the default. */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {

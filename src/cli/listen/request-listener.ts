@@ -130,7 +130,7 @@ function rejectAfter(milliseconds: number): { promise: Promise<never>; cancel():
   return { promise, cancel: () => clearTimeout(timer) }
 }
 
-/** Passes the body that was read, or the error of reading it, to the receiver. */
+/** Replays the result of reading the body to the receiver: the bytes, or the error that reading them threw. */
 function readAgain(body: Uint8Array | WebhookError, onChunk: (chunk: Uint8Array) => void): Uint8Array {
   if (body instanceof WebhookError) throw body
   onChunk(body)

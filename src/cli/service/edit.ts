@@ -66,7 +66,8 @@ async function edit(
   changes: Record<string, string>,
 ): Promise<ServiceResponse> {
   const { id, name, hookUrl, changeTypes } = findWebhook(await listWebhooks(client, service), idOrName)
-  // docs/specification.md, "Edit a webhook": all services require name and payload URL, feature services the triggers too.
+  // docs/specification.md, "Edit a webhook": all services require name and payload URL; feature services also
+  // require the change types.
   const required: Record<string, string> = { name, hookUrl }
   if (service.serviceType === 'FeatureServer') required.changeTypes = JSON.stringify(changeTypes)
   return client.postForm(`${webhooksPath(service)}/${encodeURIComponent(id)}/edit`, {

@@ -8,7 +8,7 @@ const YIELD_INTERVAL = 10
 
 /** An entry with its internal fields. */
 interface Row {
-  /** Numbered in the order of reception. */
+  /** Sequence number, in the order of receipt. */
   number: number
   entry: InboxEntry
   delivery: StoredDelivery

@@ -6,8 +6,8 @@ import { isMissing } from './sqlstates.ts'
 import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT, withTimeout } from './timeout.ts'
 
 /**
- * A connection to pg-boss. It starts at the first use, and again after a failed start or if the tables or the queue are
- * missing: the start creates them.
+ * A connection to pg-boss. It starts pg-boss on first use, which creates missing tables and queues. It starts pg-boss
+ * again after a failed start, or if the tables or the queue are missing.
  */
 export interface BossConnection {
   /** Runs a function without an additional timeout. */
@@ -113,7 +113,7 @@ export function createBossConnection(
 
   const isQueueMissing = (error: unknown): boolean => {
     const { message } = error as { message?: unknown }
-    return isMissing(error) || message === `Queue ${queue} does not exist` // the message of pg-boss
+    return isMissing(error) || message === `Queue ${queue} does not exist` // pg-boss's message
   }
 
   return {

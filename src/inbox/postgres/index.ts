@@ -22,7 +22,7 @@ export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOp
 /**
  * Creates an inbox in PostgreSQL for several processes on several machines. It uses pg-boss, which you have to install.
  *
- * It connects at the first use. A stored delivery is as durable as the server's `synchronous_commit` makes it. The
+ * It connects on first use. A stored delivery is as durable as the server's `synchronous_commit` makes it. The
  * inbox that stored a delivery sets its number of attempts. After a failed attempt, the inbox that made the attempt
  * sets the delay; after a process died, the inbox that stored the delivery does. Each process compares `maxPending`
  * with a count of waiting deliveries that is up to a second old and does not include active ones.
@@ -45,14 +45,14 @@ export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOp
 export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox {
   const location = { ...readPostgresOptions(options), queue: readQueue(options.queue) }
   const config = readInboxOptions(options)
-  readNumber('lease', config.lease, 10_000) // the shortest heartbeat of pg-boss
+  readNumber('lease', config.lease, 10_000) // pg-boss's shortest heartbeat
   const connection = createBossConnection(location, config)
   return createTableInbox(createPostgresTable({ ...location, connection }, config), config, Date.now)
 }
 
 /**
  * Creates a duplicate store in PostgreSQL: all processes know which deliveries are in progress and which are done. It
- * needs the package pg, and connects at the first use.
+ * needs the package pg, and connects on first use.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

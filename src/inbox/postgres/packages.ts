@@ -1,4 +1,4 @@
-/** Loads pg-boss at its first use. */
+/** Loads pg-boss on first use. */
 export async function loadBoss(): Promise<typeof import('pg-boss')> {
   try {
     return await import('pg-boss')
@@ -7,7 +7,7 @@ export async function loadBoss(): Promise<typeof import('pg-boss')> {
   }
 }
 
-/** Loads pg at its first use. */
+/** Loads pg on first use. */
 export async function loadPg(): Promise<typeof import('pg')> {
   try {
     return await import('pg')

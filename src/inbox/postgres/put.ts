@@ -21,7 +21,7 @@ const COUNT_TTL = 1_000
 
 type PutResult = 'stored' | 'duplicate'
 
-/** Creates a function that puts deliveries into a queue of pg-boss, several in one statement. */
+/** Creates a function that puts deliveries into a pg-boss queue, several in one statement. */
 export function createPut(
   { connection, queue }: JobsLocation,
   reader: JobReader,
@@ -31,7 +31,7 @@ export function createPut(
   const add = createBatches(BATCHES, insertBisecting)
 
   async function insert(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
-    // One insert of pg-boss may contain each id only once.
+    // A pg-boss insert may contain each id only once.
     const byId = new Map(jobs.map((job) => [String(job.id), job]))
     // Sorted, because statements that insert the same ids in different orders can deadlock.
     const sorted = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])

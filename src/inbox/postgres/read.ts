@@ -5,7 +5,7 @@ import type { JobsLocation } from './connection.ts'
 import { COLUMNS, type Row, readDelivery, receivedAtOf, toEntry, UNREADABLE } from './decode.ts'
 import { JOB_STATES, jobStatesOf, toId } from './schema.ts'
 
-/** Queries on the tables of pg-boss, which has no calls for them. */
+/** Queries on pg-boss's tables, for which pg-boss has no functions. */
 export interface JobReader extends Pick<DeliveriesTable, 'counts' | 'list' | 'get'> {
   /** Returns the ids that no job has. */
   missing(ids: readonly string[]): Promise<string[]>

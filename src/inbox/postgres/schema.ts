@@ -20,7 +20,7 @@ export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
 /** Converts the id of a job, which PostgreSQL returns with hyphens, to the id of its delivery. */
 export const toId = (uuid: string): string => uuid.replaceAll('-', '')
 
-/** Largest retention of pg-boss: 2^31 - 1 seconds, sixty-eight years. The inbox removes deliveries itself. */
+/** pg-boss's maximum retention: 2^31 - 1 seconds, sixty-eight years. The inbox removes deliveries itself. */
 const NEVER = 2 ** 31 - 1
 
 /** Maximum milliseconds that are added to or subtracted from a time: a thousand years. PostgreSQL fails with more. */

@@ -8,7 +8,7 @@ import { isId, toId } from './schema.ts'
 import { createTakeJob } from './take.ts'
 import { type ChangedJobs, createJobWriter, type JobAttempt } from './write.ts'
 
-/** Creates a table of deliveries from a queue of pg-boss. Times are those of the server's clock. */
+/** Creates a table of deliveries from a pg-boss queue. Times come from the server's clock. */
 export function createPostgresTable(location: JobsLocation, config: InboxConfig): DeliveriesTable {
   const { connection, queue } = location
   const reader = createJobReader(location)
@@ -17,7 +17,7 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
   /** Number of the attempt in progress here for each delivery, so that an end is not recorded for another attempt. */
   const taken = new Map<string, number>()
 
-  /** Forgets an attempt, unless the delivery was taken again meanwhile. */
+  /** Forgets an attempt, unless the delivery has been taken again in the meantime. */
   function forget(id: string, retryCount: number): void {
     if (taken.get(id) === retryCount) taken.delete(id)
   }

@@ -16,8 +16,8 @@ export interface TakenJob {
 const IS_SUSPECT = `(job.output->'value'->>'message' is not distinct from 'job heartbeat timeout')`
 
 /**
- * Creates a function that takes a job like `fetch` of pg-boss, which can neither skip suspects nor avoid waiting for the
- * disk. The update need not be on disk: after a server crash the job is simply waiting again.
+ * Creates a function that takes a job, like pg-boss's `fetch`, which can neither skip suspects nor avoid waiting for
+ * the disk. The update need not be on disk: after a server crash the job is simply waiting again.
  */
 export function createTakeJob({
   connection,
@@ -39,8 +39,8 @@ export function createTakeJob({
     returning id, data, retry_count as "retryCount", retry_limit as "retryLimit", ${IS_SUSPECT} as "isSuspect"`
 
   return async ({ suspects }) => {
-    // Lets handlers that began in this event loop tick run first. If they end the process, the next job must not have
-    // been taken.
+    // Lets handlers that began in this event loop tick run first. If they terminate the process, the next job
+    // must not have been taken.
     await new Promise((resolve) => setImmediate(resolve))
     // Without a time limit: a job that arrived after it would stay active until its lease runs out.
     const { rows } = await connection.run((boss) => boss.getDb().executeSql(text, [queue, suspects]))

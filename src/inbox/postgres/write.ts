@@ -2,7 +2,7 @@ import type { Db, PgBoss } from 'pg-boss'
 import type { JobsLocation } from './connection.ts'
 import { jobStatesOf, MAX_INTERVAL } from './schema.ts'
 
-/** Result of pg-boss calls that change jobs. Its types leave these members out. */
+/** Result of pg-boss calls that change jobs. The types of pg-boss omit these members. */
 export interface ChangedJobs {
   affected: number
   settled: string[]
@@ -54,7 +54,7 @@ export function createJobWriter({ connection, schema, queue }: JobsLocation): Jo
     })
 
   return {
-    // In one transaction, so that the delay of pg-boss is never visible to other workers.
+    // In one transaction, so that pg-boss's own retry delay is never visible to other workers.
     fail: (attempt, error, milliseconds) =>
       transact(async (boss, db) => {
         const failed = await boss.fail(queue, attempt, { error }, { db })

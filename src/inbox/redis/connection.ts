@@ -14,7 +14,7 @@ const MAX_RECONNECT_DELAY = 500
  */
 export const DISCONNECT_TIMEOUT = 50
 
-/** A connection that opens at its first use, fails fast, and reconnects by itself. */
+/** A connection that opens on first use, fails fast, and reconnects automatically. */
 export interface Connection<Opened> {
   /**
    * Runs a function over the connection.

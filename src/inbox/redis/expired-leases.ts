@@ -7,8 +7,8 @@ export interface ExpiredLeases {
   /** Counts an attempt that is about to begin, up to `max`. Resolves with its number, or 0 if the job no longer exists. */
   countAttempt(job: DeliveryJob, max: number): Promise<number>
   /**
-   * Records that an attempt ended and its process did not: the delivery is no longer a suspect. If the attempt was
-   * counted before it began, subtracts that count, because BullMQ counts it now.
+   * Records that an attempt ended without terminating its process: the delivery is no longer a suspect. If the attempt
+   * was counted before it began, subtracts that count, because BullMQ counts it now.
    */
   clearSuspect(job: DeliveryJob, isCounted: boolean): Promise<void>
   /** True if another worker has, or had, a job whose lease has run out. */

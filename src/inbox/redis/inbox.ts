@@ -21,7 +21,7 @@ export interface BullmqInboxOptions {
   config: InboxConfig
 }
 
-/** Creates an inbox from a queue of BullMQ. It has no `DeliveriesTable`, because BullMQ brings its own workers. */
+/** Creates an inbox from a BullMQ queue. It has no `DeliveriesTable`, because BullMQ has its own workers. */
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
   const { maxPending, notify } = config
   const running = new Set<Workers>()

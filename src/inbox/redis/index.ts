@@ -20,7 +20,7 @@ export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions 
 
 /**
  * Creates an inbox in Redis for any number of processes. It uses BullMQ, needs the packages `bullmq` and `ioredis`, and
- * connects at the first use.
+ * connects on first use.
  *
  * It is as durable as the server: with `appendonly yes` and `appendfsync everysec` a crash of the machine can lose the
  * last second, with `appendfsync always` nothing. One process never exceeds `maxPending`; several can exceed it by the
@@ -45,7 +45,7 @@ export function createRedisInbox(options: RedisInboxOptions): DurableInbox {
 
 /**
  * Creates a duplicate store in Redis for any number of processes: it remembers which deliveries are in progress and
- * which are done. It needs the package `ioredis`, and connects at the first use.
+ * which are done. It needs the package `ioredis`, and connects on first use.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

@@ -14,7 +14,7 @@ import type { DeliveryJob } from './schema.ts'
 /** Maximum number of remembered runs whose end BullMQ could not record. */
 const MAX_RUNS = 10_000
 
-/** Minimum milliseconds until a suspect that found another one in progress is taken again. The maximum is twice this. */
+/** Minimum milliseconds by which a suspect is delayed while another one is in progress. The maximum is twice this. */
 const SUSPECT_DELAY = 500
 
 /** A run of the handlers in this process. */
@@ -26,7 +26,7 @@ interface Run {
   ended: Promise<AttemptEnded>
 }
 
-/** Runs the handlers for a worker of BullMQ. */
+/** Runs the handlers for a BullMQ worker. */
 export interface JobProcessor {
   process(job: DeliveryJob, token?: string): Promise<void>
   /** Notifies the observer of ended attempts when BullMQ has recorded them, and aborts those that another process took. */
@@ -88,7 +88,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   function begin(job: DeliveryJob, isSuspect: boolean): Run {
     const stop = new AbortController()
     const key = keyOf(job)
-    // BullMQ counts an attempt when it ends. A suspect's attempt may end the process, so it is counted before.
+    // BullMQ counts an attempt when it ends. A suspect's handler may terminate the process, so its attempt counts now.
     const isCounted = isSuspect || job.attemptsMade >= attempts
     const ended = run(job, isCounted, stop.signal)
     const started: Run = { stop, isCounted, ended }

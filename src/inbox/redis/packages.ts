@@ -1,7 +1,7 @@
-/** Loads ioredis at its first use. */
+/** Loads ioredis on first use. */
 export const loadIoredis = (): Promise<typeof import('ioredis')> => load('ioredis', () => import('ioredis'))
 
-/** Loads BullMQ at its first use. */
+/** Loads BullMQ on first use. */
 export const loadBullmq = (): Promise<typeof import('bullmq')> => load('bullmq', () => import('bullmq'))
 
 async function load<Package>(name: string, importPackage: () => Promise<Package>): Promise<Package> {

@@ -40,7 +40,7 @@ interface WithClient {
   client: Promise<IRedisClient>
 }
 
-/** Creates a function that puts deliveries into a queue of BullMQ. */
+/** Creates a function that puts deliveries into a BullMQ queue. */
 export function createPut(run: Connection<OpenedQueue>['run'], maxPending: number): DurableInbox['put'] {
   const capacity = createCapacity(() => run(({ queue }) => countPending(queue)), COUNT_TTL)
   const add = createBatches(BATCHES, (deliveries: readonly Delivery[]) =>

@@ -4,7 +4,7 @@ import type { Envelope } from '../serialize.ts'
 import { checkDurability } from './durability.ts'
 import { loadBullmq } from './packages.ts'
 
-/** A queue of BullMQ, and its connection. */
+/** A BullMQ queue and its connection. */
 export interface OpenedQueue {
   queue: Queue<Envelope>
   client: Redis

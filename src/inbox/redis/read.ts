@@ -24,7 +24,7 @@ export async function countPending(queue: Queue<Envelope>): Promise<number> {
 
 /**
  * Lists entries type by type, because BullMQ keeps one list for each type, in the order in which jobs ended or are due.
- * Each page is sorted by reception.
+ * Each page is sorted by time of receipt.
  *
  * @returns `limit` + 1 entries, if there are that many
  */
@@ -80,7 +80,7 @@ export async function readItem({ queue, client }: OpenedQueue, id: string): Prom
       readEntry(queue, client, jobId, type),
       client.hget(queue.toKey(jobId), DATA_FIELD),
     ])
-    // The job was moved meanwhile, so the entry may be inconsistent.
+    // The job was moved during these reads, so the entry may be inconsistent.
     if ((await queue.getJobState(jobId)) !== type) continue
     return entry && { ...entry, delivery: readDelivery(() => JSON.parse(data ?? 'null')) }
   }

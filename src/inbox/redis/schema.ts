@@ -3,7 +3,7 @@ import type { Delivery } from '../../receiver/delivery.ts'
 import type { InboxState } from '../durable-inbox.ts'
 import type { Envelope } from '../serialize.ts'
 
-/** A job of BullMQ that holds a delivery. */
+/** A BullMQ job that holds a delivery. */
 export type DeliveryJob = Job<Envelope>
 
 /** BullMQ's limit of attempts. It is at least as high as any `attempts` option, which the worker enforces. */

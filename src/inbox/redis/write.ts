@@ -36,7 +36,7 @@ export async function purgeJobs(
 interface FoundJob {
   job: DeliveryJob
   state: InboxState
-  /** BullMQ's type of the job: a waiting job may be delayed. */
+  /** BullMQ's job type. Several types, such as `delayed`, belong to the state `waiting`. */
   type: string
 }
 
@@ -48,7 +48,7 @@ async function findJob(queue: Queue<Envelope>, id: string): Promise<FoundJob | u
   return state && { job: new Job(queue, 'delivery', {} as Envelope, {}, jobId), state, type }
 }
 
-/** Resolves with false if the job changed its state meanwhile, or a worker holds it. */
+/** Resolves with false if the state of the job has changed in the meantime, or if a worker holds it. */
 async function isChanged(change: Promise<unknown>): Promise<boolean> {
   try {
     await change

@@ -99,7 +99,7 @@ function prepare(db: Database, path: string): void {
   if (readVersion(db, path) < UPGRADES.length) upgrade(db, path)
 }
 
-/** Reads the version again in the same transaction, because another process may have upgraded the file meanwhile. */
+/** Reads the version again in the same transaction, because another process may have just upgraded the file. */
 function upgrade(db: Database, path: string): void {
   db.exec('BEGIN IMMEDIATE')
   for (const upgrade of UPGRADES.slice(readVersion(db, path))) db.exec(upgrade)

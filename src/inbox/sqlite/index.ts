@@ -26,7 +26,7 @@ export interface SqliteInboxOptions extends InboxOptions {
 
 /**
  * Creates an inbox in a SQLite file: accepted deliveries survive a crash and a power failure. Several processes on one
- * machine may share the file. It is opened at the first use, with `node:sqlite` (Node 22.13 and newer) or with
+ * machine may share the file. The file is opened on first use, with `node:sqlite` (Node 22.13 and newer) or with
  * `better-sqlite3`, which you have to install.
  *
  * @throws {WebhookError} `config_invalid`. If the file is not an inbox, each method rejects with this error

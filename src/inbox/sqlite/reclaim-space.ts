@@ -16,7 +16,7 @@ export interface Sized {
   size: number
 }
 
-/** Returns the first rows up to a sum of bytes, but at least one. */
+/** Returns the longest prefix of `rows` whose sizes add up to at most `maxBytes`, but at least one row. */
 export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: number): Row[] {
   let bytes = 0
   return rows.filter(({ size }, index) => {

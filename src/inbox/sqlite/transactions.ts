@@ -18,7 +18,7 @@ const MAX_PAUSE = 20
 /** Milliseconds between two checks of the files, to notice a deleted file even while nothing is written. */
 const CHECK_INTERVAL = 1_000
 
-/** Runs transactions on a file, which is opened at the first use, and again after it has failed. */
+/** Runs transactions on a file. The file is opened on first use, and reopened after a failure. */
 export interface Transactions {
   /** Runs an operation in a transaction: all of it or nothing. Resolves when it is on disk. */
   write<Result>(run: (db: Database) => Result): Promise<Result>

@@ -42,7 +42,7 @@ export async function readRequest(
   return parameters
 }
 
-/** An unknown format is reported as JSON. */
+/** Sets the format of the response. If the requested format is unknown, the error response is JSON. */
 function updateFormat(response: AdminResponse, parameters: Parameters): void {
   try {
     response.format = readFormat(parameters) ?? response.format

@@ -5,7 +5,7 @@ import type { Mock } from '../service.ts'
 /** One operation of the control API: its route, its OpenAPI description and its implementation. */
 export interface ControlOperation {
   method: 'get' | 'post' | 'delete'
-  /** Path below `/_mock`, in the syntax of Express. */
+  /** Path below `/_mock`, in Express syntax. */
   path: string
   summary: string
   /** Query parameters. */

@@ -40,7 +40,7 @@ export const FAULTS: Readonly<Record<FaultName, string>> = {
 /** A fault to inject into the next deliveries. */
 export interface FaultSeed {
   fault: FaultName
-  /** Injects it into deliveries of this webhook only. Default: every webhook. */
+  /** Id of the only webhook that the fault applies to. Default: every webhook. */
   webhookId?: string | undefined
   /** Number of deliveries, 1 to 1,000,000. Default: all until the fault is removed. */
   times?: number | undefined

@@ -3,7 +3,7 @@ import type { Fault } from './faults.ts'
 
 /** Holds back deliveries that have the fault `delayed` or `reordered`. */
 export interface HoldBack {
-  /** Numbers a delivery: later ones have higher numbers. */
+  /** Returns the next sequence number, from 1. */
   nextPlace(): number
   /** Resolves when a delivery may be sent: immediately unless its fault is `delayed` or `reordered`. */
   wait(webhookId: string, place: number, fault: Readonly<Fault>, signal: AbortSignal): Promise<void>

@@ -8,7 +8,7 @@ dayjs.extend(utc)
 /** Options of {@link createWindows}. */
 export interface WindowsOptions<E, R> {
   clock: Clock
-  /** The webhook's current schedule; undefined if it does not, or no longer, gather events. */
+  /** The webhook's current schedule; undefined if the webhook does not gather events, or no longer does. */
   scheduleOf(webhookId: string): ScheduleInfo | undefined
   /** Called when a window has closed. */
   flush(webhookId: string, events: readonly E[]): Promise<R[]>
@@ -30,7 +30,7 @@ interface Window<E, R> {
   readonly openedAt: number
   readonly events: E[]
   flushed: Promise<R[]>
-  /** Ends the wait for the end of the window. */
+  /** Aborted to check again whether the window has ended. */
   wake: AbortController
   isDropped: boolean
 }

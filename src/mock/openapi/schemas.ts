@@ -20,7 +20,7 @@ const exactly = (properties: Record<string, unknown>, optional: readonly string[
   additionalProperties: false,
 })
 
-/** A response: all members are present. */
+/** The schema of a response, in which no member is optional. */
 const withAllMembers = (schema: z.ZodObject): Schema => toJsonSchema(schema.required())
 
 const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` })

@@ -45,7 +45,7 @@ export type ServiceReference = Omit<ServiceSeed, 'serviceType'> & { serviceType?
 
 export function createServiceRegistry(): ServiceRegistry {
   const byPath = new Map<string, Service>()
-  /** Services of all folders and types. */
+  /** Services with the same name, in any folder and of any type. */
   const byName = new Map<string, Service[]>()
   return {
     list: () => [...byPath.values()],

@@ -25,9 +25,9 @@ export interface Diagnosis {
   /** True if the signature is valid: `cause` is `ok`, or `key_previous` for an older key. */
   ok: boolean
   cause: Cause
-  /** What was found, in plain sentences. */
+  /** Facts that prove the cause, in plain sentences. */
   evidence: string
-  /** What to do about it. */
+  /** How to fix the cause. */
   fix: string
 }
 

@@ -16,7 +16,7 @@ const ENCODED = encodeURIComponent(PASSWORD)
 
 const STACK_TRACE = /^\s+at /m
 
-/** An ErrorResponse of PostgreSQL (its documentation, section 55.7). */
+/** A PostgreSQL ErrorResponse (PostgreSQL documentation, section 55.7). */
 function postgresError(message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0C28P01\0M${message}\0\0`)
   const length = Buffer.alloc(4)
@@ -100,7 +100,7 @@ describe('geohook inbox without the packages of a store', { tags: ['sqlite'] }, 
     expect(started.stderr).toContain(hint)
   })
 
-  it('opens a SQLite file with the SQLite of Node, or prints what to install', async () => {
+  it('opens a SQLite file with the SQLite built into Node, or prints what to install', async () => {
     const started = startNode([cli, 'inbox', 'stats', '--store', path])
     const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined
     expect(await started.exited).toBe(hasSqlite ? 0 : 2)

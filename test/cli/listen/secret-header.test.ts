@@ -10,7 +10,7 @@ const { geohook } = useGeohook()
 
 const folder = createFolder()
 const body = payloadOf('FeaturesCreated')
-const NOTE = /in clear in the header secret, and does not sign/
+const NOTE = /as plain text in the header secret, and does not sign/
 
 /** A key whose UTF-8 bytes outnumber its characters. */
 const WIDE = 'Flurst\u00fcck-2026'

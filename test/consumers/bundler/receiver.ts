@@ -1,4 +1,4 @@
-// Compiles without the types of Node, because it uses only web APIs.
+// Compiles without Node's types, because it uses only web APIs.
 import { createReceiver, type Delivery, type Receiver } from 'geohook'
 import { createPayload, createSigner, type SignedRequest } from 'geohook/testing'
 

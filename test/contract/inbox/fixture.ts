@@ -7,7 +7,7 @@ import type { InboxEngine, InboxEngineKind } from './engine.ts'
 /** Short delays for tests. */
 const QUICK: InboxOptions = { retryDelay: 50, maxRetryDelay: 200 }
 
-/** A store for each test, and inboxes that are closed at its end. */
+/** Creates a store for each test, and closes its inboxes after the test. */
 export interface Fixture {
   open(options?: InboxOptions): DurableInbox
   /** Sends a signed delivery with this change type to a receiver with the inbox. Returns the status and the id. */

@@ -9,7 +9,7 @@ export function describeLimits(kind: InboxEngineKind): void {
   describe('limits', () => {
     const { open, send, work } = useEngine(kind)
 
-    /** Sends deliveries so that no two have the same reception time. */
+    /** Sends deliveries so that no two are received in the same millisecond. */
     async function sendInTurn(inbox: ReturnType<typeof open>, count: number): Promise<string[]> {
       const ids: string[] = []
       for (let i = 0; i < count; i++) {
@@ -20,7 +20,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       return ids
     }
 
-    it('begins deliveries in the order of reception', async () => {
+    it('begins deliveries in the order of receipt', async () => {
       const inbox = open()
       const ids = await sendInTurn(inbox, 8)
       const begun: string[] = []
@@ -29,7 +29,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       expect(begun).toEqual(ids)
     })
 
-    it('lists waiting deliveries in the order of reception', async () => {
+    it('lists waiting deliveries in the order of receipt', async () => {
       const inbox = open()
       const ids = await sendInTurn(inbox, 8)
       const { entries } = await inbox.list({ state: 'waiting' })

@@ -1,4 +1,4 @@
-// Replaces the host and the worker of Azure Functions: node --import tsx azure.ts <file>
+// Stands in for the Azure Functions host and worker: node --import tsx azure.ts <file>
 import { Module } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'

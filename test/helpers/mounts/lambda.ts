@@ -3,7 +3,10 @@ import { type HostRequest, type HostResponse, listenHost } from './host.ts'
 import { EVENTS, type LambdaFormat } from './lambda-events.ts'
 import type { Mount } from './mounted.ts'
 
-/** The host's response for a function's result. A load balancer reads only the kind of headers that it sends. */
+/**
+ * Converts a function's result to the response that the host sends. A load balancer ignores `multiValueHeaders` unless
+ * it is configured for them, and then ignores `headers`.
+ */
 function toHostResponse(format: LambdaFormat, result: LambdaResult): HostResponse {
   const { statusCode, headers = {}, multiValueHeaders = {}, body, isBase64Encoded } = result
   const single = Object.entries(headers)

@@ -1,4 +1,4 @@
-// A worker whose handler may end the process. It appends the id of each delivery to LOG as its handler begins.
+// A worker whose handler may exit the process. It appends the id of each delivery to LOG as its handler begins.
 import { appendFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'

@@ -27,7 +27,7 @@ export interface Engine {
   entry: string
   factory: string
   options: Record<string, unknown>
-  /** Rejects if the store is damaged on disk. No process uses the store meanwhile. */
+  /** Rejects if the store is damaged on disk. No process may use the store during the check. */
   requireSound(): Promise<void>
   /** The server, if it is private to the run. */
   server?: KillableServer
@@ -59,7 +59,7 @@ async function sqlite(): Promise<Engine> {
   }
 }
 
-/** Uses a private server if it is to be killed. It syncs each commit to disk, the default of PostgreSQL. */
+/** Uses a private server if the test kills it. The server syncs each commit to disk, as PostgreSQL does by default. */
 async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   const options = { lease: 10_000 }
   if (isKilled) {

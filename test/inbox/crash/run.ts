@@ -122,7 +122,7 @@ const toEnv = ({ entry, factory, options }: Engine, { port, log }: { port: numbe
   OPTIONS: JSON.stringify(options),
 })
 
-/** Resolves when the process is to be killed. Rejects if it ends by itself before it listens. */
+/** Resolves when it is time to kill the process. Rejects if the process exits on its own before it listens. */
 async function waitFor(kill: Kill, { points, listening }: Process, load: Load): Promise<void> {
   const { afterStart, afterListening, afterAcknowledged = Infinity, at } = kill
   const times: Promise<unknown>[] = [listening.then(() => setTimeout(afterListening))]

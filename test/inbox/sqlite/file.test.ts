@@ -30,7 +30,7 @@ describe('the file of a SQLite inbox', () => {
     ])
   })
 
-  it('is created at the first use, and has no log files when all inboxes are closed', async () => {
+  it('is created on first use, and has no log files when all inboxes are closed', async () => {
     const inbox = open()
     expect(existsSync(fixture.path)).toBe(false)
     await inbox.stats()

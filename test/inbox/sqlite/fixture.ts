@@ -5,7 +5,7 @@ import { uniquePayload } from '../../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import { createFolder } from '../../helpers/folder.ts'
 
-/** A folder for each test, and stores that are closed at its end. */
+/** Creates a folder for each test, and closes its stores after the test. */
 export interface Fixture {
   readonly folder: ReturnType<typeof createFolder>
   readonly path: string

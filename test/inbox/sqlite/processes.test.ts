@@ -100,7 +100,7 @@ it('a process that was suspended does not end or renew the newer attempt of anot
   const ids = await send(2)
   await until(() => handledBy(child).length === 2)
   child.child.kill('SIGSTOP')
-  // Both are suspects now, and a process takes one suspect at a time.
+  // Both leases run out now, so both deliveries are suspects. A process takes one suspect at a time.
   const other = await start(`
     import { existsSync } from 'node:fs'
     ${workerProgram("while (!existsSync(path + '-end')) await new Promise((resolve) => setTimeout(resolve, 5))")}`)

@@ -7,9 +7,9 @@ export type Engine = 'sqlite' | 'postgres' | 'redis'
 /** The address of the store of an inbox. A URL can contain a password. */
 export interface StoreAddress {
   engine: Engine
-  /** The path of a file, or a URL, with its secrets. */
+  /** File path or URL, including its secrets. */
   text: string
-  /** For messages: without user, password and path. */
+  /** The address as messages show it: without user, password and path. */
   displayName: string
   /** Replaces the secrets of the address by `***`. */
   redact(text: string): string
@@ -29,7 +29,7 @@ const ENGINES: ReadonlyMap<string, Engine> = new Map([
  * @throws {CliError} exit code 2
  */
 export function parseStoreAddress(text: string, from: string): StoreAddress {
-  // A scheme of one letter is a drive of Windows.
+  // A single letter before the colon is a Windows drive, not a scheme.
   const [, scheme] = /^([a-z][a-z\d+.-]+):/i.exec(text) ?? []
   if (scheme === undefined) return fileAddress(text)
   if (scheme.toLowerCase() === 'sqlite') return fileAddress(text.slice('sqlite:'.length))

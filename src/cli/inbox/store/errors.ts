@@ -3,7 +3,7 @@ import { CliError, EXIT, toCliError, usageError } from '../../errors.ts'
 import { CONNECTION_ERRORS } from '../../io/http.ts'
 import type { Engine, StoreAddress } from './address.ts'
 
-/** Further reasons why a server is unreachable, by the code of Node or the SQLSTATE of PostgreSQL. */
+/** Further reasons why a server is unreachable, by Node error code or SQLSTATE. */
 const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'no such socket'],
   ['57P03', 'it is not ready yet'],
