@@ -62,7 +62,10 @@ let getRawBody: typeof import('raw-body') | undefined
 
 /** Reads the stream with raw-body, while `onChunk` gets each chunk in the tick in which it arrives. */
 async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
-  getRawBody ??= (await import('raw-body')).default
+  if (!getRawBody) {
+    req.pause() // other code may be listening already, and the chunks of the meantime would be missing here
+    getRawBody = (await import('raw-body')).default
+  }
   const read = getRawBody
   return new Promise((resolve, reject) => {
     const listenersOf = (event: string) => req.listeners(event) as (() => void)[]
@@ -73,8 +76,9 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
       done()
     }
     const fail = (error: unknown): void => settle(() => reject(error))
-    req.on('data', (chunk: Uint8Array) => {
+    req.on('data', (chunk: unknown) => {
       try {
+        if (!(chunk instanceof Uint8Array)) throw encodingSet() // raw-body would throw at 'end', where nothing catches it
         onChunk(chunk)
       } catch (error) {
         fail(error)

@@ -1,14 +1,16 @@
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import fastify from 'fastify'
 import { createReceiver } from 'geohook'
 import { webhook as fastifyWebhook } from 'geohook/fastify'
 import { webhook } from 'geohook/node'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
+import { answerOf } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
+import { warningsOf } from '../helpers/warnings.ts'
 
 const cases: [string, announced: number | undefined, sizes: number[], isAccepted: boolean][] = [
   ['as announced', 120_000, [40_000, 40_000, 40_000], true],
@@ -78,4 +80,64 @@ it('allocates no memory for a content-length before the bytes arrive', async () 
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100 * 2 ** 20)
   req.destroy()
   await receiver.close()
+})
+
+it('loses no chunks to other listeners while it loads raw-body for the first body', async () => {
+  const loading = createGate()
+  vi.resetModules()
+  vi.doMock('raw-body', async (importOriginal) => {
+    await loading.gate
+    return importOriginal()
+  })
+  onTestFinished(() => {
+    vi.doUnmock('raw-body')
+    vi.resetModules()
+  })
+  const node = await import('geohook/node')
+  const hook = node.webhook(createReceiver({ signatureKey: KEY }).on('*', () => {}))
+  let incoming: IncomingMessage | undefined
+  let length = 0
+  const mounted = await listen((req, res) => {
+    void hook(req, res)
+    incoming = req.on('data', (chunk: Buffer) => (length += chunk.length))
+  })
+  onTestFinished(() => mounted.close())
+  const body = '{"events":[]}'
+  const headers = {
+    'content-type': JSON_TYPE,
+    'x-service': signatureOf(body),
+    'content-length': body.length,
+  }
+  const req = request(mounted.url, { method: 'POST', headers, agent: false })
+  const answer = answerOf(req)
+  req.flushHeaders()
+  while (!incoming) await setImmediate()
+  req.write(body.slice(0, 5))
+  while (length + incoming.readableLength < 5) await setImmediate()
+  loading.release()
+  req.end(body.slice(5))
+  expect((await answer).status).toBe(200)
+  expect(length).toBe(body.length)
+})
+
+it('returns 500 if other code calls setEncoding() while the body is read', async () => {
+  const encoded = createGate()
+  const hook = webhook(createReceiver({ signatureKey: KEY, observer: { refused() {} } }).on('*', () => {}))
+  const mounted = await listen(async (req, res) => {
+    void hook(req, res)
+    while (req.listenerCount('data') === 0) await setImmediate()
+    req.setEncoding('utf8')
+    encoded.release()
+  })
+  onTestFinished(() => mounted.close())
+  const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}'), 'content-length': 2 }
+  const warnings = await warningsOf(async () => {
+    const req = request(mounted.url, { method: 'POST', headers, agent: false })
+    const answer = answerOf(req)
+    req.flushHeaders()
+    await encoded.gate
+    req.end('{}')
+    expect((await answer).status).toBe(500)
+  })
+  expect(warnings).toEqual([expect.stringContaining('setEncoding')])
 })
