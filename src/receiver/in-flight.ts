@@ -33,6 +33,7 @@ export function createByteBudget({ limit, maxInFlightBytes }: Config): () => Byt
     }
     return {
       reserve(bytes) {
+        if (counted + bytes > limit) return false // also after release(): nothing would give the bytes back
         // Announcing a body costs a sender nothing, so announcements get half of the budget at most.
         if (totalReserved + bytes > maxInFlightBytes / 2 || total + bytes > maxInFlightBytes) return false
         reserved += bytes

@@ -85,6 +85,28 @@ describe('maxInFlightBytes', () => {
     expect(await Promise.all([statusOf(receiver), statusOf(receiver)])).toEqual([200, 200])
   })
 
+  it('reserves nothing for a request that has ended', async () => {
+    const receiver = createSmall({ bodyTimeout: 1 })
+    const ended = createGate()
+    let reserved: boolean | undefined
+    const late = createGate()
+    const outcome = await receiver.receive({
+      method: 'POST',
+      url: '/',
+      headers: { 'x-service': signatureOf(body) },
+      async read({ reserve }) {
+        await ended.gate
+        reserved = reserve?.(length)
+        late.release()
+        return Buffer.from(body)
+      },
+      cancel: ended.release,
+    })
+    expect(outcome.error?.code).toBe('body_timeout')
+    await late.gate
+    expect(reserved).toBe(false)
+  })
+
   it('reserves at most half of the limit for announced lengths', async () => {
     const receiver = createSmall({ maxInFlightBytes: 10 * length })
     const announced = Array.from({ length: 100 }, () =>
