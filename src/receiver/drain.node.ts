@@ -65,12 +65,17 @@ function endAfterResponse(stream: ServerHttp2Stream): undefined {
 function delayClose(socket: Socket): () => void {
   const { destroySoon } = socket
   let isDue = false
-  socket.destroySoon = () => {
-    isDue = true
+  let isOver = false
+  function delayed(): void {
+    if (isOver) destroySoon.call(socket)
+    else isDue = true
   }
+  socket.destroySoon = delayed
   return () => {
-    socket.destroySoon = destroySoon
-    if (isDue) socket.destroySoon()
+    isOver = true
+    // The next request of the connection may have begun its own delay already.
+    if (socket.destroySoon === delayed) socket.destroySoon = destroySoon
+    if (isDue) destroySoon.call(socket)
   }
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
@@ -66,4 +67,36 @@ it.each<[limit: number | string, length: number]>([
   socket.write(`${head}x-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`)
   while (answers().length < 2) await setImmediate()
   expect(answers()).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
+})
+
+it('closes the connection after a refusal that began while the previous request was still being drained', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} } }).on('*', () => {})
+  const requests: IncomingMessage[] = []
+  const hook = webhook(receiver)
+  const { url, close } = await listen((req, res) => {
+    requests.push(req)
+    void hook(req, res)
+  })
+  onTestFinished(close)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  let text = ''
+  socket.setEncoding('utf8').on('data', (part) => (text += part))
+  const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
+  const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\nx-service: oops\r\n`
+  socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
+  while (answers().length < 1) await setImmediate()
+  const length = 2 ** 20 + 1
+  socket.write(`${length.toString(16)}\r\n${'x'.repeat(length)}\r\n0\r\n\r\n`)
+  socket.write(`${head}connection: close\r\ncontent-length: 2\r\n\r\n{`)
+  while (answers().length < 2) await setImmediate()
+  vi.advanceTimersByTime(1_000)
+  while (!requests[0]?.readableEnded) await setImmediate()
+  const closed = once(socket, 'close')
+  socket.write('}')
+  await closed
+  expect(answers()).toEqual(['HTTP/1.1 401', 'HTTP/1.1 401'])
 })
