@@ -76,7 +76,7 @@ async function readParams(context: unknown): Promise<RequestHead['params']> {
  */
 function isReservable(headers: HeaderBag, { limit, reserve }: ReadOptions): boolean {
   const length = Number(headers['content-length'])
-  return length <= limit && !headers['transfer-encoding'] && reserve?.(length) === true
+  return length >= 0 && length <= limit && !headers['transfer-encoding'] && reserve?.(length) === true
 }
 
 async function readAtOnce(request: RequestLike, { onChunk }: ReadOptions): Promise<Uint8Array> {

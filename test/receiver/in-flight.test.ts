@@ -107,6 +107,19 @@ describe('maxInFlightBytes', () => {
     expect(reserved).toBe(false)
   })
 
+  it('is not raised by a negative content-length', async () => {
+    const { gate, release } = createGate()
+    const receiver = createSmall().on('*', () => gate)
+    const begun = begin(receiver, '', { 'content-length': String(-100 * length) })
+    await begun.read
+    const answers = [statusOf(receiver), statusOf(receiver), statusOf(receiver)]
+    expect(await Promise.race(answers)).toBe(503)
+    release()
+    expect((await Promise.all(answers)).sort()).toEqual([200, 200, 503])
+    begun.sender.error(new Error('gone'))
+    await begun.response
+  })
+
   it('reserves at most half of the limit for announced lengths', async () => {
     const receiver = createSmall({ maxInFlightBytes: 10 * length })
     const announced = Array.from({ length: 100 }, () =>
