@@ -180,6 +180,7 @@ describe('forms', () => {
     for (const body of [
       '{"note":"x&changeTypes=FeaturesDeleted&y="}',
       ' [1,"&events=x"]',
+      '"x&changeTypes=FeaturesDeleted&y="',
       encodeURIComponent('{"a":1}'),
     ]) {
       expect(payloadOf(body, FORM)).toBe('payload_malformed')

@@ -66,6 +66,24 @@ describe('verify accepts', () => {
   })
 })
 
+it('verify uses the current keys of a list that has changed since the previous call', async () => {
+  const ring = ['a', 'b']
+  expect((await verify({ body, signature: hex, signatureKey: ring })).ok).toBe(false)
+  ring[1] = signatureKey
+  expect((await verify({ body, signature: hex, signatureKey: ring })).ok).toBe(true)
+})
+
+it('verify throws for a parsed body even if the signature is missing', async () => {
+  const parsed = {} as unknown as string
+  const run = () => verify({ body: parsed, signature: undefined, signatureKey })
+  expect(await code(run)).toBe('body_already_parsed')
+})
+
+it('verify returns the index of the first key if two keys match', async () => {
+  const ring = ['a', signatureKey, signatureKey]
+  expect(await verify({ body, signature: hex, signatureKey: ring })).toEqual({ ok: true, keyIndex: 1 })
+})
+
 describe('verify rejects', () => {
   const wrongTrailingBits = base64.slice(0, 42) + String.fromCharCode(base64.charCodeAt(42) + 1)
 
