@@ -120,6 +120,24 @@ describe('maxInFlightBytes', () => {
     await begun.response
   })
 
+  it('refuses chunks that arrive after the response, and does not count them', async () => {
+    const receiver = createSmall()
+    let late: (chunk: Uint8Array) => void = () => {}
+    const { status } = await receiver.receive({
+      method: 'POST',
+      url: '/hook',
+      headers: { 'x-service': signatureOf(body) },
+      read({ onChunk }) {
+        late = onChunk
+        return Promise.reject(new Error('gone'))
+      },
+    })
+    expect(status).toBe(500)
+    for (let count = 0; count < 3; count++)
+      expect(() => late(Buffer.from(body))).toThrow(expect.objectContaining({ code: 'body_too_large' }))
+    expect(await statusOf(receiver)).toBe(200)
+  })
+
   it('reserves at most half of the limit for announced lengths', async () => {
     const receiver = createSmall({ maxInFlightBytes: 10 * length })
     const announced = Array.from({ length: 100 }, () =>
@@ -129,6 +147,56 @@ describe('maxInFlightBytes', () => {
     expect(await statusOf(receiver)).toBe(200)
     for (const { sender } of announced) sender.error(new Error('gone'))
     await Promise.all(announced.map(({ response }) => response))
+  })
+
+  it('counts the bytes of an announced body as they arrive if its length cannot be reserved', async () => {
+    const receiver = createSmall()
+    const announced = { 'content-length': String(length) }
+    const begun = [begin(receiver, '{', announced), begin(receiver, body.slice(1), announced)]
+    await whenRead(begun)
+    expect(await statusOf(receiver)).toBe(503)
+    for (const { sender } of begun) sender.error(new Error('gone'))
+    await Promise.all(begun.map(({ response }) => response))
+  })
+
+  it('frees the reservation for an announced body whose upload fails', async () => {
+    const receiver = createSmall()
+    const announced = begin(receiver, '{', { 'content-length': String(length) })
+    await whenRead([announced])
+    announced.sender.error(new Error('gone'))
+    expect((await announced.response).status).toBe(400)
+    const begun = [begin(receiver, body.slice(0, -1)), begin(receiver, body.slice(0, -1))]
+    await whenRead(begun)
+    for (const { sender } of begun) {
+      sender.enqueue(Buffer.from(body.slice(-1)))
+      sender.close()
+    }
+    const responses = await Promise.all(begun.map(({ response }) => response))
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  it('frees the reservation for an announced body only once', async () => {
+    const receiver = createSmall()
+    for (let count = 0; count < 5; count++)
+      expect((await deliver(receiver, body, { 'content-length': String(length) })).status).toBe(200)
+    const begun = [begin(receiver, body.slice(1)), begin(receiver, body.slice(1))]
+    await whenRead(begun)
+    expect(await statusOf(receiver)).toBe(503)
+    for (const { sender } of begun) sender.error(new Error('gone'))
+    await Promise.all(begun.map(({ response }) => response))
+  })
+
+  it('does not refuse bodies that are arriving because another body is announced', async () => {
+    const receiver = createSmall()
+    const begun = [begin(receiver, body.slice(0, -1)), begin(receiver, body.slice(0, -1))]
+    await whenRead(begun)
+    const announced = begin(receiver, '{', { 'content-length': String(length) })
+    await whenRead([announced])
+    begun[0]?.sender.enqueue(Buffer.from(body.slice(-1)))
+    begun[0]?.sender.close()
+    expect((await begun[0]?.response)?.status).toBe(200)
+    for (const { sender } of [begun[1] as (typeof begun)[0], announced]) sender.error(new Error('gone'))
+    await Promise.all([begun[1]?.response, announced.response])
   })
 
   it('accepts one of several bodies that exceed the limit together', async () => {
