@@ -98,6 +98,27 @@ it('handles a request that arrived before close() in the same tick', async () =>
   expect((await response).status).toBe(200)
 })
 
+it('fetch() starts to read each body at the end of the event loop tick', async () => {
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+  for (let count = 0; count < 2; count++) {
+    const order: string[] = []
+    setImmediate(() => order.push('tick'))
+    const stream = new ReadableStream(
+      {
+        pull(controller) {
+          order.push('read')
+          controller.enqueue(Buffer.from(body))
+          controller.close()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const init = { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit
+    expect((await receiver.fetch(new Request('https://a.example/', init))).status).toBe(200)
+    expect(order).toEqual(['tick', 'read'])
+  }
+})
+
 it('close() waits for a request as soon as its listener is called', async () => {
   const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
   const listener = webhook(receiver)

@@ -44,6 +44,22 @@ it('returns 413 for an endless body, and cancels its stream', async () => {
   await cancelEvent
 })
 
+it('stops reading at the limit if a transfer-encoding overrides a small content-length', async () => {
+  let pulls = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(1000))
+      if (++pulls === 100) controller.close()
+    },
+  })
+  const request = post(body)
+  request.headers.set('content-length', '5')
+  request.headers.set('transfer-encoding', 'chunked')
+  const receiver = createReceiver({ signatureKey: KEY, limit: 10_000, observer: {} })
+  expect((await receiver.fetch(request)).status).toBe(413)
+  expect(pulls).toBeLessThan(20)
+})
+
 it.each<[string, number, Record<string, string>, ReceiverOptions?]>([
   ['without a signature', 401, { 'x-service': '' }],
   ['with a malformed signature', 401, { 'x-service': 'oops' }],
@@ -106,7 +122,32 @@ it.each([
   { DB: {} },
   { incoming: {}, outgoing: {} },
 ])('ignores other context of a platform: %j', async (context) => {
-  expect((await createReceiver({ signatureKey: KEY }).fetch(post('{}'), context)).status).toBe(200)
+  const signatureKey: ReceiverOptions['signatureKey'] = ({ params }) => (params === undefined ? KEY : null)
+  expect((await createReceiver({ signatureKey, observer: {} }).fetch(post('{}'), context)).status).toBe(200)
+})
+
+it('ignores route parameters whose promise rejects', async () => {
+  const context = { params: Promise.reject(new Error('not the framework')) }
+  const receiver = createReceiver({
+    signatureKey: ({ params }) => (params === undefined ? KEY : null),
+    observer: {},
+  })
+  expect((await receiver.fetch(post('{}'), context)).status).toBe(200)
+})
+
+it('reads announced bodies in one piece, also after many others', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, limit: 10, maxInFlightBytes: 20 }).on('*', () => {})
+  let reads = 0
+  for (let count = 0; count < 10; count++) {
+    const request = post('{}')
+    request.headers.set('content-length', '2')
+    const arrayBuffer = () => {
+      reads++
+      return Request.prototype.arrayBuffer.call(request)
+    }
+    expect((await receiver.fetch(Object.assign(request, { arrayBuffer }))).status).toBe(200)
+  }
+  expect(reads).toBe(10)
 })
 
 it.each<[string, (request: Request) => unknown]>([
@@ -119,6 +160,17 @@ it.each<[string, (request: Request) => unknown]>([
   await use(request)
   const response = await createReceiver({ signatureKey: KEY, observer }).fetch(request)
   expect([response.status, calls[0]?.code]).toEqual([500, 'body_already_parsed'])
+})
+
+it('close() resolves only after the caller of fetch() could write the response', async () => {
+  const order: string[] = []
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+  const written = receiver.fetch(post('{}')).then(async () => {
+    for (let step = 0; step < 20; step++) await undefined
+    order.push('written')
+  })
+  await Promise.all([written, receiver.close().then(() => order.push('closed'))])
+  expect(order).toEqual(['written', 'closed'])
 })
 
 it('fetch works as a detached function', async () => {
