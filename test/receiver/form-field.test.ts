@@ -29,6 +29,17 @@ describe('the signature in a form field', () => {
     expect([calls[0]?.error?.code, status === 200]).toEqual([code, code === undefined])
   })
 
+  it.each(['text/plain', 'multipart/form-data; boundary=x', ''])(
+    'is ignored in a body with the content type %j',
+    async (contentType) => {
+      const { observer, calls } = createRecorder()
+      const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {})
+      const headers = { 'content-type': contentType, 'x-service': '' }
+      await deliver(receiver, signed(`payload=${JSON_BODY}`), headers)
+      expect(calls.map(({ code }) => code)).toEqual(['signature_missing'])
+    },
+  )
+
   it('is not the payload itself if the signature header is named payload', async () => {
     const { observer, calls } = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, signatureHeader: 'payload', observer })

@@ -1,4 +1,4 @@
-import { createReceiver, type Observer } from 'geohook'
+import { createReceiver, type Observer, type Outcome } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createRecorder } from '../helpers/recorder.ts'
@@ -29,6 +29,20 @@ describe('the observer', () => {
       'x-service': signatureOf('other'),
     })
     expect(Buffer.from(calls[0]?.body ?? []).toString()).toBe(body)
+  })
+
+  it('cannot change the response', async () => {
+    const change = (call: { outcome: Outcome }): void => {
+      Object.assign(call.outcome, { status: 299, body: 'changed' })
+      call.outcome.headers['x-changed'] = 'yes'
+    }
+    const receiver = createReceiver({ signatureKey: KEY, observer: { handled: change } }).on('*', () => {})
+    const response = await deliver(receiver, payloadOf('A'))
+    expect([response.status, response.body, response.headers.get('x-changed')]).toEqual([
+      200,
+      { status: 'handled' },
+      null,
+    ])
   })
 
   it('never receives a key', async () => {

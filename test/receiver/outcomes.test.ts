@@ -28,6 +28,12 @@ describe('maxAge', () => {
     if (status === 400) expect(answer.body.code).toBe('delivery_stale')
   })
 
+  it('rejects every delivery if the clock returns NaN', async () => {
+    const { observer } = createRecorder()
+    const receiver = createReceiver({ signatureKey: KEY, maxAge: 5000, clock: () => Number.NaN, observer })
+    expect((await deliver(receiver, body(when))).body.code).toBe('delivery_stale')
+  })
+
   it.each([
     ['a payload without a time', body(undefined), 200],
     ['a payload without events', '{}', 200],
@@ -87,6 +93,34 @@ it('returns 500 if the schema throws', async () => {
   }
   const answer = await deliver(createReceiver({ signatureKey: KEY, schema, observer }), '{}')
   expect([answer.status, calls[0]?.error?.message]).toEqual([500, 'the schema threw an error'])
+})
+
+it('responds with the status of an error that another copy of geohook has thrown', async () => {
+  const { observer } = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, observer })
+  const error = Object.assign(new Error('gone'), {
+    name: 'WebhookError',
+    code: 'body_aborted',
+    status: 400,
+  })
+  const outcome = await receiver.receive({
+    method: 'POST',
+    url: '/hook',
+    headers: { 'x-service': signatureOf('{}') },
+    read: () => Promise.reject(error),
+  })
+  expect([outcome.status, outcome.error]).toEqual([400, error])
+})
+
+it.each([undefined, null, 'gone'])('responds with 500 if an adapter throws %j', async (thrown) => {
+  const { observer } = createRecorder()
+  const outcome = await createReceiver({ signatureKey: KEY, observer }).receive({
+    method: 'POST',
+    url: '/hook',
+    headers: { 'x-service': signatureOf('{}') },
+    read: () => Promise.reject(thrown),
+  })
+  expect([outcome.status, outcome.error?.code, outcome.error?.cause]).toEqual([500, 'handler_failed', thrown])
 })
 
 describe('a duplicate store', () => {
