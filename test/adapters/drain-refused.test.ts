@@ -9,6 +9,7 @@ import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
+import { createRecorder } from '../helpers/recorder.ts'
 
 type Expose = (req: IncomingMessage, res: ServerResponse) => { members?: object; context?: object }
 
@@ -44,6 +45,118 @@ it.each<[string, Expose, boolean]>([
     expect(cancel.mock.calls.length).toBe(isDrained ? 0 : 1)
   },
 )
+
+it('leaves no timer once a refused request has ended', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} } }).on('*', () => {})
+  const closed = createGate()
+  const hook = webhook(receiver)
+  const server = await listen((req, res) => {
+    req.once('close', closed.release)
+    void hook(req, res)
+  })
+  onTestFinished(() => server.close())
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hostname, port } = new URL(server.url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\nx-service: oops\r\n`
+  socket.write(`${head}content-length: 2\r\n\r\n{`)
+  const [response] = await once(socket, 'data')
+  expect(String(response)).toMatch(/^HTTP\/1.1 401 /)
+  expect(vi.getTimerCount()).toBe(1)
+  socket.write('}')
+  await closed.gate
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('leaves no timer if the client disconnects during its body', async () => {
+  const recorder = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer })
+  const begun = createGate()
+  const hook = webhook(receiver)
+  const server = await listen((req, res) => {
+    void hook(req, res)
+    begun.release()
+  })
+  onTestFinished(() => server.close())
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hostname, port } = new URL(server.url)
+  const socket = connect(Number(port), hostname)
+  socket.write(`POST /hook HTTP/1.1\r\nhost: a\r\nx-service: ${'0'.repeat(64)}\r\ncontent-length: 2\r\n\r\n{`)
+  await begun.gate
+  socket.destroy()
+  await recorder.waitFor('refused body_aborted')
+  while (receiver.stats().atWork > 0) await setImmediate()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('discards the rest of a refused request if another listener pauses it', async () => {
+  const hook = webhook(createReceiver({ signatureKey: KEY, observer: { refused() {} } }))
+  const ended = createGate()
+  const server = await listen((req, res) => {
+    req.once('end', ended.release).on('data', () => void req.pause())
+    void hook(req, res)
+  })
+  onTestFinished(() => server.close())
+  const headers = { 'content-type': JSON_TYPE, 'x-service': 'oops' }
+  const chunks = ['x'.repeat(100_000), 'x'.repeat(100_000)]
+  expect((await send(server.url, { headers, chunks })).status).toBe(401)
+  await ended.gate
+})
+
+it('closes the connection after a refusal if other code has read the body', async () => {
+  const hook = webhook(createReceiver({ signatureKey: KEY, observer: { refused() {} } }).on('*', () => {}))
+  const { url, close } = await listen(async (req, res) => {
+    for await (const _ of req);
+    void hook(req, res)
+  })
+  onTestFinished(close)
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write(
+    `POST /hook HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-type: ${JSON_TYPE}\r\nx-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`,
+  )
+  let text = ''
+  for await (const part of socket.setEncoding('utf8')) text += part
+  expect(text).toMatch(/^HTTP\/1.1 500 /)
+})
+
+it('keeps the connection if the chunk that exceeds the bound is the last one', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, limit: 1000, observer: { refused() {} } })
+  const hook = webhook(receiver.on('*', () => {}))
+  const requests: IncomingMessage[] = []
+  const { url, close } = await listen((req, res) => {
+    requests.push(req)
+    void hook(req, res)
+  })
+  onTestFinished(close)
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  let text = ''
+  socket.setEncoding('utf8').on('data', (part) => (text += part))
+  const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
+  const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n`
+  socket.write(`${head}x-service: oops\r\ntransfer-encoding: chunked\r\n\r\n`)
+  while (answers().length < 1) await setImmediate()
+  const refused = requests[0] as IncomingMessage
+  let discarded = 0
+  refused.on('data', (chunk: Buffer) => {
+    discarded += chunk.length
+  })
+  socket.write(`${(2 ** 20).toString(16)}\r\n${'x'.repeat(2 ** 20)}\r\n`)
+  while (discarded < 2 ** 20) await setImmediate()
+  socket.write('1\r\nx\r\n0\r\n\r\n')
+  while (!refused.complete) await setImmediate()
+  vi.advanceTimersByTime(1_000)
+  socket.write(`${head}x-service: ${signatureOf('{}')}\r\ncontent-length: 2\r\n\r\n{}`)
+  while (answers().length < 2 && !socket.closed) await setImmediate()
+  expect(answers()).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
+})
 
 it.each<[limit: number | string, length: number]>([
   [1000, 2 ** 20],
