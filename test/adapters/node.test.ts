@@ -99,6 +99,23 @@ it('returns 500 for a request with setEncoding()', async () => {
   expect(recorder.calls[0]?.error?.message).toContain('setEncoding')
 })
 
+it('verifies the bytes in req.rawBody, not those in req.body', async () => {
+  const rawBody = Buffer.from('{"events":[]}')
+  const { url } = await mount((req) => void Object.assign(req, { rawBody, body: Buffer.from('{}') }))
+  const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(rawBody) }
+  expect((await send(url, { headers, body: rawBody })).status).toBe(200)
+})
+
+it('leaves none of its "aborted" listeners on a request that it refuses while reading it', async () => {
+  let refused: IncomingMessage | undefined
+  const { url } = await mount((req) => {
+    refused = req
+  })
+  const headers = { 'content-type': JSON_TYPE, 'x-service': '0'.repeat(64) }
+  expect((await send(url, { headers, chunks: ['x'.repeat(600), 'x'.repeat(600)] })).status).toBe(413)
+  expect(refused?.listenerCount('aborted')).toBe(0)
+})
+
 it('reports body_aborted if the connection is already closed', async () => {
   const { recorder, url } = await mount((req) => req.destroy())
   await expect(
