@@ -134,6 +134,10 @@ describe('forms', () => {
     expect(payloadOf(body, FORM)).toEqual(EVENT)
   })
 
+  it('reads a list in the payload field without encoding', () => {
+    expect(payloadOf('payload=[{"a":"x&y=z"}]', FORM)).toEqual([{ a: 'x&y=z' }])
+  })
+
   it('builds the payload from plain fields, with a list for a repeated one', () => {
     const body =
       'serviceName=Parcels&changeTypes=FeaturesCreated%2CMine&id=7&tag=a&tag=b&empty=&+x+=%C3%A9+%2B'

@@ -175,6 +175,21 @@ describe('maxInFlightBytes', () => {
     expect(responses.map(({ status }) => status)).toEqual([200, 200])
   })
 
+  it('does not count an announced body twice once it has arrived', async () => {
+    const { gate, release } = createGate()
+    const handled = createGate()
+    let calls = 0
+    const receiver = createSmall().on('*', () => {
+      handled.release()
+      return ++calls === 1 ? gate : undefined
+    })
+    const first = deliver(receiver, body, { 'content-length': String(length) })
+    await handled.gate
+    expect(await statusOf(receiver)).toBe(200)
+    release()
+    expect((await first).status).toBe(200)
+  })
+
   it('frees the reservation for an announced body only once', async () => {
     const receiver = createSmall()
     for (let count = 0; count < 5; count++)

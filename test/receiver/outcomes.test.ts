@@ -123,6 +123,40 @@ it.each([undefined, null, 'gone'])('responds with 500 if an adapter throws %j', 
   expect([outcome.status, outcome.error?.code, outcome.error?.cause]).toEqual([500, 'handler_failed', thrown])
 })
 
+it.each([
+  ['not if its body was read', signatureOf('{}'), 0],
+  ['if its body was not read', 'oops', 1],
+])('cancels a request: %s', async (_, signature, count) => {
+  const { observer } = createRecorder()
+  let cancelled = 0
+  await createReceiver({ signatureKey: KEY, observer }).receive({
+    method: 'POST',
+    url: '/hook',
+    headers: { 'content-type': 'application/json', 'x-service': signature },
+    read: () => Buffer.from('{}'),
+    cancel: () => void cancelled++,
+  })
+  expect(cancelled).toBe(count)
+})
+
+it('counts a request as in flight until its response is written', async () => {
+  const { observer } = createRecorder()
+  const receiver = createReceiver({ signatureKey: KEY, observer })
+  const writing = createGate()
+  const written = createGate()
+  const request = { method: 'GET', url: '/hook', headers: {}, read: () => expect.unreachable() }
+  const received = receiver.receive(request, () => {
+    writing.release()
+    return written.gate
+  })
+  await writing.gate
+  for (let step = 0; step < 20; step++) await undefined
+  expect(receiver.stats().atWork).toBe(1)
+  written.release()
+  await received
+  expect(receiver.stats().atWork).toBe(0)
+})
+
 describe('a duplicate store', () => {
   function createStore(): DuplicateStore & { states: Map<string, string> } {
     const states = new Map<string, string>()
