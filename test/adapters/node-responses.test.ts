@@ -2,12 +2,15 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { createReceiver } from 'geohook'
 import { webhook as middleware } from 'geohook/express'
+import { webhook as koaWebhook } from 'geohook/koa'
 import { webhook } from 'geohook/node'
+import Koa from 'koa'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { begin, send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
+import { quiet } from '../helpers/mounts/node.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }
@@ -77,6 +80,23 @@ it('close() waits until a large response is sent', async () => {
       res.end('x'.repeat(20_000_000))
     })
   })
+  onTestFinished(() => server.close())
+  await send(server.url, signed)
+  await vi.waitFor(() => expect(order.length).toBe(2))
+  expect(order).toEqual(['sent', 'closed'])
+})
+
+it('in Koa, close() waits until a large response is sent', async () => {
+  const receiver = createReceiver({ signatureKey: KEY })
+  const order: string[] = []
+  const app = quiet(new Koa())
+    .use(koaWebhook(receiver))
+    .use((ctx) => {
+      ctx.res.once('finish', () => order.push('sent'))
+      void receiver.close().then(() => order.push('closed'))
+      ctx.body = 'x'.repeat(20_000_000)
+    })
+  const server = await listen(app.callback())
   onTestFinished(() => server.close())
   await send(server.url, signed)
   await vi.waitFor(() => expect(order.length).toBe(2))
