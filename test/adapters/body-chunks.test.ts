@@ -10,6 +10,7 @@ import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { answerOf } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
+import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
 const cases: [string, announced: number | undefined, sizes: number[], isAccepted: boolean][] = [
@@ -53,6 +54,23 @@ it.each(cases)(
     }
   },
 )
+
+it('reports body_aborted if the request closes before its body has ended', async () => {
+  const { observer, waitFor } = createRecorder()
+  const app = fastify()
+  app.addHook('onRequest', async ({ raw }) => {
+    raw.on('newListener', (event) => {
+      if (event === 'data') void setImmediate().then(() => raw.destroy())
+    })
+  })
+  app.register(fastifyWebhook(createReceiver({ signatureKey: KEY, observer })), { prefix: '/hook' })
+  const headers = { 'content-type': JSON_TYPE, 'x-service': '0'.repeat(64) }
+  const payload = new Readable({ read() {} })
+  payload.push('{')
+  app.inject({ method: 'POST', url: '/hook', headers, payload }).catch(() => {})
+  await waitFor('refused body_aborted')
+  await app.close()
+})
 
 it('allocates no memory for a content-length before the bytes arrive', async () => {
   const reading = createGate()
