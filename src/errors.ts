@@ -2,17 +2,17 @@ import { ERROR_CODES, type ErrorCode } from './error-statuses.ts'
 
 /** Options of {@link WebhookError}. */
 export interface WebhookErrorOptions {
-  /** What happened; senders never see it. Default: the code in words. */
+  /** What went wrong; never part of a response. Default: the code in words. */
   message?: string | undefined
-  /** How to fix it. Default: the hint of the code. */
+  /** How to fix the problem. Default: the hint of the code. */
   hint?: string | undefined
-  /** The error behind this one. */
+  /** The underlying error. */
   cause?: unknown
 }
 
 /**
- * The error class of geohook. `code` says what happened, `status` is the HTTP status of the response, `hint` says what
- * to do about it. Errors of unauthenticated requests have no stack trace.
+ * The error class of geohook: `code` identifies the problem, `status` is the HTTP status of the response, and `hint`
+ * says how to fix the problem. Errors of unauthenticated requests have no stack trace.
  *
  * @example
  * ```ts
@@ -28,17 +28,17 @@ export interface WebhookErrorOptions {
 export class WebhookError extends Error {
   declare readonly code: ErrorCode
   declare readonly status: number
-  /** How to fix it; empty if the code is self-explanatory. */
+  /** How to fix the problem; empty if the code is self-explanatory. */
   declare readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
     const [status, hint = ''] = ERROR_CODES[code]
-    super(options.message ?? toTitle(code), options) // Error itself takes `cause`
+    super(options.message ?? toTitle(code), options) // the base class reads `cause`
     Object.assign(this, { name: 'WebhookError', code, status, hint: options.hint ?? hint })
   }
 }
 
-/** The error for an invalid option, thrown when an object is created and never during a request. */
+/** Creates the error for an invalid option. It is thrown while an object is created, never during a request. */
 export function configInvalid(message: string, hint?: string): WebhookError {
   return new WebhookError('config_invalid', { message, hint })
 }

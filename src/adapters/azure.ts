@@ -27,7 +27,7 @@ export function webhook(receiver: Receiving): (request: HttpRequest) => Promise<
   const { receive } = requireReceiver(receiver)
 
   return async function webhook(request) {
-    // Azure's request object also contains the route parameters.
+    // Passed twice, because Azure's request also has the route parameters in `params`.
     const { status, headers, body } = await receive(await toReceiverRequest(request, request, HINT))
     return { status, headers, body }
   }

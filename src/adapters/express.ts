@@ -22,8 +22,8 @@ type ExpressRequest = IncomingMessage & {
 }
 
 /**
- * A handler for Express 4 and 5 and everything else that calls `(req, res, next)`: Connect, Polka, NestJS. Some hosts
- * call it without `next`.
+ * Middleware for Express 4 and 5, Connect, Polka, NestJS and other frameworks that call `(req, res, next)`. Some
+ * hosts call it without `next`.
  */
 export type Middleware = (
   req: IncomingMessage,
@@ -45,10 +45,9 @@ const parsers = {
  * receiver without them, or plain options, acts as middleware: it rejects unverified requests, sets `req.delivery`, and
  * calls `next()`.
  *
- * Mount it before any body parser: the signature covers the bytes, and a parser discards them. In NestJS that is
- * `app.use('/hooks/parcels', webhook(receiver))` right after `NestFactory.create(App)`; with
- * `NestFactory.create(App, { rawBody: true })` its own parser may run first. If `req.rawBody` or `req.body` holds bytes,
- * they are used.
+ * Mount it before any body parser: the signature covers the exact bytes, which a parser discards. In NestJS, call
+ * `app.use('/hooks/parcels', webhook(receiver))` right after `NestFactory.create(App)`. A body parser may run first
+ * if it keeps the bytes in `req.rawBody` or `req.body`, as NestJS does with the option `rawBody: true`.
  *
  * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
@@ -71,10 +70,10 @@ export function webhook(receiver: Receiving | ReceiverOptions): Middleware {
     const { originalUrl: url, params } = req
     function passOn(delivery: Delivery): undefined {
       req.delivery = delivery
-      req._body = true // body-parser skips the request then: there is nothing left to parse
+      req._body = true // makes body-parser skip this request, whose body is already read
       next?.()
     }
-    const hasNext = typeof next === 'function' // some hosts pass nothing, or something else
+    const hasNext = typeof next === 'function' // some hosts pass no `next`, or another value
     return serve(receive, { req, res, url, params, parsers, next: hasNext ? passOn : undefined })
   }
 }

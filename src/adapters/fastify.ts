@@ -7,7 +7,7 @@ import { type Receiving, toReceiver } from './to-receiver.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The verified delivery, in the `handler` option of geohook's plugin. */
+    /** The verified delivery, available in the `handler` option of geohook's plugin. */
     delivery?: Delivery
   }
 }
@@ -15,8 +15,8 @@ declare module 'fastify' {
 /** Options of `app.register(webhook(receiver), options)`, in addition to `prefix`. */
 export interface WebhookPluginOptions {
   /**
-   * Handles each verified delivery in `request.delivery` and responds, as any Fastify handler does; `request.body` is
-   * empty. Used by receivers without handlers and inbox; without this option they verify and respond with 200.
+   * The route handler: finds the verified delivery in `request.delivery` and sends the response; `request.body` is
+   * empty. Used only if the receiver has neither handlers nor an inbox. Default: responds with 200.
    */
   handler?: ((request: FastifyRequest, reply: FastifyReply) => unknown) | undefined
 }
@@ -28,9 +28,9 @@ const parsers = {
 }
 
 /**
- * Mounts a receiver in Fastify 5, as a plugin. It handles every method on the `prefix` that it is registered with, and
- * reads the bytes before Fastify does: content type parsers, `bodyLimit` and plugins that read bodies have no effect
- * there. Other routes are not affected.
+ * Mounts a receiver in Fastify 5, as a plugin that handles every method on its `prefix`. It reads the body before
+ * Fastify does, so content type parsers, `bodyLimit` and plugins that read bodies have no effect on that route.
+ * Other routes are not affected.
  *
  * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
@@ -51,7 +51,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCal
 
   return function webhook(scope, { handler }, registered) {
     if (!scope.hasRequestDecorator('delivery')) scope.decorateRequest('delivery')
-    // The body has been read already, so Fastify must not wait for it.
+    // The adapter reads the body before Fastify's parsers run, so they must not wait for it.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
     scope.all('/', {

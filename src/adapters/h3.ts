@@ -51,7 +51,7 @@ const HINT = 'Mount geohook before code that calls readBody(event), event.req.js
 export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
   const { receive } = toReceiver(receiver)
 
-  // h3 tells middleware from handlers by the number of parameters, which is two.
+  // h3 recognizes middleware by its two parameters.
   return async function webhook(event, next) {
     const { context } = event
     let passedOn: Promise<unknown> | undefined
@@ -64,7 +64,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
       return statusOf(await passedOn, event)
     }
     const outcome = await receive(request)
-    // After passing on, the response and the errors belong to the next handler.
+    // If the next handler ran, its response or error takes the place of the receiver's.
     return passedOn ?? toResponse(outcome)
   }
 }
@@ -81,11 +81,14 @@ function decode(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(decoded)
 }
 
-/** Returns the status that h3 will send for the result of a handler, or undefined for its default. Throws the errors of a handler. */
+/**
+ * Returns the status that h3 will send for a handler's result, or undefined for h3's default. Throws a result that
+ * is an error.
+ */
 function statusOf(result: unknown, { res, runtime }: EventLike): number | undefined | Promise<number> {
   if (result instanceof Error) throw result
   if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 responded')
-  // `fromNodeHandler` returns this, even if its handler will respond later.
+  // `fromNodeHandler` returns this symbol, possibly before its handler has responded.
   if (result === Symbol.for('h3.handled')) return statusOfNodeResponse(runtime?.node?.res)
   const isResponse =
     result instanceof Response ||
@@ -94,5 +97,5 @@ function statusOf(result: unknown, { res, runtime }: EventLike): number | undefi
   return status ?? res.status
 }
 
-/** Marks h3's `HTTPResponse`. Any other object is a body, even if it has a `status`. */
+/** Identifies h3's `HTTPResponse`. h3 sends any other object as the body, even if it has a `status`. */
 const H3_RESPONSE = Symbol.for('h3.HTTPResponse')

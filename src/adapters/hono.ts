@@ -17,8 +17,8 @@ export interface WebhookEnv<Payload = unknown> {
 }
 
 /**
- * A middleware for every environment, so that one can also be called where `c.env` has the key. The last signature is
- * the one that Hono takes the type of `c.get('delivery')` from.
+ * Middleware that fits apps of every environment type, including one that declares the key in `c.env`. Hono infers
+ * the type of `c.get('delivery')` from the last signature.
  */
 export type WebhookMiddleware<Payload = unknown> = (<E extends Env, P extends string, I extends Input>(
   c: Context<E, P, I>,
@@ -68,14 +68,17 @@ export function webhook<Payload = unknown>(
       return statusOf(c)
     }
     const outcome = await receive(request)
-    // After passing on, the response and the errors belong to the next handler.
+    // If the next handler ran, its response or error takes the place of the receiver's.
     if (!passedOn) return toResponse(outcome)
     await passedOn // not returned: it resolves with Hono's context, not with a response
     return undefined
   }
 }
 
-/** Returns the bytes that Hono keeps after a call of `c.req.arrayBuffer()`. After `c.req.text()` it has no exact bytes. */
+/**
+ * Returns the bytes that Hono caches in `c.req.arrayBuffer()`. After `c.req.text()`, the exact bytes are not
+ * available.
+ */
 function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Array> | undefined {
   const kept = req.raw.bodyUsed && req.bodyCache.arrayBuffer
   if (!kept) return undefined
@@ -89,14 +92,17 @@ function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Arra
   )
 }
 
-/** Lets the next handlers read the body. They get a copy, because they may change it. */
+/** Caches a copy of the body for the next handlers, which may modify it. */
 function keep({ req }: Context, { rawBody }: Delivery): void {
-  // Hono keeps promises there, although its types say otherwise.
+  // Hono stores promises in this cache, although its types say otherwise.
   const cache: { arrayBuffer?: unknown } = req.bodyCache
   cache.arrayBuffer ??= Promise.resolve(new Uint8Array(rawBody).buffer)
 }
 
-/** Returns the response status: from `c.res`, or from Node's response if a handler used the one of @hono/node-server. */
+/**
+ * Returns the response status: from `c.res`, or from Node's response if a handler wrote to that directly
+ * (@hono/node-server).
+ */
 function statusOf({ res, env }: Context): number | Promise<number> {
   if (!res.headers.has('x-hono-already-sent')) return res.status
   return statusOfNodeResponse((env as { outgoing?: NodeResponse } | undefined)?.outgoing)

@@ -40,7 +40,7 @@ const parsers = {
  * Mounts a receiver in Koa 3. A receiver with handlers or an inbox responds itself. A receiver without them, or plain
  * options, acts as middleware: it rejects unverified requests, sets `ctx.state.delivery`, and runs the next middleware.
  *
- * Mount it before any body parser: the signature covers the bytes, and a parser discards them. It treats every
+ * Mount it before any body parser: the signature covers the exact bytes, which a parser discards. It treats every
  * request that reaches it as a delivery, so use a router or a condition on `ctx.path`.
  *
  * @param receiver the result of `createReceiver`, or its options
@@ -63,7 +63,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
   return function webhook(ctx, next) {
     const { req, res, originalUrl: url, request: parsed } = ctx
     const params = ctx.params as RequestHead['params']
-    // Koa sends the response after all middleware is done, so this middleware must not wait for it.
+    // Koa sends the response after all middleware has resolved, so waiting here until it is sent would deadlock.
     return new Promise((resolve, reject) => {
       serve(receive, {
         req,
@@ -74,7 +74,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
         parsers,
         async next(delivery) {
           Object.assign(ctx.state, { delivery })
-          ctx.disableBodyParser = true // there is nothing left to parse
+          ctx.disableBodyParser = true // the body is already read
           const done = Promise.resolve().then(next)
           done.then(() => resolve(), reject)
           await done
@@ -91,7 +91,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
 
 function write(ctx: KoaContext, outcome: Outcome): void {
   if (ctx.respond === false) {
-    writeTo(ctx.res, outcome) // Koa does not touch the response then
+    writeTo(ctx.res, outcome) // with `respond: false`, Koa does not send the response
   } else {
     ctx.status = outcome.status
     ctx.set(outcome.headers)

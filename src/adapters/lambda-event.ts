@@ -4,7 +4,10 @@ import type { ReadOptions, ReceiverRequest, RequestHead } from '../receiver/requ
 
 type Bag = Record<string, unknown> | null
 
-/** Members of the invocations of all hosts. All are optional, because anyone can invoke a function with any value. */
+/**
+ * The event members that any supported host sends. All are optional and unchecked: a function can be invoked with
+ * any value.
+ */
 export interface LambdaEvent {
   httpMethod?: unknown
   path?: unknown
@@ -20,7 +23,7 @@ export interface LambdaEvent {
   isBase64Encoded?: unknown
 }
 
-/** Wraps an invocation in the receiver's port. The method of an invocation that is not an HTTP request is empty. */
+/** Converts an event to the receiver's request. `method` is empty if the event is not an HTTP request. */
 export function toReceiverRequest(event: LambdaEvent): ReceiverRequest {
   const { httpMethod, requestContext, pathParameters } = event
   return {
@@ -38,7 +41,10 @@ export function toReceiverRequest(event: LambdaEvent): ReceiverRequest {
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const texts = (value: unknown): string[] => [value].flat().filter((one) => typeof one === 'string')
 
-/** API Gateway decodes the query, except in `rawQueryString` of its second format; a load balancer does not. */
+/**
+ * Rebuilds path and query. API Gateway decodes the query, except in `rawQueryString`; a load balancer does not
+ * decode it.
+ */
 function toUrl(event: LambdaEvent): string {
   const { rawPath, rawQueryString, path } = event
   const query = typeof rawQueryString === 'string' ? rawQueryString : toQuery(event)

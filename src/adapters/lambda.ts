@@ -5,7 +5,7 @@ import { type Receiving, requireReceiver } from './to-receiver.ts'
 export interface LambdaResult {
   statusCode: number
   headers?: Record<string, string>
-  /** Used instead of `headers` for a target group with multi-value headers. */
+  /** Replaces `headers` if the load balancer's target group uses multi-value headers. */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: boolean
@@ -15,7 +15,8 @@ export interface LambdaResult {
  * Creates a handler for AWS Lambda behind API Gateway (REST and HTTP APIs), a function URL, or a load balancer. It
  * responds to every invocation itself.
  *
- * List every media type in `binaryMediaTypes` of a REST API: otherwise API Gateway replaces bytes that are not UTF-8.
+ * The `binaryMediaTypes` of a REST API must cover every media type: otherwise API Gateway replaces bytes that are not
+ * UTF-8.
  *
  * @param receiver the result of `createReceiver`
  * @throws {WebhookError} `config_invalid`

@@ -9,16 +9,16 @@ export interface ParsedBody {
   _body?: unknown
 }
 
-/** The body parsers of a framework, for the error message when one of them ran first. */
+/** A framework's body parsers, named in the error message if one of them ran first. */
 export interface ParserNames {
-  /** Names of the parsers that leave a string. */
+  /** Names of the parsers that store the body as a string. */
   text: string
-  /** Names of the parsers that leave a parsed value. */
+  /** Names of the parsers that store a parsed value. */
   value: string
   hint: string
 }
 
-/** The bytes in `rawBody`, or in `body` if that is a Buffer. */
+/** Returns the bytes in `rawBody`, or in `body` if it holds bytes. */
 export function bytesOf({ rawBody, body }: ParsedBody): Uint8Array | undefined {
   const bytes = rawBody instanceof Uint8Array ? rawBody : body
   return bytes instanceof Uint8Array ? bytes : undefined
@@ -57,10 +57,10 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
 
 const EVENTS = ['aborted', 'close', 'data', 'end', 'error'] as const
 
-/** Loaded when it is first needed: it would double the import time of the adapters. */
+/** Imported on first use: a static import would double the import time of the adapters. */
 let getRawBody: typeof import('raw-body') | undefined
 
-/** Reads the stream with raw-body, while `onChunk` gets each chunk in the tick in which it arrives. */
+/** Reads the stream with raw-body. `onChunk` receives each chunk in the event loop tick in which it arrives. */
 async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
   if (!getRawBody) {
     req.pause() // other code may be listening already, and the chunks of the meantime would be missing here
@@ -88,7 +88,7 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
       if (error) fail(toWebhookError(error))
       else settle(() => resolve(unpool(body)))
     })
-    // raw-body does not end if the request closes without 'aborted', 'error' or 'end'.
+    // raw-body never settles if the request closes without 'aborted', 'error' or 'end'.
     req.on('close', () => fail(new WebhookError('body_aborted')))
     const added = EVENTS.flatMap((event) =>
       listenersOf(event)
@@ -99,7 +99,7 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
   })
 }
 
-/** Copies a small body out of the memory pool that it shares with unrelated Buffers of the process. */
+/** Copies a small body out of Node's shared Buffer pool, which also holds unrelated data. */
 const unpool = (body: Buffer): Uint8Array =>
   body.buffer.byteLength === body.length ? body : new Uint8Array(body)
 
@@ -109,7 +109,7 @@ function toWebhookError(error: { type?: string }): WebhookError {
   })
 }
 
-/** Resolves when a request whose bytes have all been read has emitted its end: later readers see that nothing is left. */
+/** Resolves when a fully read request has emitted 'end', so that later readers see an ended stream. */
 export async function whenEnded(req: IncomingMessage): Promise<void> {
   if (req.readableEnded || req.destroyed) return
   await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
@@ -121,7 +121,7 @@ const encodingSet = (): WebhookError =>
     hint: 'Remove the call, or mount geohook before it.',
   })
 
-/** Names the body parser by what it has left behind. */
+/** Creates the error that names the body parser, recognized by the type of the body it left. */
 function alreadyParsed({ body, _body }: ParsedBody, { text, value, hint }: ParserNames): WebhookError {
   const culprit =
     typeof body === 'string'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Returns true if the response is completely written to the socket. Short responses are written immediately. */
+/** Returns true if the whole response has been written to the socket. */
 export const isSent = (res: ServerResponse): boolean => res.writableEnded && res.writableLength === 0
 
 /** Resolves with the status when the response is sent, or with undefined if the connection closes first. */
@@ -9,7 +9,7 @@ export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Prom
   return new Promise((resolve) => {
     if (res.writableFinished) return resolve(res.statusCode)
     if (socket.destroyed) return resolve(undefined)
-    // Node 20 does not close a response that is queued after another one on a pipelined connection.
+    // Node 20 emits no 'close' for a response queued behind another on a pipelined connection.
     const callbacks = res.socket ? undefined : callbacksOf(socket)
     function settle(status?: number): void {
       callbacks?.delete(onClosed)
@@ -23,7 +23,10 @@ export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Prom
 
 const closeCallbacks = new WeakMap<Socket, Set<() => void>>()
 
-/** Returns the callbacks for the close of a socket. They share one listener: Node warns of more than ten, and clients can pipeline. */
+/**
+ * Returns the callbacks to run when the socket closes. They share one listener, because Node warns about more than
+ * ten and clients can pipeline any number of requests.
+ */
 function callbacksOf(socket: Socket): Set<() => void> {
   let callbacks = closeCallbacks.get(socket)
   if (!callbacks) {

@@ -1,4 +1,4 @@
-/** The part of Node's response that geohook uses, in frameworks of web `Response`s that pass it to their handlers. */
+/** The part of Node's response that geohook uses. h3 and Hono pass it to handlers when they run on Node. */
 export interface NodeResponse {
   readonly statusCode: number
   readonly writableEnded: boolean
@@ -14,7 +14,7 @@ export interface NodeResponse {
  */
 export async function statusOfNodeResponse(res: NodeResponse | undefined): Promise<number> {
   if (!res) throw new Error('the next handler claims to have responded, but there is no response object')
-  // Not until it is sent: these frameworks do not report that for their own responses either.
+  // An ended response counts even if it is not sent yet: these frameworks do not report sending.
   if (!res.writableEnded && !res.destroyed && !res.stream?.destroyed)
     await new Promise<void>((resolve) => res.once('close', resolve))
   if (!res.writableEnded) throw new Error('the connection was closed before the next handler responded')

@@ -9,19 +9,19 @@ import { bytesOf, type ParsedBody, type ParserNames, readNodeBody, whenEnded } f
 import { isSent, whenSent } from './node-connection.ts'
 import { headersOf } from './node-headers.ts'
 
-/** One request in a framework that uses Node streams, with the parts that differ between frameworks. */
+/** One request in a framework built on Node streams. The members are the parts that differ between frameworks. */
 export interface NodeExchange {
   req: IncomingMessage
   res: ServerResponse
-  /** The whole path and query, if a router shortens `req.url`. Default: `req.url`. */
+  /** The full path and query, if a router strips a prefix from `req.url`. Default: `req.url`. */
   url?: string | undefined
   params?: RequestHead['params']
   /** Object in which body parsers store the body. Default: the request itself. */
   parsed?: ParsedBody
   parsers: ParserNames
   /**
-   * Runs the next handler of the framework, which sends the response. Resolves with the response status, or returns
-   * undefined if the framework does not report the status, so that it has to be read from `res`.
+   * Runs the framework's next handler, which sends the response. Resolves with the response status. Returns
+   * undefined if the framework does not report the status, which is then read from `res`.
    */
   next?: ((delivery: Delivery) => Promise<number> | undefined) | undefined
   /** Writes the response with the framework's own functions. Default: through `res`. */
@@ -44,11 +44,11 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
     try {
       handled = run(delivery)
     } catch (error) {
-      isPassedOn = false // hosts that do not catch this would never respond
+      isPassedOn = false // so that an error response is sent: not every host handles the exception
       throw error
     }
     if (!handled) return requireStatus(await sent)
-    // Even if the sender has disconnected, the delivery is handled.
+    // The handler's result counts even if the client has disconnected.
     const status = await handled
     await sent
     return status
@@ -72,7 +72,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
     next: next && ((delivery) => passOn(next, delivery)),
   }
   await receive(request, async (outcome) => {
-    // After passing on, the response belongs to the next handler, even if the client has disconnected.
+    // Once the delivery is passed on, only the next handler may respond, even if the client has disconnected.
     if (isPassedOn) return
     await endOfTick()
     await respond(req, res, outcome, write)
@@ -93,7 +93,8 @@ async function respond(
 ): Promise<void> {
   if (res.destroyed) return
   if (res.headersSent) {
-    // Other code has begun a response. On failure, destroy it, so that a truncated 200 is not taken for success.
+    // Other code has begun a response. On failure, destroy the socket, so that a truncated 200 is not taken for
+    // success.
     if (outcome.error && !res.writableEnded) res.destroy()
     else res.end()
   } else {

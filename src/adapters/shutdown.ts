@@ -13,14 +13,14 @@ export interface ShutdownOptions {
   timeout?: number | undefined
 }
 
-/** Milliseconds for which a connection without a request may still send one. */
+/** Interval in milliseconds at which idle connections are closed; until then, each may send another request. */
 const IDLE = 1_000
 
 /**
- * Shuts the process down at the first SIGTERM or SIGINT (Ctrl-C): stops listening, responds to the requests in flight and
- * to those already sent on open connections, closes each connection after its response, calls `after`, and lets the
- * process exit. A second signal terminates it immediately. HTTP/2 sessions accept no new requests and end after their
- * last one.
+ * Shuts the process down on the first SIGTERM or SIGINT (Ctrl-C): stops listening, responds to the requests in
+ * flight and to those already sent on open connections, closes each connection after its response, calls `after`,
+ * and lets the process exit. A second signal terminates it immediately. HTTP/2 sessions accept no new requests and
+ * close after their last response.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
@@ -38,7 +38,7 @@ export function closeOnSignal(
   receiver: Pick<Receiver, 'close'>,
   { after, timeout = 5_000 }: ShutdownOptions = {},
 ): void {
-  // Longer timers would fire immediately.
+  // Node fires timers with a longer delay immediately.
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1)
     throw configInvalid('timeout must be an integer number of milliseconds from 1 to 2^31 - 1')
   const sessions = new Set<ServerHttp2Session>()
@@ -71,7 +71,7 @@ async function closeServer(
   // server.close() would also close connections whose next request is already on its way.
   SocketServer.prototype.close.call(server)
   for (const session of sessions) session.close()
-  // HTTP/2 servers have neither of these functions, or only the first.
+  // HTTP/2 servers lack `closeAllConnections`, and some of them `closeIdleConnections` too.
   const closingIdle = setInterval(() => server.closeIdleConnections?.(), IDLE)
   const closingAll = setTimeout(() => server.closeAllConnections?.(), timeout)
   await Promise.all([receiver.close(), closed])

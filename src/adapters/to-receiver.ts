@@ -12,8 +12,8 @@ export function toReceiver(given: Receiving | ReceiverOptions): Receiving {
 }
 
 /**
- * Returns the receiver that `webhook()` was called with. Options are an error without a next handler, because their
- * receiver would handle nothing.
+ * Returns the receiver that `webhook()` was called with. Rejects plain options: on a platform without a next
+ * handler, a receiver created from them would handle nothing.
  *
  * @throws {WebhookError} `config_invalid`
  */

@@ -13,13 +13,13 @@ const NAMES: Record<keyof Listeners, true> = {
 }
 
 /**
- * Creates an observer that calls another one. It has only the functions of that observer: for the others the receiver
- * writes its log, as it does without an observer.
+ * Creates an observer that calls another observer. It has only the functions that the other one has, so that the
+ * receiver writes its log in place of the missing ones.
  */
 export function forwardTo(observer: Observer): Observer {
   const names = (Object.keys(NAMES) as (keyof Listeners)[]).filter((name) => has(observer, name))
   return Object.fromEntries(
-    // Called as methods, because the observer may be an instance of a class.
+    // Called as methods, because the observer may be a class instance that uses `this`.
     names.map((name) => [name, (seen: never) => observer[name]?.(seen)]),
   )
 }
@@ -28,11 +28,11 @@ function has(observer: Observer, name: keyof Observer): boolean {
   try {
     return typeof observer[name] === 'function'
   } catch {
-    return true // a getter that throws counts as a function that threw
+    return true // a getter that throws counts as a function that throws
   }
 }
 
-/** Calls an observer's `around` and ignores its errors: the receiver runs the request in any case, and only once. */
+/** Calls an observer's `around` and ignores its errors. The receiver runs the request exactly once in any case. */
 export function forwardAround(observer: Observer, seen: Around): void {
   ignoreErrors(() => void Promise.resolve(observer.around?.(seen)).catch(() => {}))
 }

@@ -1,6 +1,6 @@
 /**
- * Runs foreign code: an SDK, an exporter, another observer. If it throws, its own result is missing, and nothing else
- * fails.
+ * Runs third-party code (an SDK, an exporter, another observer). Returns undefined if it throws, so that its errors
+ * cannot fail a request.
  */
 export function ignoreErrors<Result>(run: () => Result): Result | undefined {
   try {

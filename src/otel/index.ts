@@ -16,13 +16,16 @@ import { type DeliverySummary, endSpan, startSpan, summarize } from './spans.ts'
 
 /** Options of {@link createOtelObserver}. */
 export interface OtelOptions {
-  /** Purpose of the deliveries, part of the span name and of every metric: one of few constant texts. Default `'webhook'`. */
+  /**
+   * Purpose of the deliveries, part of the span name and of every metric. Use a few constant texts. Default
+   * `'webhook'`.
+   */
   destination?: string | undefined
-  /** Default: the provider registered with the API, even if it is registered later. */
+  /** Default: the provider registered with the OpenTelemetry API, even if it is registered later. */
   tracerProvider?: TracerProvider | undefined
-  /** Default: the provider registered with the API, even if it is registered later. */
+  /** Default: the provider registered with the OpenTelemetry API, even if it is registered later. */
   meterProvider?: MeterProvider | undefined
-  /** Another observer to call as well. Events for which it has no function still go to the receiver's log. */
+  /** Another observer to call as well. Events without a function in that observer still go to the receiver's log. */
   observer?: Observer | undefined
 }
 
@@ -30,11 +33,11 @@ export interface OtelOptions {
 const SCOPE = 'geohook'
 
 /**
- * Creates an observer that records an OpenTelemetry span for every request, and metrics. The span is active while key
- * functions, schemas, stores and handlers run, so that their spans become its children. docs/observability.md has the
- * names.
+ * Creates an observer that records metrics, and an OpenTelemetry span for every request. The span is active while
+ * key functions, schemas, stores and handlers run, so that their spans become its children. The names are listed in
+ * docs/observability.md.
  *
- * Spans and metrics contain change types that are identifiers, but no other part of a body, and no headers, URLs, keys
+ * Of a body, spans and metrics contain only change types that are identifiers. They contain no headers, URLs, keys
  * or error messages.
  *
  * @throws {WebhookError} `config_invalid`
@@ -77,14 +80,14 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
         recorder?.end(outcome, summary, (performance.now() - started) / 1000)
       }
       if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
-      return runOnce() // if there is no span, or it could not be made active
+      return runOnce() // starts the request if there is no span, or if activating it failed
     },
   }
 }
 
 /**
- * Creates instruments of the provider that is registered now. The API forwards spans to a provider that is registered
- * later, but instruments that were created before record nothing.
+ * Creates instruments of the currently registered provider, and new ones when another provider is registered.
+ * Otherwise instruments created before the registration would record nothing.
  */
 function createLatestInstruments(destination: string, given: MeterProvider | undefined): () => Instruments {
   let provider: MeterProvider | undefined

@@ -12,11 +12,14 @@ export interface Instruments {
   end(outcome: Outcome, delivery: DeliverySummary | undefined, seconds: number): void
 }
 
-/** Bucket boundaries that the semantic conventions recommend for this duration. */
+/** Bucket boundaries that the semantic conventions recommend for `messaging.process.duration`, in seconds. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576]
 
-/** Creates the instruments. Verified deliveries are measured; other requests are only counted. */
+/**
+ * Creates the instruments. Durations and sizes are measured for verified deliveries; other requests are only
+ * counted.
+ */
 export function createInstruments(meter: Meter, destination: string): Instruments {
   const where: MetricAttributes = { 'messaging.destination.name': destination }
   const operation: MetricAttributes = {

@@ -1,5 +1,5 @@
 /**
- * Attributes of a span. The names are those of OpenTelemetry's semantic conventions, version 1.45, written out here to
+ * Attributes of a span. The names are from OpenTelemetry's semantic conventions, version 1.45, written out here to
  * avoid a dependency. Attributes that the conventions do not define begin with `geohook.`.
  */
 export const SPAN_ATTRIBUTES = [
@@ -22,7 +22,7 @@ export const SPAN_ATTRIBUTES = [
 /** Attributes of a span's `exception` event. */
 export const EXCEPTION_ATTRIBUTES = ['exception.type', 'geohook.exception.code'] as const
 
-/** Attributes of a measurement. Each has few values, because every combination is a time series. */
+/** Attributes of a measurement. Each has only a few values, because every combination creates a time series. */
 export const METRIC_ATTRIBUTES = [
   'messaging.system.name',
   'messaging.operation.name',
@@ -40,10 +40,10 @@ export const METRICS = {
   'geohook.delivery.body.size': 'By',
 } as const
 
-/** Attributes limited to the names in a list. */
+/** Attributes whose names are limited to a list. */
 export type Attributes<Names extends readonly string[], Value> = { [Name in Names[number]]?: Value }
 
-/** Replaces values that are not recorded, as in the semantic conventions. */
+/** The placeholder for values that must not be recorded, as defined by the semantic conventions. */
 export const OTHER = '_OTHER'
 
 /** The name of the messaging system. */

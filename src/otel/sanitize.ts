@@ -1,18 +1,18 @@
 import type { WebhookError } from '../errors.ts'
 import { OTHER } from './names.ts'
 
-/** Maximum number of change types of a delivery, and of errors of a failure. */
+/** Maximum number of recorded change types per delivery, and of recorded errors per failure. */
 const MAX_LISTED = 16
 
 /** Matches identifiers. Sentences, JSON and tokens with a signature do not match. */
 const NAME = /^[\w.:$-]{1,64}$/
 
-/** Error codes as Node, SQL databases and libraries write them: `ECONNREFUSED`, `ERR_X`, `23505`. */
+/** Matches error codes of Node, SQL databases and libraries: `ECONNREFUSED`, `ERR_X`, `23505`. */
 const CODE = /^[A-Z0-9_]{1,40}$/
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'CONNECT', 'TRACE']
 
-/** Replaces every method that HTTP does not define by one value, because clients can send any text. */
+/** Replaces methods that HTTP does not define with one placeholder, because clients can send any text. */
 export const sanitizeMethod = (method: string): string => (METHODS.includes(method) ? method : OTHER)
 
 /** Limits the number of change types, and replaces those that are not identifiers: clients can send any text. */
@@ -21,15 +21,16 @@ export function sanitizeChangeTypes(changeTypes: readonly string[]): string[] {
   return [...new Set(names)]
 }
 
-/** Lists the causes of one of our errors. */
+/** Returns the causes of a WebhookError as a list. */
 export function causesOf({ cause }: WebhookError): unknown[] {
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
   return causes.slice(0, MAX_LISTED).filter((thrown) => thrown !== undefined)
 }
 
 /**
- * Returns the class and the code of a thrown value. The message, the stack and `name` may quote a payload, and the value
- * may be the payload: so the class is the constructor's name, and only errors have codes.
+ * Returns the class and the code of a thrown value. Its message, stack and `name` are not recorded, because they may
+ * quote a payload: the class is the constructor's name. Only errors have codes, because any other value may itself
+ * be the payload.
  */
 export function describeThrown(thrown: unknown): { type: string; code?: string } {
   if (typeof thrown !== 'object' || thrown === null) return { type: typeof thrown }
@@ -44,6 +45,6 @@ export function describeThrown(thrown: unknown): { type: string; code?: string }
   }
 }
 
-/** Also recognizes errors of another realm, which has its own `Error`. */
+/** Returns true for errors, including those of another realm, which has its own `Error`. */
 const isError = (thrown: object): boolean =>
   thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'

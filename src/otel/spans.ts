@@ -30,7 +30,7 @@ export function startSpan(
   )
 }
 
-/** The attributes of a delivery. Keeping the delivery itself would keep its body in memory. */
+/** The attributes of a delivery. Storing the delivery itself would keep its body in memory. */
 export interface DeliverySummary {
   id: string
   size: number
@@ -56,7 +56,7 @@ export const summarize = ({
   keyIndex,
 })
 
-/** Ends the span with the outcome. Only failures on this side are errors, because anyone can cause rejections. */
+/** Ends the span with the outcome. Only failures of the receiver are errors, because anyone can cause rejections. */
 export function endSpan(span: Span, outcome: Outcome, delivery: DeliverySummary | undefined): void {
   if (ignoreErrors(() => span.isRecording())) {
     ignoreErrors(() => span.setAttributes(attributesOf(outcome, delivery)))
@@ -87,7 +87,7 @@ function attributesOf(
   }
 }
 
-/** Records the causes without `recordException`, which would write the message and the stack. */
+/** Records the causes without calling `recordException`, which would record the message and the stack. */
 function recordThrown(span: Span, { error }: Outcome): void {
   for (const thrown of error ? causesOf(error) : []) {
     const { type, code } = describeThrown(thrown)

@@ -20,12 +20,12 @@ export const FEATURE_CHANGE_TYPES = [
 export type FeatureChangeType = (typeof FEATURE_CHANGE_TYPES)[number]
 
 /**
- * The trigger of the post operation, from version 11.3. The specification does not show its name; this one is our
+ * The trigger of the post operation, from version 11.3. The specification does not name it, so this name is our
  * choice (docs/decisions.md). If your service uses another name, pass that string to `on`.
  */
 export const POST_PERFORMED = 'PostPerformed'
 
-/** The results of an asynchronous job, which geoprocessing services send (docs/senders.md, "Change types"). */
+/** Job results that geoprocessing services send (docs/senders.md, "Change types"). */
 export const JOB_CHANGE_TYPES = [
   'esriJobSucceeded',
   'esriJobFailed',
@@ -33,15 +33,15 @@ export const JOB_CHANGE_TYPES = [
   'esriJobTimedOut',
 ] as const
 
-/** A change type of the specification or of known senders. */
+/** A change type from the specification or from known senders. */
 export type KnownChangeType = FeatureChangeType | (typeof JOB_CHANGE_TYPES)[number]
 
-/** Any change type. Editors complete the known ones; every other string is allowed. */
+/** Any change type. Editors suggest the known ones; every other string is allowed. */
 export type ChangeType = KnownChangeType | typeof WILDCARD | (string & {})
 
 type EditChangeType = 'FeaturesCreated' | 'FeaturesUpdated' | 'FeaturesDeleted'
 
-/** The change types that events of a subscription to `T` can have. */
+/** The change types of the events that a subscription to `T` receives. */
 export type MatchedChangeType<T extends string> = T extends typeof WILDCARD
   ? string
   : T extends 'FeaturesEdited'
@@ -55,7 +55,7 @@ const EDIT_CHANGE_TYPES: readonly string[] = [
   'FeaturesDeleted',
 ] satisfies EditChangeType[]
 
-/** Returns the subscriptions that match a change type: itself, `FeaturesEdited` for edits, and the wildcard. */
+/** Returns the subscriptions that match a change type: its own name, `FeaturesEdited` for edits, and the wildcard. */
 export function subscriptionsOf(changeType: string): string[] {
   return EDIT_CHANGE_TYPES.includes(changeType)
     ? [changeType, 'FeaturesEdited', WILDCARD]

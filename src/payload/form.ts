@@ -2,10 +2,10 @@ import { MAX_FIELDS } from './limits.ts'
 import { malformed } from './utf8.ts'
 
 /**
- * Parses `application/x-www-form-urlencoded` (WHATWG URL, section 5.1). Unlike there, invalid percent-encoding is an
- * error. The fields are in a Map, because their names come from outside.
+ * Parses `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), but rejects invalid percent-encoding.
+ * Returns a Map, because the sender chooses the field names.
  *
- * A field whose name starts like JSON is rejected too. The content type is not signed, so an attacker could otherwise
+ * Also rejects a field whose name starts like JSON. The content type is not signed, so an attacker could otherwise
  * replay a captured JSON body as a form, and text inside the JSON would become fields.
  *
  * @throws {WebhookError} `payload_malformed`

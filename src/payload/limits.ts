@@ -1,13 +1,13 @@
 import { malformed } from './utf8.ts'
 
-/** Maximum JSON depth: levels of nested objects and arrays in a payload. */
+/** Maximum number of levels of nested objects and arrays in a payload. */
 export const MAX_DEPTH = 64
 
 /** Maximum number of fields in a form. */
 export const MAX_FIELDS = 1000
 
 /**
- * Rejects valid JSON that could harm code that merges or traverses it: deep nesting, and forbidden keys. Services send
+ * Rejects JSON that could harm code that merges or traverses it: deep nesting and forbidden keys. Services send
  * neither.
  *
  * @throws {WebhookError} `payload_malformed`
@@ -26,6 +26,9 @@ export function requireSafe(value: unknown, depth = 0): void {
   }
 }
 
-/** Forbidden keys pollute a prototype when the payload is merged into another object (as in `secure-json-parse`). */
+/**
+ * Returns true for keys that can pollute a prototype when the payload is merged into another object (as in
+ * `secure-json-parse`).
+ */
 const isForbidden = (key: string, member: unknown): boolean =>
   key === '__proto__' || (key === 'constructor' && Object.hasOwn(Object(member), 'prototype'))

@@ -10,24 +10,27 @@ import type { Parsed, WebhookEvent } from './event.ts'
 
 /** Options of {@link parsePayload}. */
 export interface ParseOptions {
-  /** The body, already verified; a string means its UTF-8 bytes. */
+  /** The verified body; a string is encoded as UTF-8. */
   body: Body
   /** The value of the `content-type` header. */
   contentType: string | undefined
-  /** The profile of the sender: names the form field of the signature. Default: the field `x-service`. */
+  /**
+   * The profile of the sender, whose `signatureHeader` also names the form field of the signature. Default:
+   * `x-service`.
+   */
   profile?: { signatureHeader?: string }
 }
 
-/** Why a body cannot be decoded. */
+/** The reason why a body cannot be decoded. */
 export type PayloadCode = 'content_type_unsupported' | 'payload_malformed'
 
-/** The payload with its events, or the code and the message of the error. */
+/** The payload with its events, or the code and the message of an error. */
 export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCode; message: string }
 
 /**
- * Decodes a body (JSON or a form, in valid UTF-8) and reads its events in any dialect. It does not verify the signature.
- * Bodies with more than 64 levels of nesting, more than 1000 form fields, or a key that reaches a prototype are
- * rejected. No body that a sender can send makes it throw.
+ * Decodes a body (JSON or a form, in valid UTF-8) and reads its events in any dialect. It does not verify the
+ * signature. Rejects bodies with more than 64 levels of nesting, more than 1000 form fields, or a key that could
+ * pollute a prototype. No body from a sender can make it throw.
  *
  * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string
  * @example
@@ -50,7 +53,7 @@ export function parsePayload({ body, contentType, profile }: ParseOptions): Pars
 }
 
 /**
- * Decodes a body like {@link parsePayload}, but throws.
+ * Decodes a body like {@link parsePayload}, but throws its errors.
  *
  * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
  */

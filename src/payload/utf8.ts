@@ -2,11 +2,12 @@ import { WebhookError } from '../errors.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The error for a verified body that does not match its content type. */
+/** Creates the error for a verified body that does not match its content type. */
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
 
 /**
- * Decodes strict UTF-8: invalid bytes are an error, never replaced. One byte order mark is dropped (RFC 8259 section 8.1).
+ * Decodes UTF-8 strictly: invalid bytes are an error, never replaced. Drops one byte order mark (RFC 8259 section
+ * 8.1).
  *
  * @throws {WebhookError} `payload_malformed`
  */
@@ -18,12 +19,12 @@ export function toText(bytes: Uint8Array): string {
   }
 }
 
-/** Parses JSON; `undefined` if the text is not JSON. */
+/** Parses JSON. Returns `undefined` if the text is not JSON. */
 export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The engine's message quotes the body, so it is not passed on.
+    // The engine's error is dropped, because its message quotes the body.
     return undefined
   }
 }

@@ -6,8 +6,8 @@ import type { ReceiverRequest, RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
 
 /**
- * Refuses, without reading, a body that is announced as too large or compressed. Compressed bytes are not the bytes that
- * handlers see, and senders differ in which of the two they sign.
+ * Rejects a request whose headers announce a body that is too large or compressed. Compression is not supported,
+ * because some senders sign the compressed bytes and others the original.
  *
  * @throws {WebhookError} `content_encoding_unsupported`, `body_too_large`
  */
@@ -18,8 +18,8 @@ export function requireReadable({ headers }: RequestHead, { limit }: Config): vo
 }
 
 /**
- * Reads the body within `limit` bytes, the byte budget of all requests in flight, and `bodyTimeout` milliseconds from the
- * first byte to the last.
+ * Reads the body within three bounds: `limit` bytes, the byte budget shared by all requests in flight, and
+ * `bodyTimeout` milliseconds for the whole body to arrive.
  *
  * @param onChunk called with each chunk as it arrives, in order
  * @throws {WebhookError} `body_too_large`, `receiver_busy`, `body_timeout`, `body_aborted`, `body_already_parsed`
@@ -38,7 +38,7 @@ export function readBody(
       onChunk(chunk)
     },
   })
-  // Most bodies have arrived completely and need no timer.
+  // A body that was read synchronously needs no timer.
   return 'then' in reading ? withTimeout(reading, bodyTimeout) : reading
 }
 

@@ -1,9 +1,12 @@
 import type { Parsed } from '../payload/event.ts'
 import type { HeaderBag } from './headers.ts'
 
-/** The part of a verified delivery that inboxes store: the rest can be decoded from it again. */
+/** The part of a verified delivery that inboxes store. The other members are decoded from it again. */
 export interface StoredDelivery {
-  /** 32 hex digits; the same for every attempt with the same bytes and key, in every process. It does not disclose the signature. */
+  /**
+   * 32 hex digits. Every request with the same bytes and key has the same id, in every process. The id does not
+   * disclose the signature.
+   */
   id: string
   /** The exact bytes of the body. */
   rawBody: Uint8Array
@@ -11,11 +14,11 @@ export interface StoredDelivery {
   /** All headers of the request, including the signature. */
   headers: HeaderBag
   receivedAt: Date
-  /** The name of the profile that was in use. */
+  /** Name of the receiver's profile. */
   profile: string
   /** The index of the key that matched, 0 for the newest; absent if an unsigned delivery was accepted. */
   keyIndex?: number
 }
 
-/** One verified payload. */
+/** A verified delivery: the stored part plus the decoded payload and its events. */
 export interface Delivery<Payload = unknown> extends Parsed<Payload>, StoredDelivery {}

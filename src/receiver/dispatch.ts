@@ -10,13 +10,16 @@ import type { Delivery } from './delivery.ts'
 
 /** The third argument of a handler. */
 export interface HandlerContext {
-  /** Aborted when the inbox stops waiting for the handler, at its timeout. Without an inbox it is never aborted. */
+  /**
+   * Aborted when the inbox stops waiting for the handler, for example at its timeout. Never aborted without an
+   * inbox.
+   */
   signal: AbortSignal
   /** Number of this attempt to handle the delivery, from 1. Without an inbox it is always 1. */
   attempt: number
 }
 
-/** The user's function for one event. Without an inbox, the sender gets its response after the promise has settled. */
+/** Handles one event. Without an inbox, the receiver responds after the returned promise has settled. */
 export type Handler<T extends string = string, Payload = unknown> = (
   event: WebhookEvent<MatchedChangeType<T>>,
   delivery: Delivery<Payload>,
@@ -31,12 +34,16 @@ export interface Dispatcher {
    * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
    * run; when the signal is aborted, no further handler starts.
    *
-   * @throws {AggregateError} with the error of each failed handler; or the reason of the signal
+   * @throws {AggregateError} with the error of each failed handler; if the signal is aborted, its reason is thrown
+   *   instead
    */
   dispatch(delivery: Delivery, context?: HandlerContext): Promise<void>
 }
 
-/** The context without an inbox. The signal is created on demand, because it costs more than the rest of a dispatch. */
+/**
+ * The context used without an inbox. Its signal is created on first access, because creating it takes longer than
+ * the dispatch.
+ */
 class FirstAttempt implements HandlerContext {
   attempt = 1
   get signal(): AbortSignal {
@@ -49,7 +56,10 @@ const isName = (name: unknown): boolean => typeof name === 'string' && name !== 
 export function createDispatcher(): Dispatcher {
   const all: { names: readonly string[]; handler: Handler }[] = []
   const subscribed = new Set<string>()
-  /** Handlers by subscribed name or wildcard. Other change types are not added, so that senders cannot make it grow. */
+  /**
+   * Cached handlers, by subscribed name or wildcard. Other change types are not cached, so that senders cannot grow
+   * the map.
+   */
   const found = new Map<string, readonly Handler[]>()
 
   function handlersOf(changeType: string): readonly Handler[] {
@@ -87,7 +97,7 @@ export function createDispatcher(): Dispatcher {
       const given = context ?? new FirstAttempt()
       for (const event of delivery.events) {
         for (const handler of handlersOf(event.changeType)) {
-          // After the timeout, another attempt may be running.
+          // After an abort, another attempt may be running: start no further handler.
           context?.signal.throwIfAborted()
           try {
             await handler(event, delivery, given)

@@ -2,16 +2,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
-/** Minimum number of bytes to discard, even if the receiver's limit is smaller. */
+/** Lower bound for the number of bytes to discard, if the receiver's limit is smaller. */
 const MIN_DISCARDED = 1024 * 1024
 
 /** Milliseconds after which the connection is always closed. */
 const MAX_DURATION = 5_000
 
-/** Milliseconds that a sender has to read the response after exceeding the limit. */
+/** Milliseconds that a sender has to read the response after it has exceeded the limit. */
 const READ_TIME = 1_000
 
-/** Milliseconds between a response and the reset of its HTTP/2 stream: curl 7.88 drops a response that arrives together with it. */
+/**
+ * Milliseconds between a response and the reset of its HTTP/2 stream: curl 7.88 drops a response that arrives
+ * together with the reset.
+ */
 const RESET_DELAY = 100
 
 /** HTTP/2 error code CANCEL (RFC 9113 section 7). */
@@ -20,8 +23,8 @@ const CANCEL = 8
 type OnStream = { stream?: ServerHttp2Stream }
 
 /**
- * Reads and discards the rest of a refused request, within bounds. Without it, a sender that is still sending would
- * get a connection reset instead of the response.
+ * Reads and discards the rest of a rejected request, within bounds. Without this, a sender that is still sending
+ * would see a connection reset instead of the response.
  *
  * @param limit maximum number of bytes to discard; at least 1 MiB is allowed
  */
@@ -44,7 +47,8 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
       remaining -= chunk.length
       if (remaining >= 0) return
       req.pause()
-      // If this was the last chunk, the sender may already use the connection for another request.
+      // If the request is complete by then, the connection stays open: the sender may already use it for another
+      // request.
       setTimeout(() => (req.complete ? req.resume() : cut()), READ_TIME).unref()
     })
     .once('end', stop)
@@ -52,7 +56,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
     .resume()
 }
 
-/** Ends an HTTP/2 stream after its response, whether or not the sender has finished (RFC 9113 section 8.1). */
+/** Closes an HTTP/2 stream after its response, even if the sender is still sending (RFC 9113 section 8.1). */
 function endAfterResponse(stream: ServerHttp2Stream): undefined {
   stream.once('finish', () => void setTimeout(() => stream.close(), RESET_DELAY).unref())
 }
@@ -60,7 +64,7 @@ function endAfterResponse(stream: ServerHttp2Stream): undefined {
 /**
  * Keeps Node from destroying the connection right after a response with `connection: close` (RFC 9112 section 9.6).
  *
- * @returns a function that ends the delay, and closes the connection if Node tried to
+ * @returns a function that lifts the delay, and closes the connection if Node has tried to close it
  */
 function delayClose(socket: Socket): () => void {
   const { destroySoon } = socket
@@ -79,7 +83,7 @@ function delayClose(socket: Socket): () => void {
   }
 }
 
-/** Ends an HTTP/2 stream whose client never opens a flow-control window for the response. */
+/** Closes an HTTP/2 stream whose client does not open a flow-control window for the response within 5 seconds. */
 export function cutUnreadResponse(res: ServerResponse): void {
   const { stream } = res as OnStream
   if (!stream) return

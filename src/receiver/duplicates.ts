@@ -7,14 +7,17 @@ import { type Outcome, succeeded } from './outcome.ts'
  * succeeded, so that a retry after a failure is handled.
  */
 export interface DuplicateStore {
-  /** Claims the delivery for this attempt. `'busy'`: another attempt is in progress; `'done'`: nothing to do. Must be atomic. */
+  /**
+   * Claims the delivery for this attempt. `'busy'`: another attempt is in progress; `'done'`: it is already handled.
+   * Must be atomic.
+   */
   claim(id: string): Promise<'claimed' | 'busy' | 'done'>
   done(id: string): Promise<void>
   release(id: string): Promise<void>
 }
 
 /**
- * Handles a delivery unless that is done already.
+ * Handles a delivery unless it has already been handled.
  *
  * @throws {WebhookError} `delivery_in_progress`; `inbox_unavailable` if the store fails before `handle` is called
  */
@@ -31,11 +34,11 @@ export async function handleOnce(
   try {
     outcome = await handle()
   } catch (error) {
-    // If the store has failed too, the claim expires. The sender needs the error of the handler.
+    // If the release fails too, the claim expires. The handler's error matters more than the store's.
     await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
     throw error
   }
-  // If this fails, the delivery has been handled all the same: an error would make the sender repeat it.
+  // Errors are ignored: the delivery has been handled, and an error would make the sender repeat it.
   await guard('inbox_unavailable', () => store.done(id)).catch(() => {})
   return outcome
 }

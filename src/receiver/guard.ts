@@ -2,9 +2,9 @@ import type { ErrorCode } from '../error-statuses.ts'
 import { WebhookError } from '../errors.ts'
 
 /**
- * Runs code that is not ours (a key function, a store, a schema, a handler) and wraps whatever it throws.
+ * Runs user code (a key function, a store, a schema, a handler) and wraps any exception.
  *
- * @throws {WebhookError} `code`, with the thrown value as its cause, even if that looks like one of our errors
+ * @throws {WebhookError} `code`, with the thrown value as its cause, even if that value is a WebhookError
  */
 export async function guard<Result>(
   code: ErrorCode,

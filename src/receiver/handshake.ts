@@ -8,19 +8,20 @@ import type { RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
 
 /**
- * A valid token. A handshake signs a text that anyone may choose with the key that signs deliveries, so a token that
- * could pass as a body would be a way to forge deliveries. Tokens therefore contain none of the characters that every
- * payload needs, and every receiver refuses a body that looks like a token, because receivers can share a key.
+ * Matches a valid token. In a handshake, anyone can choose the text that we sign with the key of the deliveries, so
+ * a token that is also a valid body would allow forging a delivery. Therefore tokens exclude characters that every
+ * payload needs, and every receiver rejects a body that looks like a token, because receivers can share a key.
  */
 const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 
-/** Returns true for a body whose signature could come from a handshake. */
+/** Returns true for a body that is also a valid token: a handshake could have produced its signature. */
 export const looksLikeToken = (body: Uint8Array): boolean =>
   body.length <= 514 && body[0] !== 0x7b /* { */ && TOKEN.test(toBinary(body))
 
 /**
- * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (docs/senders.md, "Handshake"). Without a
- * key, a decoy signs, so that the response does not show which tenants exist; only the observer sees the error.
+ * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (docs/senders.md, "Handshake"). If
+ * the tenant has no key, a decoy key signs, so that responses do not reveal which tenants exist; only the observer
+ * sees the error.
  *
  * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
  */
@@ -32,7 +33,7 @@ export async function answerHandshake(
   const token = readToken(request.url, parameter)
   if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
   const { keyring, count, keyError, secret } = await findKeys(request)
-  // Created for every tenant, so that the response takes the same time with and without a key.
+  // Created even if there is a key, so that the response takes the same time in both cases.
   const decoy = importKey(secret + tenantOf(request))
   const error = stacklessError('key_unknown', keyError)
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
@@ -42,8 +43,8 @@ export async function answerHandshake(
 }
 
 /**
- * Identifies the tenant of a request: by its route parameters, or by its path if it has none. Like keys, decoys differ
- * between tenants and stay the same for each of them.
+ * Identifies the tenant of a request: by its route parameters, or by its path if it has none. Each tenant gets its
+ * own decoy that never changes, as with a real key.
  */
 function tenantOf({ url, params }: RequestHead): string | undefined {
   const named = JSON.stringify(params ?? {})
@@ -55,7 +56,7 @@ function tenantOf({ url, params }: RequestHead): string | undefined {
  * because it is a base64 character, while URLSearchParams would decode it to a space.
  */
 function readToken(url: string, parameter: string): string {
-  if (url.length > 8_000) return '' // the length that RFC 9110 section 4.1 recommends to support
+  if (url.length > 8_000) return '' // RFC 9110 section 4.1 recommends supporting this length
   const query = /\?([^#]*)/.exec(url)?.[1]?.replaceAll('+', '%2B')
   return new URLSearchParams(query).getAll(parameter).join()
 }

@@ -4,9 +4,9 @@ import { stacklessError } from './stackless-error.ts'
 /** Counts the body bytes of one request. */
 export interface ByteCounter {
   /**
-   * Counts bytes before they arrive, so that the platform can read them in one piece.
+   * Counts announced bytes before they arrive, so that the platform can read the body in one piece.
    *
-   * @returns false if only bytes that have arrived can be counted now
+   * @returns false if the budget has no room for a reservation: then each chunk is counted as it arrives
    */
   reserve(bytes: number): boolean
   /**
@@ -15,7 +15,7 @@ export interface ByteCounter {
    * @throws {WebhookError} `body_too_large`, `receiver_busy`
    */
   add(bytes: number): void
-  /** Ends the count. Chunks that arrive later are refused. */
+  /** Returns all bytes of the request to the budget. Later calls of `add` throw. */
   release(): void
 }
 
@@ -34,7 +34,7 @@ export function createByteBudget({ limit, maxInFlightBytes }: Config): () => Byt
     return {
       reserve(bytes) {
         if (counted + bytes > limit) return false // also after release(): nothing would give the bytes back
-        // Announcing a body costs a sender nothing, so announcements get half of the budget at most.
+        // Announcing a body costs a sender nothing, so reservations may use at most half of the budget.
         if (totalReserved + bytes > maxInFlightBytes / 2 || total + bytes > maxInFlightBytes) return false
         reserved += bytes
         totalReserved += bytes

@@ -5,20 +5,20 @@ import { findKeyError, type Keyring, type SignatureKeys, toKeyList } from '../si
 import { guard } from './guard.ts'
 import type { RequestHead } from './request.ts'
 
-/** Returns the keys for one request; nothing or an empty list if there is no key for it. */
+/** Returns the keys for one request; null, undefined or an empty list if there is no key for it. */
 export type KeyFunction = (
   request: RequestHead,
 ) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>
 
-/** The keys to check one request with. */
+/** The keys with which one request is verified. */
 export interface FoundKeys {
-  /** The keys that are valid for the request, newest first, and then decoys. */
+  /** The keys that are valid for the request, newest first, followed by decoys. */
   keyring: Keyring
   /** Number of valid keys: 0 if there is no key for the request. */
   count: number
-  /** Why the keys that a key function returned are unusable. */
+  /** The reason why the keys from the key function are unusable. */
   keyError?: WebhookErrorOptions | undefined
-  /** The random text that decoys consist of; empty if all requests have the same keys. */
+  /** The random text from which decoys are made; empty without a key function. */
   secret: string
 }
 
@@ -26,9 +26,9 @@ export interface FoundKeys {
 export type FindKeys = (request: RequestHead) => FoundKeys | Promise<FoundKeys>
 
 /**
- * Returns the function that finds the keys of each request. With a key function every request costs the same, so that
- * timing does not show which tenants exist: all rings have as many keys as the largest one so far, decoys are as long
- * as the longest keys so far, and all are checked and imported for each request.
+ * Returns the function that finds the keys of each request. With a key function every request takes the same time,
+ * so that timing does not reveal which tenants exist: decoys extend each keyring to the largest size so far, and are
+ * as long as the longest keys so far. Every key is imported and checked for each request.
  */
 export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   if (typeof keys !== 'function') return () => ({ keyring: keys, count: keys.length, secret: '' })
@@ -36,7 +36,7 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   const decoys: string[] = []
   return async (request) => {
     const given = await guard('key_unavailable', () => keys(request))
-    // Created here, because workers have random numbers only while they process a request.
+    // Created on the first request, because workers have no random numbers before it.
     secret ||= crypto.randomUUID()
     decoys[0] ??= secret
     const isKnown = given !== null && given !== undefined && given.length !== 0

@@ -1,7 +1,7 @@
 import type { WebhookError } from '../errors.ts'
 import type { Observer } from './observer.ts'
 
-/** Minimum milliseconds between two lines about the same code, because anyone can cause refusals. */
+/** Minimum milliseconds between two log lines about the same code: anyone can cause rejections. */
 const MIN_INTERVAL = 60_000
 
 /** Maximum length of an error in a log line, in characters: messages can quote data from the sender. */
@@ -18,12 +18,12 @@ export function warn(message: string, code: string): void {
   else console.warn(`GeohookWarning [${code}]: ${message}`)
 }
 
-/** The default log of a receiver: it warns of refusals and failures, at most once a minute per code. */
+/** The default log of a receiver: warns about rejections and failures, at most once a minute per code. */
 export function createLog(clock: () => number): Observer {
   const lines = new Map<string, { at: number; suppressed: number }>()
 
   function log({ error }: { error: WebhookError }): void {
-    // Both codes share a line: whether a line is due takes time, which must not show if there is a key.
+    // Both codes share one rate limit. Separate limits would make response times reveal whether there is a key.
     const subject = error.code === 'key_unknown' ? 'signature_mismatch' : error.code
     const line = lines.get(subject)
     if (line && clock() - line.at < MIN_INTERVAL) {
@@ -54,6 +54,6 @@ function toText(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return '?' // not every value can be converted
+    return '?' // String() throws for some values
   }
 }

@@ -5,7 +5,7 @@ import type { Delivery } from './delivery.ts'
  * Rejects a delivery whose newest event is more than `maxAge` milliseconds in the past or in the future. The event time
  * is part of the signed body, so an attacker who replays a captured delivery cannot change it.
  *
- * @param acceptUntimed accepts payloads without a time
+ * @param acceptUntimed whether to accept payloads without an event time
  * @throws {WebhookError} `delivery_stale`
  */
 export function requireFresh(

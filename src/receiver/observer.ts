@@ -6,7 +6,7 @@ import type { RequestHead } from './request.ts'
 /** Passed to every observer function that is called at the end of a request. */
 export interface Ended {
   request: RequestHead
-  /** Its `kind`, `status` and `error` say what happened. */
+  /** The result of the request. Its `kind`, `status` and `error` describe what happened. */
   outcome: Outcome
   /** Duration of the request, measured with the receiver's clock. */
   milliseconds: number
@@ -21,26 +21,30 @@ export interface Ended {
  */
 export interface Observer<Payload = unknown> {
   /**
-   * A request begins. If it calls `run` synchronously, everything that the request causes (key functions, handlers,
-   * stores) runs inside that call, for example within an active span. `run` resolves with the outcome and never rejects.
-   * Calling it later or twice returns the same promise, and without a call the request runs anyway.
+   * Called when a request begins. If the observer calls `run` synchronously, everything that the request causes (key
+   * functions, handlers, stores) runs inside that call, for example within an active span. `run` resolves with the
+   * outcome and never rejects. Later calls of `run` return the same promise; if `run` is never called, the request
+   * is processed anyway.
    */
   around?(seen: { request: RequestHead; run: () => Promise<Outcome> }): unknown
-  /** A delivery was verified and decoded; its handlers have not run yet. */
+  /** Called when a delivery is verified and decoded, before its handlers run. */
   accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
-  /** A request did not become a delivery, or it was a handshake without a key. `body` is set if the body was read. */
+  /** Called if a request is rejected, or if a handshake finds no key. `body` is set if the body was read. */
   refused?(seen: Ended & { error: WebhookError; body?: Uint8Array | undefined }): unknown
-  /** A delivery that is done already (status 200) or in progress (409). */
+  /** Called for a delivery that is already handled (status 200) or in progress (409). */
   duplicate?(seen: Ended & { delivery: Delivery<Payload> }): unknown
-  /** The handlers have succeeded, or the inbox has stored the delivery: then `outcome.kind` is `'stored'`. */
+  /**
+   * Called when the handlers have succeeded, or when the inbox has stored the delivery: then `outcome.kind` is
+   * `'stored'`.
+   */
   handled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
-  /** A handler or the inbox failed; `error.cause` has the errors. */
+  /** Called if a handler or the inbox failed; `error.cause` contains the errors. */
   failed?(seen: Ended & { delivery: Delivery<Payload>; error: WebhookError }): unknown
-  /** A handshake was answered. */
+  /** Called when a handshake was answered with a signature. */
   handshake?(seen: Ended): unknown
 }
 
-/** Information about a request, added while the request is processed. */
+/** The facts about one request, collected while it is processed. */
 export interface Seen extends Partial<Ended> {
   request: RequestHead
   body?: Uint8Array
@@ -49,14 +53,14 @@ export interface Seen extends Partial<Ended> {
   run?: () => Promise<Outcome>
 }
 
-/** Calls the observer, or the log for whatever the observer does not handle. */
+/** Calls the observer, or the log where the observer has no function. */
 export interface Notifier {
   notify(name: keyof Observer, seen: Seen): void
   /** Runs a request inside the observer's `around`, exactly once whatever `around` does. */
   around(request: RequestHead, run: () => Promise<Outcome>): Promise<Outcome>
 }
 
-/** `body_already_parsed` is always logged, even with an observer: it is a mistake in the program itself. */
+/** Creates the notifier. `body_already_parsed` is always logged, even with an observer: it is a bug in the program. */
 export function createNotifier(observer: Observer | undefined, log: Observer): Notifier {
   function notify(name: keyof Observer, seen: Seen): void {
     const isObserved = observer ? call(observer, name, seen) : false
@@ -67,7 +71,7 @@ export function createNotifier(observer: Observer | undefined, log: Observer): N
     notify,
     around(request, run) {
       let running: Promise<Outcome> | undefined
-      // Begins in a later microtask, so that a call of `run` from within the request itself returns this promise.
+      // Starts in a later microtask, so that `running` is set before the request's own code can call `run` again.
       const start = () => (running ??= Promise.resolve().then(run))
       notify('around', { request, run: start })
       return start()
@@ -76,9 +80,9 @@ export function createNotifier(observer: Observer | undefined, log: Observer): N
 }
 
 /**
- * Calls one function of an observer; an observer that fails must not cost a delivery.
+ * Calls one function of an observer. Exceptions are ignored, so that a broken observer cannot fail a delivery.
  *
- * @returns whether the observer has that function
+ * @returns true if the observer has that function
  */
 function call(observer: Observer, name: keyof Observer, seen: Seen): boolean {
   try {

@@ -13,8 +13,8 @@ import { type Profile, service } from './profiles.ts'
 /** A durable store for verified deliveries. */
 export interface Inbox {
   /**
-   * Resolves when the delivery would survive a crash: with `'duplicate'` if the inbox has it already, otherwise with
-   * any other value. Rejects if it cannot be stored.
+   * Stores a delivery. Resolves when it would survive a crash: with `'duplicate'` if the inbox already has it,
+   * otherwise with any other value. Rejects if it cannot be stored.
    */
   put(delivery: Delivery): Promise<unknown>
 }
@@ -42,15 +42,15 @@ export interface ReceiverOptions<Payload = unknown> {
   unsigned?: 'reject' | 'accept' | undefined
   /** Maximum milliseconds between now and the newest event, in the past or the future, from 1. Default: not checked. */
   maxAge?: number | undefined
-  /** What `maxAge` does with payloads without a valid time. Default `'reject'`. */
+  /** Whether to reject or accept payloads without a valid time if `maxAge` is set. Default `'reject'`. */
   untimed?: 'reject' | 'accept' | undefined
-  /** Remembers deliveries, so that none is handled twice. Default: none. */
+  /** Remembers handled deliveries, so that no delivery is handled twice. Default: none. */
   duplicates?: DuplicateStore | undefined
-  /** Stores deliveries before the response. Default: none, the handlers run before the response. */
+  /** Stores deliveries before the receiver responds. Default: none; the handlers run before the response. */
   inbox?: Inbox | undefined
   /** Validates and types the payload: any Standard Schema. */
   schema?: StandardSchema<Payload> | undefined
-  /** Functions to call as requests are processed. Default: refusals and failures become process warnings. */
+  /** Functions called as requests are processed. Default: rejections and failures become process warnings. */
   observer?: Observer<NoInfer<Payload>> | undefined
   /** Returns the current time in milliseconds since 1970; for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
@@ -91,7 +91,7 @@ export function readOptions(options: ReceiverOptions): Config {
     signatureHeader: requireHeaderName(options.signatureHeader ?? profile.signatureHeader).toLowerCase(),
     encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit,
-    // A single body must fit.
+    // The budget must fit at least one body of the maximum size.
     maxInFlightBytes: readSize(
       'maxInFlightBytes',
       options.maxInFlightBytes ?? Math.max(limit, 64 * 1024 ** 2),
@@ -133,7 +133,7 @@ function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFun
 /** @throws {WebhookError} `config_invalid` */
 export function readSize(option: string, size: number | string, min = 1): number {
   const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(size)) ?? []
-  // The position of a unit's letter is its power of 1024; bytes without a letter are at 0.
+  // The index of the unit letter is the power of 1024; without a letter it is 0.
   const power = ' kmg'.indexOf(unit.toLowerCase())
   const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power
   if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
@@ -141,7 +141,7 @@ export function readSize(option: string, size: number | string, min = 1): number
 }
 
 function readMilliseconds(name: string, value: number): number {
-  // Longer timers would fire immediately.
+  // Timers with a longer delay would fire immediately.
   if (Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1) return value
   throw configInvalid(`${name} must be an integer number of milliseconds from 1 to 2^31 - 1`)
 }

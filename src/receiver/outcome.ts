@@ -7,16 +7,19 @@ export interface Outcome {
   headers: Record<string, string>
   /** ASCII text. */
   body: string
-  /** Close the connection after this response: the sender is too slow or sends too much, or the receiver is closed. */
+  /**
+   * True to close the connection after the response: the sender is too slow or sends too much, or the receiver is
+   * closed.
+   */
   close?: boolean
   error?: WebhookError
 }
 
-/** The outcome of a delivery that needs nothing more from the sender. */
+/** Creates the outcome of a delivery that the sender need not send again. */
 export const succeeded = (kind: 'handled' | 'stored' | 'duplicate'): Outcome =>
   toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
 
-/** The response to a handshake. With an error it counts as refused, but the sender gets the same kind of response. */
+/** Creates the response to a handshake. With an error, the outcome is `refused`, but the response looks the same. */
 export function handshakeOutcome(body: Record<string, string>, error: WebhookError | undefined): Outcome {
   const outcome = toOutcome(error ? 'refused' : 'handshake', 200, JSON.stringify(body))
   if (error) outcome.error = error
@@ -24,8 +27,8 @@ export function handshakeOutcome(body: Record<string, string>, error: WebhookErr
 }
 
 /**
- * The outcome of an error. The response has a title, a status and a code (RFC 9457). All refusals with 401 have the same
- * response, because which check failed must not be visible to the sender.
+ * Creates the outcome of an error. The response has a title, a status and a code (RFC 9457). All 401 responses are
+ * identical, so that the sender cannot see which check failed.
  *
  * @param allow the value of the `allow` header for 405
  * @param isDelivery whether the request was verified and decoded before the error
@@ -46,8 +49,8 @@ export function errorOutcome(error: WebhookError, allow: string, isDelivery: boo
 }
 
 /**
- * Converts a thrown value to a WebhookError. It checks the name, because the ESM and the CommonJS build have different
- * classes, and a receiver of one can be used with an adapter of the other.
+ * Converts a thrown value to a WebhookError. Recognizes our errors by name, because the ESM and the CommonJS build
+ * have different classes, and a program may combine a receiver from one with an adapter from the other.
  */
 export function toWebhookError(thrown: unknown): WebhookError {
   const isOurs = (thrown as { name?: unknown } | undefined | null)?.name === 'WebhookError'

@@ -2,14 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import timers from 'node:timers'
 import { drain } from './drain.node.ts'
 
-// Taken at import, because fake timers of a test would never fire it.
+// Read at import time: a test's fake timers, installed later, would never fire.
 const { setImmediate } = timers
 
 let tick: Promise<void> | undefined
 
 /**
- * Resolves at the end of this event loop tick. By then Node has parsed everything that arrived in it, so that bodies have
- * ended, and the responses of all requests of the tick are written together (docs/architecture.md, "Speed").
+ * Resolves at the end of this event loop tick. By then Node has parsed everything that arrived in the tick, so
+ * bodies are complete, and responses to all requests of the tick are written together (docs/architecture.md,
+ * "Speed").
  */
 export function endOfTick(): Promise<void> {
   tick ??= new Promise((resolve) => {
@@ -22,10 +23,10 @@ export function endOfTick(): Promise<void> {
 }
 
 /**
- * Drains the Node request behind a web request.
+ * Drains the Node request that a web request wraps.
  *
- * @param request srvx, the server of h3, has Node's request in `runtime.node`
- * @param context `@hono/node-server` passes Node's request as `incoming`
+ * @param request the web request; srvx, the server of h3, adds Node's request as `runtime.node`
+ * @param context the framework's context; `@hono/node-server` adds Node's request as `incoming`
  * @param limit maximum number of bytes to discard
  * @returns false if there is no Node request
  */

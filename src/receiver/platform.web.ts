@@ -1,4 +1,7 @@
-/** Does not wait outside Node: Bun answers pipelined requests only in time, and workers cannot share a promise. */
+/**
+ * Does not wait outside Node: Bun answers pipelined requests only without such a delay, and workers cannot share a
+ * promise between requests.
+ */
 export function endOfTick(): void {}
 
 /** Does nothing outside Node: the platform ends the request itself when its body is cancelled. */

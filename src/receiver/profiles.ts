@@ -7,11 +7,11 @@ export interface Profile {
   /** The header (or form field) with the signature; case-insensitive. */
   readonly signatureHeader: string
   readonly encoding?: SignatureEncoding
-  /** The sender requests the signature of a token with GET from time to time (docs/senders.md, "Handshake"). */
+  /** Set if the sender regularly requests the signature of a token with GET (docs/senders.md, "Handshake"). */
   readonly handshake?: {
     /** The query parameter that contains the token. */
     readonly parameter: string
-    /** The JSON member of the response with the signature, written as `sha256=` and base64. */
+    /** The JSON member of the response that contains the signature: `sha256=` followed by base64. */
     readonly member: string
   }
 }

@@ -8,13 +8,13 @@ import type { ReceiverRequest } from './request.ts'
 export interface ReceiverStats {
   /** Number of requests since the receiver was created, by the kind of their outcome. */
   outcomes: Record<Outcome['kind'], number>
-  /** Number of requests in flight, excluding those that arrived after `close()`. */
+  /** Number of requests in flight, excluding requests that arrived after `close()`. */
   atWork: number
-  /** Whether `close` was called. */
+  /** True after `close()` was called. */
   closed: boolean
 }
 
-/** Receives webhooks: verifies, decodes, and hands events to handlers. */
+/** Receives webhooks: verifies and decodes requests, and passes their events to handlers. */
 export interface Receiver<Payload = unknown> {
   /**
    * Registers a handler for one change type, several, or all (`'*'`). `'FeaturesEdited'` covers created, updated
@@ -24,16 +24,16 @@ export interface Receiver<Payload = unknown> {
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
   /**
-   * The whole pipeline, for adapters. Nothing that a sender sends makes it reject.
+   * Processes one request from an adapter, from verification to handlers. No request can make it reject.
    *
    * @param respond writes the response; `close()` waits for it
    */
   receive(request: ReceiverRequest, respond?: (outcome: Outcome) => unknown): Promise<Outcome>
   /**
-   * The adapter for everything with `Request` and `Response`: Next.js, Workers, Deno, Bun and others.
+   * Handles a web `Request`, for Next.js, Workers, Deno, Bun and other platforms that use `Request` and `Response`.
    *
-   * @param context what the framework passes along with the request; its `params`, or a promise of them, are the route
-   *   parameters that a `signatureKey` function receives
+   * @param context the second argument of the framework's route handler; its `params`, or a promise of them, are
+   *   passed to a `signatureKey` function as route parameters
    */
   fetch(request: Request, context?: unknown): Promise<Response>
   /**
@@ -44,7 +44,7 @@ export interface Receiver<Payload = unknown> {
    */
   handle(stored: StoredDelivery, context?: HandlerContext): Promise<void>
   /**
-   * Returns counters for a health endpoint; a call costs next to nothing.
+   * Returns counters for a health endpoint. Calls are cheap.
    *
    * @example
    * ```ts
@@ -60,8 +60,8 @@ export interface Receiver<Payload = unknown> {
    */
   stats(): ReceiverStats
   /**
-   * Rejects new requests with 503, and resolves when all requests in flight are answered. A handler must not wait for
-   * it, because it would wait for itself.
+   * Rejects new requests with 503, and resolves when all requests in flight have a response. A handler must not
+   * await it: `close()` waits for that handler, so neither would finish.
    */
   close(): Promise<void>
 }

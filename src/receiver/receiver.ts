@@ -42,11 +42,11 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   const countBytes = createByteBudget(config)
   const outcomes = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
   let inFlight = 0
-  /** Resolves when the requests that were in flight at `close()` are answered. */
+  /** Set by `close()`. Resolves when the requests in flight at that time have a response. */
   let closed: Promise<void> | undefined
   let onIdle = (): void => {}
 
-  /** Processes one request and reports its outcome. Never rejects because of what a sender sends. */
+  /** Processes one request and reports its outcome. No request can make it reject. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     const startedAt = clock()
     const seen: Seen = { request: head }
@@ -71,7 +71,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return outcome
   }
 
-  /** The pipeline, in order. No part of the body is parsed or passed on before it is verified. */
+  /** Runs the pipeline, in order. No part of the body is parsed or passed on before it is verified. */
   async function receive(request: ReceiverRequest, seen: Seen, counter: ByteCounter): Promise<Outcome> {
     const { request: head } = seen
     if (closed) throw new WebhookError('receiver_closed')
@@ -105,7 +105,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return delivery
   }
 
-  /** Runs the handlers, or in a receiver without handlers the next handler of the framework. */
+  /** Runs the handlers; a receiver without handlers runs the framework's next handler. */
   async function handle(delivery: Delivery, { next }: ReceiverRequest): Promise<Outcome> {
     try {
       const status = await (handlers.size > 0 || !next ? handlers.dispatch(delivery) : next(delivery))
@@ -151,7 +151,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
         if (inFlight === 0) resolve()
       })
       await closed
-      // The caller of fetch() writes the Response after its promise has resolved.
+      // fetch() callers write the Response only after its promise has resolved: wait one more tick.
       await new Promise((resolve) => setTimeout(resolve))
     },
   }

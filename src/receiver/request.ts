@@ -17,11 +17,14 @@ export interface ReadOptions {
   limit: number
   /** Called with each chunk as it arrives, in order. */
   onChunk(chunk: Uint8Array): void
-  /** Returns true if a body of this size may be read in one piece; otherwise the adapter passes it on in chunks. */
+  /** Returns true if a body of this size may be read in one piece; otherwise the adapter reads it in chunks. */
   reserve?(bytes: number): boolean
 }
 
-/** The port between the receiver and a framework. An adapter implements it and writes the {@link Outcome}; it decides nothing. */
+/**
+ * A request as an adapter presents it to the receiver. The adapter writes the {@link Outcome} as a response, without
+ * decisions of its own.
+ */
 export interface ReceiverRequest extends RequestHead {
   /**
    * Reads the exact bytes of the body; synchronously if all of them have arrived.
@@ -30,14 +33,15 @@ export interface ReceiverRequest extends RequestHead {
    */
   read(options: ReadOptions): Uint8Array | Promise<Uint8Array>
   /**
-   * Called once, before the response is written, if the body was not read completely.
+   * Cancels the rest of the body. Called once, before the response is written, if the body was not read completely.
    *
-   * @param limit bytes that may still be read and discarded, so that the sender can read the response
+   * @param limit maximum number of bytes to read and discard, so that the sender can read the response
    */
   cancel?(limit: number): void
   /**
-   * Passes a verified delivery to the next handler of the framework and resolves with the status of its response, or
-   * `undefined` if the framework will use its default success status. Called by receivers without handlers and inbox.
+   * Passes a verified delivery to the framework's next handler. Resolves with the status of its response, or with
+   * `undefined` if the framework will use its default success status. Called if the receiver has no handlers or
+   * inbox.
    */
   next?: ((delivery: Delivery) => Promise<number | undefined>) | undefined
 }

@@ -2,8 +2,8 @@ import type { ErrorCode } from '../error-statuses.ts'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 
 /**
- * Creates the error for an unauthenticated request. It has no stack trace: anyone can cause these errors,
- * the trace would point to no faulty line, and capturing it takes most of the time of a refusal.
+ * Creates the error for an unauthenticated request, without a stack trace: anyone can cause these errors, and
+ * capturing a trace takes longer than the rest of the rejection.
  */
 export function stacklessError(code: ErrorCode, options?: WebhookErrorOptions): WebhookError {
   const { stackTraceLimit } = Error
@@ -15,5 +15,7 @@ export function stacklessError(code: ErrorCode, options?: WebhookErrorOptions): 
   }
 }
 
-/** `Reflect.set`, because an assignment would throw if the program has frozen `Error`. */
+/**
+ * Sets `Error.stackTraceLimit`. An assignment would throw if the program has frozen `Error`; `Reflect.set` does not.
+ */
 const setStackTraceLimit = (frames: number): boolean => Reflect.set(Error, 'stackTraceLimit', frames)

@@ -25,8 +25,8 @@ export interface Verification {
 }
 
 /**
- * Reads the signature and finds the keys before the body is read, so that the body can be hashed while it arrives. Only
- * a form without the signature header may carry its signature in a field at its end (docs/senders.md, "Signature").
+ * Reads the signature and finds the keys before the body is read, so that the body can be hashed while it arrives.
+ * Only a form without the signature header may carry the signature in its last field (docs/senders.md, "Signature").
  *
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
@@ -69,9 +69,12 @@ async function prove(
   const keyIndex = await check.end(signature)
   const isKey = keyIndex >= 0 && keyIndex < count // the keys from `count` on are decoys
   if (!isKey) throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', keyError)
-  // Derived from the signature, so that the id does not change when other keys are added or removed.
+  // The id is derived from the signature, so that it stays the same when other keys are added or removed.
   return { id: await toId(signature), keyIndex }
 }
 
-/** Hashes, because anyone who knows the signature itself can send the body again. Returns 32 hex digits. */
+/**
+ * Returns 32 hex digits of a hash as the id. The signature itself would be unsafe: anyone who knows it can send the
+ * body again.
+ */
 const toId = async (bytes: Uint8Array): Promise<string> => (await sha256(bytes)).slice(0, 32)

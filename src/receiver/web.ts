@@ -5,7 +5,10 @@ import type { HeaderBag } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
 
-/** The part of a web `Request` that geohook uses; the request classes of h3 and Azure Functions have it too. */
+/**
+ * The part of a web `Request` that geohook uses; the request classes of h3 and Azure Functions have the same
+ * members.
+ */
 export interface RequestLike {
   readonly method: string
   readonly url: string
@@ -16,11 +19,11 @@ export interface RequestLike {
 }
 
 /**
- * Wraps a web `Request` in the receiver's port.
+ * Wraps a web `Request` in a {@link ReceiverRequest}.
  *
- * @param context what the framework passes along with the request: Next.js passes `params` (a promise in newer versions),
- *   `@hono/node-server` Node's own request; unknown values are ignored
- * @param hint what to do if the body was read before
+ * @param context the framework's context: Next.js passes `params` (a promise in newer versions), `@hono/node-server`
+ *   passes Node's own request; other values are ignored
+ * @param hint how to fix the error if other code has already read the body
  */
 export async function toReceiverRequest(
   request: RequestLike,
@@ -45,7 +48,7 @@ export async function toReceiverRequest(
         }
       } catch (cause) {
         if (cause instanceof WebhookError) throw cause
-        // If someone else has locked the stream, bodyUsed is still false.
+        // If bodyUsed is still false, other code had locked the stream: see the error below.
         if (request.bodyUsed) throw new WebhookError('body_aborted', { cause })
       }
       throw new WebhookError('body_already_parsed', {
@@ -53,17 +56,17 @@ export async function toReceiverRequest(
         hint,
       })
     },
-    // Not awaited by the receiver: a sender that does not stop must not delay the response.
+    // The receiver does not await this, so that a sender that never stops cannot delay the response.
     async cancel(limit) {
       if (drainWebRequest(request, context, limit)) return
       try {
         await (reader ?? request.body)?.cancel()
-      } catch {} // another reader has locked it
+      } catch {} // another reader has locked the body
     },
   }
 }
 
-/** Returns undefined if `params` is not an object or its promise rejects: then it is not the framework's. */
+/** Returns undefined if `params` is not an object, or if its promise rejects: such a value is not from a framework. */
 async function readParams(context: unknown): Promise<RequestHead['params']> {
   const given = (context as { params?: unknown } | null)?.params
   const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
@@ -71,8 +74,8 @@ async function readParams(context: unknown): Promise<RequestHead['params']> {
 }
 
 /**
- * Whether the body may be read in one piece, which takes Node's web servers half as long as reading chunks. The platform
- * enforces the announced length, unless there is a transfer-encoding.
+ * Returns true if the body may be read in one piece, which Node's web servers do twice as fast as reading chunks.
+ * With a transfer-encoding it may not, because the platform does not enforce the announced length.
  */
 function isReservable(headers: HeaderBag, { limit, reserve }: ReadOptions): boolean {
   const length = Number(headers['content-length'])

@@ -9,15 +9,15 @@ const encoder = new TextEncoder()
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
 
 /**
- * Returns the bytes of a body. Bytes are not copied.
+ * Returns the bytes of a body, without copying them if they already are bytes.
  *
- * @throws {WebhookError} `body_already_parsed` for anything else: serializing a parsed object again would verify bytes
- *   that were never sent
+ * @throws {WebhookError} `body_already_parsed` for anything else, such as a parsed object: serializing it again
+ *   would yield other bytes than the sender signed
  */
 export function toBytes(body: Body): Uint8Array {
   if (typeof body === 'string') return utf8(body)
   if (body instanceof Uint8Array) return body
-  // `instanceof ArrayBuffer` is false for buffers of another realm (a worker, the vm of a test runner).
+  // `instanceof ArrayBuffer` is false for buffers of another realm (a worker, a test runner's vm context).
   if ({}.toString.call(body) === '[object ArrayBuffer]') return new Uint8Array(body)
   throw new WebhookError('body_already_parsed', {
     message: `the body must be bytes or a string, but its type is ${typeof body}`,

@@ -6,17 +6,17 @@ export type SignatureEncoding = 'auto' | 'hex' | 'base64'
 
 const PREFIX = 'sha256='
 
-/** Longest value that is percent-decoded: a signature is shorter, and decoding 64 KB takes up to 30 ms. */
+/** Maximum length of a value to percent-decode. Signatures are shorter, and decoding 64 KB takes up to 30 ms. */
 const MAX_PERCENT_ENCODED = 300
 
 /**
- * Decodes the value of a signature header to exactly 32 bytes. The two encodings differ in length, so `auto` is never
- * ambiguous.
+ * Decodes the value of a signature header to exactly 32 bytes. With `auto`, the length distinguishes hex from
+ * base64.
  *
- * Some senders percent-encode the value (docs/senders.md, "Signature"). It is decoded once, and not as a form, because
- * `+` is a base64 character.
+ * Percent-encoded values, as some senders send them (docs/senders.md, "Signature"), are decoded once. `+` is not
+ * decoded to a space, because it is a base64 character.
  *
- * @returns the 32 bytes, or the code of the error
+ * @returns the 32 bytes, or an error code
  */
 export function decodeSignature(
   value: unknown,
@@ -32,7 +32,7 @@ export function decodeSignature(
   return bytes || 'signature_malformed'
 }
 
-/** Encodes a digest of 32 bytes, given in hex, as the value of a signature header. */
+/** Encodes a digest, given as 64 hex digits, as the value of a signature header. */
 export function encodeSignature(hex: string, encoding: 'hex' | 'base64', prefix: string): string {
   return prefix + (encoding === 'hex' ? hex : toBase64(decode(hex, HEX, 4) as Uint8Array))
 }
@@ -51,18 +51,19 @@ export function percentDecode(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** The value of each character plus one, indexed by character code; 0 for characters outside the alphabet. */
+/** For each character code, the value of the character plus one; 0 for characters outside the alphabet. */
 const HEX = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) + 1)
 const BASE64 = new Uint8Array(128)
 for (let value = 0; value < 64; value++)
   BASE64[btoa(String.fromCharCode(value << 2)).charCodeAt(0)] = value + 1
 
 /**
- * Decodes text to 32 bytes; `undefined` if its length or a character is wrong. Node's own decoders skip invalid
- * characters: `Buffer.from('zz', 'hex')` is empty. Unused bits must be zero, or two texts would be the same signature.
+ * Decodes text to 32 bytes; returns `undefined` if its length or a character is invalid. Node's own decoders skip
+ * invalid characters: `Buffer.from('zz', 'hex')` is empty. Unused bits must be zero, so that different base64 texts
+ * never decode to the same bytes.
  */
 function decode(text: string, alphabet: Uint8Array, bitsPerCharacter: 4 | 6): Uint8Array | undefined {
-  // Also keeps the loop fast: charCodeAt past the end of a text would deoptimize it.
+  // This check also keeps the loop fast: charCodeAt past the end of the text would deoptimize it.
   if (text.length !== Math.ceil(256 / bitsPerCharacter)) return undefined
   const bytes = new Uint8Array(32)
   let signs = 0
@@ -73,7 +74,7 @@ function decode(text: string, alphabet: Uint8Array, bitsPerCharacter: 4 | 6): Ui
     signs |= value // negative if any character is invalid
     bits = (bits << bitsPerCharacter) | value
     bitCount = (bitCount + bitsPerCharacter) & 7
-    bytes[(i * bitsPerCharacter) >> 3] = bits >> bitCount // an incomplete byte is overwritten by the next character
+    bytes[(i * bitsPerCharacter) >> 3] = bits >> bitCount // the next character overwrites an incomplete byte
   }
   return signs < 0 || bits & ((1 << bitCount) - 1) ? undefined : bytes
 }

@@ -3,12 +3,12 @@ import { toBytes } from './bytes.ts'
 import type { Diagnosis, ExplainOptions } from './explain/explain-types.ts'
 
 /**
- * Explains why a signature does not match. It tries the known mistakes of senders, receivers and proxies one by one, and
- * reports a cause only if recomputing the signature proves it. This takes up to some hundred HMACs, so do not call it
- * for every request.
+ * Explains why a signature does not match. It tries the known mistakes of senders, receivers and proxies one by one,
+ * and reports a cause only if recomputing the signature proves it. Do not call it for every request: it can compute
+ * several hundred HMACs.
  *
  * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string; `config_invalid` for a
- *   key that is neither
+ *   key that is neither bytes nor a string
  * @example
  * ```ts
  * import { explain, sign } from 'geohook'
@@ -24,8 +24,8 @@ import type { Diagnosis, ExplainOptions } from './explain/explain-types.ts'
  */
 export async function explain(options: ExplainOptions): Promise<Diagnosis> {
   const body = toBytes(options.body)
-  // Loaded on demand, because it is larger than the code that verifies. It is a bundle of its own with copies of its
-  // imports, so its errors are not of our WebhookError class and are converted here.
+  // Loaded on demand, because it is larger than the verification code. Its bundle has its own copy of the WebhookError
+  // class, so its errors are converted here.
   const { diagnose } = await import('#diagnose')
   return diagnose({ ...options, body }).catch((error: Error) => {
     throw configInvalid(error.message)

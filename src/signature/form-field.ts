@@ -11,13 +11,14 @@ export interface SignedForm {
 const PAYLOAD = 'payload='
 const AMPERSAND = 0x26
 
-/** Maximum number of bytes read as the signature. A valid signature has at most about 200, percent-encoded. */
+/**
+ * Maximum number of bytes read as the signature. A valid signature has at most about 200 bytes when percent-encoded.
+ */
 const MAX_SIGNATURE = 512
 
 /**
- * Splits the body `payload=<bytes>&<field>=<signature>` (docs/senders.md, "Signature"). The signature covers the raw
- * bytes between `payload=` and the last `&`. Their JSON may contain `&` and `=` that are not percent-encoded, so the
- * split starts at the end of the body.
+ * Splits the body `payload=<bytes>&<field>=<signature>` (docs/senders.md, "Signature") at the last `&`: the JSON
+ * before it may contain unencoded `&` and `=`. The signature covers the raw bytes between `payload=` and that `&`.
  *
  * @param field name of the signature field, case-insensitive
  * @returns undefined if the body does not have this form

@@ -2,20 +2,20 @@ import crypto, { createHash, type Hash, timingSafeEqual } from 'node:crypto'
 import { utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
-/** Bytes in a block of SHA-256 and in its digest (FIPS 180-4). */
+/** Sizes in bytes of a SHA-256 block and of a digest (FIPS 180-4). */
 const BLOCK = 64
 const DIGEST = 32
 
-/** Larger messages are hashed chunk by chunk instead of being copied behind the pad. */
+/** Maximum message size, in bytes, that is copied behind the pad. Larger messages are hashed chunk by chunk. */
 const MAX_COPIED = 32 * 1024
 
-// Scratch memory that holds key material, so it never leaves this module.
+// Scratch memory. It holds key material, so it must never leave this module.
 const inner = Buffer.allocUnsafeSlow(BLOCK + MAX_COPIED)
 const outer = Buffer.allocUnsafeSlow(BLOCK + DIGEST)
 const computed = Buffer.allocUnsafeSlow(DIGEST)
 const expected = Buffer.allocUnsafeSlow(DIGEST)
 
-/** `binary` is a string with one character per byte: it needs no Buffer. */
+/** `binary` returns a string with one character per byte, which saves allocating a Buffer. */
 type Output = 'binary' | 'hex'
 const hash: (data: Uint8Array, encoding: Output) => string = crypto.hash
   ? (data, encoding) => crypto.hash('sha256', data, encoding)
@@ -23,7 +23,7 @@ const hash: (data: Uint8Array, encoding: Output) => string = crypto.hash
 
 export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
 
-/** HMAC for Node, Bun and Deno. */
+/** Imports a key for HMAC on Node, Bun and Deno. */
 export function importKey(key: Uint8Array | string): HmacKey {
   const bytes = typeof key === 'string' ? utf8(key) : key
   const block = new Uint8Array(BLOCK)
@@ -34,9 +34,9 @@ export function importKey(key: Uint8Array | string): HmacKey {
 }
 
 /**
- * HMAC is SHA-256(outer pad, SHA-256(inner pad, message)), where the pads are the key, filled up to one block and combined
- * with two constants (RFC 2104). The pads are prepared once per key, so that a signature is two calls of `crypto.hash`.
- * For small messages, `createHmac` takes longer to set up than to hash.
+ * Computes SHA-256(outer pad, SHA-256(inner pad, message)). Both pads are the key, extended to one block and
+ * combined with a constant (RFC 2104). They are prepared once per key, so that each signature takes two calls of
+ * `crypto.hash`: for small messages, the setup of `createHmac` takes longer than the hashing.
  */
 class NodeHmac implements Hmac {
   private readonly innerPad: Uint8Array

@@ -1,9 +1,12 @@
 import { concat, toHex, utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
-/** HMAC for workers, edge runtimes and browsers. WebCrypto only signs complete messages, so the chunks are collected. */
+/**
+ * Imports a key for HMAC in workers, edge runtimes and browsers. Chunks are collected, because WebCrypto signs only
+ * complete messages.
+ */
 export function importKey(key: Uint8Array | string): HmacKey {
-  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // not slice(), which does not copy a Buffer
+  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // slice() would not copy a Buffer
   let imported: Promise<CryptoKey> | undefined
   const toKey = () =>
     (imported ??= crypto.subtle.importKey('raw', copy, { name: 'HMAC', hash: 'SHA-256' }, false, [
@@ -16,7 +19,7 @@ export function importKey(key: Uint8Array | string): HmacKey {
       return {
         update: (chunk) => void chunks.push(chunk),
         digest: async () => toHex(await crypto.subtle.sign('HMAC', await toKey(), concat(chunks))),
-        // Constant time (Web Cryptography API, section 31.6.2).
+        // Compares in constant time (Web Cryptography API, section 31.6.2).
         matches: async (signature) =>
           crypto.subtle.verify('HMAC', await toKey(), signature as BufferSource, concat(chunks)),
       }

@@ -2,16 +2,16 @@ import { importKey } from '#hmac'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 import type { HmacKey } from './hmac.ts'
 
-/** A shared secret: a string, which means its UTF-8 bytes, or the bytes themselves. */
+/** A shared secret: bytes, or a string that is encoded as UTF-8. */
 export type SignatureKey = string | Uint8Array
 
-/** One key, or several while they rotate, newest first. */
+/** One key, or several during a key rotation, newest first. */
 export type SignatureKeys = SignatureKey | readonly SignatureKey[]
 
 /** The imported keys that are valid for one request, newest first. */
 export type Keyring = readonly HmacKey[]
 
-/** Maximum number of keys: each of them costs an HMAC over the body of every request. */
+/** Maximum number of keys. Each key costs one HMAC over the body of every request. */
 const MAX_KEYS = 100
 
 /** Returns the keys as a list. */
@@ -19,10 +19,10 @@ export const toKeyList = (keys: SignatureKeys): readonly SignatureKey[] =>
   typeof keys === 'string' || keys instanceof Uint8Array ? [keys] : keys
 
 /**
- * Imports keys, so that they can be used for many signatures.
+ * Imports keys once, for any number of signatures.
  *
- * @throws {WebhookError} `config_invalid` for no keys or more than 100, and for a key that is empty, blank, all zero
- *   bytes, or neither a string nor bytes
+ * @throws {WebhookError} `config_invalid` for an empty list, more than 100 keys, or a key that is empty, blank, all
+ *   zero bytes, or neither a string nor bytes
  */
 export function createKeyring(keys: SignatureKeys, mustBeTrimmed = false): Keyring {
   const list = toKeyList(keys)
@@ -38,8 +38,8 @@ const UNTRIMMED = 'Remove the white space, or pass the key as bytes if the white
  * Checks a list of keys. Returns the options of the error for the first invalid key, or `undefined` if all are valid.
  *
  * @param mustBeTrimmed reject strings with white space around them. Signature keys are alphanumeric
- *   (docs/specification.md, "Edit a webhook"), so the white space came from a file or a copied line, and no signature
- *   would ever match.
+ *   (docs/specification.md, "Edit a webhook"), so such white space is a copying mistake, and no signature would ever
+ *   match.
  */
 export function findKeyError(
   keys: readonly SignatureKey[],
@@ -47,7 +47,7 @@ export function findKeyError(
 ): WebhookErrorOptions | undefined {
   if (!Array.isArray(keys) || keys.length === 0) return { message: 'signatureKey is missing', hint: UNSET }
   if (keys.length > MAX_KEYS) return { message: `signatureKey has more than ${MAX_KEYS} keys` }
-  // Not list.some(), which skips the holes of a sparse array.
+  // list.some() would skip the holes of a sparse array.
   for (const key of keys) {
     if (typeof key !== 'string' && !(key instanceof Uint8Array))
       return { message: 'signatureKey must be a string or bytes' }
@@ -60,7 +60,7 @@ export function findKeyError(
 
 /**
  * Returns true for keys that are empty, blank or all zero bytes. HMAC pads keys with zeros (RFC 2104), so a key of
- * zeros equals the empty key, which anyone can sign with.
+ * zeros works like the empty key, with which anyone can sign.
  */
 export const isEmpty = (key: SignatureKey): boolean =>
   typeof key === 'string' ? !/[^\s\0]/.test(key) : key.every((byte) => byte === 0)

@@ -9,7 +9,7 @@ export interface SignOptions {
   body: Body
   /** The shared secret. It must not be empty, blank, or all zero bytes. */
   signatureKey: SignatureKey
-  /** Encoding of the 32 bytes. Default `'hex'`, in lower case. */
+  /** Encoding of the signature. Default `'hex'`, in lower case. */
   encoding?: 'hex' | 'base64' | undefined
   /** Prefix of the signature, for example `'sha256='`. Default `''`. */
   prefix?: string | undefined

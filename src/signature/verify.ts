@@ -2,10 +2,10 @@ import { type Body, toBytes } from './bytes.ts'
 import { decodeSignature, requireEncoding, type SignatureEncoding } from './encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from './keyring.ts'
 
-/** Why a signature was refused. */
+/** The code of an invalid signature. */
 export type SignatureCode = 'signature_missing' | 'signature_malformed' | 'signature_mismatch'
 
-/** The result of {@link verify}: the index of the key that matched, or the reason why none did. */
+/** The result of {@link verify}: the index of the matching key, or the reason why no key matched. */
 export type Verdict = { ok: true; keyIndex: number } | { ok: false; code: SignatureCode }
 
 /** Options of {@link verify}. */
@@ -21,8 +21,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Recomputes HMAC-SHA256 over the body and compares it with the signature in constant time
- * (docs/specification.md, "Signature", step 4). Nothing that a sender can send makes it throw.
+ * Recomputes HMAC-SHA256 over the body and compares it with the signature in constant time (docs/specification.md,
+ * "Signature", step 4). No body and no signature from a sender can make it throw.
  *
  * @throws {WebhookError} `config_invalid` for an empty key, a key of zero bytes, or an unknown encoding; `body_already_parsed` for a parsed body
  * @example
@@ -51,11 +51,14 @@ export async function verify({
   return keyIndex < 0 ? { ok: false, code: 'signature_mismatch' } : { ok: true, keyIndex }
 }
 
-/** The key of the previous call: most programs verify with one key, and importing it takes as long as a small signature. */
+/**
+ * The key of the previous call. Most programs verify with one key, and importing it takes as long as signing a small
+ * body.
+ */
 let previous: { signatureKey: SignatureKeys; keyring: Keyring } | undefined
 
 function toKeyring(signatureKey: SignatureKeys): Keyring {
-  // Only strings: lists and bytes can be changed between two calls.
+  // Only strings are cached: lists and bytes can change between two calls.
   if (typeof signatureKey !== 'string') return createKeyring(signatureKey)
   if (previous?.signatureKey !== signatureKey)
     previous = { signatureKey, keyring: createKeyring(signatureKey) }
@@ -65,11 +68,14 @@ function toKeyring(signatureKey: SignatureKeys): Keyring {
 /** An incremental verification: `update()` per chunk of the body, then `end()` once. */
 export interface SignatureCheck {
   update(chunk: Uint8Array): void
-  /** Returns the index of the key that made the signature, or -1; a promise where the platform's digest is one. */
+  /**
+   * Returns the index of the key that made the signature, or -1; returns a promise if the platform computes digests
+   * asynchronously.
+   */
   end(signature: Uint8Array): number | Promise<number>
 }
 
-/** Starts a verification with every key of the ring. All of them are computed and compared, whichever matches. */
+/** Starts a verification with all keys. Every HMAC is computed and compared, whichever key matches. */
 export function startCheck(keyring: Keyring): SignatureCheck {
   const hmacs = keyring.map((key) => key.start())
   return {
@@ -78,7 +84,7 @@ export function startCheck(keyring: Keyring): SignatureCheck {
     },
     end(signature) {
       const matches = hmacs.map((hmac) => hmac.matches(signature))
-      // A promise only where the platform returns one: awaiting it would take longer than the signature of a small body.
+      // Synchronous if the platform is: awaiting would take longer than the signature of a small body.
       if (matches[0] instanceof Promise) return Promise.all(matches).then((all) => all.indexOf(true))
       return matches.indexOf(true)
     },

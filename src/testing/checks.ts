@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 
-// Checks of options and details. They return the value, or throw an error that names the option.
+// Checks for options and payload details. They return the value, or throw an error that names the option.
 
 /** @throws {WebhookError} `config_invalid` */
 export function requireOneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {
@@ -31,7 +31,7 @@ export function requireTime(option: string, value: unknown): number {
 const isWholeNumber = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
 /**
- * Accepts non-empty arrays of the numbers 0, 1, 2, …
+ * Accepts non-empty arrays of whole numbers from 0.
  *
  * @throws {WebhookError} `config_invalid`
  */

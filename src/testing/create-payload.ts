@@ -21,12 +21,12 @@ const WRITERS: { [D in Dialect]: (...args: Parameters<typeof writeService>) => P
 }
 
 /**
- * Creates a payload as a service sends it, with the members in the sender's order (docs/senders.md, "Payloads").
+ * Creates a payload as a service would send it, with the same order of members (docs/senders.md, "Payloads").
  *
  * @param changeTypes the events: a change type, an event with its own time, or a non-empty list of both
  * @param details the webhook, the service and the dialect of the payload; all members have defaults
  * @returns an object; in the hosted dialect an array with one item per layer
- * @throws {WebhookError} `config_invalid` for an empty list of events and for every invalid detail
+ * @throws {WebhookError} `config_invalid` for an empty list of events or an invalid detail
  * @example
  * ```ts
  * import { createPayload } from 'geohook/testing'

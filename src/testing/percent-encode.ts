@@ -1,8 +1,8 @@
 import { WebhookError } from '../errors.ts'
 
 /**
- * Percent-encodes a text with lower-case hex digits, like the senders that encode URLs and signatures
- * (docs/senders.md, "Signature" and "Payloads"). `encodeURIComponent` writes upper case.
+ * Percent-encodes a text with lower-case hex digits, as some senders encode URLs and signatures (docs/senders.md,
+ * "Signature" and "Payloads"). `encodeURIComponent` writes upper-case digits.
  *
  * @throws {WebhookError} `config_invalid` for a lone surrogate, which UTF-8 cannot represent
  */

@@ -16,19 +16,25 @@ export interface SignerOptions {
   encoding?: 'hex' | 'base64' | undefined
   /** Prefix of the signature, for example `'sha256='`. Default `''`. */
   prefix?: string | undefined
-  /** Media type of the body. In a form, the JSON is the field `payload`. Default `'application/json'`. */
+  /** Media type of the body. In a form, the `payload` field contains the JSON. Default `'application/json'`. */
   contentType?: 'application/json' | 'application/x-www-form-urlencoded' | undefined
-  /** `'field'` puts the signature at the end of a form, like some senders; with JSON it stays in the header. Default `'header'`. */
+  /**
+   * `'field'` appends the signature to a form as its last field, like some senders; JSON bodies ignore it. Default
+   * `'header'`.
+   */
   signatureIn?: 'header' | 'field' | undefined
-  /** Percent-encodes the signature in the header, with lower-case hex (`sha256%3d…`). In a field it is always percent-encoded. Default false. */
+  /**
+   * Percent-encodes the signature in the header, with lower-case hex digits (`sha256%3d…`). Signatures in a field
+   * are always percent-encoded. Default false.
+   */
   percentEncoded?: boolean | undefined
-  /** `'plain'` puts the payload into a form without percent-encoding, like some senders. Default `'encoded'`. */
+  /** `'plain'` writes the payload into a form without percent-encoding, like some senders. Default `'encoded'`. */
   formPayload?: 'encoded' | 'plain' | undefined
   /** `'pjson'` indents the JSON by two spaces. Default `'json'`. */
   payloadFormat?: 'json' | 'pjson' | undefined
 }
 
-/** A request as a service sends it, for `fetch`, supertest, or the inject function of your server. */
+/** A request that a service would send, for `fetch`, supertest, or your server's inject function. */
 export interface SignedRequest {
   method: 'POST'
   headers: Record<string, string>
@@ -40,10 +46,10 @@ export interface Signer {
   /**
    * Writes and signs one request.
    *
-   * @param payload an object or array is serialized as JSON; a string is sent as it is, in a form as the value of the
-   *   field `payload`; bytes are the complete body, to which only a signature field is appended
-   * @throws {WebhookError} `config_invalid` for values that JSON cannot represent, for example `undefined`, and for
-   *   bytes that do not start with `payload=` if the signature goes into a field
+   * @param payload an object or array is serialized as JSON; a string is sent unchanged, in a form as the value of
+   *   the field `payload`; bytes are sent as the complete body, to which only a signature field is appended
+   * @throws {WebhookError} `config_invalid` for a value that JSON cannot represent, such as `undefined`; for bytes
+   *   that do not start with `payload=` if the signature goes into a field
    */
   sign(payload: unknown): Promise<SignedRequest>
 }
@@ -56,7 +62,7 @@ const PAYLOAD = 'payload='
  * Signs requests like a service, so that your own tests can send deliveries to your receiver.
  *
  * @param options the key, and how the sender writes the body and the signature
- * @throws {WebhookError} `config_invalid` for an invalid key and for every other invalid option
+ * @throws {WebhookError} `config_invalid` for an invalid key or another invalid option
  * @example
  * ```ts
  * import { createSigner, createPayload } from 'geohook/testing'
@@ -71,7 +77,7 @@ export function createSigner(options: SignerOptions): Signer {
   return { sign: async (payload) => signBody(writeBody(payload, options)) }
 }
 
-/** Signs a body. If the signature goes into a header, the request contains this body, not a copy. */
+/** Signs a body. If the signature goes into a header, the request contains this body itself, not a copy. */
 export type BodySigner = (body: Uint8Array<ArrayBuffer>) => Promise<SignedRequest>
 
 /** @throws {WebhookError} `config_invalid` */
@@ -105,7 +111,7 @@ export function createBodySigner(options: SignerOptions): BodySigner {
   }
 }
 
-/** Writes the body for a payload. */
+/** Serializes a payload as the body. */
 export function writeBody(
   payload: unknown,
   {
@@ -134,7 +140,7 @@ function toJson(payload: unknown, indent: number): string {
   throw new WebhookError('config_invalid', { message: 'the payload cannot be written as JSON', cause })
 }
 
-/** Returns the bytes after `payload=`, which a signature in a field covers. */
+/** Returns the bytes after `payload=`: the part that a signature in a field covers. */
 function payloadField(body: Uint8Array): Uint8Array {
   if (toBinary(body.subarray(0, PAYLOAD.length)) === PAYLOAD) return body.subarray(PAYLOAD.length)
   throw configInvalid('if the signature goes into a field, the body must start with payload=')

@@ -17,16 +17,16 @@ export function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Reads an integer. It may be a string, because forms only have strings. */
+/** Reads an integer, also from a string, because forms contain only strings. */
 export function readInteger(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(number) ? (number as number) : undefined
 }
 
-// JavaScript engines accept other dates than ISO 8601 ("room 12"), and not all the same ones.
+// Date parsers also accept texts that are not ISO 8601 ("room 12"), and engines differ in which ones.
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
 
-/** Reads a time: milliseconds since 1970, or ISO 8601. */
+/** Reads a time in milliseconds since 1970 or in ISO 8601. */
 export function readTime(value: unknown): Date | undefined {
   const milliseconds = readInteger(value)
   if (milliseconds === undefined && !ISO_TIME.test(readText(value) ?? '')) return undefined
@@ -35,19 +35,19 @@ export function readTime(value: unknown): Date | undefined {
 }
 
 /**
- * Reads a URL, and decodes it if it is percent-encoded as a whole (`https%3a%2f%2f…`); otherwise it can be fetched
- * unchanged. Only ASCII is decoded: other characters must stay encoded in a URL, and `decodeURIComponent` would throw
- * for the invalid sequences of some senders (docs/senders.md, "Payloads").
+ * Reads a URL. A URL that is percent-encoded as a whole (`https%3a%2f%2f…`) is decoded; any other can be fetched
+ * unchanged. Only ASCII is decoded: other characters must stay encoded in a URL, and `decodeURIComponent` would
+ * throw for the invalid sequences of some senders (docs/senders.md, "Payloads").
  */
 export function readUrl(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   return /^https?%3a/i.test(value) ? value.replace(/%[2-7][0-9a-f]/gi, decodeURIComponent) : value
 }
 
-/** Reads a trimmed name; empty if the value is not a string. */
+/** Reads a name and trims it; returns an empty string if the value is not a string. */
 export const readName = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
 
-/** Reads names from an array or a comma-separated string. Empty names are left out. */
+/** Reads names from an array or a comma-separated string. Empty names are skipped. */
 export function readNames(value: unknown): string[] {
   const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : []
   return list.map(readName).filter(Boolean)
@@ -63,9 +63,9 @@ export function assignDefined<T extends object>(target: T, fields: { [K in keyof
 }
 
 /**
- * Parses a JSON array that a form field contains as text. All other values are returned unchanged.
+ * Parses a JSON array in the text of a form field. Returns any other value unchanged.
  *
- * @throws {WebhookError} `payload_malformed` for nesting or keys that exceed the limits
+ * @throws {WebhookError} `payload_malformed` if the array is nested too deep or contains a forbidden key
  */
 export function readList(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*\[/.test(value)) return value

@@ -3,7 +3,7 @@ import { assignDefined, type Fields, isFields, readName, readText, readTime, toF
 
 /**
  * Reads the organization dialect: `{info, events}`, in which each event names an operation on a portal item
- * (docs/senders.md, "Payloads"). The names of the service are empty, because no service sends it.
+ * (docs/senders.md, "Payloads"). The service names are empty, because these events come from a portal.
  *
  * @returns undefined if the payload is in another dialect
  */

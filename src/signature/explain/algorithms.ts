@@ -3,7 +3,7 @@ import type { Finding, Variant } from './explain-types.ts'
 import type { ReceivedRequest } from './read-request.ts'
 import { containsDigest, hashOf, hmac, hmacSha256 } from './recompute.ts'
 
-/** Finds signatures over the right body with the right key, but with another algorithm. */
+/** Finds a signature of the same body with the same key, but with another algorithm. */
 export async function findOtherAlgorithm(request: ReceivedRequest): Promise<Finding | undefined> {
   for await (const [digest, description] of otherDigests(request.body, request.keys)) {
     if (containsDigest(request.decoded, digest))

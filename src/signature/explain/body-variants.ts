@@ -9,7 +9,7 @@ import { decodeAs, trimEnd } from './text.ts'
 
 const BOM = '\xef\xbb\xbf'
 
-/** Bytes that may have been signed in place of this body, likely and cheap ones first. */
+/** Yields bytes that the sender may have signed in place of this body. Likely and cheap variants come first. */
 export async function* bodyVariants(body: Uint8Array): AsyncGenerator<[Cause, Variant]> {
   const binary = toBinary(body)
   const text = decodeAs(body, 'utf-8')

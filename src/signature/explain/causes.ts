@@ -1,4 +1,4 @@
-/** Every cause that `explain` reports, and what to do about it. All but `unexplained` are proved. */
+/** Every cause that `explain` reports, with its fix. All causes except `unexplained` are proved. */
 export const FIXES = {
   ok: 'Nothing to fix: the signature is valid.',
   signature_header_missing:
@@ -40,5 +40,5 @@ export const FIXES = {
     'Compute the same fingerprints at the sender and compare: the one that differs shows what changed. If both are equal, the sender signs other bytes or signs in another way.',
 } as const
 
-/** The cause that `explain` found. */
+/** A cause that `explain` reports. */
 export type Cause = keyof typeof FIXES

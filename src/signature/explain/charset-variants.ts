@@ -2,7 +2,7 @@ import { fromBinary, toBinary, utf8 } from '../bytes.ts'
 import type { Variant } from './explain-types.ts'
 import { decodeAs, utf16 } from './text.ts'
 
-/** The body in another character set, or decoded with a wrong one. */
+/** Yields the body in other character sets, or as decoded with a wrong one. */
 export function* charsetVariants(body: Uint8Array, text: string | undefined): Generator<Variant> {
   if (text !== undefined) {
     if (/^[\0-\xff]*$/.test(text)) yield [fromBinary(text), 'the body in Latin-1']
@@ -34,7 +34,7 @@ const HIGH =
   '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
   '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
 
-/** Returns undefined if the charset lacks a character of the text. */
+/** Encodes text as Windows-1252. Returns undefined if the charset lacks a character of the text. */
 function toWindows1252(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(text.length)
   for (let i = 0; i < text.length; i++) {

@@ -1,7 +1,7 @@
 import { concat } from '../bytes.ts'
 import type { Variant } from './explain-types.ts'
 
-/** The body decompressed, and compressed as common tools do it. */
+/** Returns the decompressed body, and the body as common tools compress it. */
 export async function compressionVariants(body: Uint8Array): Promise<Variant[]> {
   const variants: Variant[] = []
   for (const format of ['gzip', 'deflate', 'deflate-raw'] as const) {
@@ -36,7 +36,10 @@ const withOtherHeaders = (gzip: Uint8Array): Variant[] =>
 /** Maximum decompressed size in bytes, because a small body may decompress to gigabytes. */
 const MAX_DECOMPRESSED = 16 * 1024 * 1024
 
-/** Returns undefined if the body is not in the format or too large, or if the platform lacks such a stream. */
+/**
+ * Pipes the body through a stream. Returns undefined if the body is in another format or too large, or if the
+ * platform lacks the stream.
+ */
 async function pipe(
   body: Uint8Array,
   createStream: () => CompressionStream | DecompressionStream,

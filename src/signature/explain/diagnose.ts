@@ -10,7 +10,10 @@ import { type ReceivedRequest, readRequest } from './read-request.ts'
 import { hashOf, hmacSha256, isDigest } from './recompute.ts'
 import { findUnusualValue } from './signature-value.ts'
 
-/** Implements `explain`. @throws {TypeError} for a key that is neither a string nor bytes */
+/**
+ * Implements `explain`.
+ * @throws {TypeError} for a key that is neither a string nor bytes
+ */
 export async function diagnose(options: ExplainOptions & { body: Uint8Array }): Promise<Diagnosis> {
   const { cause, evidence } = await findCause(readRequest(options))
   return { ok: cause === 'ok' || cause === 'key_previous', cause, evidence, fix: FIXES[cause] }
@@ -18,7 +21,7 @@ export async function diagnose(options: ExplainOptions & { body: Uint8Array }): 
 
 async function findCause(request: ReceivedRequest): Promise<Finding> {
   return (
-    // First, because a sender whose key is empty too would match.
+    // First, because the signature would match if the sender's key is empty too.
     findEmptyKey(request) ??
     (await findMatch(request)) ??
     (await findInOtherPlace(request)) ??
@@ -86,7 +89,8 @@ async function findOtherBody(request: ReceivedRequest): Promise<Finding | undefi
       }
     }
   }
-  // Webhooks always have a body. An empty one was lost on the way, unless content-length says that it was sent empty.
+  // Webhooks always have a body. An empty body was lost in transit, unless content-length shows that it was sent
+  // empty.
   const isLost = body.length === 0 && headers.get('content-length') !== '0'
   if (!isLost || typeof decodeSignature(decoded) === 'string') return undefined
   return {
@@ -97,8 +101,8 @@ async function findOtherBody(request: ReceivedRequest): Promise<Finding | undefi
 }
 
 /**
- * Shows 16 bits of each key's SHA-256: enough to compare both sides, too few to verify guesses of the key. The SHA-256
- * of the body is complete, because only that proves that both sides have the same bytes.
+ * Shows 16 bits of each key's SHA-256: enough to compare both sides, too few to verify guesses of the key. The
+ * body's SHA-256 is shown in full, because only that proves that both sides have the same bytes.
  */
 async function showFingerprints({ body, keys, value, isInField }: ReceivedRequest): Promise<Finding> {
   const fingerprints = await Promise.all(keys.map(async (key) => (await sha256(key)).slice(0, 4)))

@@ -18,8 +18,9 @@ export interface ExplainOptions {
 }
 
 /**
- * Why a signature was rejected, and how to fix it. It contains no key and no signature. For the cause `unexplained`, the
- * evidence contains the SHA-256 of the body, and the first 4 of 64 hex digits of each key's SHA-256.
+ * The reason why a signature was rejected, and how to fix it. It contains no key and no signature. For the cause
+ * `unexplained`, the evidence contains the SHA-256 of the body, and the first 4 of 64 hex digits of each key's
+ * SHA-256.
  */
 export interface Diagnosis {
   /** True if the signature is valid: `cause` is `ok`, or `key_previous` for an older key. */
@@ -31,8 +32,8 @@ export interface Diagnosis {
   fix: string
 }
 
-/** A cause that is proved, and the sentence that says how. */
+/** A proved cause with its evidence. */
 export type Finding = Pick<Diagnosis, 'cause' | 'evidence'>
 
-/** Bytes that the sender may have used in place of the body or the key, and their description in the evidence. */
+/** Bytes that the sender may have used in place of the body or the key, with a description for the evidence. */
 export type Variant = readonly [bytes: Uint8Array, description: string]

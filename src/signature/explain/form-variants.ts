@@ -2,7 +2,7 @@ import { fromBinary, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Variant } from './explain-types.ts'
 
-/** The whole form if the body is a payload field, and the payload field if the body is a form. */
+/** Returns the form whose payload field is this body and, if the body is a form, its payload field. */
 export function formFieldVariants(binary: string): Variant[] {
   const variants: Variant[] = [[fromBinary(`payload=${binary}`), 'a form whose payload field is this body']]
   const equals = binary.indexOf('=')
@@ -17,7 +17,7 @@ export function formFieldVariants(binary: string): Variant[] {
   return variants
 }
 
-/** The form as it is before or after a form parser. */
+/** Yields the body as it may have been before or after a form parser. */
 export function* formVariants(binary: string, text: string): Generator<Variant> {
   yield [fromBinary(decodeForm(binary)), 'the decoded form']
   yield [fromBinary(percentDecode(binary)), 'the percent-decoded form']
@@ -34,19 +34,19 @@ export function* formVariants(binary: string, text: string): Generator<Variant> 
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
-/** As many as the receiver accepts: see src/payload/limits.ts, which this layer must not import. */
+/** The receiver's limit. It is repeated here, because this layer must not import src/payload/limits.ts. */
 const MAX_FIELDS = 1000
 
 function fieldLists(text: string): Fields[] {
   const pairs = text.split('&', MAX_FIELDS + 1)
   return [
-    // Output of a form parser: the payload, or all fields as JSON.
+    // The body is the output of a form parser: the payload, or all fields as JSON.
     [['payload', text] as const],
     fieldsOfJson(text),
-    // A form that was decoded as a whole. Its only field may contain &.
+    // The body is a form that was decoded as a whole. Its only field may contain &.
     pairs.map(splitPair),
     pairs.length > 1 ? [splitPair(text)] : [],
-    // A form that was parsed and encoded again.
+    // The body is a form that was parsed and encoded again.
     pairs.length <= MAX_FIELDS && /[%+]/.test(text) ? [...new URLSearchParams(text)] : [],
   ].filter((fields) => fields.length > 0 && fields.length <= MAX_FIELDS)
 }
@@ -69,7 +69,7 @@ function fieldsOfJson(text: string): Fields {
 
 const decodeForm = (binary: string): string => percentDecode(binary.replaceAll('+', ' '))
 
-/** Replaces lone surrogates first, because encodeURIComponent throws for them. */
+/** Percent-encodes text. Lone surrogates are replaced first, because encodeURIComponent throws for them. */
 const encode = (text: string): string => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'))
 
 const alsoEncode = (form: string, characters: RegExp): string =>
@@ -77,14 +77,14 @@ const alsoEncode = (form: string, characters: RegExp): string =>
 
 const spacesToPlus = (form: string): string => form.replaceAll('%20', '+')
 
-/** Encoders differ in how they write a space and the characters ! ' ( ) * ~ */
+/** Encoders differ in how they write a space and the characters `! ' ( ) * ~`. */
 const ENCODERS: readonly ((form: string) => string)[] = [
   (form) => form,
   spacesToPlus,
-  // RFC 3986: quote in Python, rawurlencode in PHP.
+  // RFC 3986: `quote` in Python, `rawurlencode` in PHP.
   (form) => alsoEncode(form, /[!'()*]/g),
-  // urlencode in Python, .NET.
+  // `urlencode` in Python, and .NET.
   (form) => spacesToPlus(alsoEncode(form, /[!'()*]/g)),
-  // WHATWG URL, URLEncoder in Java.
+  // WHATWG URL: `URLEncoder` in Java.
   (form) => spacesToPlus(alsoEncode(form, /[!'()~]/g)),
 ]

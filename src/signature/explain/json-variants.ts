@@ -1,4 +1,4 @@
-/** Writes JSON as the serializers of other languages do. */
+/** Yields the JSON as the serializers of other languages write it. */
 export function* rewriteJson(text: string): Generator<string> {
   for (const tokens of tokenLists(text)) {
     for (const layout of LAYOUTS) {
@@ -6,7 +6,7 @@ export function* rewriteJson(text: string): Generator<string> {
       if (json === undefined) continue
       for (const rewritten of [json, ...escaped(json)]) {
         yield rewritten
-        yield `${rewritten}\n` // Encoder in Go, or a printed line
+        yield `${rewritten}\n` // written by Go's json.Encoder or a print function
       }
     }
   }
@@ -53,7 +53,7 @@ function tokenize(json: string): string[] {
 interface Layout {
   comma: string
   colon: string
-  /** Absent if the JSON is a single line. */
+  /** Undefined for JSON on a single line. */
   indent?: string
 }
 
@@ -63,7 +63,7 @@ const LAYOUTS: readonly Layout[] = [
   ...['  ', '    ', ' ', '\t'].map((indent) => ({ comma: ',', colon: ': ', indent })),
 ]
 
-/** Returns undefined above the limit: with indentation, a small but deeply nested body would be huge. */
+/** Writes JSON. Returns undefined if it exceeds the limit: indentation makes a small but deeply nested body huge. */
 function write(tokens: readonly string[], layout: Layout, limit: number): string | undefined {
   const { comma, colon, indent } = layout
   const parts: string[] = []
@@ -92,7 +92,7 @@ function write(tokens: readonly string[], layout: Layout, limit: number): string
 
 const NOT_ASCII = /[\x7f-\uffff]/g
 
-/** Applies character escapes that JSON.stringify does not write. */
+/** Yields the JSON with character escapes that JSON.stringify does not write. */
 function* escaped(json: string): Generator<string> {
   const slashes = json.replaceAll('/', '\\/')
   for (const rewritten of [

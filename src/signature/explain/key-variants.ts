@@ -4,7 +4,7 @@ import type { Cause } from './causes.ts'
 import type { Variant } from './explain-types.ts'
 import { decodeAs, trim, utf16 } from './text.ts'
 
-/** Bytes that may have been used as the key in place of this one. */
+/** Returns bytes that may have been used as the key in place of this one, by cause. */
 export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {
   const text = decodeAs(key, 'utf-8')
   return [
@@ -50,7 +50,7 @@ function encoded(key: Uint8Array): Variant[] {
   ]
 }
 
-/** A binary key that was converted to a string. */
+/** Returns a binary key as it may look after a conversion to a string. */
 function convertedToText(key: Uint8Array): Variant[] {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(key)
   return [

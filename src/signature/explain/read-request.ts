@@ -5,11 +5,11 @@ import { isEmpty, toKeyList } from '../keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature-header.ts'
 import type { ExplainOptions } from './explain-types.ts'
 
-/** The request to explain, and the keys of the receiver. */
+/** The request to explain, with the receiver's keys. */
 export interface ReceivedRequest {
   /** The bytes that the signature should cover. */
   body: Uint8Array
-  /** Names are in lower case. */
+  /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
   /** Name of the signature header, in lower case. */
   headerName: string
@@ -17,16 +17,16 @@ export interface ReceivedRequest {
   value: string
   /** The signature after percent-decoding it once, as the receiver does. */
   decoded: string
-  /** True if the signature is a form field: then `body` is only the payload field. */
+  /** True if the signature is a form field. In this case `body` is only the payload field. */
   isInField: boolean
-  /** Newest first. Keys that are empty, blank, all zero bytes or not set are empty arrays. */
+  /** The keys, newest first. A key that is empty, blank, all zero bytes or not set is an empty array. */
   keys: readonly Uint8Array[]
 }
 
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 
 /**
- * Reads the signature like the receiver: from the header, or without a header from the end of a form.
+ * Reads the signature as the receiver does: from the header or, without the header, from the last field of a form.
  *
  * @throws {TypeError} for a key that is neither a string nor bytes
  */

@@ -1,12 +1,12 @@
 import { toBase64, toHex } from '../bytes.ts'
 
-/** Computes HMAC-SHA256, as services sign. */
+/** Computes the HMAC-SHA256 that services sign with. */
 export const hmacSha256 = (key: Uint8Array, body: Uint8Array): Promise<Uint8Array> =>
   hmac('SHA-256', key, body)
 
 /**
- * Computes an HMAC with WebCrypto, which all platforms have. WebCrypto rejects an empty key; a zero byte gives the same
- * HMAC, because short keys are padded with zeros (RFC 2104).
+ * Computes an HMAC with WebCrypto, which all platforms have. WebCrypto rejects an empty key, so a single zero byte
+ * is used: HMAC pads short keys with zeros (RFC 2104), so the result is the same.
  */
 export async function hmac(hash: string, key: Uint8Array, body: Uint8Array): Promise<Uint8Array> {
   const bytes = key.length > 0 ? key : new Uint8Array(1)
@@ -15,14 +15,14 @@ export async function hmac(hash: string, key: Uint8Array, body: Uint8Array): Pro
   return new Uint8Array(await crypto.subtle.sign('HMAC', imported, toSource(body)))
 }
 
-/** Computes a plain hash. */
+/** Computes a hash without a key. */
 export const hashOf = async (hash: string, bytes: Uint8Array): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest(hash, toSource(bytes)))
 
-/** Narrows the type: WebCrypto does not accept shared memory, and no body or key is in shared memory. */
+/** Narrows the type, because WebCrypto does not accept shared memory. Bodies and keys are never in shared memory. */
 const toSource = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>
 
-/** True if the text is this digest in hex or base64, as the receiver accepts it. */
+/** Returns true if the text is this digest, in any hex or base64 notation that the receiver accepts. */
 export function isDigest(text: string, digest: Uint8Array): boolean {
   if (text.length > 100) return false
   const bare = text.replace(/^sha256=/, '')
@@ -30,7 +30,7 @@ export function isDigest(text: string, digest: Uint8Array): boolean {
   return bare.toLowerCase() === toHex(digest) || bare === base64 || bare === base64.replaceAll('=', '')
 }
 
-/** True if the text contains this digest in hex or base64. A digest is too long to occur by chance. */
+/** Returns true if the text contains this digest in hex or base64. Digests are too long to match by chance. */
 export function containsDigest(text: string, digest: Uint8Array): boolean {
   return text.toLowerCase().includes(toHex(digest)) || text.includes(toBase64(digest).replaceAll('=', ''))
 }

@@ -5,7 +5,7 @@ import type { Finding } from './explain-types.ts'
 import type { ReceivedRequest } from './read-request.ts'
 import { containsDigest, hmacSha256, isDigest } from './recompute.ts'
 
-/** Finds the valid signature in a notation that the receiver does not accept: other encodings, truncated, doubled. */
+/** Finds the valid signature in a notation that the receiver rejects: in another encoding, truncated, or repeated. */
 export async function findUnusualValue(request: ReceivedRequest): Promise<Finding | undefined> {
   for (const key of request.keys) {
     const digest = await hmacSha256(key, request.body)
@@ -54,7 +54,10 @@ function check({ value, decoded }: ReceivedRequest, digest: Uint8Array): Check[]
   ]
 }
 
-/** True for a part of the digest, truncated before or after it was encoded. Less than 8 bytes could match by chance. */
+/**
+ * Returns true for a part of the digest, truncated before or after encoding. Fewer than 8 bytes could match by
+ * chance.
+ */
 function isTruncated(value: string, digest: Uint8Array): boolean {
   const withoutCutEscape = value.replace(/%.?$/, '')
   const text = withoutCutEscape.replace(/^sha256=/, '')
@@ -79,7 +82,7 @@ function otherEncodings(digest: Uint8Array): string[] {
     toBase64(utf8(hex.toUpperCase())),
     toHex(utf8(base64)),
     toHex(utf8(hex)),
-    // String(bytes) in JavaScript.
+    // The result of `String(bytes)` in JavaScript.
     digest.join(','),
     ...[':', ' ', '-'].flatMap((separator) => [pairs.join(separator), pairs.join(separator).toUpperCase()]),
   ]

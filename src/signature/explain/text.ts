@@ -10,14 +10,14 @@ export function decodeAs(bytes: Uint8Array, charset: string): string | undefined
 const isWhiteSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
 
-/** Removes ASCII white space from the end. A regular expression would take quadratic time. */
+/** Removes trailing ASCII white space. A regular expression would take quadratic time. */
 export function trimEnd(bytes: Uint8Array): Uint8Array {
   let end = bytes.length
   while (isWhiteSpace(bytes[end - 1])) end--
   return bytes.subarray(0, end)
 }
 
-/** Removes a byte order mark, then ASCII white space from both ends. */
+/** Removes a leading byte order mark, then ASCII white space on both sides. */
 export function trim(bytes: Uint8Array): Uint8Array {
   let start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
   while (isWhiteSpace(bytes[start])) start++

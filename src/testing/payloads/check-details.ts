@@ -7,7 +7,7 @@ const SERVICE_TYPES = ['FeatureServer', 'GPServer'] as const
 const CHANGES_URLS = ['partial', 'whole', 'none'] as const
 
 /**
- * Checks all details, including those that the dialect does not send.
+ * Checks all details, including those that the dialect does not use.
  *
  * @throws {WebhookError} `config_invalid`
  */
@@ -27,7 +27,7 @@ export function requireDetails(details: PayloadDetails): void {
   if (dialect !== undefined) requireOneOf('dialect', dialect, DIALECTS)
   if (serviceType !== undefined) requireOneOf('serviceType', serviceType, SERVICE_TYPES)
   if (changesUrl !== undefined) requireOneOf('changesUrl', changesUrl, CHANGES_URLS)
-  // Not a loop over the names, which takes several times as long: the mock writes thousands of payloads per second.
+  // A loop over the names would take several times as long, and the mock writes thousands of payloads per second.
   requireIfGiven('serviceName', details.serviceName)
   requireIfGiven('name', details.name)
   requireIfGiven('id', details.id)
@@ -39,7 +39,7 @@ export function requireDetails(details: PayloadDetails): void {
   requireIfGiven('userId', details.userId)
   requireIfGiven('source', details.source)
   requireIfGiven('itemId', details.itemId)
-  // An empty name is the root folder.
+  // An empty folder name means the root folder.
   if (folderName !== undefined && folderName !== '') requireText('folderName', folderName)
   // The id becomes part of a URL path.
   if (orgId !== undefined && /[\s/?#]/.test(orgId))

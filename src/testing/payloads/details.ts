@@ -3,13 +3,13 @@ import type { ChangeType } from '../../payload/change-types.ts'
 /** The dialects of payloads (docs/senders.md, "Three dialects"). */
 export type Dialect = 'service' | 'hosted' | 'organization'
 
-/** How `changesUrl` is percent-encoded: only in its query, as a whole, or not at all. */
+/** The part of `changesUrl` that is percent-encoded: only the query, the whole URL, or none of it. */
 export type ChangesUrlEncoding = 'partial' | 'whole' | 'none'
 
 /** An event with its own time. Services collect events for a while and send them together. */
 export interface PayloadEvent {
   changeType: ChangeType
-  /** Time of the event in milliseconds since 1970. Default: `when` of the details. */
+  /** Time of the event in milliseconds since 1970. Default: `when` of {@link PayloadDetails}. */
   when?: number | undefined
 }
 
@@ -17,8 +17,8 @@ export interface PayloadEvent {
 export type PayloadEvents = ChangeType | PayloadEvent | readonly (ChangeType | PayloadEvent)[]
 
 /**
- * Details of the payload that {@link createPayload} writes. All of them are checked. Those that the dialect has no
- * member for are left out, so the same details can be used for all three dialects.
+ * Details of the payload that {@link createPayload} writes. All of them are checked. Details without a member in the
+ * dialect are ignored, so that the same details can be used for all three dialects.
  */
 export interface PayloadDetails<D extends Dialect = Dialect> {
   /** Default `'service'`, the dialect of docs/specification.md. */
@@ -37,11 +37,14 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   when?: number | undefined
   /** URL of the changes or of the job's status. It is sent unchanged and overrides the details below. */
   url?: string | undefined
-  /** How `changesUrl` is percent-encoded. Default `'partial'`; hosted `'whole'`. */
+  /** The part of `changesUrl` that is percent-encoded. Default `'partial'`, or `'whole'` in the hosted dialect. */
   changesUrl?: ChangesUrlEncoding | undefined
   /** The first and the last generation in `changesUrl`, whole numbers from 0. Default `[1, 2]`. */
   serverGens?: readonly [number, number] | undefined
-  /** URL in front of `/services`. Default `'https://server.example/server/rest'`; hosted `'https://olserver.example/<orgId>/rest'`. */
+  /**
+   * The URL before `/services`. Default `'https://server.example/server/rest'`; hosted
+   * `'https://olserver.example/<orgId>/rest'`.
+   */
   serverUrl?: string | undefined
   /** Geoprocessing only. Default `'j0'`. */
   jobId?: string | undefined
@@ -49,7 +52,7 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   taskName?: string | undefined
   /** Hosted only. Default `'myorgId'`. */
   orgId?: string | undefined
-  /** Hosted only: the payload has one item per layer. Without duplicates. Default `[0]`. */
+  /** Hosted only: ids of the layers, without duplicates. The payload has one item per layer. Default `[0]`. */
   layerIds?: readonly number[] | undefined
   /** Organization only. Default `'https://portal.example/portal/'`. */
   portalUrl?: string | undefined

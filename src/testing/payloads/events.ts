@@ -3,7 +3,7 @@ import { WILDCARD } from '../../payload/change-types.ts'
 import { requireText, requireTime } from '../checks.ts'
 import type { PayloadEvents } from './details.ts'
 
-/** An event with its time, for any dialect. */
+/** An event with its time, independent of the dialect. */
 export interface TimedEvent {
   changeType: string
   /** Milliseconds since 1970. */
@@ -11,7 +11,7 @@ export interface TimedEvent {
 }
 
 /**
- * Converts the events that a caller passes, and checks them.
+ * Checks the events that a caller passes, and converts them to {@link TimedEvent}.
  *
  * @param when time of the events without their own time, in milliseconds since 1970
  * @throws {WebhookError} `config_invalid` for an empty list, an invalid change type or an invalid time
@@ -46,7 +46,7 @@ export const uniqueNames = (events: readonly TimedEvent[]): string[] => [
   ...new Set(events.map(({ changeType }) => changeType)),
 ]
 
-/** True for the result of a job: decided by the service type if it is given, otherwise by the change types. */
+/** Returns true for the result of a job: by the service type if it is given, otherwise by the change types. */
 export function isJob(events: readonly TimedEvent[], serviceType: string | undefined): boolean {
   if (serviceType !== undefined) return serviceType === 'GPServer'
   return events.some(({ changeType }) => changeType.startsWith('esriJob'))

@@ -5,7 +5,8 @@ import { changesUrl, serviceUrl } from './urls.ts'
 
 /**
  * Writes the hosted dialect: an array with one item per layer, in which `events` is an array of names
- * (docs/senders.md, "Payloads"). The events have no times; `lastUpdatedTime` is the time of the newest.
+ * (docs/senders.md, "Payloads"). Events have no times of their own; `lastUpdatedTime` is the time of the newest
+ * event.
  *
  * @throws {WebhookError} `config_invalid` for the result of a job, because only feature services are hosted
  */

@@ -5,8 +5,8 @@ const ID = '0'.repeat(32)
 
 /**
  * Writes the organization dialect: `{info, events}`, in which each event is an operation on a portal item
- * (docs/senders.md, "Payloads"). The change type is the operation. `info.when` is the time of sending, which is never
- * before the newest event.
+ * (docs/senders.md, "Payloads"). The change type names the operation. `info.when` is the sending time, never earlier
+ * than the newest event.
  */
 export function writeOrganization(
   events: readonly TimedEvent[],

@@ -14,9 +14,9 @@ export function serviceUrl(
 }
 
 /**
- * Returns the URL of the changes in a sender's notation (docs/senders.md, "Payloads").
+ * Returns the URL of the changes, percent-encoded as a sender would (docs/senders.md, "Payloads").
  *
- * @param query parameters to append to the generations
+ * @param query text to append after the generations, for more parameters
  */
 export function changesUrl(
   service: string,
@@ -24,7 +24,7 @@ export function changesUrl(
   encoding: ChangesUrlEncoding,
   query = '',
 ): string {
-  // A query must not contain brackets; a comma is allowed (RFC 3986 section 3.4).
+  // A query must not contain unencoded brackets, but commas are allowed (RFC 3986 section 3.4).
   const [open, close] = encoding === 'partial' ? ['%5B', '%5D'] : ['[', ']']
   const url = `${service}/extractChanges?serverGens=${open}${first},${last}${close}${query}`
   return encoding === 'whole' ? percentEncode(url) : url
