@@ -20,7 +20,7 @@ interface Example {
   check?(app: Started, url: string): Promise<void>
 }
 
-/** Files of the examples. */
+/** Temporary directory for the files that the examples write. */
 const folder = mkdtempSync(join(tmpdir(), 'geohook-examples-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -28,7 +28,10 @@ const tsx = ['--import', 'tsx']
 const health: OtherRoute = ['/health', { ok: true }]
 const layers: OtherRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
 
-/** Every example, started like a user starts it. Those for hosts that npm does not have run on hosts of test/helpers. */
+/**
+ * Every example, started as a user would start it. Examples for hosts that npm does not provide run on the hosts in
+ * test/helpers.
+ */
 const EXAMPLES: Record<string, Example> = {
   express: {
     args: ['examples/express/server.js'],
@@ -139,7 +142,7 @@ it.concurrent.for(Object.entries(EXAMPLES))(
   },
 )
 
-/** All examples except the one that looks up its keys. */
+/** All examples except polka, which looks up its keys per request. */
 const { polka: _, ...checked } = EXAMPLES
 
 it.concurrent.for(Object.entries(checked))(

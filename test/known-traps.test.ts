@@ -10,8 +10,8 @@ import { createRecorder } from './helpers/recorder.ts'
 import { warningsOf } from './helpers/warnings.ts'
 
 /**
- * Bugs that users of similar packages reported, with their issues. Each test checks the response and the observer, in
- * Express on a real socket.
+ * Bugs that users of similar packages reported, with links to the issues. Each test checks the response and the
+ * observer calls, in Express on a real socket.
  */
 
 const open: Mounted[] = []

@@ -16,7 +16,7 @@ it('the code in the README, the docs and the doc comments compiles', { timeout: 
   const { config } = ts.readConfigFile(`${root}tsconfig.test.json`, ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent({ ...config, files, include: [] }, ts.sys, root)
   const program = ts.createProgram(files, { ...options, noUnusedLocals: false })
-  // Only errors in these files: `npm run types` checks the sources that they import.
+  // Reports only errors in these files: `npm run types` checks the sources that they import.
   const diagnostics = files.flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))
   expect(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
 })

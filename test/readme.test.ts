@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { type Started, startNode } from './helpers/process.ts'
 import { blocks, examples, pages, readme, root } from './helpers/readme.ts'
 
-/** The rows of the table under a heading. */
+/** Returns the rows of the table under a heading. */
 const rows = (heading: string): string[][] =>
   (readme.split(`## ${heading}`)[1] ?? '')
     .split('\n## ')[0]!
@@ -19,7 +19,7 @@ const rows = (heading: string): string[][] =>
     )
 
 describe('the README and the docs', () => {
-  // The example of backups needs an inbox file: test/cli/inbox/backup.test.ts runs it.
+  // Excludes the backup example, which needs an inbox file: test/cli/inbox/backup.test.ts runs it.
   const finiteExamples = examples.filter(
     (code) => !/\.listen\((?!4000)|\.work\(|backupSqliteInbox/.test(code),
   )

@@ -7,7 +7,7 @@ import { expectShutdown } from './helpers/shutdown.ts'
 const folder = mkdtempSync(join(tmpdir(), 'geohook-shutdown-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Number of times each example is stopped. SHUTDOWN_RUNS sets it for all of them. */
+/** Returns how often an example is stopped. The environment variable SHUTDOWN_RUNS overrides it for all examples. */
 const runsOf = (name: string): number => Number(process.env.SHUTDOWN_RUNS ?? (name === 'inbox' ? 20 : 3))
 const EXAMPLES = ['node', 'express', 'polka', 'fastify', 'koa', 'hono', 'h3', 'inbox']
 

@@ -8,7 +8,7 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 const hmac = (bytes: Uint8Array, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', KEY).update(bytes).digest(encoding)
 
-/** Posts a request to a receiver. Returns the status and the deliveries of its handlers. */
+/** Posts a request to a receiver. Returns the status, and the deliveries that its handlers received. */
 async function receive(request: SignedRequest, options: Parameters<typeof createReceiver>[0] = {}) {
   const deliveries: Delivery[] = []
   const receiver = createReceiver({ signatureKey: KEY, observer: {}, ...options }).on('*', (_, delivery) =>
@@ -55,13 +55,13 @@ describe('createSigner', () => {
     },
   )
 
-  it('by default signs JSON with hex in x-service', async () => {
+  it('by default, signs JSON in hex, with the signature in x-service', async () => {
     const { headers, body } = await createSigner({ signatureKey: KEY }).sign({ a: [1] })
     expect(text(body)).toBe('{"a":[1]}')
     expect(headers).toEqual({ 'content-type': JSON_TYPE, 'x-service': hmac(body) })
   })
 
-  it('for a header signs the whole body of a form', async () => {
+  it('signs the whole body of a form if the signature goes into a header', async () => {
     const signer = createSigner({
       signatureKey: KEY,
       contentType: FORM_TYPE,
@@ -73,7 +73,7 @@ describe('createSigner', () => {
     expect(headers).toEqual({ 'content-type': FORM_TYPE, 'x-service': `sha256=${hmac(body, 'base64')}` })
   })
 
-  it('for a field signs the encoded payload between payload= and the field', async () => {
+  it('signs only the encoded payload of a form if the signature goes into a field', async () => {
     const signer = createSigner({
       signatureKey: KEY,
       contentType: FORM_TYPE,
@@ -84,12 +84,12 @@ describe('createSigner', () => {
     const { headers, body } = await signer.sign({ a: 1 })
     const signature = `sha256=${hmac(Buffer.from('%7B%22a%22%3A1%7D'), 'base64')}`
     expect(headers).toEqual({ 'content-type': FORM_TYPE })
-    // Lower-case percent-encoding, like senders with a signature field.
+    // Percent-encoded in lower case, as by senders with a signature field.
     const written = signature.replaceAll('=', '%3d').replaceAll('+', '%2b').replaceAll('/', '%2f')
     expect(text(body)).toBe(`payload=%7B%22a%22%3A1%7D&x-service=${written}`)
   })
 
-  it('pjson indents by two', async () => {
+  it('pjson indents by two spaces', async () => {
     const { body } = await createSigner({ signatureKey: KEY, payloadFormat: 'pjson' }).sign({ a: [1] })
     expect(text(body)).toBe('{\n  "a": [\n    1\n  ]\n}')
   })

@@ -12,7 +12,7 @@ const url = 'https://app.azurewebsites.net/api/hooks/lyon?x=1&x=2'
 
 type Init = ConstructorParameters<typeof HttpRequest>[0]
 
-/** Requests as the worker builds them, from bytes or from the request object of its HTTP server. */
+/** Creates requests as the Azure worker does, from bytes or from the request object of its HTTP server. */
 const MODELS: Record<string, (init: Init, body: Uint8Array<ArrayBuffer>) => HttpRequest> = {
   'bytes from the host': (init, bytes) => new HttpRequest({ ...init, body: { bytes } }),
   'HTTP streams': ({ params = {}, ...init }, body) => {
@@ -98,7 +98,7 @@ it('treats a missing body as an empty one', async () => {
   expect(calls[0]?.code).toBe('payload_malformed')
 })
 
-it('responds to a handshake, and to other methods with 405', async () => {
+it('responds to a handshake, and rejects other methods with 405', async () => {
   const handler = webhook(createReceiver({ signatureKey, profile: arcgis, observer: {} }))
   const get = new HttpRequest({
     method: 'GET',

@@ -36,7 +36,7 @@ const SERVERS = {
 }
 
 it.concurrent.each(Object.entries(SERVERS))(
-  'close() resolves after the response is sent, so that a program can exit then: %s',
+  'close() resolves after the response is sent, so that the program can exit without losing it: %s',
   async (_, server) => {
     const program = `
       import { createReceiver } from 'geohook'

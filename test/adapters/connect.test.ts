@@ -22,7 +22,7 @@ const handled = (options: Partial<ReceiverOptions> = {}) =>
 const listenerOf = (app: polka.Polka) => app.handler as RequestListener
 
 describe('in Connect', () => {
-  it('responds on its path with its key, and does not affect the parsers of other paths', async () => {
+  it('verifies requests to its path, and does not affect the parsers of other paths', async () => {
     const app = connect()
       .use('/a', handled())
       .use('/b', handled({ signatureKey: 'another' }))
@@ -107,7 +107,7 @@ describe('in Polka', () => {
     await waitFor('handled')
   })
 
-  it('returns 500 if the next handler throws, which Polka does not catch', async () => {
+  it('returns 500 if the next handler throws, because Polka does not catch exceptions', async () => {
     const { observer, waitFor } = createRecorder()
     const app = polka().post('/hook', webhook({ signatureKey, observer }), () => {
       throw new Error('oops')

@@ -161,7 +161,7 @@ it('keeps the connection if the chunk that exceeds the bound is the last one', a
 it.each<[limit: number | string, length: number]>([
   [1000, 2 ** 20],
   ['2mb', 2 ** 21],
-])('with a limit of %s, %i bytes after a refusal do not block the next request', async (limit, length) => {
+])('with a limit of %s, %i bytes after a rejection do not block the next request', async (limit, length) => {
   const receiver = createReceiver({ signatureKey: KEY, limit, observer: { refused() {} } }).on('*', () => {})
   const { url, close } = await listen(webhook(receiver))
   onTestFinished(close)

@@ -14,7 +14,7 @@ const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}') }
 const signed = { method: 'POST', headers, body: '{}' }
 
 describe('Lambda: an event', () => {
-  /** The request that the key function gets for an event. */
+  /** Returns the request that the key function receives for an event. */
   async function requestOf(event: object): Promise<ReceiverRequest> {
     const requests: unknown[] = []
     const signatureKey: ReceiverOptions['signatureKey'] = (request) => {
@@ -68,7 +68,7 @@ describe('Lambda: an event', () => {
   it.each<[string, object, string, string]>([
     ['a parsed body', { body: {} }, 'not the body that was sent', 'mapping template'],
     ['broken base64', { body: '!', isBase64Encoded: true }, 'not complete base64', ''],
-  ])('with %s gets an error that says so', async (_, event, message, hint) => {
+  ])('with %s gets an error that names the problem', async (_, event, message, hint) => {
     const { observer, calls } = createRecorder()
     await lambdaWebhook(createReceiver({ signatureKey: KEY, observer }))({
       httpMethod: 'POST',

@@ -24,7 +24,7 @@ describe.each<[string, typeof express]>([
   ['Express 5', express],
   ['Express 4', express4],
 ])('webhook() in %s', (_, framework) => {
-  it('as middleware verifies, sets req.delivery and calls next', async () => {
+  it('as middleware, verifies the request, sets req.delivery and calls next', async () => {
     const app = framework().post('/hook', webhook({ signatureKey }), (req, res) => {
       res.json(req.delivery?.changeTypes)
     })
@@ -32,7 +32,7 @@ describe.each<[string, typeof express]>([
     await supertest(app).post('/hook').send({}).expect(401)
   })
 
-  it('in a router passes the complete URL and the route parameters to the key function', async () => {
+  it('in a router, passes the complete URL and the route parameters to the key function', async () => {
     const keyRequests: unknown[] = []
     const options: ReceiverOptions = {
       signatureKey: ({ url, params }) => {
@@ -71,7 +71,7 @@ describe.each<[string, typeof express]>([
     })
   })
 
-  it('with handlers responds itself, and does not call next', async () => {
+  it('responds itself, without calling next, if the receiver has handlers', async () => {
     const receiver = createReceiver({ signatureKey }).on('FeaturesCreated', () => {})
     const app = framework().post('/hook', webhook(receiver), () => {
       throw new Error('not to be called')
@@ -79,7 +79,7 @@ describe.each<[string, typeof express]>([
     await post(app).expect(200, { status: 'handled' })
   })
 
-  it('with an inbox responds with 202 itself', async () => {
+  it('responds with 202 itself if the receiver has an inbox', async () => {
     const stored: Delivery[] = []
     const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
     const app = framework().post('/hook', webhook({ signatureKey, inbox }))
@@ -139,7 +139,7 @@ describe.each<[string, typeof express]>([
     },
   )
 
-  it('ends a response that other middleware has started', async () => {
+  it('ends a response that other middleware has begun', async () => {
     const begin: express.RequestHandler = (_req, res, next) => {
       res.write('begun ')
       next()
@@ -216,7 +216,7 @@ it('leaves no unhandled rejection if the next function throws after the client d
   expect(rejections).toEqual([])
 })
 
-it('leaves the response to the next handler, also after the client disconnected', async () => {
+it('leaves the response to the next handler, even after the client has disconnected', async () => {
   const { observer, waitFor } = createRecorder()
   let respond = (): void => {}
   const app = express().post('/hook', webhook({ signatureKey, observer }), (_req, res) => {

@@ -41,7 +41,7 @@ const handled = (options: Partial<ReceiverOptions> = {}) =>
   webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
 
 describe('a receiver that responds itself', () => {
-  it('responds to inject() like over a socket', async () => {
+  it('responds to inject() as it does over a socket', async () => {
     const app = fastify()
     app.register(handled(), { prefix: '/hook' })
     const good = await post(app)
@@ -134,14 +134,14 @@ describe('a receiver that responds itself', () => {
     expect((await post(app)).statusCode).toBe(200)
   })
 
-  it('with an inbox responds with 202', async () => {
+  it('responds with 202 if it has an inbox', async () => {
     const inbox: Inbox = { put: async () => {} }
     const app = fastify()
     app.register(webhook({ signatureKey, inbox }), { prefix: '/hook' })
     expect((await post(app)).statusCode).toBe(202)
   })
 
-  it('without handlers verifies and responds with 200', async () => {
+  it('verifies the request and responds with 200 if it has no handlers', async () => {
     const app = fastify()
     app.register(webhook({ signatureKey }), { prefix: '/hook' })
     expect((await post(app)).statusCode).toBe(200)
@@ -249,7 +249,7 @@ it('returns 500 immediately if a hook has read the stream', async () => {
   expect(calls[0]?.error?.hint).toContain('onRequest')
 })
 
-it('ends a response that a hook has started', async () => {
+it('ends a response that a hook has begun', async () => {
   const app = fastify()
   app.addHook('onRequest', async (_request, reply) => void reply.raw.write('begun'))
   app.register(handled(), { prefix: '/hook' })
@@ -265,7 +265,7 @@ it('closes the connection of a client that is too slow', async () => {
   expect([answer.status, answer.headers.connection]).toEqual([408, 'close'])
 })
 
-it('receiver.close() waits until responses are sent, also if an onSend hook delays them', async () => {
+it('receiver.close() waits until responses are sent, even if an onSend hook delays them', async () => {
   const order: string[] = []
   const { gate, release } = createGate()
   const { observer, waitFor } = createRecorder()

@@ -45,7 +45,7 @@ describe.each([
   ['app.request()', inMemory],
   ['serve()', overSocket],
 ])('webhook() in h3, with %s', (_, post) => {
-  it('as middleware of a route verifies, sets event.context.delivery and runs the handler', async () => {
+  it('as middleware of a route, verifies the request, sets event.context.delivery and runs the handler', async () => {
     const app = create().post('/hook', (event) => event.context.delivery?.changeTypes, {
       middleware: [webhook({ signatureKey })],
     })
@@ -54,7 +54,7 @@ describe.each([
     expect((await post(app, '/hook', { ...signed, body: new Uint8Array([123, 125]) })).status).toBe(401)
   })
 
-  it('as middleware of an app verifies requests to its paths', async () => {
+  it('as middleware of an app, verifies requests to its paths', async () => {
     const app = create()
       .use('/hooks/**', webhook({ signatureKey }))
       .post('/hooks/a', (event) => event.context.delivery?.changeTypes)
@@ -69,20 +69,20 @@ describe.each([
     expect(await post(app, '/other', other)).toMatchObject({ status: 200, text: '{}' })
   })
 
-  it('as a handler responds itself', async () => {
+  it('as a handler, responds itself', async () => {
     const receiver = createReceiver({ signatureKey }).on('*', () => {})
     const app = create().post('/hook', webhook(receiver))
     expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
   })
 
-  it('as a handler returns 500 if the receiver has no handlers', async () => {
+  it('as a handler, returns 500 if the receiver has no handlers', async () => {
     const { observer, waitFor } = createRecorder()
     const app = create().post('/hook', webhook({ signatureKey, observer }))
     expect((await post(app)).status).toBe(500)
     await waitFor('failed handler_failed')
   })
 
-  it('as middleware with handlers responds itself', async () => {
+  it('as middleware, responds itself if the receiver has handlers', async () => {
     const receiver = createReceiver({ signatureKey }).on('*', () => {})
     const app = create()
       .use(webhook(receiver))
@@ -92,7 +92,7 @@ describe.each([
     expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
   })
 
-  it('with an inbox responds with 202 itself', async () => {
+  it('responds with 202 itself if the receiver has an inbox', async () => {
     const stored: Delivery[] = []
     const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
     const app = create().post('/hook', webhook({ signatureKey, inbox }))

@@ -26,7 +26,7 @@ const EXACT = Buffer.from('\ufeff{"a": 1.0,\r\n"b":"\\u00e9"}\r\n')
 
 type Post = (app: Hono, path?: string, sent?: typeof signed) => Promise<Pick<Answer, 'status' | 'text'>>
 
-/** As in a user's tests: no socket, no `executionCtx`, no `env`. */
+/** Posts in memory, as a user's tests do: without a socket, `executionCtx` or `env`. */
 const inMemory: Post = async (app, path = '/hook', { headers, body } = signed) => {
   const response = await app.request(path, { method: 'POST', headers, body: new Uint8Array(body) })
   return { status: response.status, text: await response.text() }
@@ -45,7 +45,7 @@ describe.each([
   ['app.request()', inMemory],
   ['@hono/node-server', overSocket],
 ])('webhook() in Hono, with %s', (_, post) => {
-  it('as middleware verifies, sets delivery and runs the next handler', async () => {
+  it('as middleware, verifies the request, sets delivery and runs the next handler', async () => {
     const app = new Hono()
     app.post('/hook', webhook({ signatureKey }), (c) => {
       expect(c.var.delivery).toBe(c.get('delivery'))
@@ -56,7 +56,7 @@ describe.each([
     expect((await post(app, '/hook', { ...signed, headers })).status).toBe(401)
   })
 
-  it('with handlers responds itself, and does not call next', async () => {
+  it('responds itself, without calling next, if the receiver has handlers', async () => {
     const receiver = createReceiver({ signatureKey }).on('FeaturesCreated', () => {})
     const app = new Hono()
     app.post('/hook', webhook(receiver), () => {
@@ -65,7 +65,7 @@ describe.each([
     expect(await post(app)).toMatchObject({ status: 200, text: '{"status":"handled"}' })
   })
 
-  it('with an inbox responds with 202 itself', async () => {
+  it('responds with 202 itself if the receiver has an inbox', async () => {
     const stored: Delivery[] = []
     const inbox: Inbox = { put: async (delivery) => void stored.push(delivery) }
     const app = new Hono()

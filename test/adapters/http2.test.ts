@@ -33,7 +33,7 @@ async function open(receiver: Receiver, serve: Serve = serveNode): Promise<Clien
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  // Node's client also counts unsent data of ended streams, and refuses responses over this limit.
+  // Node's client also counts unsent data of ended streams, and rejects responses above this limit.
   const session = connect(url, { maxSessionMemory: 1000 })
   onTestFinished(() => session.destroy())
   return session
@@ -55,7 +55,7 @@ async function answerOf(stream: ClientHttp2Stream): Promise<[number, string]> {
   return [headers[':status'], text]
 }
 
-/** Many streams on one connection, so that a stream that does not end is noticed. */
+/** Opens many streams on one connection, so that a stream that never ends is noticed. */
 it.each([10, 1_000, 300_000])(
   'responds to deliveries of %i bytes over HTTP/2, and ends their streams',
   async (size) => {
@@ -112,7 +112,7 @@ const SERVERS: Record<string, Serve> = {
   Koa: (receiver) => createServer(new Koa().use(koaWebhook(receiver)).callback() as never),
 }
 
-/** Refusals before the body has ended. */
+/** Requests that are rejected before their body has ended: status, headers and receiver options. */
 const REFUSALS: [number, Record<string, string>, ReceiverOptions?][] = [
   [401, {}],
   [401, { 'x-service': 'oops' }],
@@ -139,7 +139,7 @@ describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
       for (const stream of streams) stream.write('{')
       const answers = await Promise.all(streams.map(answerOf))
       expect(answers.map(([code]) => code)).toEqual(Array(20).fill(status))
-      // The client need not do anything for this.
+      // close() resolves although no client has ended its streams.
       await receiver.close()
       expect(receiver.stats().atWork).toBe(0)
       for (const stream of streams) stream.end()
@@ -215,7 +215,7 @@ it.each([
 )
 
 it.each(['known', 'unknown'])(
-  'disconnects a client after five seconds that opens no window for its handshake: %s tenant',
+  'after five seconds, disconnects a client that opens no window for the response to its handshake: %s tenant',
   async (tenant) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())

@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest'
 const INVALID = [undefined, null, {}, 'parcels2026', { receive: 'x' }, { signatureKey: '' }]
 const invalid = expect.objectContaining({ code: 'config_invalid' })
 
-// For JavaScript users, who see no type errors: mistakes throw at construction, not at the first request.
+// JavaScript users see no type errors, so mistakes must throw at construction, not at the first request.
 describe.each<[string, (options: never) => unknown]>([
   ['express', express],
   ['fastify', fastify],

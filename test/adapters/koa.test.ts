@@ -24,7 +24,7 @@ const post = (app: Koa, path = '/hook') =>
 const handled = (options: Partial<ReceiverOptions> = {}) =>
   webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
 
-it('with handlers responds itself, and does not call next', async () => {
+it('responds itself, without calling next, if the receiver has handlers', async () => {
   const app = create()
     .use(handled())
     .use(() => {
@@ -37,7 +37,7 @@ it('with handlers responds itself, and does not call next', async () => {
   await supertest(app.callback()).head('/hook').expect(405)
 })
 
-it('with an inbox responds with 202 itself', async () => {
+it('responds with 202 itself if the receiver has an inbox', async () => {
   const inbox: Inbox = { put: async () => {} }
   await post(create().use(webhook({ signatureKey, inbox }))).expect(202, '{"status":"stored"}')
 })
@@ -109,7 +109,7 @@ it('does not affect the parsing of other routes', async () => {
 })
 
 describe('after koa-bodyparser', () => {
-  it('returns 500 immediately, despite the text in rawBody, with a hint', async () => {
+  it('returns 500 immediately with a hint, although rawBody contains text', async () => {
     const { observer, calls } = createRecorder()
     const app = create().use(bodyParser()).use(handled({ observer }))
     const warnings = await warningsOf(() => post(app).expect(500))
@@ -221,7 +221,7 @@ it('responds itself if ctx.respond is false', async () => {
   await post(app).expect(200, '{"status":"handled"}')
 })
 
-it('ends a response that other middleware has started', async () => {
+it('ends a response that other middleware has begun', async () => {
   const app = create()
     .use((ctx, next) => {
       ctx.res.write('begun')
@@ -244,7 +244,7 @@ it('closes the connection of a client that is too slow', async () => {
   await mounted.close()
 })
 
-it('receiver.close() waits until responses are sent, also if other middleware delays them', async () => {
+it('receiver.close() waits until responses are sent, even if other middleware delays them', async () => {
   const order: string[] = []
   const { gate, release } = createGate()
   const { observer, waitFor } = createRecorder()

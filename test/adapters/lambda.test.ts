@@ -205,7 +205,7 @@ it.each(['!', 'e30', 'e30!', 'e31=', 'e3 0=', '====', 'e30=\n', 'e30_'])(
   },
 )
 
-it('accepts UTF-8 from a REST API without binary media types, and rejects other bytes, which it damages', async () => {
+it('a REST API without binary media types passes on UTF-8; other bytes arrive damaged and are rejected', async () => {
   const eventOf = async (body: Buffer): Promise<unknown> => {
     const { headers } = await signer.sign(body)
     return { httpMethod: 'POST', path: '/', headers, body: body.toString(), isBase64Encoded: false }
@@ -224,7 +224,7 @@ it('reports body_already_parsed for the output of a mapping template', async () 
   expect([result.statusCode, lines]).toEqual([500, ['refused body_already_parsed']])
 })
 
-it('rejects events of any shape', async () => {
+it('rejects unsigned events of any shape', async () => {
   const seed = Date.now()
   const odd = fc.oneof(
     fc.anything(),

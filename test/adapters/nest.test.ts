@@ -22,7 +22,7 @@ interface Res {
   json(body: unknown): void
 }
 
-/** An app whose middleware runs after the parsers of NestJS. It echoes bodies, and may contain a webhook. */
+/** Creates an app whose middleware runs after the parsers of NestJS. It echoes bodies, and may contain a webhook. */
 function createApp(afterParsers?: ReturnType<typeof webhook>): new () => object {
   class App {
     configure(consumer: MiddlewareConsumer): void {
@@ -65,7 +65,7 @@ it('runs before the parsers of NestJS if mounted right after NestFactory.create'
   await supertest(app.getHttpServer()).post('/other').type('json').send('{"a":').expect(400)
 })
 
-it('works after the parsers with rawBody', async () => {
+it('works after the parsers if rawBody is enabled', async () => {
   const { observer, calls } = createRecorder()
   const hook = handled({ observer, limit: request.body.length })
   const app = await create(createApp(hook), { rawBody: true })
@@ -78,7 +78,7 @@ it('works after the parsers with rawBody', async () => {
   await post(small).expect(413)
 })
 
-it('returns 500 with a hint if a parser runs first without rawBody', async () => {
+it('returns 500 with a hint if a parser runs first and rawBody is not enabled', async () => {
   const { observer, calls } = createRecorder()
   const app = await create(createApp(handled({ observer })))
   await app.init()

@@ -88,7 +88,7 @@ describe('webhook() works before body parsers and the route', () => {
   })
 })
 
-it('two webhooks on one request both verify it', async () => {
+it('two webhooks on the same path both verify the request', async () => {
   const app = express().post('/hook', webhook({ signatureKey }), webhook({ signatureKey }), (req, res) => {
     res.json(req.delivery?.changeTypes)
   })
@@ -100,7 +100,7 @@ it('two webhooks on one request both verify it', async () => {
   await post(koa.callback()).expect(200, CHANGE_TYPES)
 })
 
-describe('a response that was started as a success', () => {
+describe('a response that has begun as a success', () => {
   const broken = (receiver: Parameters<typeof nodeWebhook>[0]): RequestListener => {
     const listener = nodeWebhook(receiver)
     return (req, res) => {
@@ -122,7 +122,7 @@ describe('a response that was started as a success', () => {
         throw new Error('oops')
       }).handler as RequestListener,
     ],
-  ])('is cut off if a handler fails: %s', async (_, listener) => {
+  ])('is aborted if a handler fails: %s', async (_, listener) => {
     const mounted = await listen(listener)
     await expect(send(mounted.url, request)).rejects.toThrow(/aborted|hang up/)
     await mounted.close()

@@ -188,7 +188,7 @@ it.each<[string, Mode]>([
   await mounted.close()
 })
 
-it('leaves a pipelined response to the next handler, also after the client disconnected', async () => {
+it('leaves a pipelined response to the next handler, even after the client has disconnected', async () => {
   const { observer, waitFor, calls } = createRecorder()
   const responses: ServerResponse[] = []
   const listener = middleware({ signatureKey: KEY, observer })
@@ -227,7 +227,7 @@ it('responds to many pipelined requests without a process warning', async () => 
   expect(text.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', ...Array(31).fill('HTTP/1.1 401')])
 })
 
-it('disconnects a refused client that stalls after five seconds', async () => {
+it('after five seconds, disconnects a rejected client that stalls', async () => {
   let stalled: IncomingMessage | undefined
   const { url } = await mount((req) => {
     stalled = req
@@ -250,7 +250,7 @@ it('disconnects a refused client that stalls after five seconds', async () => {
   await closed
 })
 
-it('emits end and close on a request whose body arrives with its head', async () => {
+it('emits end and close on a request whose body arrives with its headers', async () => {
   const events: Promise<unknown>[] = []
   const { url } = await mount((req) => void events.push(once(req, 'end'), once(req, 'close')))
   const body = '{"events":[]}'
@@ -260,7 +260,7 @@ it('emits end and close on a request whose body arrives with its head', async ()
   await Promise.all(events)
 })
 
-it('finished() resolves later for a request whose body arrived with its head', async () => {
+it('lets finished() resolve for a request whose body arrived with its headers', async () => {
   const listener = webhook(createReceiver({ signatureKey: KEY }).on('*', () => {}))
   const ended: Promise<void>[] = []
   const mounted = await listen(async (req, res) => {

@@ -27,7 +27,7 @@ async function read(req: IncomingMessage): Promise<void> {
   for await (const _ of req);
 }
 
-/** Servers whose parser has read the body and left these members on the request. */
+/** Servers on which a parser has read the body and left these members on the request. */
 const SERVERS: Record<
   string,
   (receiver: Receiver, members: object) => RequestListener | Promise<RequestListener>

@@ -6,7 +6,7 @@ import { raw } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
-/** Sends these header lines with a signed body. Returns the status, and the headers that the key function got. */
+/** Sends these header lines with a signed body. Returns the status, and the headers that the key function received. */
 async function post(...lines: string[]) {
   const keyHeaders: ReceiverRequest['headers'][] = []
   const recorder = createRecorder()

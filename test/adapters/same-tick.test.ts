@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const mounted of open.splice(0)) await mounted.close()
 })
 
-/** Opens a connection per number, and writes one request with `x-number` on each, all in the same tick. */
+/** Opens one connection per number, and writes a request with `x-number` on each of them, all in the same tick. */
 async function deliverTogether(url: string, numbers: readonly number[]): Promise<void> {
   const { hostname, port } = new URL(url)
   const sockets = numbers.map(() => connect(Number(port), hostname))
@@ -49,7 +49,7 @@ it('keeps the async context of each request that is handled in the same tick', a
   for (const [store, header] of results) expect(store).toBe(header)
 })
 
-it('handles requests while a test replaces timers', async () => {
+it('handles requests while a test uses fake timers', async () => {
   const mounted = await listen(webhook(createReceiver({ signatureKey: KEY }).on('*', () => {})))
   open.push(mounted)
   vi.useFakeTimers({ toFake: ['setImmediate', 'setTimeout'] })
@@ -57,7 +57,7 @@ it('handles requests while a test replaces timers', async () => {
   expect((await send(mounted.url, { headers, body })).status).toBe(200)
 })
 
-it('emits end and close on a request that is refused in the middle of its body', async () => {
+it('emits end and close on a request that is rejected in the middle of its body', async () => {
   const events: Promise<unknown>[] = []
   const listener = webhook(createReceiver({ signatureKey: KEY, limit: 10 }).on('*', () => {}))
   const mounted = await listen((req, res) => {
@@ -77,7 +77,7 @@ it('emits end and close on a request that is refused in the middle of its body',
   socket.destroy()
 })
 
-it('does not consume the bytes that other listeners of the request get', async () => {
+it('does not consume the bytes that other listeners of the request receive', async () => {
   const tapped: Buffer[] = []
   const listener = webhook(createReceiver({ signatureKey: KEY }).on('*', () => {}))
   const mounted = await listen(async (req, res) => {

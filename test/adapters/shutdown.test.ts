@@ -25,7 +25,7 @@ afterEach(() => {
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}'), 'content-length': 2 }
 const listeners = () => [process.listenerCount('SIGTERM'), process.listenerCount('SIGINT')]
 
-/** A server whose handler waits for `release`. Its other routes respond immediately. */
+/** Starts a server whose webhook handler waits for `release`. Its other routes respond immediately. */
 async function start(options?: ShutdownOptions, create: typeof createServer = createServer) {
   const { gate, release } = createGate()
   const { observer, waitFor } = createRecorder()
@@ -55,7 +55,7 @@ async function until(check: () => boolean): Promise<void> {
 }
 
 it.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s: responds to the requests in flight, then calls after, and leaves only the timer of the forced exit',
+  '%s: responds to the requests in flight, then calls `after`, and leaves only the timer of the forced exit',
   async (signal) => {
     const before = listeners()
     const order: string[] = []
@@ -131,7 +131,7 @@ it('closes HTTP/2 sessions after their last request, or immediately without one'
   const ended = once(idle as never, 'close')
   process.emit('SIGTERM')
   await ended
-  await vi.advanceTimersByTimeAsync(4_500) // functions that only HTTP/1 servers have are not called
+  await vi.advanceTimersByTimeAsync(4_500) // must not call functions that only HTTP/1 servers have
   expect([busy?.destroyed, after.mock.calls.length]).toEqual([false, 0])
   release()
   const [answer] = await once(stream as never, 'response')

@@ -19,7 +19,7 @@ const fail = (): never => {
   throw new Error('broken')
 }
 
-/** Sends a delivery. Returns what each part recorded for it. */
+/** Sends a delivery. Returns the data that each part recorded for it. */
 async function sendDelivery(options: Pick<OtelOptions, 'tracerProvider' | 'meterProvider'>) {
   const telemetry = createTelemetry()
   const calls: string[] = []
@@ -163,7 +163,7 @@ it('handles a rejected promise of another realm from an observer', async () => {
   const observer: Observer = { around: () => runInNewContext("Promise.reject(new Error('theirs'))") }
   const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver({ observer }) })
   expect((await deliver(receiver, payloadOf('FeaturesCreated'))).status).toBe(200)
-  await new Promise((resolve) => setImmediate(resolve)) // Node reports it after the microtasks
+  await new Promise((resolve) => setImmediate(resolve)) // Node reports unhandled rejections after the microtasks
   process.off('unhandledRejection', record)
   expect(unhandled).toEqual([])
 })

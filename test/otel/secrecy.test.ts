@@ -7,7 +7,7 @@ import { CASES, SECRETS } from '../helpers/outcomes.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { createTelemetry, type Telemetry } from './support.ts'
 
-/** Everything that would be exported, as text. */
+/** Returns all data that would be exported, as text. */
 async function exported(telemetry: Telemetry): Promise<string> {
   const spans = telemetry.spans().map(({ name, attributes, events, links, status, resource }) => ({
     name,
@@ -21,7 +21,7 @@ async function exported(telemetry: Telemetry): Promise<string> {
 }
 
 describe('spans and metrics contain no secrets, and limited data from clients', () => {
-  it('this test would find a secret', async () => {
+  it('the exported text would contain a recorded secret', async () => {
     const telemetry = createTelemetry()
     telemetry.tracerProvider
       .getTracer('x')

@@ -23,7 +23,7 @@ const handshake = (url: string, params?: ReceiverRequest['params']): ReceiverReq
   read: () => new Uint8Array(),
 })
 
-/** A receiver for several tenants: `keys` by path. */
+/** Creates a receiver for several tenants, whose `keys` are given by path. */
 function createTenants(keys: Record<string, SignatureKeys>) {
   const recorder = createRecorder()
   const signatureKey = ({ url }: { url: string }) => keys[new URL(url, 'http://a.example').pathname]
@@ -130,7 +130,7 @@ describe('decoy keys in a ring', () => {
   })
 })
 
-/** The keys that the key function returns for `/known` and for `/unknown`. */
+/** The keys that the key function returns for `/known` and `/unknown`, and optionally the request to send. */
 type Case = [
   name: string,
   known: SignatureKeys,
@@ -146,14 +146,14 @@ describe('takes as long for a tenant without a key as for a wrong signature:', (
     ['keys as bytes', Buffer.from(KEY), undefined],
     ['a blank key', KEY, ' '],
     ['a handshake', KEY, undefined, handshake],
-    // Retries: other work on the machine can make equal times differ, but cannot make different times equal.
+    // Retried, because other work on the machine can make equal times differ; it cannot make different times equal.
   ])('%s', { retry: 9 }, async (_, known, unknown, toRequest = (url: string) => delivery(url)) => {
     const receiver = createReceiver({
       signatureKey: ({ url }) => (url.startsWith('/known') ? known : unknown),
       profile: arcgis,
       observer: { refused() {}, handshake() {} },
     })
-    // Medians are hardly affected by other work on the machine. `npm run timing` measures more precisely.
+    // Other work on the machine hardly affects medians. `npm run timing` measures more precisely.
     const requests = [toRequest('/known'), toRequest('/unknown')] as const
     const times: [number[], number[]] = [[], []]
     for (let round = 0; round < 1000; round++) {

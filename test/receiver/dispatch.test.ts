@@ -61,7 +61,7 @@ it('runs handlers one after another before it responds', async () => {
   expect(calls).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
 })
 
-it('runs all handlers even if some fail, and joins their errors', async () => {
+it('runs all handlers even if some fail, and reports all their errors', async () => {
   const { observer, calls: observed } = createRecorder()
   const calls: string[] = []
   const receiver = createReceiver({ signatureKey: KEY, observer })
@@ -94,7 +94,7 @@ it('keeps no memory of unknown change types', async () => {
   await sendNames(0)
   const before = heapUsed()
   for (let round = 1; round <= 8; round++) await sendNames(round)
-  // Keeping 64,000 names would take about 7 MB.
+  // A cache of all 64,000 names would take about 7 MB.
   expect(heapUsed() - before).toBeLessThan(2_000_000)
 })
 

@@ -8,7 +8,7 @@ import { createRecorder } from '../helpers/recorder.ts'
 const body = payloadOf('FeaturesCreated')
 const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
 
-/** A request as adapters build it. */
+/** Creates a request as an adapter does. */
 const requestOf = (next: ReceiverRequest['next']): ReceiverRequest => ({
   method: 'POST',
   url: '/hook',
@@ -112,7 +112,7 @@ it('close() waits for the requests in flight, but not for later ones', async () 
   const closings = [receiver.close(), receiver.close()].map((closing) =>
     closing.then(() => order.push('closed')),
   )
-  // The response of this request never finishes, because its client does not read.
+  // This request never finishes, because its client does not read the response.
   void receiver.receive(requestOf(undefined), ({ status }) => {
     order.push(String(status))
     later.release()

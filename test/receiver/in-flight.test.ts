@@ -6,7 +6,7 @@ import { createGate } from '../helpers/gate.ts'
 const body = payloadOf('FeaturesCreated')
 const { length } = body
 
-/** A receiver with a capacity of two bodies. */
+/** Creates a receiver whose byte budget fits two bodies. */
 const createSmall = (options: Partial<ReceiverOptions> = {}) =>
   createReceiver({
     signatureKey: KEY,
@@ -16,7 +16,7 @@ const createSmall = (options: Partial<ReceiverOptions> = {}) =>
     ...options,
   })
 
-/** Starts a request and sends a part of its body. The test sends the rest with `sender`. */
+/** Starts a request and sends a part of its body. The test sends the rest through the returned `sender`. */
 function begin(receiver: ReturnType<typeof createSmall>, part: string, headers: Record<string, string> = {}) {
   let sender: ReadableStreamDefaultController<Uint8Array> | undefined
   const read = createGate()

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
-/** The log lines of a delivery whose handlers throw these values. */
+/** Returns the log lines of a delivery whose handlers throw these values. */
 const linesOf = (...thrown: unknown[]) =>
   warningsOf(() => {
     const receiver = createReceiver({ signatureKey: KEY })
@@ -21,7 +21,7 @@ it.each<[string, unknown[], string]>([
   expect(await linesOf(...thrown)).toEqual([`handler_failed: Handler failed: ${text}`])
 })
 
-it('a line quotes 500 characters of an error', async () => {
+it('a line quotes at most 500 characters of an error', async () => {
   const [line] = await linesOf('x'.repeat(10_000))
   expect(line).toBe(`handler_failed: ${'Handler failed: '.padEnd(500, 'x')}.`)
 })
@@ -43,7 +43,7 @@ it('writes to the console if the process cannot emit warnings', async () => {
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
   })
-  // Other code still needs the rest of `process`.
+  // Only emitWarning is hidden: other code still needs the rest of `process`.
   const get = (host: NodeJS.Process, name: string) =>
     name === 'emitWarning' ? undefined : Reflect.get(host, name)
   vi.stubGlobal('process', new Proxy(process, { get: get as never }))

@@ -93,7 +93,7 @@ describe('the observer', () => {
 })
 
 describe('the log', () => {
-  it('says why a request was refused and what to do, once a minute for each code', async () => {
+  it('says why a request was rejected and how to fix it, at most once a minute per code', async () => {
     let now = 0
     const receiver = createReceiver({ signatureKey: KEY, clock: () => now })
     const lines = await warningsOf(async () => {

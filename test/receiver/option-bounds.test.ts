@@ -102,7 +102,7 @@ describe('the profile', () => {
   })
 })
 
-/** A request as adapters build it, with its body in one chunk. */
+/** Creates a request as an adapter does, with its body in one chunk. */
 function requestOf(headers: ReceiverRequest['headers'], body = Buffer.from('{}')) {
   const read = vi.fn(({ onChunk }: Parameters<ReceiverRequest['read']>[0]) => {
     onChunk(body)

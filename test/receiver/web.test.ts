@@ -13,7 +13,7 @@ const post = (body: BodyInit | null, signature = signatureOf('{}')): Request =>
     duplex: 'half',
   } as RequestInit)
 
-/** A body that reports when it is cancelled, and whose cancellation never finishes. */
+/** Creates a body that reports when it is cancelled, and whose cancellation never finishes. */
 function createBody(): { body: ReadableStream; cancelled: Promise<void> } {
   const { gate: cancelled, release } = createGate()
   const cancel = (): Promise<void> => {

@@ -20,11 +20,11 @@ const PYTHON_SORTED =
   '"name":"Flurst\\u00fccke <neu> + it\'s","serviceType":"FeatureServer"}'
 /** `json_encode($payload)` in PHP. */
 const PHP = `${HEAD}${URL_START.replaceAll('/', '\\/')}?gens=[1,2]&async=true","name":"Flurst\\u00fccke <neu> + it's",${TAIL}`
-/** The same with JSON_UNESCAPED_UNICODE. */
+/** `json_encode($payload, JSON_UNESCAPED_UNICODE)` in PHP, which still escapes slashes. */
 const PHP_UNICODE = PHP.replace('\\u00fc', '\u00fc')
 /** `new Gson().toJson(payload)`, which escapes for HTML. */
 const GSON = `${HEAD}${URL_START}?gens\\u003d[1,2]\\u0026async\\u003dtrue","name":"Flurst\u00fccke \\u003cneu\\u003e + it\\u0027s",${TAIL}`
-/** `json.NewEncoder(w).Encode(payload)` of Go, which escapes for HTML and adds a line feed. */
+/** `json.NewEncoder(w).Encode(payload)` in Go, which escapes for HTML and adds a line feed. */
 const GO = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\u00fccke \\u003cneu\\u003e + it's",${TAIL}\n`
 /** Jackson with ESCAPE_NON_ASCII. */
 const JACKSON = `${HEAD}${URL_START}?gens=[1,2]&async=true","name":"Flurst\\u00FCcke <neu> + it's",${TAIL}`
@@ -39,7 +39,10 @@ const FLOAT = '{"extent":{"xmin":-13045000.0,"10":1E-7,"9":12345678901234567890}
 const JAVA_GZIP = Buffer.from('H4sIAAAAAAAA/6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 const PYTHON_GZIP = Buffer.from('H4sIAAAAAAACA6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 
-/** The same from other programs, which differ in two bytes of the header (RFC 1952 section 2.3: XFL, OS). */
+/**
+ * The same data compressed by other programs, which differs in two bytes of the header (RFC 1952 section 2.3: XFL,
+ * OS).
+ */
 function gzipAs(effort: number, system: number): Buffer {
   const gzip = Buffer.from(JAVA_GZIP)
   gzip.set([effort, system], 8)
@@ -54,7 +57,7 @@ const EURO_1252 = Buffer.from(
   'latin1',
 )
 
-/** Each row: the cause, what happened, the bytes that were signed, the bytes that the receiver has. */
+/** Each row: the cause, the mistake, the bytes that were signed, the bytes that the receiver has. */
 const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] = [
   ['body_reserialized', 'express.json() and JSON.stringify, after Python', PYTHON, reparsed(PYTHON)],
   ['body_reserialized', 'after PHP', PHP, reparsed(PHP)],

@@ -14,7 +14,7 @@ const DOT_NET_FORM = 'payload=%7b%22name%22%3a%22Flurst%c3%bccke%22%7d&f=json'
 /** The fields of a form as `express.urlencoded()` parses them. */
 const parsedForm = (form: string): Record<string, string> => Object.fromEntries(new URLSearchParams(form))
 
-/** Each row: the cause, what happened, the bytes that were signed, the bytes that the receiver has. */
+/** Each row: the cause, the mistake, the bytes that were signed, the bytes that the receiver has. */
 const TABLE: [Row['cause'], string, string, string][] = [
   [
     'body_form_decoded',
@@ -77,7 +77,9 @@ const TABLE: [Row['cause'], string, string, string][] = [
   ],
 ]
 
-/** With the signature at the end of the form, the signed bytes are the field, not the body. */
+/**
+ * Rows with the signature in the last form field. The receiver then verifies the payload field, not the whole body.
+ */
 const IN_FIELD: Row[] = [
   ['body_form_field', 'the sender signs the form up to the field', `payload=${JSON_BODY}`, JSON_BODY],
   [

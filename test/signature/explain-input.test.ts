@@ -84,7 +84,7 @@ describe('explain', () => {
   })
 })
 
-/** Each of these inputs once threw, or took more than linear time or memory. */
+/** Regression tests: each of these inputs once threw, or took more than linear time or memory. */
 describe('explain survives', () => {
   const MIB = 2 ** 20
   const LONG = MIB / 4
@@ -102,7 +102,7 @@ describe('explain survives', () => {
     expect(await causeOf({ headers: { 'x-other': value } })).toBe('signature_header_missing')
   })
 
-  it('the right signature after a thousand others', async () => {
+  it('a header with the right signature after a thousand others', async () => {
     const value = `${'0'.repeat(64)}, `.repeat(1000) + hex
     expect(await causeOf({ headers: { 'x-service': value } })).toBe('signature_encoding')
   })
@@ -133,7 +133,7 @@ describe('explain survives', () => {
   )
 
   it('a gzip bomb, which it unpacks only up to a limit', async () => {
-    // Concatenated members are one stream (RFC 1952 section 2.2): 1 GiB in total.
+    // A gzip stream may consist of several members (RFC 1952 section 2.2): these decompress to 1 GiB in total.
     const bomb = Buffer.concat(new Array(64).fill(gzipSync(Buffer.alloc(16 * MIB))))
     const before = process.memoryUsage().arrayBuffers
     let peak = 0

@@ -26,7 +26,7 @@ const UUID_KEY = '3f2504e0-4f89-11d3-9a0c-0305e82c3301'
 
 type Ring = NonNullable<Row['got']>['key']
 
-/** Each row: the cause, what happened, the key that the sender used, the key or keys of the receiver, the evidence. */
+/** Each row: the cause, the mistake, the sender's key, the receiver's key or keys, a pattern for the evidence. */
 const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_whitespace', 'a key file with a line feed', KEY, fromFile(`${KEY}\n`)],
   ['key_whitespace', 'a sender whose key file ends in an empty line', `${KEY}\n\n`, KEY],
@@ -74,7 +74,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_encoding', 'a key with a space was never decoded from a URL', 'Parcels%202026', 'Parcels 2026'],
   ['key_encoding', 'the receiver has it percent-encoded', UMLAUT_KEY, encodeURIComponent(UMLAUT_KEY)],
   ['key_encoding', 'the receiver has only / percent-encoded', BASE64_KEY, BASE64_KEY.replaceAll('/', '%2F')],
-  // The decoder must not change the part that is not encoded.
+  // The decoder must not change the unencoded part.
   ['key_encoding', 'the receiver has only the space percent-encoded', `${UMLAUT_KEY} a`, `${UMLAUT_KEY}%20a`],
   ['key_encoding', 'the sender takes it as Latin-1', Buffer.from(UMLAUT_KEY, 'latin1'), UMLAUT_KEY],
   ['key_encoding', ".NET's Encoding.Unicode", Buffer.from(KEY, 'utf16le'), KEY],
@@ -134,7 +134,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ],
 ]
 
-/** The same rows with the signature at the end of a form. */
+/** The same rows with the signature in the last form field. */
 const IN_FIELD: Row[] = TABLE.map(([cause, name, key, ring]) => ({
   cause,
   name: `${name}, with a signature in the form`,

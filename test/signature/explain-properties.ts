@@ -8,7 +8,7 @@ import { expectNoSecrets, hmac, KEY } from './explain-table.ts'
 /** Printed in the title, to reproduce a failure: `SEED=… npx vitest run test/signature/explain`. */
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
-/** Milliseconds. Each run computes several hundred HMACs, which is slow with WebCrypto. */
+/** Timeout of each test in milliseconds. A run computes several hundred HMACs, which is slow with WebCrypto. */
 const TIMEOUT = 120_000
 
 const bodies = fc.oneof(
@@ -33,7 +33,7 @@ const keys = fc.oneof(
   fc.uint8Array({ minLength: 9, maxLength: 200 }),
 )
 
-/** Notations of a signature. */
+/** Functions that write a digest as a signature, in valid and invalid notations. */
 const writers = fc.constantFrom<(digest: Buffer) => string>(
   (digest) => digest.toString('hex'),
   (digest) => digest.toString('hex').toUpperCase(),
@@ -46,7 +46,10 @@ const writers = fc.constantFrom<(digest: Buffer) => string>(
   (digest) => ` ${digest.toString('base64')}\n`,
 )
 
-/** @param numRuns the long test does most of the runs, because each computes several hundred HMACs */
+/**
+ * @param numRuns number of runs per property; most runs are in the long test, because each computes several hundred
+ *   HMACs
+ */
 export function describeProperties(numRuns: number): void {
   describe(`explain, properties, seed ${seed}`, () => {
     const check = <T>(property: fc.IAsyncPropertyWithHooks<T>) => fc.assert(property, { seed, numRuns })

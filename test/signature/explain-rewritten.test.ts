@@ -1,7 +1,7 @@
 import { stringify as qsStringify } from 'node:querystring'
 import { describeRows, JSON_BODY, type Row } from './explain-table.ts'
 
-/** Each row: the cause, what happened, the bytes that were signed, the bytes that the receiver has. */
+/** Each row: the cause, the mistake, the bytes that were signed, the bytes that the receiver has. */
 type Table = [Row['cause'], string, string | Uint8Array, string | Uint8Array][]
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
 const BOM = '\ufeff'

@@ -8,12 +8,12 @@ const base64 = (digest: Buffer) => digest.toString('base64')
 const pairs = (digest: Buffer) => hex(digest).match(/../g) as string[]
 const lowerPercent = (text: string) => encodeURIComponent(text).replace(/%../g, (code) => code.toLowerCase())
 
-/** A body whose signature has both characters that base64url and form decoding change. */
+/** A body whose base64 signature contains `+` and `/`, which base64url and form decoding change. */
 const [bodyWithPlus = ''] = Array.from({ length: 500 }, (_, when) => `{"when":${when}}`).filter((body) =>
   /^[^+]+\+.*\//.test(base64(hmac(KEY, body))),
 )
 
-/** A form whose JSON is not encoded, so that it contains `&`, `=` and `+`. */
+/** Returns a form whose JSON is not percent-encoded, so that it contains `&`, `=` and `+`. */
 const formWith = (field: string) => (digest: Buffer) =>
   `payload=${JSON_BODY}&${field}=${lowerPercent(`sha256=${base64(digest)}`)}`
 

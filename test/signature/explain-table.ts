@@ -3,7 +3,7 @@ import { type Cause, type Diagnosis, type ExplainOptions, explain } from 'geohoo
 import { describe, expect, it } from 'vitest'
 import { FIXES } from '../../src/signature/explain/causes.ts'
 
-/** A request that fails: what the sender signed and sent, and what the receiver got. */
+/** A request whose signature `explain` diagnoses: what the sender signed, and what the receiver received. */
 export interface Row {
   /** Description of the sender's or the receiver's mistake. */
   name: string
@@ -12,7 +12,7 @@ export interface Row {
   sent?: { key?: string | Uint8Array; body?: string | Uint8Array }
   /** Builds the headers from the digest. Default: hex in `x-service`. */
   headers?: (digest: Buffer) => ExplainOptions['headers']
-  /** Key, body and header name at the receiver. Default: same as sent. */
+  /** Key, body and header name on the receiver's side. Default: same as sent. */
   got?: {
     key?: ExplainOptions['signatureKey'] | undefined
     body?: string | Uint8Array | ((digest: Buffer) => string | Uint8Array)
@@ -32,7 +32,7 @@ export const JSON_BODY =
 export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash = 'sha256'): Buffer =>
   createHmac(hash, key).update(body).digest()
 
-/** The file with the fixtures of each cause. A new cause does not compile until it is listed. */
+/** The test file with the fixtures of each cause. A cause that is missing here is a type error. */
 const TABLES: Record<Cause, 'signature' | 'key' | 'body' | 'form' | 'unexplained'> = {
   ok: 'signature',
   signature_header_missing: 'signature',
@@ -60,7 +60,7 @@ const TABLES: Record<Cause, 'signature' | 'key' | 'body' | 'form' | 'unexplained
   unexplained: 'unexplained',
 }
 
-/** Runs a table, and checks that it covers each of its causes at least twice. */
+/** Tests each row, and checks that the table has at least two rows for each of its causes. */
 export function describeTable(table: (typeof TABLES)[Cause], rows: readonly Row[]): void {
   describeRows(`explain, ${table}`, rows)
   it(`explain, ${table}: has at least two fixtures for every cause`, () => {
@@ -72,7 +72,7 @@ export function describeTable(table: (typeof TABLES)[Cause], rows: readonly Row[
   })
 }
 
-/** Runs the rows of a table. */
+/** Tests each row of a table. */
 export function describeRows(title: string, rows: readonly Row[]): void {
   describe(title, () => {
     it.each(rows.map((row) => [`${row.cause}: ${row.name}`, row] as const))('says %s', async (_, row) => {
@@ -114,7 +114,7 @@ function toRequest({ sent = {}, headers, got = {} }: Row): { options: ExplainOpt
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Checks the fingerprints that both sides can compare without revealing their keys. */
+/** Checks the fingerprints, with which both sides can compare keys without revealing them. */
 function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: ExplainOptions): void {
   expect(evidence).toMatch(
     /^The (body|payload field) has \d+ bytes and the SHA-256 [0-9a-f]{64}\. The SHA-256 of the key begins/,
@@ -127,7 +127,7 @@ function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: Exp
   expect(evidence).toMatch(/key begins with [0-9a-f]{4}( or [0-9a-f]{4})*\./)
 }
 
-/** A diagnosis in a log or a ticket must not reveal keys or signatures. */
+/** Checks that a diagnosis reveals no keys or signatures, so that it can be written to a log or a ticket. */
 export function expectNoSecrets(
   diagnosis: Diagnosis,
   { body, signatureKey }: ExplainOptions,
@@ -139,7 +139,7 @@ export function expectNoSecrets(
   const keys = [...own, ...otherKeys].map((key) => Buffer.from((key as string) ?? ''))
   const digests = keys.map((key) => hmac(key, body as string))
   for (const secret of [...keys, ...digests, ...otherDigests]) {
-    // Short texts may occur in a sentence by chance. All keys of the tables are longer.
+    // Shorter texts may occur in a sentence by chance. All keys of the tables are longer.
     if (secret.toString().trim().length < 8) continue
     for (const encoding of ['utf8', 'hex', 'base64', 'base64url'] as const) {
       const written = secret.toString(encoding).trim().replace(/=+$/, '').toLowerCase()

@@ -4,12 +4,12 @@ import * as node from '../../src/signature/hmac.node.ts'
 import type { HmacPlatform } from '../../src/signature/hmac.ts'
 import * as web from '../../src/signature/hmac.web.ts'
 
-/** Both platforms fulfil the same contract. */
+/** The implementations of both platforms must behave identically. */
 describe.each<[string, HmacPlatform]>([
   ['node', node],
   ['web', web],
 ])('#hmac on %s', (_, { importKey, sha256 }) => {
-  it.each([0, 1, 63, 64, 65, 1000, 70_000])('digests %i bytes, at once or in chunks', async (length) => {
+  it.each([0, 1, 63, 64, 65, 1000, 70_000])('digests %i bytes, whole or in chunks', async (length) => {
     const key = randomBytes(32)
     const body = randomBytes(length)
     const expected = createHmac('sha256', key).update(body).digest('hex')

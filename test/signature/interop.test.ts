@@ -11,7 +11,10 @@ const bodies = [
   ' ',
 ]
 
-/** True if a program is installed. With `CI=true` it must be, so that its tests fail instead of being skipped. */
+/**
+ * Returns true if a program is installed. Always true with `CI=true`, so that its tests fail instead of being
+ * skipped.
+ */
 const isInstalled = (command: string): boolean =>
   process.env.CI === 'true' || spawnSync(command, ['--version']).error === undefined
 

@@ -51,7 +51,7 @@ describe('changesUrl', () => {
     expect(urlOf(details)).toBe(expected)
   })
 
-  it('is replaced by statusURL for a job', () => {
+  it('is replaced by statusURL in job payloads', () => {
     const { statusURL, changesUrl } = createPayload('esriJobFailed', { serverUrl: 'http://a.example/rest' })
     expect([statusURL, changesUrl]).toEqual([
       'http://a.example/rest/services/Analysis/GPServer/Task/jobs/j0',

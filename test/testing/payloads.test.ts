@@ -1,7 +1,7 @@
 import { createPayload, type PayloadDetails, type PayloadEvents } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 
-/** Samples of the dialects, byte for byte. See docs/senders.md. */
+/** Sample payloads of the dialects, byte for byte (docs/senders.md, "Payloads"). */
 const FEATURES =
   '{"serviceType":"FeatureServer","changesUrl":"https://server.example/server/rest/services/Parcels/FeatureServer/extractChanges?serverGens=%5B1730385704442,1730385704443%5D","name":"Parcel edits","id":"c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4","folderName":"","serviceName":"Parcels","events":[{"eventType":"FeaturesCreated","when":1730385704000}]}'
 const HOSTED =

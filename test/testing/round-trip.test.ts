@@ -45,7 +45,7 @@ const inHosted = (changesUrl: string): ExpectedEvent[] =>
 
 const hosted = { ...details, dialect: 'hosted', orgId: 'o1', layerIds: [3, 0] } as const
 
-/** Payloads, and the events that the package must read from them. */
+/** Payloads, with the events that a receiver must read from them. */
 const PAYLOADS: Record<string, { payload: object; expected: ExpectedEvent[] }> = {
   service: { payload: createPayload(events, { ...details, id: 'w1' }), expected: inService('%5B7,9%5D') },
   'service, URL completely encoded': {
@@ -96,7 +96,7 @@ const PAYLOADS: Record<string, { payload: object; expected: ExpectedEvent[] }> =
 
 type Sending = Omit<SignerOptions, 'signatureKey' | 'signatureHeader'>
 
-/** Every format of a body and place of its signature. */
+/** Every combination of body format and signature location. */
 const bodies: Sending[] = (['json', 'pjson'] as const).flatMap((payloadFormat) => [
   { contentType: JSON_TYPE, payloadFormat },
   ...(['encoded', 'plain'] as const).flatMap((formPayload) =>
@@ -116,8 +116,8 @@ interface Case {
 }
 
 /**
- * Every payload with every body, twice. The four binary settings cycle through their combinations, and are inverted in
- * the second case, so that the cases cover every pair of values.
+ * Every payload with every body, twice. The four two-valued settings cycle through their combinations; the second
+ * case inverts them, so that all cases together cover every pair of values.
  */
 const cases: Case[] = Object.keys(PAYLOADS).flatMap((name, i) =>
   bodies.flatMap((body, j) =>
