@@ -19,7 +19,7 @@ export interface MockService {
   readonly app: RequestListener
   /** Base URL while the service listens; otherwise empty. */
   readonly url: string
-  /** The last thousand attempts, oldest first: a new array each time. */
+  /** The last thousand attempts, oldest first, as a new array on each access. */
   readonly deliveries: readonly Attempt[]
   /** Faults to inject into the next deliveries. */
   readonly faults: Faults
@@ -35,9 +35,9 @@ export interface MockService {
   listen(port?: number): Promise<string>
   /**
    * Triggers an event: every active webhook that is subscribed to it gets a delivery, immediately or when its window
-   * closes. Events in one array come in one delivery.
+   * closes. Events in one array are sent in one delivery.
    *
-   * @returns all attempts of these deliveries, after the last one; failures of receivers are recorded in them
+   * @returns all attempts of these deliveries, once the last has ended; failures of receivers are recorded, not thrown
    * @throws {WebhookError} `config_invalid` for an unknown service, or an event that is impossible on it
    */
   trigger(events: MockEvent | readonly MockEvent[]): Promise<Attempt[]>
@@ -53,11 +53,11 @@ export interface MockService {
    * @returns a function that removes the listener
    */
   on(listener: (notice: Notice) => void): () => void
-  /** Copies of all services, webhooks with their keys, settings, and counted failures. */
+  /** Returns copies of all services, webhooks (including their keys), settings and counted failures. */
   snapshot(): Snapshot
   /**
-   * Replaces all services, webhooks, settings and failures with a snapshot or a part of one. The attempt log, faults
-   * and gathered events stay; events of webhooks that no longer exist are not sent.
+   * Replaces all services, webhooks, settings and failures with a full or partial snapshot. The attempt log, faults
+   * and gathered events are kept; events of webhooks that no longer exist are not sent.
    *
    * @throws {WebhookError} `config_invalid`, and changes nothing
    */
@@ -72,7 +72,7 @@ export interface MockService {
 }
 
 /**
- * Creates a mock of the service in the specification.
+ * Creates a mock of the service described in docs/specification.md.
  *
  * @throws {WebhookError} `config_invalid` for an invalid option, two webhooks with the same id, or with the same name
  *   in one service, or a key with white space around it

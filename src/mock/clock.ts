@@ -6,7 +6,7 @@ export interface Clock {
   now(): number
   /** Resolves after the given time; rejects with the signal's reason if it is aborted first. */
   wait(milliseconds: number, signal?: AbortSignal): Promise<void>
-  /** Called with every attempt that begins, so that a manual clock can pause while it is in flight. */
+  /** Called with the promise of each attempt, so that a manual clock can pause while the attempt is in flight. */
   during?(work: Promise<unknown>): void
 }
 
@@ -44,8 +44,8 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 /** A clock whose time changes only when a test advances it. */
 export interface ManualClock extends Clock {
   /**
-   * Advances the time from one waiting task to the next, and pauses while an attempt is in flight. An hour of windows
-   * and retries takes as long as the receiver needs to respond. Concurrent calls add up.
+   * Advances the time from one waiting task to the next, and pauses while an attempt is in flight: an hour of windows
+   * and retries takes only as long as the receiver needs to respond. Concurrent calls add up.
    *
    * @param milliseconds a whole number, 0 or more
    * @throws {WebhookError} `config_invalid` for any other value

@@ -31,7 +31,7 @@ export const DEFAULT_SETTINGS: DeliverySettings = {
 }
 
 /**
- * Defaults of hosted services. They count failures in a row, so `daysInPast` is the longest possible
+ * Defaults of hosted services. These count consecutive failures over any time, so `daysInPast` is the maximum
  * (docs/senders.md, "Delivery").
  */
 export const HOSTED_SETTINGS: DeliverySettings = {

@@ -10,7 +10,7 @@ export type Notice =
       change: WebhookChange
       webhookId: string
       name: string
-      /** As in a path: `[folder/]<serviceName>.<serviceType>`. */
+      /** The service as in a path: `[folder/]<serviceName>.<serviceType>`. */
       service: string
     }
   | { type: 'restored' }
@@ -39,11 +39,12 @@ export function createListeners(): Listeners {
   }
 }
 
-/** Emits an error that no caller receives as a process warning. */
+/** Emits a process warning for an error that no caller receives. */
 export function warn(error: unknown): void {
   try {
     const text = printable(String(error))
-    // The message may quote a request: the error itself, with its stack trace, is printed only if that is safe.
+    // The message may quote a request, so the error itself, with its stack trace, is printed only if its text needs no
+    // escaping.
     process.emitWarning(error instanceof Error && text === String(error) ? error : text)
   } catch {
     process.emitWarning('something was thrown that cannot be converted to a string')

@@ -20,7 +20,7 @@ import { withoutUndefined } from './without-undefined.ts'
 
 /** Options of {@link createMockService}. */
 export interface MockServiceOptions {
-  /** Services without webhooks; services that `webhooks` name are added. */
+  /** Services in addition to those that `webhooks` name. */
   services?: readonly ServiceSeed[] | undefined
   webhooks?: readonly WebhookSeed[] | undefined
   /** Version of the service (docs/specification.md, "Versions"). Default `'11.3'`. */
@@ -29,19 +29,19 @@ export interface MockServiceOptions {
   auth?: Auth | undefined
   /** HTTP status of administration errors: the error's code, or always 200 as on some services. Default `'rest'`. */
   httpStatus?: 'rest' | 'always200' | undefined
-  /** Treatment of optional parameters that an edit omits. Default `'keep'`. */
+  /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */
   omitted?: 'keep' | 'reset' | undefined
-  /** Which feature service webhooks gather events over a window. Default: those with a schedule. */
+  /** Which webhooks of feature services gather events over a window. Default: those with a schedule. */
   gather?: 'never' | 'scheduled' | 'always' | undefined
   /** Attempts, timeout, retry gap and deactivation; members left out have their defaults. */
   settings?: Partial<DeliverySettings> | undefined
   /**
-   * Format of payloads and proof of the sender (docs/senders.md, "Three dialects"): `hosted` signs in base64 with a
-   * prefix in `x-esriHook-Signature`, and `organization` sends the key itself in the header `secret`. Default
+   * Format of payloads and authentication of the sender (docs/senders.md, "Three dialects"): `hosted` signs in base64
+   * with a prefix in `x-esriHook-Signature`, and `organization` sends the key itself in the header `secret`. Default
    * `'service'`, as in the specification.
    */
   dialect?: Dialect | undefined
-  /** Percent-encoding of `changesUrl`. Default: as the dialect does. */
+  /** Percent-encoding of `changesUrl`. Default: that of the dialect. */
   changesUrl?: ChangesUrlEncoding | undefined
   /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
@@ -53,7 +53,7 @@ export interface MockServiceOptions {
   allowHosts?: readonly string[] | undefined
   /** Default: the system clock. */
   clock?: Clock | undefined
-  /** Enables the control API under `/_mock/`, which asks for no token and shows keys. Default true. */
+  /** Enables the control API under `/_mock/`, which requires no token and shows keys. Default true. */
   control?: boolean | undefined
   /** Called after every change; responses of the administration wait for it. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined
@@ -74,7 +74,7 @@ export type Options = {
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl'
 
-/** In a header, or at the end of a form (docs/senders.md, "Signature"). */
+/** Signatures of hosted services: in the last field of a form, otherwise in a header (docs/senders.md, "Signature"). */
 const HOSTED_SIGNATURE: SignatureOptions = {
   signatureHeader: arcgis.signatureHeader,
   encoding: 'base64',
@@ -83,7 +83,7 @@ const HOSTED_SIGNATURE: SignatureOptions = {
   formPayload: 'plain',
 }
 
-/** Headers that a signature would break. */
+/** Headers that must not be used for the signature, because HTTP needs them. */
 const RESERVED_HEADER =
   /^(host|connection|content-(length|type|encoding)|transfer-encoding|expect|upgrade|keep-alive)$/i
 
@@ -96,7 +96,7 @@ const signatureSchema = z.strictObject({
   formPayload: z.enum(['encoded', 'plain']),
 })
 
-/** An object with these methods, which is not copied. */
+/** Accepts an object that has these methods, without copying it. */
 const withMethods = <T>(...names: string[]): z.ZodType<T> =>
   z.custom<T>(
     (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
@@ -106,7 +106,7 @@ const withMethods = <T>(...names: string[]): z.ZodType<T> =>
 const host = z.string().refine((name) => toHostname(name) !== undefined, 'must be a host, without a port')
 
 const optionsSchema = z.strictObject({
-  // Checked item by item, as a snapshot.
+  // `restoreSnapshot` checks the items one by one.
   services: z.array(z.unknown()).default([]),
   webhooks: z.array(z.unknown()).default([]),
   version: z.enum(VERSIONS).default('11.3'),

@@ -1,6 +1,6 @@
 /**
- * Runs one save at a time. Calls during a save share the next one, which saves the newest state. The command line
- * imports this file too, so it must stay without imports and state.
+ * Runs one save at a time. Calls during a save share the next save, which stores the newest state. The command line
+ * also imports this file, so it must have no imports and no state.
  *
  * @param save saves the current state
  * @returns a function whose promise resolves when every change made before the call is saved

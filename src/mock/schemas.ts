@@ -15,7 +15,7 @@ const serviceType = z.enum(['FeatureServer', 'GPServer'])
 const time = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
 const user = z.string().max(256)
 
-/** Stricter than the URL parser, which drops line breaks, trims white space, and finds a host in a path. */
+/** Stricter than the URL parser, which drops line breaks, trims white space, and accepts `http:///host`. */
 const HOOK_URL = /^https?:\/\/[^\s\p{Cc}/?#\\][^\s\p{Cc}]*$/iu
 export const MAX_NAME = 256
 export const MAX_KEY = 1024
@@ -106,7 +106,7 @@ export function checkSnapshot(value: unknown, name: string): void {
   }
 }
 
-/** An event to trigger; any other folder or name than those of a service is unknown. */
+/** An event to trigger. Whether its service exists is checked later. */
 export const eventSchema: z.ZodObject = z.strictObject({
   folderName: z.string().max(256).optional(),
   serviceName: z.string().min(1).max(256),
@@ -121,12 +121,13 @@ export const eventSchema: z.ZodObject = z.strictObject({
 const MAX_MEMBERS = 100
 
 /**
- * Checks a value that TypeScript has not checked.
+ * Checks a value at run time.
  *
- * @throws {WebhookError} `config_invalid`, with the name of the member, never its value, which may be a key
+ * @throws {WebhookError} `config_invalid`; the message names the invalid member but never shows its value, which may be
+ *   a key
  */
 export function check<T>(schema: z.ZodType, value: unknown, name: string): T {
-  // zod would report every unknown member.
+  // Checked first, because zod would report every unknown member.
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     if (Object.keys(value).length > MAX_MEMBERS) throw configInvalid(`${name} has too many members`)
   }

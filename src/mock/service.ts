@@ -18,7 +18,7 @@ import { createServiceRegistry, type Service, servicePath } from './state/servic
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
 import { createWebhookStore } from './state/webhooks.ts'
 
-/** A mock service without HTTP: the administration, the control API and {@link createMockService} share it. */
+/** A mock service without HTTP, shared by the administration, the control API and {@link createMockService}. */
 export interface Mock {
   readonly options: Options
   readonly state: State
@@ -30,10 +30,10 @@ export interface Mock {
    * @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service
    */
   findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
-  /** @returns all attempts, after the last one */
+  /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
   /**
-   * Replaces the state; the attempt log, faults and gathered events stay.
+   * Replaces the state; the attempt log, faults and gathered events are kept.
    *
    * @throws {WebhookError} `config_invalid`, and changes nothing
    */
@@ -44,7 +44,7 @@ export interface Mock {
   save(): Promise<void>
 }
 
-/** By webhook id: the events that the webhook is subscribed to. */
+/** For each webhook id, the events that the webhook is subscribed to. */
 export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
 
 /** @throws {WebhookError} `config_invalid` */
@@ -52,7 +52,7 @@ export function createMock(given: MockServiceOptions): Mock {
   const options = toOptions(given)
   const { clock, version } = options
   const listeners = createListeners()
-  /** By service path: the current generation, which starts at the time of the first event. */
+  /** For each service path, the current generation, which starts at the time of the first event. */
   const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
     now: clock.now,
@@ -78,7 +78,7 @@ export function createMock(given: MockServiceOptions): Mock {
     counted: () => void save().catch(warn),
   })
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
-  // Keeps the ids and times that were generated for the seeds, for `reset`.
+  // Keeps the ids and times that were generated for the seeds, so that `reset` restores them.
   const seed = toSnapshot(state)
 
   const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
@@ -111,7 +111,7 @@ export function createMock(given: MockServiceOptions): Mock {
     engine,
     listeners,
     findRecipients(given) {
-      // `map` alone skips the holes of a sparse array.
+      // Spread, because `map` would skip the holes of a sparse array.
       const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]
       const resolved = events.map(resolveEvent)
       const changes = resolved.reduce((sum, { serviceEvent }) => sum + serviceEvent.layerIds.length, 0)

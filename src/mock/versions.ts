@@ -3,7 +3,7 @@ import { FEATURE_CHANGE_TYPES, POST_PERFORMED } from '../payload/change-types.ts
 /** A version of the service (docs/specification.md, "Versions"). */
 export type ServiceVersion = '11.1' | '11.2' | '11.3'
 
-/** Something that not every version has. `failures` stands for retries, switching off, settings and the site list. */
+/** A capability that some versions lack. `failures` covers retries, deactivation, settings and the site list. */
 type Capability = 'signature' | 'failures' | 'post'
 
 export const VERSIONS: readonly ServiceVersion[] = ['11.1', '11.2', '11.3']

@@ -1,4 +1,4 @@
-/** A copy without the members that are `undefined`, so that spreading it keeps defaults. */
+/** Copies an object without its `undefined` members, so that spreading the copy does not overwrite defaults. */
 export function withoutUndefined<T extends object>(members: T): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
 }

@@ -1,4 +1,4 @@
-/** Type of services that a user may administer (docs/specification.md, "Endpoints"). */
+/** Type of service that a user may administer (docs/specification.md, "Endpoints"). */
 export type Privilege = 'geoprocessing' | 'features'
 
 /** A user who administers webhooks. */
@@ -23,7 +23,7 @@ export interface Auth {
   /** @returns the user of a token; undefined if the token is invalid or has expired */
   authenticate(token: string, now: number): User | undefined | Promise<User | undefined>
   /**
-   * If absent, the service has no operation `generateToken`.
+   * Issues a token. If absent, the service has no `generateToken` operation.
    *
    * @returns the token and when it expires, in milliseconds since 1970; undefined for wrong credentials
    */

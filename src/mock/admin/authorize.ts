@@ -11,7 +11,7 @@ const PRIVILEGE_NAMES: Record<Privilege, string> = {
   features: 'the Feature layer privilege',
 }
 
-/** User of all requests if the service has no `auth`. */
+/** The user of every request if the service has no `auth`. */
 const ANONYMOUS: User = { username: ANYONE, privileges: ['geoprocessing', 'features'] }
 
 /** @throws {AdminError} 499 without a token, 498 for an invalid or expired token, 400 for two different tokens */
@@ -35,13 +35,13 @@ export async function identify(
   return user
 }
 
-/** Ignores other schemes (RFC 6750, section 2.1); a scheme is case-insensitive (RFC 9110, section 11.1). */
+/** Ignores schemes other than `Bearer` (RFC 6750, section 2.1), in any letter case (RFC 9110, section 11.1). */
 function bearerToken(header: string | string[] | undefined): string | undefined {
   return /^bearer +(\S.*)$/i.exec(String(header ?? ''))?.[1]
 }
 
 /**
- * Requires the privilege for the type of the service; operations on the whole site require both.
+ * Requires the privilege for the type of the service; operations on the whole site require both privileges.
  *
  * @throws {AdminError} 403
  */

@@ -42,17 +42,17 @@ export interface OperationResult {
 }
 
 interface Description {
-  /** Unique. */
+  /** Unique name. */
   name: string
-  /** Last segment of its path; empty for lists and for reading. */
+  /** Last segment of the path; empty for operations that list or read webhooks. */
   segment: string
   summary: string
   /** GET includes HEAD. */
   methods: readonly ('GET' | 'POST')[]
   since: ServiceVersion
-  /** True if it can change the state. */
+  /** True if the operation can change the state. */
   changes: boolean
-  /** Without the `COMMON_PARAMETERS` of all operations. */
+  /** Parameters in addition to `COMMON_PARAMETERS`. */
   parameters: readonly ParameterDescription[]
   response: ResponseName
 }
@@ -84,7 +84,7 @@ export interface WebhookOperation extends Description {
 /** An operation of the administration. */
 export type Operation = RootOperation | SiteOperation | ServiceOperation | WebhookOperation
 
-/** Methods of operations that only read. Clients may use POST, so that no URL contains a token. */
+/** Methods of operations that only read. With POST, clients can keep the token out of the URL. */
 export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
 export const CHANGE_METHODS: readonly ('GET' | 'POST')[] = ['POST']
 

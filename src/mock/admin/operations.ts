@@ -6,7 +6,7 @@ import { SITE_OPERATIONS } from './site-operations.ts'
 import { GENERATE_TOKEN } from './tokens.ts'
 import { WEBHOOK_OPERATIONS } from './webhook-operations.ts'
 
-/** All operations: the router and the OpenAPI document are generated from this table. */
+/** All operations. The router and the OpenAPI document are generated from this table. */
 const OPERATIONS: readonly Operation[] = [
   ...WEBHOOK_OPERATIONS,
   ...SERVICE_OPERATIONS,
@@ -30,7 +30,7 @@ export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
   },
 ]
 
-/** The operations of a service with this version. */
+/** The operations of a service of the given version. */
 export const operationsOf = (version: ServiceVersion, hasTokens: boolean): Operation[] =>
   OPERATIONS.filter(
     (operation) => isAtLeast(version, operation.since) && (operation !== GENERATE_TOKEN || hasTokens),

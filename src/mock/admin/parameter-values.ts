@@ -8,7 +8,7 @@ import { type Parameters, single } from './form-fields.ts'
 /** Reads one parameter; returns undefined if it is absent. Throws an AdminError 400 for an invalid value. */
 export type Read<T> = (parameters: Parameters, name: string) => T | undefined
 
-/** Reads a text without white space around it. */
+/** Reads a text; refuses leading or trailing white space and control characters. */
 export function text(maxLength: number): Read<string> {
   return (parameters, name) => {
     const value = single(parameters, name)
@@ -20,7 +20,7 @@ export function text(maxLength: number): Read<string> {
   }
 }
 
-/** Reads one of a few words, and converts it. */
+/** Reads one of the allowed words, and optionally converts it. */
 export function oneOf(allowed: readonly string[]): Read<string>
 export function oneOf<T>(allowed: readonly string[], convert: (value: string) => T): Read<T>
 export function oneOf(allowed: readonly string[], convert = (value: string): unknown => value) {
@@ -52,7 +52,7 @@ export function readUrl(parameters: Parameters, name: string): string | undefine
  * Reads change types: comma-separated, as a JSON array, or as a repeated parameter.
  *
  * @returns each name once, in the order of the request
- * @throws {AdminError} 400, also for a change type that the service or its version does not have
+ * @throws {AdminError} 400 for an invalid value, or a change type that the service or its version does not have
  */
 export function readChangeTypes(
   parameters: Parameters,
@@ -81,7 +81,7 @@ function splitNames(value: string): string[] {
 
 /**
  * Reads `scheduleInfo`: a JSON object with all or some members (docs/senders.md, "Administration"). A geoprocessing
- * webhook has no schedule; only the empty object of its own response is accepted for it.
+ * webhook has no schedule: it accepts only the empty object, as in its own response.
  *
  * @throws {AdminError} 400
  */
@@ -130,9 +130,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Reads several parameters, and leaves out those that are absent.
+ * Reads several parameters, and omits absent ones.
  *
- * @throws {AdminError} 400 with a message for each invalid one
+ * @throws {AdminError} 400 with a message for each invalid parameter
  */
 export function readEach(
   reads: Iterable<readonly [name: string, read: () => unknown]>,

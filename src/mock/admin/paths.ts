@@ -1,7 +1,7 @@
 import type { ServiceType } from '../state/services.ts'
 import type { Operation } from './operation.ts'
 
-/** The site, service or operation that a path names; it may not exist. */
+/** The site, service or operation that a path names, whether or not it exists. */
 export type Address = SiteAddress | ServiceAddress
 
 interface SiteAddress {
@@ -10,13 +10,13 @@ interface SiteAddress {
   operation: string
 }
 
-/** `webhooks/<word>` names an operation of the service if it has one of that name, otherwise a webhook. */
+/** In `webhooks/<word>`, the word is an operation if the service has one of that name, otherwise a webhook id. */
 interface ServiceAddress {
   scope: 'service'
   /** In the format of `servicePath`. */
   service: string
   serviceType: ServiceType
-  /** The segments after the service, without the word `webhooks`: at most an id and an operation. */
+  /** The path segments after the service, without the word `webhooks`: at most an id and an operation. */
   rest: readonly string[]
 }
 
@@ -25,15 +25,15 @@ const MAX_REST = 2
 
 /**
  * Parses a path (docs/specification.md, "Endpoints"), case-sensitively. The word `webhooks` before an id or an
- * operation may be left out, as in one edition of the reference.
+ * operation is optional, because one edition of the reference omits it.
  *
- * @returns undefined for a path without a meaning
+ * @returns undefined for a path of any other form
  */
 export function parsePath(path: string): Address | undefined {
   const [first, ...parts] = decodeSegments(path) ?? []
   if (first === undefined) return undefined
   if (first !== 'services') return parts.length === 0 ? { scope: 'root', operation: first } : undefined
-  // A folder may have the name of a service; a webhook id cannot.
+  // A folder may be named like a service (`Parcels.FeatureServer`); a webhook id cannot.
   const place = serviceTypeOf(parts[1]) ? 1 : 0
   const serviceType = serviceTypeOf(parts[place])
   if (!serviceType) {
@@ -69,7 +69,7 @@ export function pathTemplates({ scope, segment }: Pick<Operation, 'scope' | 'seg
   if (scope === 'root') return [last]
   if (scope === 'site') return [`/services/${WORD}${last}`]
   const id = scope === 'webhook' ? '/{webhookId}' : ''
-  // A path without the word, id and operation names the service, not its webhooks.
+  // Without the word `webhooks`, an id and an operation, the path would name the service itself.
   const words = id + last === '' ? [`/${WORD}`] : [`/${WORD}`, '']
   return words.flatMap((word) => SERVICES.map((service) => `${service}${word}${id}${last}`))
 }

@@ -5,11 +5,11 @@ import { errorPage, responsePage } from './html/pages.ts'
 import type { Context } from './operation.ts'
 import { type Format, initialFormat } from './response-format.ts'
 
-/** Headers of every response: it may contain keys, and pages contain forms. */
+/** Headers of every response. Responses may contain keys, and HTML pages contain forms. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers would submit these forms with the origin `null`.
+  // With `no-referrer`, browsers would submit the forms of these pages with the origin `null`.
   'referrer-policy': 'same-origin',
   vary: 'accept',
   'x-content-type-options': 'nosniff',

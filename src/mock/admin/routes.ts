@@ -38,7 +38,7 @@ export function adminHandler(context: Context): Router {
   })
 }
 
-/** Checks the user before the service and the webhook, so that strangers do not learn what exists. */
+/** Checks the user first, so that unauthorized users do not learn which services and webhooks exist. */
 async function run(
   { operation, id = '' }: Match,
   address: Address,

@@ -26,7 +26,7 @@ interface Token {
   expires: number
 }
 
-/** Maximum number of valid tokens; a new one replaces the oldest. */
+/** Maximum number of valid tokens. At this limit, a new token replaces the oldest one. */
 const MAX_TOKENS = 10_000
 const MINUTE = 60_000
 
@@ -66,7 +66,7 @@ export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
     }),
   )
   if (known.size !== users.length) throw configInvalid('two users of tokens have one name')
-  // Compared for unknown names too, so that both cases take the same time.
+  // For unknown user names, a random password is compared, so that the response takes the same time.
   const unknownUser = { user: undefined, password: randomBytes(32) }
   const issued = new Map<string, Token>()
 
@@ -141,7 +141,7 @@ export const GENERATE_TOKEN: RootOperation = {
     ]) as { username: string; password: string; expiration?: number }
     const { auth, clock } = context.options
     const token = await auth?.generateToken?.({ username, password, minutes: expiration }, clock.now())
-    // Like real services. A 401 response would need a WWW-Authenticate header (RFC 9110, section 15.5.2).
+    // Real services send 400 too. A 401 response would need a WWW-Authenticate header (RFC 9110, section 15.5.2).
     if (!token) throw new AdminError(400, 'Invalid username or password')
     return unchanged({ token: token.token, expires: token.expires })
   },

@@ -112,7 +112,7 @@ const WEBHOOK_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-/** The parameters as the OpenAPI document describes them; those that only some webhooks require are optional. */
+/** The parameters for the OpenAPI document. A parameter that only some webhooks require is described as optional. */
 export const webhookParameters = (operation: Subject['operation']): ParameterDescription[] =>
   WEBHOOK_PARAMETERS.map(({ name, description, schema, isRequired }) => ({
     name,
@@ -124,7 +124,7 @@ export const webhookParameters = (operation: Subject['operation']): ParameterDes
 /**
  * Requires a name that is unique in its service.
  *
- * @param id of the webhook that may have the name already
+ * @param id id of the edited webhook, which may keep its name
  * @throws {AdminError} 400
  */
 export function requireFreeName(

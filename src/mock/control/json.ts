@@ -5,14 +5,14 @@ import { bodyFormat } from '../../payload/media-type.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
 import { AdminError, toAdminError } from '../http/errors.ts'
 
-/** Reads the body of a request, whatever its media type. */
+/** Reads a request body of any media type. */
 export const readBytes = (limit: '1mb' | '16mb'): RequestHandler => raw({ type: () => true, limit })
 
 /**
- * Parses the body of a request, without keys that reach a prototype.
+ * Parses the body of a request. Keys that could change a prototype are refused.
  *
- * @throws {AdminError} 415 for another media type, which also refuses forms of web pages; 400 for an empty body and
- *   invalid JSON; 500 if something else has read the body
+ * @throws {AdminError} 415 for another media type, so that forms of web pages are refused too; 400 for an empty body
+ *   and invalid JSON; 500 if other code has read the body
  */
 export function readJson({ body, headers }: Request): unknown {
   if (body !== undefined && !(body instanceof Uint8Array))

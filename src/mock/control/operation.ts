@@ -16,7 +16,7 @@ export interface ControlOperation {
   limit?: '16mb'
   /** Success statuses, each with the name of the response's schema. */
   responses: Record<number, ControlResponseName>
-  /** Returns the JSON of the response, or undefined if it has sent a response itself. */
+  /** Returns the JSON of the response, or undefined if `run` has sent a response itself. */
   run(mock: Mock, request: ControlRequest, res: Response): unknown
 }
 

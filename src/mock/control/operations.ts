@@ -15,7 +15,7 @@ const DEFAULT_PAGE = 50
 const partialSettings = settingsSchema.partial()
 const SUCCESS = { status: 'success' }
 
-/** All operations but `openapi.json`: the router and the OpenAPI document are generated from this table. */
+/** All operations except `openapi.json`. The router and the OpenAPI document are generated from this table. */
 export const OPERATIONS: readonly ControlOperation[] = [
   {
     method: 'post',

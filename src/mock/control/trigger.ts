@@ -19,7 +19,7 @@ export const triggerSchema: z.ZodType = z.union([
   z.strictObject({ events: z.array(eventSchema).min(1).max(MAX_TRIGGERED), wait: waitSchema }),
 ])
 
-/** Does not check the events: that is done one by one, up to the first invalid one. */
+/** Does not check the events: `findRecipients` checks them one by one, and stops at the first invalid one. */
 const severalEvents = z.strictObject({
   events: z.array(z.unknown()).min(1).max(MAX_TRIGGERED),
   wait: waitSchema,

@@ -5,25 +5,25 @@ import type { Answer } from './http-client.ts'
 /** One attempt, as it was sent. */
 export interface Attempt {
   id: string
-  /** The same for every attempt of one delivery. */
+  /** Id shared by all attempts of one delivery. */
   deliveryId: string
   webhookId: string
-  /** 1 for the first attempt of a delivery. */
+  /** Number of the attempt within its delivery, from 1. */
   number: number
   hookUrl: string
   /** Milliseconds since 1970. */
   sentAt: number
   /** The request as sent, with `host` and `content-length`. */
   request: SignedRequest
-  /** Body bytes sent, if the fault is one of the connection. */
+  /** Number of body bytes sent; present only for a connection fault. */
   bytesSent?: number
   /** The receiver's response; absent if there was none. */
   answer?: Answer
-  /** Reason for the missing response. */
+  /** Reason why there is no response. */
   error?: string
   /** Duration in milliseconds; absent while the attempt is in flight. */
   milliseconds?: number
-  /** The injected fault. */
+  /** The injected fault, if any. */
   fault?: FaultName
 }
 

@@ -73,7 +73,7 @@ export async function sendWithConnectionFault(
   })
   const ended = new AbortController()
   const write = WRITERS[fault] as BodyWriter
-  // The request emits write errors as well.
+  // Write errors can be ignored here, because `req` emits them as well.
   const written = write(req, body, { delay, signal: ended.signal, onWrite }).catch(() => {})
   try {
     const [res] = (await once(req, 'response', { signal })) as [http.IncomingMessage]

@@ -19,7 +19,7 @@ export interface Engine {
   /**
    * Delivers events to a webhook that is subscribed to them, immediately or when its window closes.
    *
-   * @returns all attempts, after the last one
+   * @returns all attempts, once the last has ended
    */
   notify(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
   /** Sends a recorded attempt once more, byte for byte. */
@@ -60,7 +60,7 @@ export function createEngine(state: State, options: Options, { finished, counted
   })
   const windows = createWindows<ServiceEvent, Attempt>({ clock, scheduleOf, flush })
 
-  /** The schedule by which a webhook gathers events; undefined if it does not. */
+  /** The schedule by which a webhook gathers events; undefined if it does not gather them. */
   function scheduleOf(webhookId: string): ScheduleInfo | undefined {
     const webhook = state.webhooks.get(webhookId)
     if (!webhook || webhook.serviceType === 'GPServer' || gather === 'never') return undefined
@@ -69,7 +69,7 @@ export function createEngine(state: State, options: Options, { finished, counted
     return gather === 'always' ? defaultSchedule(created) : undefined
   }
 
-  /** Uses the webhook as it is now: its URL, key and change types may have changed since the window opened. */
+  /** Looks the webhook up again: its URL, key and change types may have changed since the window opened. */
   async function flush(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]> {
     const webhook = state.webhooks.get(webhookId)
     if (!webhook || scheduleOf(webhookId)?.state === 'disabled') return []
@@ -103,7 +103,7 @@ export function createEngine(state: State, options: Options, { finished, counted
     return promise
   }
 
-  /** One more than the highest number in the log. */
+  /** One more than the highest attempt number of the delivery in the log. */
   const nextNumber = ({ deliveryId, number }: Attempt): number =>
     log
       .list()
@@ -145,6 +145,6 @@ export function createEngine(state: State, options: Options, { finished, counted
 const isSchedule = (schedule: Webhook['scheduleInfo']): schedule is ScheduleInfo =>
   'recurrenceInfo' in schedule
 
-/** All attempts of several deliveries. */
+/** Awaits several deliveries, and returns all their attempts. */
 export const collect = async (deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> =>
   (await Promise.all(deliveries)).flat()

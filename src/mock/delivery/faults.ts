@@ -42,9 +42,9 @@ export interface FaultSeed {
   fault: FaultName
   /** Id of the only webhook that the fault applies to. Default: every webhook. */
   webhookId?: string | undefined
-  /** Number of deliveries, 1 to 1,000,000. Default: all until the fault is removed. */
+  /** Number of deliveries that get the fault, 1 to 1,000,000. Default: all until the fault is removed. */
   times?: number | undefined
-  /** Milliseconds, 0 to 86,400,000; {@link FAULTS} describes its meaning for each fault. */
+  /** Milliseconds, 0 to 86,400,000; {@link FAULTS} describes the meaning of the delay for each fault. */
   delay?: number | undefined
 }
 
@@ -72,7 +72,7 @@ export const faultSchema: z.ZodObject = z.strictObject({
 
 /** {@link Faults} as the engine uses them. */
 export interface FaultStore extends Faults {
-  /** Returns the fault for a new delivery of a webhook, and counts it. */
+  /** Returns the fault for a new delivery of a webhook, and decrements the fault's `times`, if set. */
   take(webhookId: string): Readonly<Fault> | undefined
 }
 

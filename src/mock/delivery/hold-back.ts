@@ -7,7 +7,7 @@ export interface HoldBack {
   nextPlace(): number
   /** Resolves when a delivery may be sent: immediately unless its fault is `delayed` or `reordered`. */
   wait(webhookId: string, place: number, fault: Readonly<Fault>, signal: AbortSignal): Promise<void>
-  /** Releases the webhook's reordered delivery if it is earlier than this one, which was just sent. */
+  /** Called after a delivery was sent. Releases the webhook's reordered delivery if it has an earlier place. */
   sent(webhookId: string, place: number): void
 }
 
@@ -15,7 +15,7 @@ const DELAYED_MS = 5_000
 const REORDERED_MS = 10_000
 
 export function createHoldBack(clock: Clock): HoldBack {
-  /** By webhook id: the delivery that waits until a later one was sent. */
+  /** For each webhook id, the delivery that waits until a later one is sent. */
   const reordered = new Map<string, { place: number; release(): void }>()
   let places = 0
 
@@ -23,7 +23,7 @@ export function createHoldBack(clock: Clock): HoldBack {
     nextPlace: () => ++places,
     async wait(webhookId, place, { fault, delay }, signal) {
       if (fault === 'delayed') await waitUnlessAborted(clock, delay ?? DELAYED_MS, signal)
-      // Holding back two deliveries of a webhook would keep their order.
+      // Holds back only one delivery of a webhook, because holding back two would not change their order.
       if (fault !== 'reordered' || reordered.has(webhookId)) return
       const laterSent = new AbortController()
       const held = { place, release: () => laterSent.abort() }
@@ -38,7 +38,7 @@ export function createHoldBack(clock: Clock): HoldBack {
   }
 }
 
-/** @returns false if the signal was aborted before the time had passed */
+/** @returns false if the signal was aborted before the time elapsed */
 export const waitUnlessAborted = (
   clock: Clock,
   milliseconds: number,

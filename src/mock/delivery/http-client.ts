@@ -20,7 +20,7 @@ export const toAnswer = (status: number, headers: AnswerHeaders, body: string): 
 export interface Target {
   hookUrl: string
   origin: string
-  /** With the query. */
+  /** Path and query. */
   path: string
   /** Value of the `host` header. */
   host: string
@@ -50,7 +50,8 @@ export interface HttpClient {
 
 /** @param concurrency maximum number of requests in flight */
 export function createHttpClient(concurrency: number): HttpClient {
-  // A spare connection to each receiver, in case one cannot be established. Each request has its own, shorter timeout.
+  // One spare connection per receiver, in case another cannot be established. undici's own timeouts are disabled,
+  // because each request has a shorter one.
   const agent = new Agent({ connections: concurrency + 1, headersTimeout: 0, bodyTimeout: 0 })
 
   return {
@@ -60,7 +61,7 @@ export function createHttpClient(concurrency: number): HttpClient {
   }
 }
 
-/** undici's `dispatch` costs half as much as its `request`, and can end the wait for a connection. */
+/** Uses undici's `dispatch`: it costs half as much as `request`, and can be aborted while waiting for a connection. */
 function dispatch(
   agent: Agent,
   { origin, path }: Target,

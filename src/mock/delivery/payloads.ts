@@ -24,7 +24,7 @@ export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
     const { jobId, taskName } = events[0] as ServiceEvent
     const { changesUrl } = options
     const serverGens = generationsOf(events)
-    // Hosted services run no jobs, so a geoprocessing service uses the specification's dialect.
+    // Hosted services run no jobs, so a geoprocessing service uses the dialect of the specification instead.
     const dialect = serviceType === 'GPServer' && options.dialect === 'hosted' ? 'service' : options.dialect
     const details = {
       folderName,
@@ -61,7 +61,7 @@ function groupByDelivery(
   return fanOut === 'layer' ? byLayer(events) : [events]
 }
 
-/** From before the first change to after the last, so that consecutive ranges have no gap. */
+/** The generations before the first change and after the last, so that consecutive ranges have no gap. */
 function generationsOf(events: readonly ServiceEvent[]): readonly [number, number] {
   let [first, last] = [Infinity, 0]
   for (const { generation, layerIds } of events) {
@@ -71,7 +71,7 @@ function generationsOf(events: readonly ServiceEvent[]): readonly [number, numbe
   return [first, last]
 }
 
-/** The events of each layer, as if it were the only one. */
+/** Groups the events by layer; an event on several layers becomes one event for each of them. */
 function byLayer(events: readonly ServiceEvent[]): ServiceEvent[][] {
   const layers = new Map<number, ServiceEvent[]>()
   for (const event of events) {

@@ -14,7 +14,7 @@ export interface RetriesOptions {
   /** Maximum number of attempts in flight. */
   concurrency: number
   settings(): DeliverySettings
-  /** False for a webhook that was deleted or deactivated: its remaining attempts are not made. */
+  /** False for a webhook that was deleted or deactivated: its remaining attempts are skipped. */
   isActive(webhookId: string): boolean
   /** Called when an attempt begins. */
   record(attempt: Attempt): void
@@ -24,17 +24,17 @@ export interface RetriesOptions {
   ended(webhookId: string, result: DeliveryResult): void
 }
 
-/** Result of a delivery: `abandoned` if it did not succeed and its remaining attempts are not made. */
+/** Result of a delivery: `abandoned` if it has not succeeded and its remaining attempts are skipped. */
 export type DeliveryResult = 'succeeded' | 'failed' | 'abandoned'
 
 /** Sends deliveries, and retries those that fail. */
 export interface Retries {
-  /** @returns all attempts, after the last one */
+  /** @returns all attempts, once the last has ended */
   deliver(delivery: Omit<Delivery, 'request'>, request: Promise<SignedRequest>): Promise<Attempt[]>
   /**
    * Makes one attempt, even if the webhook was changed, deactivated or deleted.
    *
-   * @param number called when the attempt begins, because other attempts may begin before it
+   * @param number returns the attempt's number; called when it begins, because other attempts may begin earlier
    */
   resend(delivery: Delivery, number: () => number): Promise<Attempt>
   /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
@@ -53,7 +53,7 @@ export function createRetries(options: RetriesOptions): Retries {
   const client = createHttpClient(options.concurrency)
   const limit = createConcurrencyLimit(options.concurrency)
   const holdBack = createHoldBack(clock)
-  /** Ends the waits of all current deliveries; `abandon` replaces it. */
+  /** Aborted to end the waits of all current deliveries; `abandon` creates a new one. */
   let waits = createAbortController()
   let closed: Promise<void> | undefined
   const context = { clock, client, isClosed: () => closed !== undefined, record, finished }
@@ -81,7 +81,7 @@ export function createRetries(options: RetriesOptions): Retries {
     return (await Promise.all([first, second])).flat()
   }
 
-  /** @returns undefined if the delivery is to be retried */
+  /** @returns undefined if the delivery must be retried */
   function resultOf(
     delivery: Delivery,
     attempts: readonly Attempt[],
@@ -134,7 +134,7 @@ export function createRetries(options: RetriesOptions): Retries {
   }
 }
 
-/** Any number of deliveries may listen: Node warns of more than ten listeners. */
+/** Removes Node's limit of ten listeners, because any number of deliveries may listen. */
 function createAbortController(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)

@@ -14,14 +14,14 @@ export interface RequestOptions {
   signature: SignatureOptions
 }
 
-/** Signs the body of a delivery, and injects faults of its content. */
+/** Signs the body of a delivery, and injects faults that alter the request. */
 export type RequestWriter = (
   webhook: Readonly<Webhook>,
   body: Uint8Array<ArrayBuffer>,
   fault: FaultName | undefined,
 ) => Promise<SignedRequest>
 
-/** @throws {WebhookError} `config_invalid` for options that would fail at every delivery */
+/** @throws {WebhookError} `config_invalid` for options with which every delivery would fail */
 export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
   createBodySigner({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
@@ -33,7 +33,7 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
   ): Promise<SignedRequest> {
     if (signatureKey && isSigned) return createBodySigner({ ...signature, contentType, signatureKey })(body)
     const headers: Record<string, string> = { 'content-type': contentType }
-    // An organization sends the secret itself (docs/senders.md, "Three dialects").
+    // The `organization` dialect sends the secret itself (docs/senders.md, "Three dialects").
     if (signatureKey && dialect === 'organization') headers.secret = signatureKey
     return { method: 'POST', headers, body }
   }
@@ -51,7 +51,7 @@ function keyOf({ signatureKey }: Readonly<Webhook>, fault: FaultName | undefined
   return fault === 'unsigned' ? '' : signatureKey
 }
 
-/** Changes made after signing. */
+/** Faults applied after signing. */
 const CORRUPTIONS: { [fault in FaultName]?: (request: SignedRequest) => SignedRequest } = {
   altered(request) {
     const body = Uint8Array.from(request.body)

@@ -8,7 +8,7 @@ dayjs.extend(utc)
 /** Options of {@link createWindows}. */
 export interface WindowsOptions<E, R> {
   clock: Clock
-  /** The webhook's current schedule; undefined if the webhook does not gather events, or no longer does. */
+  /** The webhook's current schedule; undefined if the webhook currently gathers no events. */
   scheduleOf(webhookId: string): ScheduleInfo | undefined
   /** Called when a window has closed. */
   flush(webhookId: string, events: readonly E[]): Promise<R[]>
@@ -30,12 +30,12 @@ interface Window<E, R> {
   readonly openedAt: number
   readonly events: E[]
   flushed: Promise<R[]>
-  /** Aborted to check again whether the window has ended. */
+  /** Aborted to wake the window, which then checks whether it has ended. */
   wake: AbortController
   isDropped: boolean
 }
 
-/** A full window closes early. */
+/** Maximum number of events in a window; a full window closes early. */
 const MAX_EVENTS = 10_000
 
 export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions<E, R>): Windows<E, R> {
@@ -53,7 +53,7 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
       const milliseconds = remaining(webhookId, window)
       if (milliseconds <= 0) break
       window.wake = new AbortController()
-      await clock.wait(milliseconds, window.wake.signal).catch(() => {}) // woken: check again
+      await clock.wait(milliseconds, window.wake.signal).catch(() => {}) // aborted: check again
     }
     if (windows.get(webhookId) === window) windows.delete(webhookId)
     return window.isDropped ? [] : flush(webhookId, window.events)
@@ -101,7 +101,7 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
 
 /**
  * End of the window that is open at `now`. From `startAt` on, each window lasts `interval` times `frequency`, in UTC;
- * before `startAt`, one window is open until then. A month without the day of `startAt` uses its last day.
+ * an earlier window lasts until `startAt`. In a month without the day of `startAt`, the month's last day is used.
  *
  * @returns milliseconds since 1970, later than `now`; Infinity past the last valid date
  */
@@ -111,7 +111,7 @@ export function windowEnd(
 ): number {
   if (now < startAt) return startAt
   const start = dayjs.utc(startAt)
-  // Counted from the start, not from one window to the next: 31 January, 28 February, 31 March.
+  // Counts from `startAt`, not from the previous end: 31 January, 28 February, then 31 March, not 28 March.
   let windows = Math.max(0, Math.floor(dayjs.utc(now).diff(start, frequency) / interval) - 1)
   let end: number
   do {

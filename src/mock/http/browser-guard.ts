@@ -3,7 +3,7 @@ import { AdminError } from './errors.ts'
 import { isLoopback } from './hosts.ts'
 
 /**
- * Refuses requests that a page of another origin sends from the user's browser. Links from there are allowed.
+ * Refuses requests that a page of another origin sends from the user's browser. Links from such a page are allowed.
  *
  * @throws {AdminError} 403
  */
@@ -16,7 +16,10 @@ export function refuseOtherOrigins(headers: IncomingHttpHeaders): void {
 
 const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host : null)
 
-/** Refuses requests that do not name this machine as their host: a web page can point its own name at 127.0.0.1 (DNS rebinding). */
+/**
+ * Refuses requests whose `host` header does not name this machine. Otherwise a web page could reach the service through
+ * its own host name, resolved to 127.0.0.1 (DNS rebinding).
+ */
 export const refuseOtherHosts =
   (app: RequestListener): RequestListener =>
   (req, res) => {

@@ -13,22 +13,22 @@ export class AdminError extends Error {
   }
 }
 
-/** Messages may quote a request. */
+/** Maximum length of a message, which may quote a request. */
 const MAX_MESSAGE = 300
 
-/** Converts any error; the message of an unexpected one, which is a bug of the mock, is not disclosed. */
+/** Converts any error. An unexpected error is a bug of the mock, and its message is not disclosed. */
 export function toAdminError(error: unknown): AdminError {
   if (error instanceof AdminError) return error
   if (error instanceof WebhookError && error.code === 'config_invalid')
     return new AdminError(400, error.message.slice(0, MAX_MESSAGE))
-  // Errors of body parsers have a status.
+  // Errors thrown by body parsers have a `status`.
   const { status, message } = (error ?? {}) as { status?: unknown; message?: unknown }
   if (typeof status === 'number' && status >= 400 && status < 500)
     return new AdminError(status, String(message ?? 'bad request').slice(0, MAX_MESSAGE))
   return new AdminError(500, 'internal error')
 }
 
-/** Quotes a part of a request in a message: its first 64 characters. */
+/** Quotes the first 64 characters of a part of a request, for an error message. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)
 

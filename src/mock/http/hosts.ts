@@ -1,10 +1,10 @@
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i
 
-/** True for this machine's own host names, as URLs write them. */
+/** True for `localhost` and loopback addresses, in the form of `URL.hostname`. */
 export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname)
 
 /**
- * A host name or IP address as `URL.hostname` formats it: ASCII in lower case, IPv6 in brackets.
+ * Converts a host name or IP address to the form of `URL.hostname`: lower-case ASCII, IPv6 in brackets.
  *
  * @returns undefined if the host is invalid or has a port
  */

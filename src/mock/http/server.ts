@@ -16,9 +16,9 @@ export interface Listener {
   readonly url: string
   listen(port?: number): Promise<string>
   /**
-   * Refuses new connections immediately, and responds to requests that have arrived completely.
+   * Refuses new connections immediately, and waits for the responses to requests that have arrived completely.
    *
-   * @param finish ends the work that responses wait for
+   * @param finish completes the work that these responses wait for
    */
   close(finish: () => Promise<void>): Promise<void>
 }
@@ -47,7 +47,7 @@ export function createListener(app: RequestListener): Listener {
         starting = once(server.listen(port, '127.0.0.1'), 'listening')
         await starting
       } catch (error) {
-        server = undefined // another port may be tried
+        server = undefined // the caller may try another port
         throw error
       }
       url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -58,7 +58,7 @@ export function createListener(app: RequestListener): Listener {
       url = ''
       const closed = server?.listening ? once(server.close(), 'close') : undefined
       await finish()
-      // Incomplete requests and event streams may never end.
+      // Does not wait for incomplete requests and event streams, because they may never end.
       const answerable = [...inFlight].filter(
         (res) => res.req.complete && !(res.headersSent && !res.writableEnded),
       )

@@ -6,7 +6,7 @@ import type { Options } from '../options.ts'
 /** OpenAPI operations by path and method. */
 export type Paths = Record<string, Record<string, unknown>>
 
-/** Paths of the administration, generated from the table that its router is generated from. */
+/** Paths of the administration, generated from the same table as its router. */
 export function adminPaths({
   version,
   auth,
@@ -33,7 +33,7 @@ function describe(
   httpStatus: Options['httpStatus'],
 ): object {
   const { name, summary, since, response, changes } = operation
-  // A GET request cannot change anything.
+  // A GET request cannot change the state, so the parameters of the change are left out.
   const own = method === 'GET' && changes ? [] : operation.parameters
   const parameters = [...own, ...COMMON_PARAMETERS]
   const success = { $ref: `#/components/schemas/${response}` }

@@ -2,7 +2,7 @@ import type { ControlOperation, ControlResponseName } from '../control/operation
 import type { Paths } from './admin-paths.ts'
 import { toJsonSchema } from './schemas.ts'
 
-/** Paths of the control API, generated from the table that its router is generated from. */
+/** Paths of the control API, generated from the same table as its router. */
 export function controlPaths(operations: readonly ControlOperation[]): Paths {
   const paths: Paths = {}
   for (const operation of operations) {

@@ -12,7 +12,7 @@ export function toJsonSchema(schema: z.ZodType): Schema {
   return rest
 }
 
-/** An object with these members and no others. */
+/** Schema of an object with these members and no others. */
 const exactly = (properties: Record<string, unknown>, optional: readonly string[] = []): Schema => ({
   type: 'object',
   properties,
@@ -33,7 +33,7 @@ const SUCCESS = { const: 'success' }
 const { properties: webhookMembers } = withAllMembers(webhookSchema) as {
   properties: Record<string, unknown>
 }
-/** The schedule of a geoprocessing webhook is empty. */
+/** `scheduleInfo` may be empty, because a geoprocessing webhook has no schedule. */
 const webhook = {
   ...webhookMembers,
   scheduleInfo: { anyOf: [withAllMembers(scheduleSchema), exactly({})] },

@@ -28,18 +28,18 @@ export interface MockEvent extends ServiceReference {
 
 /** Maximum number of events in one call. */
 export const MAX_TRIGGERED = 1000
-/** Maximum number of changes in one call: each event counts once for each of its layers. */
+/** Maximum number of changes in one call. An event on several layers counts as one change per layer. */
 export const MAX_CHANGES = 10_000
 
-/** An event with its defaults, as payloads are written from it. */
+/** An event with its defaults, from which payloads are written. */
 export interface ServiceEvent {
   changeType: string
-  /** Change types that webhooks can subscribe to to receive it. */
+  /** A webhook receives the event if it subscribes to any of these change types. */
   subscriptions: readonly string[]
   when: number
   /** Without duplicates. */
   layerIds: readonly number[]
-  /** Generation of the service before the event. Each layer adds one. The same for every webhook. */
+  /** Generation of the service before the event, the same for every webhook. Each layer of the event adds one. */
   generation: number
   /** The same for every webhook; undefined for feature services. */
   jobId?: string | undefined
@@ -57,7 +57,7 @@ export function requirePossible(
   { serviceName, serviceType }: Service,
   version: ServiceVersion,
 ): void {
-  // No payload can contain it, so the other events of its window would be lost too.
+  // No payload can contain such a change type, so the other events of its window would be lost too.
   if (changeType.trim() !== changeType) throw configInvalid('changeType has white space around it')
   if (changeType === WILDCARD) throw configInvalid('changeType says what happened; * is for subscriptions')
   if (changeType === POST_PERFORMED && !has(version, 'post'))
@@ -85,7 +85,10 @@ export function toServiceEvent(event: MockEvent, { serviceType }: Service, now: 
   }
 }
 
-/** True if an active webhook subscribes to the event by its name, a composite or the wildcard (docs/specification.md, "Events"). */
+/**
+ * True if the webhook is active and subscribes to the event by its name, a composite or the wildcard
+ * (docs/specification.md, "Events").
+ */
 export const selects = (
   { active, changeTypes }: Readonly<Webhook>,
   { subscriptions }: ServiceEvent,

@@ -7,7 +7,7 @@ export interface FailureRecord {
   times: number[]
 }
 
-/** Failed deliveries: those whose attempts are used up without a success. */
+/** Records failed deliveries: those whose attempts have all failed. */
 export interface FailureLog {
   /** @returns true if the webhook must be deactivated */
   add(webhookId: string, time: number, settings: DeliverySettings): boolean
@@ -23,7 +23,7 @@ export interface FailureLog {
 }
 
 const DAY = 86_400_000
-/** Per webhook: the largest `numberOfFailures`. */
+/** Maximum number of failures kept per webhook: the upper bound of `numberOfFailures`. */
 const MAX_TIMES = 1000
 
 export function createFailureLog(): FailureLog {

@@ -29,7 +29,7 @@ export const servicePath = ({ folderName, serviceName, serviceType }: Readonly<S
 /** The services of a mock. */
 export interface ServiceRegistry {
   list(): Service[]
-  /** @param path as {@link servicePath} writes it */
+  /** @param path in the format of {@link servicePath} */
   find(path: string): Service | undefined
   /**
    * Finds the service that an event names.
@@ -40,7 +40,7 @@ export interface ServiceRegistry {
   restore(services: readonly ServiceSeed[]): void
 }
 
-/** A service by its name; `serviceType` is required if both types have a service of that name. */
+/** Names a service. `serviceType` is required if both types have a service of that name. */
 export type ServiceReference = Omit<ServiceSeed, 'serviceType'> & { serviceType?: ServiceType | undefined }
 
 export function createServiceRegistry(): ServiceRegistry {

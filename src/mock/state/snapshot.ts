@@ -14,7 +14,7 @@ export interface Snapshot {
   failures: FailureRecord[]
 }
 
-/** A snapshot, or a part of one. Members left out are empty or have their defaults. */
+/** A full or partial snapshot. Members left out are empty or have their defaults. */
 export interface SnapshotSeed {
   services?: readonly ServiceSeed[] | undefined
   webhooks?: readonly WebhookSeed[] | undefined

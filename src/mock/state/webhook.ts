@@ -10,7 +10,7 @@ export interface ScheduleInfo {
   /** Milliseconds since 1970. */
   startAt: number
   recurrenceInfo: {
-    /** Windows last `interval` times `frequency`; 1 or more. */
+    /** Length of a window, in units of `frequency`; 1 or more. */
     interval: number
     frequency: Frequency
   }
@@ -43,7 +43,7 @@ export interface Webhook extends Service {
   modifiedId: string
 }
 
-/** A webhook to start with: service, name and payload URL are required, the rest has defaults. */
+/** A webhook to start with. Service, name and payload URL are required; other fields have defaults. */
 export type WebhookSeed = ServiceSeed &
   Pick<Webhook, 'name' | 'hookUrl'> & {
     [field in Exclude<keyof Webhook, keyof ServiceSeed | 'name' | 'hookUrl' | 'scheduleInfo'>]?:
@@ -76,7 +76,7 @@ export const defaultSchedule = (startAt: number): ScheduleInfo => ({
   recurrenceInfo: { interval: 20, frequency: 'second' },
 })
 
-/** The schedule of a webhook with some members changed, in the specification's order. */
+/** Changes some members of a webhook's schedule. Members are in the specification's order. */
 export function withSchedule(
   { scheduleInfo, created }: Pick<Webhook, 'scheduleInfo' | 'created'>,
   members: Partial<ScheduleInfo> = {},

@@ -51,7 +51,7 @@ export interface WebhookStoreOptions {
   onChange(change: WebhookChange, webhook: Readonly<Webhook>): void
 }
 
-/** Index that keeps the time of operations on one webhook independent of the number of webhooks. */
+/** Maps that let an operation find a webhook without iterating over all of them. */
 interface Index {
   byId: Map<string, Readonly<Webhook>>
   byService: Map<string, Map<string, Readonly<Webhook>>>

@@ -21,7 +21,7 @@ export const select = (name: string, values: readonly string[], chosen: string):
     value === chosen ? html`<option selected>${value}</option>` : html`<option>${value}</option>`,
   )}</select>`
 
-/** A form whose response is a page; with a field for the token if the service uses tokens. */
+/** A form whose response is an HTML page. It has a token field if the service uses tokens. */
 export const form = (
   action: string,
   button: string,

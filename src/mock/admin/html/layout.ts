@@ -4,14 +4,14 @@ import type { ResponseName } from '../operation.ts'
 import type { Address } from '../paths.ts'
 import { Html, html } from './template.ts'
 
-/** A response to show as a page. */
+/** A response to render as an HTML page. */
 export interface View {
   address: Address
   /** Id of the webhook that the path names. */
   id?: string | undefined
   response: ResponseName
   body: object
-  /** Relative path to the parent of `services`: `../` for each level. */
+  /** Relative path from the page to the parent of `services`: one `../` per level. */
   root: string
   site: Site
 }
@@ -48,7 +48,7 @@ export type Link = readonly [href: string, text: string]
 
 /** A complete page. */
 export function page(title: string, links: readonly Link[], content: Html | readonly Html[]): string {
-  // Not escaped: the policy has a digest of these bytes.
+  // Not escaped, because the content security policy contains a digest of these exact bytes.
   const style = new Html(`<style>${STYLE}</style>`)
   return html`<!doctype html>
 <html lang="en">
@@ -69,7 +69,7 @@ ${content}
 `.markup
 }
 
-/** Relative path from a page to the parent of `services`, wherever the mock service is mounted. */
+/** Relative path from a page to the parent of `services`, so that links work wherever the service is mounted. */
 export const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 2))
 
 /** Link to the webhooks of a service. */

@@ -9,7 +9,7 @@ import { type Html, html } from './template.ts'
 import { serviceForms, webhookTable } from './webhook-list-page.ts'
 import { fieldTable, webhookContent } from './webhook-page.ts'
 
-/** The page of a successful response. */
+/** The HTML page for a successful response. */
 export function responsePage(view: View): string {
   const { address, root, site } = view
   const name = address.scope === 'service' ? address.service : ''
@@ -26,7 +26,7 @@ function idOf({ id, response, body }: View): string | undefined {
   return response === 'Status' ? undefined : id
 }
 
-/** The page of an error; with a form for the token if a token is required. */
+/** The HTML page for an error. It has a form for the token if a token is required. */
 export function errorPage({ status, messages }: AdminError, root: string, site: Site): string {
   const needsToken = status === 498 || status === 499
   return page(`Error ${status}`, linksOf(root, undefined, undefined, site), [

@@ -28,7 +28,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Replaces control characters that HTML does not allow. */
+/** Escapes markup, and replaces control characters that HTML does not allow. */
 const escapeText = (text: string): string =>
   text
     .replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
