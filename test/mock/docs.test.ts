@@ -5,7 +5,7 @@ import { FAULTS } from '../../src/mock/delivery/faults.ts'
 
 const text = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8')
 
-/** First cells of the table under a heading. */
+/** The first cell of each row in the table under a heading. */
 const firstCells = (heading: string): string[] => {
   const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
   return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string)
@@ -34,7 +34,7 @@ it('docs/mock.md documents every option', () => {
   expect(firstCells('Options')).toEqual(Object.keys(options))
 })
 
-it('docs/mock.md documents every fault as the source does', () => {
+it('docs/mock.md describes every fault in the words of the source', () => {
   expect(firstCells('Faults')).toEqual(Object.keys(FAULTS))
   for (const name of Object.keys(FAULTS) as FaultName[])
     expect(text).toContain(`| \`${name}\` | ${FAULTS[name]} |`)

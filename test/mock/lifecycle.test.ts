@@ -36,7 +36,7 @@ describe('close', () => {
     await closed
   })
 
-  it('stops a server that is about to listen', async () => {
+  it('stops a server that is starting to listen', async () => {
     const service = createMockService()
     const listening = service.listen(await findPort())
     await service.close()
@@ -61,7 +61,7 @@ describe('reset and restore', () => {
     await Promise.all([service.close(), other.close()])
   })
 
-  it('are saved, one after another, the newest state last', async () => {
+  it('save their changes one after another, the newest state last', async () => {
     const saved: Snapshot[] = []
     let atOnce = 0
     const service = create([seed(FEATURE)], {
@@ -79,7 +79,7 @@ describe('reset and restore', () => {
     expect(saved.at(-1)).toEqual(service.snapshot())
   })
 
-  it('undefined members count as absent', async () => {
+  it('treat undefined members as absent', async () => {
     const receiver = await capture((_req, res) => res.writeHead(500).end())
     const settings = { notificationAttempts: undefined, notificationElapsedTimeInSeconds: 0 } as object
     const service = create([], { settings })

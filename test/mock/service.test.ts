@@ -81,7 +81,7 @@ describe('a seeded webhook', () => {
     expect(none).toBe('{}')
   })
 
-  it('is copied: changes to the seed or a snapshot do not affect the service', () => {
+  it('is copied, so changes to the seed or to a snapshot do not affect the service', () => {
     const webhook = seed(FEATURE)
     const service = createMockService({ webhooks: [webhook] })
     const before = structuredClone(service.snapshot())
@@ -116,7 +116,7 @@ describe('a seeded webhook', () => {
 })
 
 describe('services', () => {
-  it('are the given ones and those of webhooks, without duplicates', () => {
+  it('are those in services and those of webhooks, without duplicates', () => {
     const roads = { serviceName: 'Roads', serviceType: 'FeatureServer' } as const
     const { serviceName, serviceType } = FEATURE
     const service = createMockService({
@@ -146,7 +146,7 @@ describe('services', () => {
     await expect(service.trigger({ ...created, ...event })).rejects.toEqual(configInvalid(message))
   })
 
-  it('with one name and two types are distinguished by the type', async () => {
+  it('with the same name are distinguished by their type', async () => {
     const receiver = await capture()
     const both = (['FeatureServer', 'GPServer'] as const).map((serviceType) =>
       seed(FEATURE, { serviceType, id: serviceType, changeTypes: ['*'], hookUrl: receiver.url }),
@@ -175,7 +175,7 @@ describe('listen and close', () => {
     expect(service.url).toBe('')
   })
 
-  it('rejects a port that is in use or invalid; another one can be tried', async () => {
+  it('rejects a port that is in use or invalid, and can then listen on another port', async () => {
     const { port } = await capture()
     const service = createMockService()
     await expect(service.listen(port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
@@ -224,7 +224,7 @@ describe('listen and close', () => {
     await service.close()
   })
 
-  it('close does not wait for clients that send nothing, or an incomplete request', async () => {
+  it('close does not wait for clients that send nothing or an incomplete request', async () => {
     const service = await start()
     const port = Number(new URL(service.url).port)
     const clients = ['', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nhalf'].map((text) => {
@@ -254,13 +254,13 @@ describe('listen and close', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('events are delivered without listen, which only the administration needs', async () => {
+  it('delivers events without listen, which only the administration needs', async () => {
     const receiver = await capture()
     const service = create([seed(FEATURE, { hookUrl: receiver.url })])
     expect((await service.trigger(created))[0]?.answer?.status).toBe(200)
   })
 
-  it('the administration can be mounted elsewhere, below a path', async () => {
+  it('the administration can be mounted in another server, below a path', async () => {
     const service = createMockService({ webhooks: [seed(FEATURE)] })
     const mounted = await listen(express().use('/admin', service.app))
     const body = new URLSearchParams(same(FEATURE))

@@ -5,10 +5,10 @@ import { createMockService, type MockService, type MockServiceOptions, type Webh
 import { onTestFinished } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 
-/** An allowed payload URL without a receiver. */
+/** An allowed payload URL where no receiver listens. */
 export const NOWHERE = 'http://127.0.0.1:9/hook'
 
-/** Every field differs from its default, so that a lost field is noticed. */
+/** A webhook whose fields all differ from their defaults, so that tests notice a lost field. */
 export const FEATURE: Webhook = {
   serviceName: 'Parcels',
   serviceType: 'FeatureServer',
@@ -49,7 +49,7 @@ export const seed = (from: Webhook, changes: Partial<Webhook> = {}): Webhook => 
   ...changes,
 })
 
-/** A mock service that does not listen; it uses no windows and makes one attempt. */
+/** Creates a mock service that does not listen, opens no windows and makes one attempt per delivery. */
 export function create(webhooks: Webhook[], options: MockServiceOptions = {}): MockService {
   const service = createMockService({
     webhooks,
@@ -61,7 +61,7 @@ export function create(webhooks: Webhook[], options: MockServiceOptions = {}): M
   return service
 }
 
-/** A mock service that listens. */
+/** Starts a mock service that listens. */
 export async function start(
   webhooks: Webhook[] = [seed(FEATURE), seed(JOB)],
   options: MockServiceOptions = {},
@@ -134,7 +134,7 @@ export interface Posted {
   body: Record<string, unknown>
 }
 
-/** Posts a form; a list can repeat a parameter. */
+/** Posts a form. Parameters given as pairs may repeat a name. */
 export async function post(
   service: MockService,
   path: string,

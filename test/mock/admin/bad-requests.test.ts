@@ -6,7 +6,7 @@ import { FEATURE, pathOf, same, seed, start } from '../support.ts'
 
 const EDIT = `${pathOf(FEATURE)}/edit`
 const DELETE = `${pathOf(FEATURE)}/delete`
-/** A key in every request: no error response may repeat it. */
+/** Every request contains this key, and no error response may repeat it. */
 const NEW_KEY = 'newparcelskey'
 const FORM = { 'content-type': FORM_TYPE }
 const good = new URLSearchParams({ ...same(FEATURE), signatureKey: NEW_KEY }).toString()
@@ -160,7 +160,7 @@ describe('returns an error for a bad request, and changes nothing', () => {
     },
   )
 
-  it('returns 404 for an unknown path, whatever the request contains', async () => {
+  it('returns 404 for an unknown path, for any method and media type', async () => {
     const json = { headers: { 'content-type': 'application/json' }, body: '{}' }
     expect((await refused('/nowhere', json)).status).toBe(404)
     expect((await refused('/nowhere', { method: 'GET' })).status).toBe(404)

@@ -87,7 +87,7 @@ describe('create', () => {
     expect(service.snapshot().webhooks).toEqual([])
   })
 
-  it('accepts a name once per service, again in another service, and again after a delete', async () => {
+  it('accepts a name once per service, but again in another service and after a delete', async () => {
     const service = await startEmpty()
     const { body } = await post(service, `${PARCELS}/create`, { ...LEAST, name: '__proto__' })
     const again = await post(service, `${PARCELS}/create`, { ...LEAST, name: '__proto__' })
@@ -103,7 +103,7 @@ describe('create', () => {
     expect(third.body.id).not.toBe(body.id)
   })
 
-  it('never reuses an id, not even on request', async () => {
+  it('never reuses an id, even if the request contains it', async () => {
     const service = await startEmpty()
     const ids = new Set<unknown>()
     for (let i = 0; i < 50; i++) {

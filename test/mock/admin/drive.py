@@ -35,7 +35,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 
 def post(path, **parameters):
-    """Answers with the HTTP status and the JSON of the body."""
+    """Returns the HTTP status and the parsed body."""
     data = urllib.parse.urlencode({"f": "json", **parameters}).encode()
     try:
         with urllib.request.urlopen(base + path, data, timeout=20) as answer:

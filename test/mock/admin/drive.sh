@@ -5,7 +5,7 @@ set -euo pipefail
 base=$1 user=$2 password=$3
 parcels="$base/services/City/Parcels.FeatureServer"
 
-# Answers with the body; the HTTP status is checked against the first argument.
+# Prints the response body. Fails if the HTTP status differs from the first argument.
 call() {
   local expected=$1 answer status
   shift
@@ -26,7 +26,7 @@ holds() {
   esac
 }
 
-# The value of a text or a number in compact JSON.
+# Prints the value of a string or number in compact JSON.
 value() { sed -E 's/.*"'"$2"'":"?([^",}]*).*/\1/' <<<"$1"; }
 
 holds "$(call 400 -d username="$user" -d password=wrong -d f=json "$base/generateToken")" '"code":400'
@@ -66,7 +66,7 @@ holds "$(call 200 "${auth[@]}" -d notificationAttempts=2 "$base/services/webhook
 holds "$(call 200 "${auth[@]}" -H 'Accept: text/html' "$parcels/webhooks/$id")" '<h1>Webhook of City/Parcels.FeatureServer</h1>'
 
 holds "$(call 405 "${auth[@]}" "$parcels/webhooks/$id/delete")" '"code":405'
-# As a whole it is over a megabyte, and the answer still comes.
+# A body of 10 MB, far over the limit, still gets a response.
 holds "$(head -c 10000000 /dev/zero | call 413 "${auth[@]}" --data-binary @- "$parcels/webhooks/$id/edit")" '"code":413'
 holds "$(call 200 "${auth[@]}" -X POST "$parcels/webhooks/$id/delete")" '{"status":"success"}'
 holds "$(call 404 "${auth[@]}" "$parcels/webhooks/$id")" '{"status":"error","messages":["there is no such webhook"],"code":404}'

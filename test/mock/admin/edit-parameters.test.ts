@@ -40,7 +40,7 @@ describe('each parameter of an edit', () => {
         ...schedule({ recurrenceInfo: { interval: 1, frequency } }),
       ],
     ),
-  ])('%s=%s is applied, and the other fields stay', async (parameter, sent, value) => {
+  ])('%s=%s is applied, and other fields keep their values', async (parameter, sent, value) => {
     const service = await start()
     const [before] = service.snapshot().webhooks
     const { status, body } = await edit(service, FEATURE, { ...same(FEATURE), [parameter]: sent })
@@ -153,7 +153,7 @@ describe('each parameter of an edit', () => {
     ['hookUrl', 'GPServer', JOB, false],
     ['changeTypes', 'FeatureServer', FEATURE, false],
     ['changeTypes', 'GPServer', JOB, true],
-  ])('without %s, for a %s', async (parameter, _, from, isTaken) => {
+  ])('requires %s for a %s, except changeTypes for a GPServer', async (parameter, _, from, isTaken) => {
     const service = await start()
     const { [parameter]: _left, ...parameters } = same(from)
     const { status, body } = await edit(service, from, parameters)

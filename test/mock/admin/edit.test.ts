@@ -69,12 +69,12 @@ describe('the response of an edit has the fields of the specification, with thei
     it.each([
       ['feature service', FEATURE],
       ['geoprocessing service', JOB],
-    ])('no other field, and their order, for a %s', async (_, from) => {
+    ])('contains only these fields, in this order, for a %s', async (_, from) => {
       const { body } = await editAll(from, f)
       expect(Object.keys(body)).toEqual(FIELDS.map(([name]) => name))
     })
 
-    it('the schedule has the order of the specification, whatever order the request has', async () => {
+    it('orders the members of the schedule as in the specification, not as in the request', async () => {
       const schedule = (await editAll(FEATURE, f)).body.scheduleInfo as { recurrenceInfo: object }
       expect(Object.keys(schedule)).toEqual(['name', 'state', 'startAt', 'recurrenceInfo'])
       expect(Object.keys(schedule.recurrenceInfo)).toEqual(['interval', 'frequency'])
@@ -144,7 +144,7 @@ describe('names', () => {
     expect((await edit(service, FEATURE, { ...same(FEATURE), name: 'other' })).status).toBe(200)
   })
 
-  it('a webhook may keep its name, or get the name of a deleted webhook', async () => {
+  it('a webhook can keep its name, or take the name of a deleted webhook', async () => {
     const service = await start([seed(FEATURE), other])
     expect((await edit(service, FEATURE, same(FEATURE))).status).toBe(200)
     await post(service, `${pathOf(other)}/delete`, {})

@@ -5,7 +5,7 @@ import { FEATURE, pathOf, post, same, seed, start } from '../support.ts'
 import { BROWSER, decode, get, postForm } from './support.ts'
 
 const LIST = '/services/Parcels.FeatureServer/webhooks'
-/** Text that a page must never contain as markup. */
+/** Text that a page must always escape. */
 const EVIL = `<script>alert(1)</script>"><img src=x onerror='alert(2)'>&amp;</textarea></title>`
 
 const page = (service: MockService, path: string) => get(service.url + path, { accept: BROWSER })
@@ -23,7 +23,7 @@ describe('escapes', () => {
     scheduleInfo: { ...FEATURE.scheduleInfo, name: EVIL } as Webhook['scheduleInfo'],
   })
   const safePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
-  /** The tags and attributes that our templates write. */
+  /** Matches the tags and attributes that our templates write. */
   const TAG =
     /^<(!doctype html|\/?(html|head|meta|title|style|body|nav|a|main|h1|h2|table|tr|th|td|form|input|label|small|select|option|button|p|ul|ol|li)( (lang|charset|name|content|href|scope|method|action|type|value|autocomplete)="[^"<>']*"| required| selected)*)>$/
   const clean = (text: string): void => {

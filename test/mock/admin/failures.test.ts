@@ -11,7 +11,7 @@ import { listen } from '../../helpers/mounts/mounted.ts'
 import { FEATURE, JOB, pathOf, same, seed } from '../support.ts'
 import { get, postForm } from './support.ts'
 
-// The failures are restored from a snapshot instead of made by deliveries, so that only the administration is tested.
+// These tests restore failures from a snapshot instead of sending deliveries, to test only the administration.
 
 const TIMES = [1695756823000, 1695756824000]
 
@@ -33,7 +33,7 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
   restoreSnapshot(state, { webhooks, failures }, options.settings)
   const context: Context = { state, options, save: async () => {} }
-  // Below a path, as an application may mount it.
+  // Mounted below a path, as an application may do.
   const mounted = await listen(express().use('/hook', adminHandler(context)))
   closers.push(mounted.close)
   return { state, url: mounted.url }

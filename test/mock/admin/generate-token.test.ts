@@ -40,7 +40,7 @@ describe('generateToken', () => {
     expect((await post(service, '/generateToken', WHO)).body.expires).toBe(NOW + 5 * MINUTE)
   })
 
-  it('issues a different token each time, and all of them are valid', async () => {
+  it('issues a different token each time, and earlier tokens stay valid', async () => {
     const service = await start(undefined, { auth: auth() })
     const [first, second] = [await tokenOf(service, 'both'), await tokenOf(service, 'both')]
     expect(first).not.toBe(second)
@@ -74,13 +74,13 @@ describe('generateToken', () => {
     }
   })
 
-  it('ignores additional parameters of clients', async () => {
+  it('ignores additional parameters that clients send', async () => {
     const service = await start(undefined, { auth: auth() })
     const sent = { ...WHO, client: 'referer', referer: 'https://gis.example', ip: '10.0.0.1' }
     expect((await post(service, '/generateToken', sent)).status).toBe(200)
   })
 
-  it('exists for POST only, and only if the service uses tokens', async () => {
+  it('accepts only POST, and exists only if the service uses tokens', async () => {
     const on = await start(undefined, { auth: auth() })
     expect((await get(`${on.url}/generateToken?username=both&password=pw-both`)).status).toBe(405)
     expect((await post(await start(), '/generateToken', WHO)).status).toBe(404)
@@ -103,7 +103,7 @@ describe('number of tokens', () => {
   const make = async (port: ReturnType<typeof tokens>, now: number, minutes?: number): Promise<string> =>
     (await port.generateToken?.({ ...WHO, minutes }, now))?.token ?? ''
 
-  it('the 10,001st token replaces expired tokens, or else the oldest one', async () => {
+  it('the 10,001st token evicts expired tokens, or the oldest token if none has expired', async () => {
     const port = auth()
     const oldest = await make(port, NOW)
     const short = await make(port, NOW, 1)

@@ -47,7 +47,7 @@ describe('parameters and headers', () => {
     expect([status, body.messages]).toEqual([400, [expect.stringMatching(/^name (holds|has) /)]])
   })
 
-  it('repeated headers, malformed headers and invalid queries', async () => {
+  it('rejects repeated or malformed token headers and invalid queries', async () => {
     const service = await start(undefined, { auth: auth() })
     const token = await tokenOf(service, 'both')
     const once = `authorization: Bearer ${token}\r\n`
@@ -114,7 +114,7 @@ describe('bodies', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('10 MB to an unknown path, or with a wrong method, do not hang', async () => {
+  it('a request of 10 MB to an unknown path or with a wrong method does not hang', async () => {
     const service = await start()
     const body = 'x'.repeat(10_000_000)
     const headers = { 'content-type': FORM_TYPE }
@@ -133,7 +133,7 @@ describe('bodies', () => {
     expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
-  it('errors are valid JSON whatever they contain', async () => {
+  it('an error that quotes a header is valid JSON with a short message', async () => {
     const service = await start()
     const answer = await write(service, `POST ${EDIT}`, {
       headers: `content-encoding: "\\u2028${'x'.repeat(5000)}\r\n`,
@@ -156,7 +156,7 @@ describe('privileges cannot be bypassed', () => {
     }
   })
 
-  it('ignores id, service, owner and times as parameters', async () => {
+  it('ignores parameters that would set the id, service, owner or times', async () => {
     const service = await start()
     const { body } = await post(service, EDIT, {
       ...same(FEATURE),

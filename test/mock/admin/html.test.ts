@@ -5,7 +5,7 @@ import { FEATURE, JOB, pathOf, seed, start } from '../support.ts'
 import { auth, BROWSER, decode, get, postForm, tokenOf } from './support.ts'
 
 const LIST = '/services/Parcels.FeatureServer/webhooks'
-/** The forms of a page, as a browser would send them: action and fields. */
+/** The action and the fields of each form of a page, as a browser would send them. */
 function formsOf(text: string, url: string): { action: string; fields: Record<string, string> }[] {
   return [...text.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(
     ([, action, inner]) => {
@@ -40,7 +40,7 @@ describe('format', () => {
     ['application/json;q=0.5, text/html', '', 'text/html'],
     ['image/png', '', 'application/json'],
     ['%%%', '', 'application/json'],
-  ])('accept %s and %s: %s, for success and for errors', async (accept, f, type) => {
+  ])('with accept %s and query %s, responses and errors are %s', async (accept, f, type) => {
     const service = await start()
     for (const path of [LIST, '/services/webhooks', `${LIST}/none`, '/nowhere', `${LIST}/none/edit`]) {
       const { headers } = await get(service.url + path + f, accept ? { accept } : {})
@@ -71,7 +71,7 @@ describe('pages', () => {
     expect(text).not.toContain(KEY)
   })
 
-  it('the policy allows the style of the page', async () => {
+  it('the content security policy allows the style of the page', async () => {
     const { text, headers } = await page(await start(), LIST)
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? []
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
@@ -129,14 +129,14 @@ describe('forms', () => {
     expect(find()).toMatchObject({ signatureKey: 'parcels2027', active: false })
   })
 
-  it('edit does not add a schedule to a webhook', async () => {
+  it('the edit form does not add a schedule to a webhook', async () => {
     const service = await start([seed(FEATURE, { scheduleInfo: {} })])
     const { action, fields } = await formOf(service, pathOf(FEATURE), '/edit')
     expect((await postForm(action, fields)).status).toBe(200)
     expect(service.snapshot().webhooks[0]?.scheduleInfo).toEqual({})
   })
 
-  it('create, delete, all of a service, and settings', async () => {
+  it('can create and delete a webhook, change all webhooks of a service, and change settings', async () => {
     const service = await start()
     const create = await formOf(service, LIST, '/create')
     await postForm(create.action, { ...create.fields, name: 'new', hookUrl: FEATURE.hookUrl })

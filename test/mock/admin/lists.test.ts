@@ -20,7 +20,7 @@ const list = async (service: MockService, path: string): Promise<Webhook[]> =>
   (JSON.parse((await get(service.url + path)).text) as { webhooks: Webhook[] }).webhooks
 
 describe('list and read', () => {
-  it('a list has the webhooks of its service in the order of creation, with the fields of lists', async () => {
+  it('a list contains the webhooks of its service in the order of creation, with the fields of lists', async () => {
     const service = await startEmpty()
     const names = ['b', 'a', 'c']
     for (const name of names) await post(service, `${PARCELS}/create`, { ...LEAST, name })
@@ -90,7 +90,7 @@ describe('all webhooks of a service', () => {
   })
 
   it.each(['', '/create', '/deleteAll', '/activateAll', '/deactivateAll'])(
-    'of an unknown service: returns 404 for webhooks%s',
+    'returns 404 for webhooks%s of an unknown service',
     async (operation) => {
       const service = await startAll()
       const { status, body } = await post(
@@ -103,8 +103,8 @@ describe('all webhooks of a service', () => {
   )
 })
 
-describe('the variant of the paths without the word webhooks', () => {
-  it.each(['', 'City/'])('is equivalent, below /services/%s', async (folder) => {
+describe('a path without the word webhooks', () => {
+  it.each(['', 'City/'])('is equivalent to the path with it, below /services/%s', async (folder) => {
     const service = await startEmpty()
     const path = `/services/${folder}Parcels.FeatureServer`
     const { body } = await post(service, `${path}/create`, LEAST)

@@ -19,7 +19,7 @@ const fill = (template: string): string =>
     .replace('{webhookId}', template.includes('{folderName}') ? 'wCity' : 'w')
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
-  it.each(pathTemplates(operation))('%s accepts its methods only', async (template) => {
+  it.each(pathTemplates(operation))('%s accepts only its own methods', async (template) => {
     for (const method of ['GET', 'POST', 'PUT'] as const) {
       const service = await start(seeds, { auth: auth() })
       const token = await tokenOf(service, 'both')
@@ -40,7 +40,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     }
   })
 
-  /** Parameters that are ignored, or that may be repeated. */
+  /** Parameters that are ignored or may be repeated, so that repeating them is no error. */
   const REPEATABLE = ['changeTypes', 'referer', 'ip']
 
   it('reads every parameter that it describes', async () => {
@@ -59,7 +59,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   })
 })
 
-it('the names of the operations are unique, and so are their paths', () => {
+it('the names and the paths of the operations are unique', () => {
   const names = operations.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   const templates = operations.flatMap(pathTemplates)

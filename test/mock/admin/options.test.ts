@@ -32,7 +32,7 @@ describe("omitted: 'reset'", () => {
     ])
   })
 
-  it('applies given parameters; omitted members of a schedule get their defaults', async () => {
+  it('applies the given parameters, and resets omitted members of a schedule to their defaults', async () => {
     const service = await start([seed(FEATURE, odd)], { omitted: 'reset' })
     const given = { signatureKey: 'parcels2027', payloadFormat: 'pjson' }
     const { body } = await post(service, EDIT, {
@@ -50,7 +50,7 @@ describe("omitted: 'reset'", () => {
     })
   })
 
-  it('activateAll and deactivateAll do not reset', async () => {
+  it('activateAll and deactivateAll do not reset other fields', async () => {
     const service = await start(undefined, { omitted: 'reset' })
     for (const operation of ['deactivateAll', 'activateAll'])
       await post(service, `/services/Parcels.FeatureServer/webhooks/${operation}`, {})
@@ -77,7 +77,7 @@ describe("httpStatus: 'always200'", () => {
     [498, EDIT, { token: 'bad' }],
     [499, EDIT, {}],
     [403, EDIT, { token: 'gp' }],
-  ])('%i is in the body only', async (code, path, { token, ...parameters }) => {
+  ])('the error code %i is only in the body', async (code, path, { token, ...parameters }) => {
     const hasTokens = code >= 498 || code === 403
     const service = await start(undefined, {
       httpStatus: 'always200',

@@ -13,7 +13,7 @@ describe('settings', () => {
     daysInPast: 5,
   }
 
-  it('are read without parameters, and changed with parameters', async () => {
+  it('a request without parameters reads the settings, and one with parameters changes them', async () => {
     const service = await start(undefined, { settings: {} })
     const read = { ...DEFAULTS }
     expect((await get(service.url + SETTINGS)).text).toBe(JSON.stringify(read))
@@ -51,7 +51,7 @@ describe('settings', () => {
     }
   })
 
-  it('refuses a repeated setting, and changes by GET', async () => {
+  it('refuses a repeated setting, and a change by GET', async () => {
     const service = await start(undefined, { settings: {} })
     const twice = await post(service, SETTINGS, [
       ['daysInPast', '1'],

@@ -33,7 +33,7 @@ export const postForm = (url: string, fields: Fields, headers: Sent['headers'] =
 export const get = (url: string, headers: Sent['headers'] = {}): Promise<Answer> =>
   send(url, { method: 'GET', headers })
 
-/** The type of a value, in the words of the specification's tables. */
+/** The name of a value's type in the tables of the specification. */
 export function typeOf(value: unknown): string {
   if (Number.isSafeInteger(value)) return 'integer'
   if (!Array.isArray(value)) return typeof value
@@ -83,14 +83,14 @@ export const SETTINGS_FIELDS: [name: string, type: string][] = [
   'daysInPast',
 ].map((name) => [name, 'integer'])
 
-/** Names and types of an object's members, to compare with one of the tables above. */
+/** Names and types of an object's members, to compare with the tables above. */
 export const fieldsOf = (value: object): [name: string, type: string][] =>
   Object.entries(value).map(([name, member]) => [name, typeOf(member)])
 
 /** The `accept` header of a browser. */
 export const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
 
-/** Undoes the escaping, as a browser does. */
+/** Decodes HTML entities, as a browser does. */
 export const decode = (text: string): string =>
   text
     .replaceAll('&lt;', '<')

@@ -13,7 +13,7 @@ import {
 export type Fields = Record<string, string>
 export type Body = Record<string, unknown>
 
-/** An operation, its request, and the checks of a successful response. */
+/** An operation with its request and the checks of a successful response. */
 export interface Row {
   operation: string
   method: 'GET' | 'POST'

@@ -5,8 +5,8 @@ import { FEATURE, JOB, seed, start } from '../support.ts'
 import { auth, get, postForm, tokenOf } from './support.ts'
 import { type Body, type Fields, ROWS, type Row } from './table-rows.ts'
 
-// Every operation × service type × format × version × user. The rules below compute the expected responses. They
-// follow the specification, not the source.
+// Tests every combination of operation, service type, format, version and user. The rules below compute the expected
+// responses from the specification, independently of the source.
 
 const CASES = [
   'auth off',
@@ -23,7 +23,7 @@ const VERSIONS: ServiceVersion[] = ['11.1', '11.2', '11.3']
 const FORMATS = ['json', 'pjson', 'html'] as const
 const TYPES = [FEATURE, JOB]
 
-/** The rules for the status of a response. */
+/** The expected status of a response. */
 function expectedStatus(
   operation: string,
   { serviceType }: Webhook,
@@ -40,7 +40,7 @@ function expectedStatus(
   return (serviceType === 'GPServer') === (who === 'only geoprocessing') ? 200 : 403
 }
 
-/** A webhook of a separate service for each case, so that one mock service can serve all cases. */
+/** Creates a webhook of its own service for each case, so that one mock service can serve all cases. */
 const webhookOf = (from: Webhook, row: Row, who: Case, f: string): Webhook => {
   const name = `${row.operation} ${who} ${f}`
   return seed(from, {

@@ -66,14 +66,14 @@ describe('places of a token', () => {
     expect(answer.text, 'no token in an answer').not.toContain(token)
   })
 
-  it('refuses a token of another service', async () => {
+  it('refuses a token that another mock service issued', async () => {
     const [here, there] = [await start(undefined, { auth: auth() }), await start(undefined, { auth: auth() })]
     expect((await post(here, LIST, { token: await tokenOf(there, 'both') })).status).toBe(498)
   })
 })
 
 describe('privileges', () => {
-  it('strangers and users without the privilege do not learn what exists', async () => {
+  it('users without a token or the privilege do not learn which services and webhooks exist', async () => {
     const service = await start(undefined, { auth: auth() })
     const gp = await tokenOf(service, 'gp')
     const missing = pathOf({ ...FEATURE, id: 'none', serviceName: 'Roads' })
@@ -98,7 +98,7 @@ describe('privileges', () => {
     expect(edited.body).toMatchObject({ ownerId: 'both', modifiedId: 'fs' })
   })
 
-  it('the documented codes come with messages that say what to do', async () => {
+  it('the messages of the documented codes say what is missing or wrong', async () => {
     const service = await start(undefined, { auth: auth() })
     const gp = await tokenOf(service, 'gp')
     const messages = async (path: string, parameters: Record<string, string>) =>

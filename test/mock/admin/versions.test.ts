@@ -16,7 +16,7 @@ describe('versions', () => {
     ],
     ['the list of the site', '/services/webhooks'],
     ['settings', SETTINGS],
-  ])('%s is not there at 11.1, and is not told from any path that is not there', async (_, path) => {
+  ])('at 11.1, %s gets the same 404 as an unknown path', async (_, path) => {
     const service = await start(undefined, { version: '11.1' })
     for (const method of ['GET', 'POST', 'PUT']) {
       const [there, nowhere] = await Promise.all(
@@ -36,7 +36,7 @@ describe('versions', () => {
     ['11.1', 400],
     ['11.2', 400],
     ['11.3', 200],
-  ])('%s: PostPerformed in create and edit: %i', async (version, status) => {
+  ])('at %s, create and edit with PostPerformed return %i', async (version, status) => {
     const service = await start(undefined, { version })
     const parameters = { ...same(FEATURE), changeTypes: 'FeaturesCreated,PostPerformed' }
     for (const [path, name] of [
@@ -53,7 +53,7 @@ describe('versions', () => {
     }
   })
 
-  it('the signature key is a field at 11.1 too', async () => {
+  it('a webhook has the field signatureKey at 11.1 too', async () => {
     const service = await start(undefined, { version: '11.1' })
     const { body } = await post(service, EDIT, { ...same(FEATURE), signatureKey: 'parcels2027' })
     expect(body.signatureKey).toBe('parcels2027')

@@ -31,7 +31,7 @@ describe('trigger', () => {
     ])
   })
 
-  it('sends several events of one request in one delivery', async () => {
+  it('sends the events of one request in one delivery', async () => {
     const { receiver, service } = await startWithReceiver()
     const events = [CREATED, { ...CREATED, changeType: 'FeaturesUpdated' }]
     await call(service, 'POST', '/trigger', { events })
@@ -43,7 +43,7 @@ describe('trigger', () => {
     ])
   })
 
-  it('does not wait with wait: false', async () => {
+  it('does not wait for deliveries if wait is false', async () => {
     let release = (): void => {}
     const receiver = await capture((_req, res) => {
       release = () => res.end()
@@ -152,7 +152,7 @@ describe('deliveries', () => {
     ['GET', '/nothing'],
     ['GET', '/deliveries/'],
     ['GET', '/Deliveries'],
-  ])('%s %s is not there', async (method, path) => {
+  ])('%s %s returns 404', async (method, path) => {
     const service = await withDeliveries(1)
     const { status, body } = await call(service, method, path)
     expect([status, body.code, body.messages.length]).toEqual([404, 404, 1])
@@ -160,7 +160,7 @@ describe('deliveries', () => {
 })
 
 describe('faults and settings', () => {
-  it('a fault is set, listed, used up, and removed', async () => {
+  it('a fault can be added, listed, used up and removed', async () => {
     const { receiver, service } = await startWithReceiver()
     const { body: fault } = await call(service, 'POST', '/faults', { fault: 'unsigned', times: 1 })
     expect(fault).toEqual({ id: expect.any(String), fault: 'unsigned', times: 1 })
@@ -239,7 +239,7 @@ describe('snapshot, restore and reset', () => {
     expect([service.deliveries, service.faults.list()]).toEqual([[], []])
   })
 
-  it('changes wait for save', async () => {
+  it('responses to changes wait for save', async () => {
     const saved: string[] = []
     const { service } = await startWithReceiver(
       {},
@@ -280,7 +280,7 @@ describe('requests', () => {
     expect([status, headers.get('allow'), body.code]).toEqual([405, 'GET, HEAD, POST, DELETE', 405])
   })
 
-  it('pages of other origins cannot use it', async () => {
+  it('pages of other origins cannot use the control API', async () => {
     const { service } = await startWithReceiver()
     const response = await post(
       service,
@@ -291,7 +291,7 @@ describe('requests', () => {
     expect(service.deliveries).toEqual([])
   })
 
-  it('it can be disabled', async () => {
+  it('the control API can be disabled', async () => {
     const service = createMockService({ control: false })
     await service.listen()
     expect((await call(service, 'GET', '/snapshot')).status).toBe(404)

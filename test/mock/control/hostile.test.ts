@@ -17,7 +17,7 @@ async function unchanged(service: MockService, act: () => Promise<void>): Promis
   expect(service.snapshot()).toEqual(before)
 }
 
-it.each(['http://a:99999', 'http://[', 'http://%zz'])('uses the path of a request for %s', async (site) => {
+it.each(['http://a:99999', 'http://[', 'http://%zz'])('ignores the host in the URL %s', async (site) => {
   const service = await start()
   const { host } = new URL(service.url)
   for (const path of ['/_mock/deliveries?limit=1', '/_mock/snapshot', '/_mock/openapi.json']) {
@@ -38,7 +38,7 @@ describe('a missing body', () => {
     })
   })
 
-  it.each(['/restore', '/settings'])('POST %s after a body parser explains what to do', async (path) => {
+  it.each(['/restore', '/settings'])('POST %s behind a body parser explains what to do', async (path) => {
     const service = createMockService({ webhooks: [seed(FEATURE)] })
     const app = await listen(express().use(express.json()).use(service.app))
     await unchanged(service, async () => {
@@ -79,7 +79,7 @@ describe('large invalid bodies', () => {
     expect([answer.status, JSON.parse(answer.text).code]).toEqual([413, 413])
   })
 
-  it('many events for many webhooks come in one delivery for each webhook', async () => {
+  it('sends many events for many webhooks in one delivery for each webhook', async () => {
     const webhooks = Array.from({ length: 300 }, (_, index) =>
       seed(FEATURE, { id: `w${index}`, name: `w${index}`, hookUrl: 'http://10.0.0.1/' }),
     )

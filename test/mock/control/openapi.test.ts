@@ -64,7 +64,7 @@ async function tokenOf(url: string): Promise<string> {
   return ((await response.json()) as { token: string }).token
 }
 
-/** Real values for the parameters of paths. */
+/** Replaces the parameters in a path with real values. */
 function fill(path: string): string {
   const folder = path.includes('{folderName}')
   return path
@@ -74,7 +74,7 @@ function fill(path: string): string {
 }
 
 describe('the document matches the service', () => {
-  it('every path accepts the documented methods, and refuses the others', async () => {
+  it('every path accepts the documented methods, and refuses all others', async () => {
     const { service, document } = await startDescribed()
     const before = service.snapshot()
     for (const [template, item] of Object.entries<Document>(document.paths)) {
@@ -92,7 +92,7 @@ describe('the document matches the service', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  /** A body for each operation that takes one. */
+  /** The body for each operation that requires one. */
   const FORMS: Record<string, Record<string, string>> = {
     create: { name: 'new', hookUrl: 'http://127.0.0.1:9/new' },
     edit: { name: 'edited', changeTypes: '*', hookUrl: 'http://127.0.0.1:9/edited' },
@@ -107,7 +107,7 @@ describe('the document matches the service', () => {
   }
 
   it.each(versions)(
-    'every operation answers as it is described: $version, with tokens: $auth',
+    'every operation responds as documented: version $version, with tokens: $auth',
     async (configuration) => {
       const { service, document } = await startDescribed(optionsOf(configuration))
       const snapshot = service.snapshot()
@@ -163,7 +163,7 @@ describe('the document matches the service', () => {
     },
   )
 
-  it.each(['rest', 'always200'] as const)('errors are as documented: %s', async (httpStatus) => {
+  it.each(['rest', 'always200'] as const)('errors are as documented: httpStatus %s', async (httpStatus) => {
     const { service, document } = await startDescribed({ httpStatus })
     const ajv = new Ajv2020({ strict: false })
     ajv.addSchema({ $id: 'doc', ...document })

@@ -9,7 +9,7 @@ import { createRecorder, type Recorder } from '../../helpers/recorder.ts'
 import { create, seed } from '../support.ts'
 import { PLAIN } from './support.ts'
 
-/** Options of the mock service for all three places of a signature. */
+/** Options of the mock service for each of the three places of a signature. */
 export const FORMS = {
   'JSON, signed in the header': {},
   'a form, signed in the header': { contentType: FORM_TYPE },
@@ -25,7 +25,7 @@ export interface Aimed {
   handled: string[]
 }
 
-/** A mock service that delivers to our own receiver in Express. */
+/** Starts a mock service that delivers to our own receiver in Express. */
 export async function aim(
   form: Form = 'JSON, signed in the header',
   { handle, duplicates }: { handle?: (recorder: Recorder) => unknown; duplicates?: DuplicateStore } = {},

@@ -4,7 +4,7 @@ import { findPort } from '../../helpers/port.ts'
 import { capture, seed } from '../support.ts'
 import { alter, CREATED, createAt, named, PLAIN, receive, statusesOf } from './support.ts'
 
-describe('the receiver', () => {
+describe('delivers to a receiver that', () => {
   it.each(['keeps', 'closes'])(
     'responds before it reads a large body, and %s the connection',
     async (then) => {
@@ -46,7 +46,7 @@ describe('the receiver', () => {
     }
   })
 
-  it('gets the query of its payload URL, but not the fragment', async () => {
+  it('expects the query of its payload URL, without the fragment', async () => {
     const { url, requests } = await receive()
     const { service } = createAt(named(`${url}/a%20b?c=d%26e&f#g`, { a: {} }))
     for (const fault of ['slow_drip', undefined] as const) {
@@ -56,7 +56,7 @@ describe('the receiver', () => {
     }
   })
 
-  it('restarts, and gets the next delivery', async () => {
+  it('restarts between two deliveries', async () => {
     const port = await findPort()
     const first = await capture(undefined, port)
     const { service } = createAt(named(first.url, { a: {} }), { settings: { notificationAttempts: 1 } })
@@ -67,7 +67,7 @@ describe('the receiver', () => {
     expect(statusesOf(await service.trigger(CREATED))).toEqual([200])
   })
 
-  it('an edit does not affect a delivery that has begun', async () => {
+  it('is replaced by an edit after the delivery has begun', async () => {
     const [before, after] = await Promise.all([receive(), receive()])
     const { service } = createAt(named(before.url, { a: {} }))
     const triggered = service.trigger(CREATED)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { pathOf, post, same, seed } from '../support.ts'
 import { answering, CREATED, createAt, NOW, PLAIN, receive, statusesOf } from './support.ts'
 
-/** A receiver that responds with these statuses, and a service with a manual clock whose webhook points to it. */
+/** Starts a receiver that responds with these statuses, and a service with a manual clock that delivers to it. */
 async function answeredWith(
   statuses: number[],
   options: MockServiceOptions = {},
@@ -41,7 +41,7 @@ describe('number and times of attempts', () => {
     expect(service.deliveries).toEqual(attempts)
   })
 
-  it('the retry gap is not shortened', async () => {
+  it('does not retry before the gap has passed', async () => {
     const { service, clock, receiver } = await answeredWith([500, 200])
     const triggered = service.trigger(CREATED)
     await clock.advance(4_999)
@@ -58,7 +58,7 @@ describe('number and times of attempts', () => {
   })
 
   it.each([300, 301, 302, 303, 304, 307, 308, 400, 404, 410, 429, 500])(
-    '%i is not a success, and no redirect is followed',
+    '%i is not a success, and redirects are not followed',
     async (status) => {
       const elsewhere = await receive()
       const receiver = await receive((_number, _req, res) =>
@@ -175,7 +175,7 @@ describe('changes between two attempts', () => {
     expect(receiver.requests[1]?.headers).toEqual(receiver.requests[0]?.headers)
   })
 
-  it('settings changed: more attempts, and another gap from then on', async () => {
+  it('settings changed: the new number of attempts and the new gap apply to the remaining attempts', async () => {
     const { service, clock } = await answeredWith([500])
     const triggered = service.trigger(CREATED)
     await clock.advance(2_000)
@@ -185,7 +185,7 @@ describe('changes between two attempts', () => {
     expect((await triggered).map(({ sentAt }) => (sentAt - NOW) / 1000)).toEqual([0, 5, 65, 125])
   })
 
-  it('settings changed: the timeout of the next attempt', async () => {
+  it('settings changed: the new timeout applies to the next attempt', async () => {
     const receiver = await receive(
       (number, _req, res) => void (number === 1 ? res.writeHead(500).end() : undefined),
     )
@@ -202,7 +202,7 @@ describe('changes between two attempts', () => {
     expect((await triggered).map(({ error }) => error)).toEqual([undefined, 'no answer within 1 s'])
   })
 
-  it('close(): no second attempt, no failure, and no waiting for the clock', async () => {
+  it('close(): no second attempt and no failure, and it does not wait for the clock', async () => {
     const { service, clock, receiver } = await answeredWith([500], { settings: { numberOfFailures: 1 } })
     const triggered = service.trigger(CREATED)
     await clock.advance(2_000)
@@ -212,7 +212,7 @@ describe('changes between two attempts', () => {
     expect(service.snapshot()).toMatchObject({ webhooks: [{ active: true }], failures: [] })
   })
 
-  it('reset(): no second attempt, no log entry, no failure, and no waiting', async () => {
+  it('reset(): no second attempt, no log entry and no failure, and it does not wait', async () => {
     const { service, clock, receiver } = await answeredWith([500], { settings: { numberOfFailures: 1 } })
     const triggered = service.trigger(CREATED)
     await clock.advance(2_000)
@@ -224,7 +224,7 @@ describe('changes between two attempts', () => {
   })
 })
 
-it('reset() during an attempt: it is not retried or counted', async () => {
+it('an attempt in flight during reset() is neither retried nor counted', async () => {
   const answers: (() => void)[] = []
   const receiver = await receive((_number, _req, res) => void answers.push(() => res.writeHead(500).end()))
   const settings = { numberOfFailures: 1, notificationAttempts: 1 }

@@ -11,14 +11,14 @@ describe('a manual clock', () => {
     expect(now).toBeLessThanOrEqual(Date.now())
   })
 
-  it('advances if nothing waits', async () => {
+  it('advances even if no task waits', async () => {
     const clock = createManualClock(0)
     await clock.advance(1_000)
     await clock.advance(0)
     expect(clock.now()).toBe(1_000)
   })
 
-  it('advances from one waiting task to the next, including tasks that start meanwhile', async () => {
+  it('advances from one waiting task to the next, including tasks that start waiting in the meantime', async () => {
     const clock = createManualClock(0)
     const seen: [string, number][] = []
     const task = async (name: string, ...waits: number[]): Promise<void> => {
@@ -67,7 +67,7 @@ describe('a manual clock', () => {
   })
 
   it.each([-1, Number.NaN, 0.5])(
-    'refuses to advance by %d: times are whole milliseconds',
+    'refuses to advance by %d, because times are whole milliseconds of 0 or more',
     async (milliseconds) => {
       const clock = createManualClock(0)
       await expect(clock.advance(milliseconds)).rejects.toMatchObject({ code: 'config_invalid' })
@@ -78,7 +78,7 @@ describe('a manual clock', () => {
   it('pauses while an attempt is in flight', async () => {
     const times: number[] = []
     const { url } = await receive((number, _req, res) => {
-      // The clock is advanced by days while the receiver has not responded.
+      // The test advances the clock by days before the receiver responds.
       setTimeout(() => {
         times.push(clock.now())
         res.writeHead(number === 1 ? 500 : 200).end()

@@ -25,7 +25,7 @@ async function nextDelivery(
 const signatureOf = (request?: Captured): string => String(request?.headers['x-service'])
 
 describe('an edit applies to the next delivery', () => {
-  it('a new payload URL: the old one gets no more deliveries', async () => {
+  it('a new payload URL: the old URL gets no more deliveries', async () => {
     const [before, after] = [await capture(), await capture()]
     const service = await start([seed(FEATURE, { hookUrl: before.url })])
     await service.trigger(create)
@@ -33,7 +33,7 @@ describe('an edit applies to the next delivery', () => {
     expect([before.requests.length, after.requests.length]).toEqual([1, 0])
   })
 
-  it('a new key: the old one does not verify the delivery', async () => {
+  it('a new key: the old key does not verify the delivery', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     const request = await nextDelivery(service, receiver, { signatureKey: 'parcels2027' })
@@ -46,7 +46,7 @@ describe('an edit applies to the next delivery', () => {
     })
   })
 
-  it('no new key: the old one is kept', async () => {
+  it('no new key: the old key is kept', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     const request = await nextDelivery(service, receiver, { signatureKey: '' })
@@ -70,7 +70,7 @@ describe('an edit applies to the next delivery', () => {
     expect(await nextDelivery(service, receiver, { active: 'true' })).toBeDefined()
   })
 
-  it('contentType form: the same payload in the field payload', async () => {
+  it('a form as contentType: the same payload in the form field payload', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     const request = await nextDelivery(service, receiver, { contentType: FORM_TYPE })
@@ -90,7 +90,7 @@ describe('an edit applies to the next delivery', () => {
     expect(compact).toBe(JSON.stringify(JSON.parse(compact)))
   })
 
-  it('a new name: it is in the payload', async () => {
+  it('a new name: the payload contains it', async () => {
     const receiver = await capture()
     const service = await start([seed(FEATURE)])
     const request = await nextDelivery(service, receiver, { name: '__proto__' })

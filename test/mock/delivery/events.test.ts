@@ -56,7 +56,7 @@ describe('an event reaches the webhooks that subscribe to it', () => {
     ])
   })
 
-  it('the folder is part of the name', async () => {
+  it('the folder is part of the name of a service', async () => {
     const webhooks = named(REFUSED, { root: {}, city: { folderName: 'City' } })
     expect(await reached(webhooks, {})).toEqual(['root'])
     expect(await reached(webhooks, { folderName: '' })).toEqual(['root'])
@@ -98,7 +98,7 @@ describe('the end of a job', () => {
     expect(await reached([JOB], { serviceName: 'Buffer', changeType: 'JobArchived' })).toEqual([JOB.id])
   })
 
-  it('is one delivery for each job, with the same job id for all webhooks', async () => {
+  it('is sent in one delivery for each job, with the same job id for all webhooks', async () => {
     const { url, requests } = await receive()
     const service = create(named(url, { a: JOB_OF, b: JOB_OF }))
     const done = { serviceName: 'Buffer', changeType: 'esriJobSucceeded', layerIds: [0, 1] }
@@ -115,7 +115,7 @@ describe('the end of a job', () => {
 const JOB_OF: Partial<Webhook> = { serviceType: 'GPServer', serviceName: 'Buffer' }
 
 describe('events in one call', () => {
-  it('come in one delivery for each webhook, in their order, with their own times', async () => {
+  it('are sent in one delivery for each webhook, in the given order, each with its own time', async () => {
     const { url, requests } = await receive()
     const service = create(named(url, { all: {}, deleted: { changeTypes: ['FeaturesDeleted'] } }))
     const attempts = await service.trigger([
@@ -144,7 +144,7 @@ describe('events in one call', () => {
     expect(payloadOf(requests[0]!).events).toHaveLength(2)
   })
 
-  it('of several services come in one delivery for each service', async () => {
+  it('of several services are sent in one delivery for each service', async () => {
     const { url, requests } = await receive()
     const service = create(named(url, { parcels: {}, roads: { serviceName: 'Roads' } }))
     await service.trigger([CREATED, { ...CREATED, serviceName: 'Roads' }, CREATED])

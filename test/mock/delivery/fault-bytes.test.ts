@@ -32,20 +32,20 @@ describe('bytes of a faulty delivery', () => {
     expect(headers['x-service']).toBe(signatureOf(whole.body))
   })
 
-  it('wrong_key: signed, but not with the key', async () => {
+  it('wrong_key: signed, but with another key', async () => {
     const { headers, body } = await sentWith('wrong_key')
     expect(headers['x-service']).toMatch(/^[0-9a-f]{64}$/)
     expect(headers['x-service']).not.toBe(signatureOf(body))
   })
 
-  it('wrong_key: an organization sends another secret, and no signature', async () => {
+  it('wrong_key: the organization dialect sends another secret, and no signature', async () => {
     const { headers } = await sentWith('wrong_key', { dialect: 'organization' })
     expect(headers.secret).toMatch(/./)
     expect(headers.secret).not.toBe(KEY)
     expect(headers).not.toHaveProperty('x-service')
   })
 
-  it('unsigned: an organization sends no secret', async () => {
+  it('unsigned: the organization dialect sends no secret', async () => {
     expect((await sentWith('unsigned', { dialect: 'organization' })).headers).not.toHaveProperty('secret')
   })
 

@@ -15,7 +15,7 @@ async function faultsOf(service: ReturnType<typeof create>, events: number): Pro
 }
 
 describe('the list of faults', () => {
-  it('is initially empty, contains added faults, and returns copies', () => {
+  it('is initially empty, then contains copies of the added faults', () => {
     const { faults } = create([])
     expect(faults.list()).toEqual([])
     const seed: FaultSeed = { fault: 'altered', webhookId: 'a', times: 2, delay: 3 }
@@ -65,7 +65,7 @@ describe('the list of faults', () => {
     ])
   })
 
-  it('a retry gets no further fault', async () => {
+  it('a retry keeps the fault of its delivery, and gets no other', async () => {
     const { url, requests } = await receive(answering(500, 500, 200))
     const { service, clock } = createAt(named(url, { a: {} }))
     service.faults.add({ fault: 'unsigned', times: 1 })
@@ -77,7 +77,7 @@ describe('the list of faults', () => {
     expect(service.faults.list()).toMatchObject([{ fault: 'gzip' }])
   })
 
-  it('clear() and reset() empty it; restore() does not', () => {
+  it('clear() and reset() empty the list; restore() does not', () => {
     const service = create([])
     const { faults } = service
     faults.add({ fault: 'altered' })

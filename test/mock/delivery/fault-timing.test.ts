@@ -18,7 +18,7 @@ describe('faults that change the order', () => {
     return { receiver, service, clock, trigger }
   }
 
-  it('reordered: it arrives after the next one of its webhook', async () => {
+  it('reordered: the delivery arrives after the next delivery of its webhook', async () => {
     const { receiver, trigger } = await four(undefined, 1)
     const first = trigger('First')
     await trigger('OfAnother', 'Roads')
@@ -29,7 +29,7 @@ describe('faults that change the order', () => {
     expect(orderOf(receiver)).toEqual(['OfAnother', 'Second', 'First', 'Third'])
   })
 
-  it('reordered, for all deliveries: each pair is swapped', async () => {
+  it('reordered, on all deliveries: each pair is swapped', async () => {
     const { receiver, trigger } = await four()
     const triggered: Promise<unknown>[] = []
     for (const name of ['First', 'Second', 'Third', 'Fourth']) {
@@ -70,7 +70,7 @@ describe('faults that change the order', () => {
   })
 
   it.each(['delayed', 'reordered'] as const)(
-    '%s: close() sends it at once, reset() does not',
+    '%s: close() sends the delivery immediately; reset() drops it',
     async (fault) => {
       for (const [end, sent] of [
         ['close', 1],
@@ -89,7 +89,7 @@ describe('faults that change the order', () => {
 
 describe('faults of the connection', () => {
   it.each(['slow_drip', 'wrong_length', 'connection_dropped', 'answer_lost'] as const)(
-    '%s: attempts end if no receiver listens',
+    '%s: the attempts end even if no receiver listens',
     async (fault) => {
       const { service } = createAt(named('http://127.0.0.1:9/hook', { a: {} }), {
         settings: { notificationElapsedTimeInSeconds: 0 },
@@ -104,7 +104,7 @@ describe('faults of the connection', () => {
   it.each(['slow_drip', 'wrong_length'] as const)(
     '%s: the timeout ends an attempt whose receiver waits for the rest',
     async (fault) => {
-      const receiver = await receive() // it reads to the end before it answers
+      const receiver = await receive() // responds only after the whole body
       const settings = { notificationTimeOutInSeconds: 1, notificationElapsedTimeInSeconds: 0 }
       const { service } = createAt(named(receiver.url, { a: {} }), { settings })
       service.faults.add({ fault })
@@ -135,7 +135,7 @@ describe('faults of the connection', () => {
     },
   )
 
-  it('slow_drip: a patient receiver gets the complete body', async () => {
+  it('slow_drip: a receiver that waits long enough gets the complete body', async () => {
     const receiver = await receive()
     const { service } = createAt(named(receiver.url, { a: {} }))
     service.faults.add({ fault: 'slow_drip', delay: 0 })

@@ -26,14 +26,14 @@ const SLOW: Outcome = {
   handlers: 1,
 }
 
-/** Our receiver's outcome for each fault, as in the README. All attempts of a corrupted delivery are corrupted. */
+/** How our receiver handles each fault, as in the README. All attempts of a corrupted delivery are corrupted. */
 const OUTCOMES: [FaultSeed, Outcome, { [form in Form]?: Outcome }?][] = [
   [{ fault: 'wrong_key' }, MISMATCH],
   [{ fault: 'altered' }, MISMATCH],
   [{ fault: 'unsigned' }, MISSING],
   // A truncated form lacks the signature at its end.
   [{ fault: 'truncated' }, MISMATCH, { 'a form, signed in a field': MISSING }],
-  // The receiver looks for fields in forms only.
+  // The receiver looks for a signature field only in forms, and this body is labelled as plain text.
   [{ fault: 'wrong_content_type' }, UNKNOWN, { 'a form, signed in a field': MISSING }],
   [
     { fault: 'gzip' },
@@ -71,7 +71,7 @@ describe.each(forms)('response of our receiver to every fault: %s', (form) => {
     const attempts = await service.trigger(CREATED)
     expect(statusesOf(attempts)).toEqual(statuses)
     expect(attempts.every((attempt) => attempt.fault === fault.fault)).toBe(true)
-    for (const line of lines) await recorder.waitFor(line) // of a connection that broke, the mock may know first
+    for (const line of lines) await recorder.waitFor(line) // the mock may see a broken connection first
     expect([...recorder.lines].sort()).toEqual([...lines].sort())
     expect(handled).toHaveLength(handlers)
 
@@ -83,7 +83,7 @@ describe.each(forms)('response of our receiver to every fault: %s', (form) => {
 })
 
 describe.each(forms)('one delivery sent twice: %s', (form) => {
-  it('two_at_once: one is handled, the other gets 409 with Retry-After', async () => {
+  it('two_at_once: one copy is handled, the other gets 409 with Retry-After', async () => {
     const handle = (recorder: Recorder) => recorder.waitFor('duplicate delivery_in_progress') // the handler runs until the other is refused
     const { service, recorder, handled } = await aim(form, { handle, duplicates: createMemoryDuplicates() })
     service.faults.add({ fault: 'two_at_once', times: 1 })
@@ -103,7 +103,7 @@ describe.each(forms)('one delivery sent twice: %s', (form) => {
   })
 
   it.each(['duplicate', 'two_at_once', 'answer_lost'] as const)(
-    '%s: a receiver without a store handles it twice',
+    '%s: a receiver without a store for duplicates handles the delivery twice',
     async (fault) => {
       const { service, handled } = await aim(form)
       service.faults.add({ fault })
@@ -114,7 +114,7 @@ describe.each(forms)('one delivery sent twice: %s', (form) => {
     },
   )
 
-  it('duplicate: only after a success', async () => {
+  it('duplicate: sent again only after a success', async () => {
     const handle = (): void => {
       if (handled.length < 2) throw new Error('not now')
     }
@@ -129,7 +129,7 @@ describe.each(forms)('one delivery sent twice: %s', (form) => {
   })
 })
 
-it('every fault has a row or a test', () => {
+it('every fault has a row in the table above or its own test', () => {
   const tested = [...OUTCOMES.map(([{ fault }]) => fault), 'two_at_once'].sort()
   const { service } = createAt([])
   const message = catchMessage(() => service.faults.add({ fault: 'none' as FaultName }))

@@ -47,7 +47,7 @@ describe('refuses an impossible event, and sends nothing', () => {
         jobs: { serviceName: 'Both', serviceType: 'GPServer' },
       }),
     )
-    // A possible event in the same call is not sent either.
+    // A valid event in the same call is not sent either.
     const triggered = service.trigger([CREATED, { ...CREATED, ...event }])
     await expect(triggered).rejects.toMatchObject({ code: 'config_invalid', message })
     expect(service.deliveries).toEqual([])
@@ -103,7 +103,7 @@ describe('refuses an impossible event, and sends nothing', () => {
   })
 
   it.each(['11.1', '11.2'] as const)(
-    'refuses PostPerformed in version %s, but not from 11.3 on',
+    'refuses PostPerformed in version %s, and accepts it in 11.3',
     async (version) => {
       const posted = { ...CREATED, changeType: 'PostPerformed' }
       await expect(create([PLAIN], { version }).trigger(posted)).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describe('refuses an impossible event, and sends nothing', () => {
     },
   )
 
-  it('an invalid event does not affect the window of valid ones', async () => {
+  it('an invalid event does not affect an open window of valid events', async () => {
     const { url, requests } = await receive()
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: url })], { gather: 'always' })
     const good = service.trigger(CREATED)

@@ -9,7 +9,7 @@ import { create, seed } from '../support.ts'
 import { answering, CREATED, createAt, named, PLAIN, payloadOf, receive } from './support.ts'
 
 /**
- * A receiver that counts requests in flight.
+ * Starts a receiver that counts requests in flight.
  *
  * @param together responds only after this number of concurrent requests
  */
@@ -55,7 +55,7 @@ async function load(deliveries: number, together: number, options: MockServiceOp
 
 describe('a thousand concurrent deliveries', () => {
   it.each([1, 7, 50])(
-    'at concurrency %i: none is lost or doubled, and the limit is kept',
+    'with concurrency %i, none is lost or duplicated, and the limit is kept',
     async (concurrency) => {
       const deliveries = concurrency === 50 ? 1000 : 100
       const { seen, service, triggered } = await load(deliveries, concurrency, { concurrency })
@@ -65,7 +65,7 @@ describe('a thousand concurrent deliveries', () => {
       expect(new Set(attempts.map(({ id }) => id)).size).toBe(deliveries)
       expect(new Set(service.deliveries)).toEqual(new Set(attempts))
       expect(seen.most).toBe(concurrency)
-      // The next delivery may begin before the connection of the last one is free.
+      // The next delivery may begin before the connection of the previous one is free.
       expect(seen.sockets, 'over connections that are kept').toBeLessThanOrEqual(2 * concurrency)
     },
   )
@@ -88,7 +88,7 @@ describe('a thousand concurrent deliveries', () => {
     expect(seen.sockets).toBeLessThanOrEqual(2)
   })
 
-  it('many pending retries cause no warning of a listener leak', async () => {
+  it("many pending retries do not cause Node's warning about a listener leak", async () => {
     const { url, requests } = await receive(answering(...Array(40).fill(500), 200))
     const { service, clock } = createAt(named(url, Object.fromEntries(count(40).map((n) => [`w${n}`, {}]))))
     const warnings = await warningsOf(async () => {
@@ -128,7 +128,7 @@ describe('close()', () => {
     expect(seen.whens.length).toBe(arrived)
   })
 
-  it('waits for the attempt in flight, and makes no other', async () => {
+  it('waits for the attempt in flight, and does not retry it', async () => {
     const answers: (() => void)[] = []
     const receiver = await receive((_n, _req, res) => void answers.push(() => res.writeHead(500).end()))
     const { service } = createAt([seed(PLAIN, { hookUrl: receiver.url })])
@@ -138,7 +138,7 @@ describe('close()', () => {
     const closing = Promise.all([service.close(), service.close()]).then(() => {
       isClosed = true
     })
-    const during = service.trigger(CREATED) // as long as it is not closed, it sends
+    const during = service.trigger(CREATED) // the service still sends until it is closed
     await receiver.arrived(2)
     expect(isClosed).toBe(false)
     for (const answer of answers) answer()

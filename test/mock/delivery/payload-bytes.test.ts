@@ -45,10 +45,10 @@ it.each<[string, Partial<Webhook>]>([
   }
 })
 
-/** In the title, so that a failure can be repeated: `SEED=… npx vitest run test/mock/delivery/payload-bytes.test.ts`. */
+/** The title shows the seed. To repeat a failure: `SEED=… npx vitest run test/mock/delivery/payload-bytes.test.ts`. */
 const randomSeed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
-it(`writes numbers of any length, names of any characters, JSON and forms, seed ${randomSeed}`, async () => {
+it(`writes JSON and forms with numbers of any length and names of any characters, seed ${randomSeed}`, async () => {
   const lengths = fc.integer({ min: 0, max: 15 }).map((power) => 10 ** power)
   /** Mostly numbers around a power of ten, where their length changes. */
   const numbers = fc.oneof(
@@ -92,7 +92,7 @@ it(`writes numbers of any length, names of any characters, JSON and forms, seed 
   )
 })
 
-it('an edit of the webhook is in the next payload', async () => {
+it('the next payload after an edit of the webhook contains the changes', async () => {
   const { url } = await receive()
   const { service } = createAt(named(url, { a: {} }))
   const nameOf = async (): Promise<string> => {
@@ -115,7 +115,7 @@ it.each([Number.NaN, 0.5, -1, Number.POSITIVE_INFINITY])('refuses a clock whose 
   expect(requests).toHaveLength(1)
 })
 
-it('recorded bodies do not change when more and longer ones follow', async () => {
+it('recorded bodies do not change when more and longer bodies follow', async () => {
   const { url, requests } = await receive()
   const { service } = createAt(
     ['', 'é'.repeat(50), '🌍'.repeat(20)].flatMap((name, index) =>

@@ -5,7 +5,7 @@ import { base64Of, FORM_TYPE, KEY, signatureOf } from '../../helpers/deliver.ts'
 import { type Captured, create, FEATURE, JOB, seed } from '../support.ts'
 import { CREATED, createAt, NOW, named, PLAIN, payloadOf, receive } from './support.ts'
 
-/** The requests that one event causes for one webhook. */
+/** Triggers an event for one webhook, and returns the requests that the service sends. */
 async function sentBy(
   options: MockServiceOptions,
   event: object = CREATED,
@@ -17,7 +17,7 @@ async function sentBy(
   return requests
 }
 
-/** The payload as text, because the order of members matters. Replaces the generations, which vary. */
+/** The payload as text, because the order of members matters, with the varying generations replaced. */
 const textOf = ({ body }: Captured): string =>
   body.toString().replaceAll(/(?<=\[|%5B|%5b)\d+(,|%2C|%2c)\d+(?=\]|%5D|%5d)/g, 'FROM$1TO')
 
@@ -31,7 +31,7 @@ describe('payloads have the members of the samples (docs/senders.md, "Payloads")
     )
   })
 
-  it('service dialect, geoprocessing: no id of the webhook', async () => {
+  it('service dialect, geoprocessing: without the id of the webhook', async () => {
     const done = { serviceName: 'Buffer', changeType: 'esriJobFailed', jobId: 'j1', when: 5 }
     const [request] = await sentBy({}, done, { ...JOB, folderName: '' })
     expect(textOf(request!)).toBe(
@@ -60,7 +60,7 @@ describe('payloads have the members of the samples (docs/senders.md, "Payloads")
     )
   })
 
-  it('hosted dialect: jobs are not hosted, so they come in the dialect of the specification', async () => {
+  it('hosted dialect: jobs use the service dialect, because hosted services run none', async () => {
     const done = { serviceName: 'Buffer', changeType: 'esriJobSucceeded' }
     const [request] = await sentBy({ dialect: 'hosted' }, done, JOB)
     expect(payloadOf(request!)).toMatchObject({ serviceType: 'GPServer', taskName: 'Task' })
@@ -88,7 +88,7 @@ describe('changesUrl is encoded as configured', () => {
 })
 
 describe('the generations of changes', () => {
-  it('grow with every delivery of a service, and not with those of others', async () => {
+  it('grow with every delivery of the service, but not with deliveries of other services', async () => {
     const { url, requests } = await receive()
     const { service } = createAt(named(url, { parcels: {}, roads: { serviceName: 'Roads' } }))
     for (const serviceName of ['Parcels', 'Parcels', 'Roads', 'Parcels'])
@@ -116,7 +116,7 @@ describe('an event on several layers', () => {
       const requests = await sentBy({ dialect, fanOut: 'layer' }, onLayers)
       expect(requests).toHaveLength(5)
       const bodies = new Set(requests.map(({ body }) => body.toString()))
-      // An organization's payload contains no layers, so all of them are equal.
+      // A payload of the organization dialect contains no layers, so all bodies are equal.
       expect(bodies.size).toBe(dialect === 'organization' ? 1 : 5)
       if (dialect !== 'hosted') return
       const items = requests.map((request) => payloadOf<{ layerId: number }[]>(request))
@@ -130,7 +130,7 @@ describe('an event on several layers', () => {
     },
   )
 
-  it("fanOut 'webhook': one delivery; hosted with one item for each layer", async () => {
+  it("fanOut 'webhook': one delivery; in the hosted dialect, with one item for each layer", async () => {
     const [service, ...more] = await sentBy({}, onLayers)
     expect([payloadOf(service!).events.length, more.length]).toEqual([1, 0])
     const [hosted, ...others] = await sentBy({ dialect: 'hosted' }, onLayers)
@@ -138,7 +138,7 @@ describe('an event on several layers', () => {
     expect([items.map(({ layerId }) => layerId), others.length]).toEqual([layerIds, 0])
   })
 
-  it('hosted: each layer has what happened on it', async () => {
+  it('hosted: the item of each layer lists the events on that layer', async () => {
     const events = [
       { ...CREATED, layerIds: [0, 1], when: 1 },
       { ...CREATED, changeType: 'FeaturesDeleted', layerIds: [1, 2, 1], when: 2 },
@@ -172,7 +172,7 @@ describe('our own receiver verifies and decodes deliveries', () => {
   }
 
   it.each(['application/json', FORM_TYPE] as const)(
-    'hosted, with the profile arcgis; %s',
+    'hosted dialect, with the profile arcgis: %s',
     async (contentType) => {
       const webhook = seed(PLAIN, { contentType })
       const [request] = await sentBy({ dialect: 'hosted' }, { ...CREATED, layerIds: [3, 5] }, webhook)
@@ -195,13 +195,13 @@ describe('our own receiver verifies and decodes deliveries', () => {
     expect(await received(request!)).toMatchObject([200, [{ changeType: 'FeaturesCreated' }]])
   })
 
-  it('service, with the names of the real header', async () => {
+  it('service dialect, with the header name x-esriHook-Signature', async () => {
     const signature = { signatureHeader: 'x-esriHook-Signature' }
     const [request] = await sentBy({ signature, version: '11.2' })
     expect(await received(request!)).toMatchObject([200, [{ webhook: { id: FEATURE.id } }]])
   })
 
-  it('another key is refused', async () => {
+  it('a delivery signed with another key is refused', async () => {
     const [request] = await sentBy({ dialect: 'hosted' }, CREATED, seed(PLAIN, { signatureKey: 'other' }))
     expect(await received(request!)).toEqual([401, []])
   })
@@ -222,7 +222,7 @@ describe('the dialect organization', () => {
     expect(request?.headers).not.toHaveProperty('secret')
   })
 
-  it('a key that is invalid in a header is a recorded error', async () => {
+  it('records an error for a key that is invalid in a header', async () => {
     const webhook = seed(PLAIN, { hookUrl: 'http://127.0.0.1:9/', signatureKey: 'Schlüssel東京' })
     const [attempt] = await create([webhook], { dialect: 'organization' }).trigger(CREATED)
     expect(attempt?.error).toMatch(/header/i)
@@ -234,7 +234,7 @@ describe('versions', () => {
     ['11.1', false],
     ['11.2', true],
     ['11.3', true],
-  ] as const)('%s signs: %s', async (version, isSigned) => {
+  ] as const)('version %s signs deliveries: %s', async (version, isSigned) => {
     for (const contentType of ['application/json', FORM_TYPE] as const) {
       const [request] = await sentBy({ version }, CREATED, seed(PLAIN, { contentType }))
       expect(request?.headers['x-service']).toBe(isSigned ? signatureOf(request!.body) : undefined)
@@ -245,7 +245,7 @@ describe('versions', () => {
   })
 })
 
-describe('options that would fail at every delivery are rejected at construction', () => {
+describe('createMockService rejects options with which every delivery would fail', () => {
   it.each<[string, object]>([
     ['signature.signatureHeader', { signature: { signatureHeader: 'two words' } }],
     ['signature.encoding', { signature: { encoding: 'binary' } }],

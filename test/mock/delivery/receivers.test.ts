@@ -21,7 +21,7 @@ async function deliverTo(hookUrl: string, options: MockServiceOptions = {}): Pro
   return attempt as Attempt
 }
 
-/** Names resolve to these addresses. */
+/** Makes all host names resolve to these addresses. */
 function resolveTo(...addresses: dns.LookupAddress[]) {
   const lookup = (_host: string, _options: object, done: (error: null, found: dns.LookupAddress[]) => void) =>
     done(null, addresses)
@@ -69,7 +69,7 @@ describe('a host that is not allowed is never contacted', () => {
     '017700000001',
     'localhost',
     'LOCALHOST',
-  ])('this machine is allowed however it is written: %s', async (host) => {
+  ])('this machine is allowed in every notation: %s', async (host) => {
     const connect = vi.spyOn(net, 'connect')
     const receiver = await capture()
     const attempt = await deliverTo(`http://${host}:${receiver.port}/hook`)
@@ -86,7 +86,7 @@ describe('a host that is not allowed is never contacted', () => {
     expect(attempt.error).toMatch(/E[A-Z]+/)
   })
 
-  it.each(['receiver.example', 'Receiver.Example'])('allowHosts: %s, and no other', async (host) => {
+  it.each(['receiver.example', 'Receiver.Example'])('allowHosts allows %s, and no other', async (host) => {
     const receiver = await capture()
     resolveTo(LOOPBACK)
     const options = { allowHosts: [host] }
@@ -155,7 +155,7 @@ describe('trigger records the result and never rejects if the receiver', () => {
     expect(attempt).not.toHaveProperty('answer')
   })
 
-  it('is down at every address of its host name: the error is not empty', async () => {
+  it('is down at every address of its host name: the recorded error is not empty', async () => {
     const { port } = new URL(await unusedUrl())
     resolveTo({ address: '127.0.0.2', family: 4 }, LOOPBACK)
     const { error } = await deliverTo(`http://localhost:${port}/hook`)
@@ -204,7 +204,7 @@ describe('trigger records the result and never rejects if the receiver', () => {
   it.each<[string, (res: ServerResponse) => void]>([
     ['does not respond', () => {}],
     ['does not end its response', (res) => void res.write('half')],
-  ])('%s within the timeout of the settings', async (_, respond) => {
+  ])('%s within the configured timeout', async (_, respond) => {
     const receiver = await capture((_req, res) => respond(res))
     const settings = { notificationAttempts: 1, notificationTimeOutInSeconds: 1 }
     const attempt = await deliverTo(receiver.url, { settings })
@@ -225,7 +225,7 @@ describe('trigger records the result and never rejects if the receiver', () => {
 
   it('never completes the TLS handshake: the next delivery opens another connection', async () => {
     const connections: net.Socket[] = []
-    const server = net.createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1') // and no TLS
+    const server = net.createServer((socket) => connections.push(socket)).listen(0, '127.0.0.1') // plain TCP, no TLS
     await once(server, 'listening')
     onTestFinished(() => {
       for (const socket of connections) socket.destroy()
@@ -240,7 +240,7 @@ describe('trigger records the result and never rejects if the receiver', () => {
     }
   })
 
-  it('fails, while other receivers still get their deliveries', async () => {
+  it('fails: other receivers still get their deliveries', async () => {
     const good = await capture()
     const bad = await capture((req) => req.socket.destroy())
     const urls = [bad.url, 'http://10.0.0.1/', good.url]

@@ -106,13 +106,13 @@ describe('on()', () => {
 })
 
 describe('redeliver()', () => {
-  it.each(['application/json', FORM_TYPE] as const)('sends it byte for byte: %s', async (contentType) => {
+  it.each(['application/json', FORM_TYPE] as const)('resends it byte for byte: %s', async (contentType) => {
     const receiver = await receive(answering(500, 500, 500, 200))
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: receiver.url, contentType })])
     const triggered = service.trigger(CREATED)
     await clock.advance(60_000)
     const [first] = (await triggered) as [Attempt]
-    // Later changes to the webhook and the faults must have no effect.
+    // Later faults and changes to the webhook must have no effect.
     service.faults.add({ fault: 'altered' })
     alter(service, { hookUrl: NOWHERE, signatureKey: 'other', active: false })
     const again = await service.redeliver(first.id)
@@ -132,7 +132,7 @@ describe('redeliver()', () => {
     expect((await service.redeliver(again.id)).number, 'again').toBe(5)
   })
 
-  it('sends a corrupted attempt with the same bytes, without a connection fault', async () => {
+  it('sends a corrupted attempt with the same bytes, but without its connection fault', async () => {
     const { url, requests } = await receive()
     const { service } = createAt(named(url, { a: {} }))
     service.faults.add({ fault: 'truncated', times: 1 })

@@ -24,7 +24,7 @@ async function deliver(signature: SignatureOptions, changes: Parameters<typeof s
   return { request: receiver.requests[0] as Captured, attempt: attempt as Attempt }
 }
 
-/** Extracts the signed bytes and the signature from a request, without code of the package. */
+/** Extracts the signed bytes and the signature from a request, without using code of the package. */
 function takeApart({ headers, body }: Captured, { signatureHeader = 'x-service' }: SignatureOptions) {
   const header = headers[signatureHeader.toLowerCase()]
   if (typeof header === 'string') return { signed: body, signature: header }
@@ -78,7 +78,7 @@ describe('a signed delivery verifies', () => {
     },
   )
 
-  it('the name of the header, or of the field, can be chosen', async () => {
+  it('the name of the header or field is configurable', async () => {
     const signature = { signatureHeader: 'X-Example-Signature' }
     const inHeader = await deliver(signature)
     expect(takeApart(inHeader.request, signature).signature).toMatch(/^[0-9a-f]{64}$/)
@@ -87,7 +87,7 @@ describe('a signed delivery verifies', () => {
     expect(inField.request.body.toString()).toMatch(/&X-Example-Signature=[0-9a-f]{64}$/)
   })
 
-  it('a key that is not ASCII is used as its UTF-8 bytes', async () => {
+  it('a non-ASCII key is encoded as UTF-8', async () => {
     const { request } = await deliver({}, { signatureKey: 'Schlüssel東京' })
     const computed = createHmac('sha256', 'Schlüssel東京').update(request.body).digest('hex')
     expect(request.headers['x-service']).toBe(computed)
@@ -95,7 +95,7 @@ describe('a signed delivery verifies', () => {
 })
 
 describe('a webhook without a key', () => {
-  it.each([JSON_TYPE, FORM_TYPE] as const)('sends no signature at all, %s', async (contentType) => {
+  it.each([JSON_TYPE, FORM_TYPE] as const)('sends no signature: %s', async (contentType) => {
     for (const signatureIn of ['header', 'field'] as const) {
       const { request, attempt } = await deliver({ signatureIn }, { signatureKey: '', contentType })
       expect(request.headers['x-service']).toBeUndefined()
@@ -167,7 +167,7 @@ describe('an event reaches the webhooks that subscribe to it', () => {
     if (isSent) expect(JSON.parse(String(receiver.requests[0]?.body)).events[0].eventType).toBe(changeType)
   })
 
-  it('all webhooks of the service, each once and with its own key, and no webhooks of other services', async () => {
+  it('reaches each webhook of the service once, with its own key, and no webhooks of other services', async () => {
     const receiver = await capture()
     const of = (id: string, changes: Parameters<typeof seed>[1] = {}) =>
       seed(FEATURE, { id, name: id, signatureKey: `${id}key`, hookUrl: receiver.url, ...changes })

@@ -42,7 +42,7 @@ describe('snapshot() and restore()', () => {
     expect(service.snapshot()).toEqual(before)
   })
 
-  it('restored failures count', async () => {
+  it('restored failures count towards the deactivation of a webhook', async () => {
     const { url } = await receive(answering(500))
     const settings = { notificationAttempts: 1, numberOfFailures: 3 }
     const { service } = createAt([], { settings })

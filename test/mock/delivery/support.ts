@@ -20,7 +20,7 @@ export const CREATED: MockEvent = { serviceName: 'Parcels', changeType: 'Feature
 /** A feature service webhook for all change types, without a schedule. */
 export const PLAIN: Webhook = { ...FEATURE, changeTypes: ['*'], scheduleInfo: {} }
 
-/** A schedule that starts with the clock. */
+/** A schedule that starts at {@link NOW}. */
 export const every = (
   interval: number,
   frequency: ScheduleInfo['recurrenceInfo']['frequency'],
@@ -41,7 +41,7 @@ export interface Waiting {
   arrived(count: number): Promise<void>
 }
 
-/** @param respond gets the number of the request, from 1 */
+/** @param respond called with the number of the request, from 1 */
 export async function receive(
   respond: (number: number, ...exchange: Parameters<RequestListener>) => void = (_, _req, res) => res.end(),
 ): Promise<Waiting> {
@@ -80,7 +80,7 @@ export function createAt(
 export const payloadOf = <T = Payload>({ body }: { body: Uint8Array }): T =>
   JSON.parse(Buffer.from(body).toString())
 
-/** Members of a payload of the service dialect that tests read. */
+/** The members of a service dialect payload that tests read. */
 export interface Payload {
   name: string
   id: string
@@ -93,7 +93,7 @@ export interface Payload {
 export const statusesOf = (attempts: readonly Attempt[]): (number | undefined)[] =>
   attempts.map(({ answer }) => answer?.status)
 
-/** Changes members of all webhooks. */
+/** Changes all webhooks of a service. */
 export function alter(service: MockService, changes: Partial<Webhook>): void {
   const snapshot = service.snapshot()
   service.restore({ ...snapshot, webhooks: snapshot.webhooks.map((webhook) => ({ ...webhook, ...changes })) })

@@ -5,10 +5,10 @@ import { seed } from '../support.ts'
 import { answering, CREATED, createAt, NOW, named, PLAIN, receive } from './support.ts'
 
 const DAY = 86_400_000
-/** Each delivery is one attempt, and fails immediately. */
+/** One attempt per delivery, so that a delivery fails immediately. */
 const ONCE = { notificationAttempts: 1 }
 
-/** A service whose receiver responds with these statuses, and its notices. */
+/** Starts a service whose receiver responds with these statuses, and records its notices. */
 async function failing(statuses: number[], options: MockServiceOptions = {}, changes: Partial<Webhook> = {}) {
   const receiver = await receive(answering(...statuses))
   const started = createAt([seed(PLAIN, { hookUrl: receiver.url, ...changes })], {
@@ -27,7 +27,7 @@ async function failing(statuses: number[], options: MockServiceOptions = {}, cha
 }
 
 describe('a webhook is deactivated', () => {
-  it('after five failed deliveries by default; from then on it gets no deliveries', async () => {
+  it('after five failed deliveries by default, and then gets no deliveries', async () => {
     const { service, receiver, changed, trigger, isActive } = await failing([500])
     await trigger(4)
     expect([isActive(), changed]).toEqual([true, []])
@@ -47,7 +47,7 @@ describe('a webhook is deactivated', () => {
     expect([receiver.requests.length, isActive()]).toEqual([10, false])
   })
 
-  it('a delivery that succeeds on a retry is not a failure, and resets nothing', async () => {
+  it('regardless of deliveries that succeed on a retry: they neither increase nor reset the count', async () => {
     const settings = { notificationAttempts: 2, notificationElapsedTimeInSeconds: 0, numberOfFailures: 2 }
     const { service, trigger, isActive } = await failing([500, 500, 500, 200, 500, 500], { settings })
     await trigger(2)
@@ -60,7 +60,7 @@ describe('a webhook is deactivated', () => {
     ['a millisecond less than', 2 * DAY - 1, false],
     ['exactly', 2 * DAY, true],
     ['more than', 2 * DAY + 1, true],
-  ])('failures that are %s daysInPast old: still active %3$s', async (_, age, staysActive) => {
+  ])('unless failures are too old: %s daysInPast, still active: %3$s', async (_, age, staysActive) => {
     const settings = { ...ONCE, numberOfFailures: 3, daysInPast: 2 }
     const { clock, trigger, isActive } = await failing([500], { settings })
     await trigger()
@@ -69,7 +69,7 @@ describe('a webhook is deactivated', () => {
     expect(isActive()).toBe(staysActive)
   })
 
-  it('according to settings that change while it runs', async () => {
+  it('according to the current settings, even if they change while the service runs', async () => {
     const { service, trigger, isActive } = await failing([500])
     await trigger(3)
     service.restore({ ...service.snapshot(), settings: { ...ONCE, numberOfFailures: 2 } })
@@ -89,7 +89,7 @@ describe('a webhook is deactivated', () => {
     expect(service.snapshot().failures).toEqual([{ webhookId: 'bad', times: [NOW] }])
   })
 
-  it('and pending retries are not made', async () => {
+  it('and its pending retries are skipped', async () => {
     const settings = { notificationAttempts: 2, numberOfFailures: 1 }
     const { service, clock, receiver } = await failing([500], { settings })
     const first = service.trigger(CREATED)
@@ -102,7 +102,7 @@ describe('a webhook is deactivated', () => {
 })
 
 describe('not counted as a failure', () => {
-  it('a host that is not allowed: it is tried once, and not counted', async () => {
+  it('a delivery to a host that is not allowed, which is attempted once', async () => {
     const { service, trigger, isActive } = await failing(
       [500],
       { settings: { numberOfFailures: 1 } },
@@ -113,7 +113,7 @@ describe('not counted as a failure', () => {
     expect([service.snapshot().failures, isActive()]).toEqual([[], true])
   })
 
-  it('a closed service', async () => {
+  it('a delivery of a closed service', async () => {
     const { service, trigger, isActive } = await failing([500], {
       settings: { ...ONCE, numberOfFailures: 1 },
     })
@@ -123,7 +123,7 @@ describe('not counted as a failure', () => {
     expect([service.snapshot().failures, isActive()]).toEqual([[], true])
   })
 
-  it('another attempt of a recorded delivery', async () => {
+  it('a redelivered attempt', async () => {
     const settings = { ...ONCE, numberOfFailures: 2 }
     const { service, trigger, isActive } = await failing([500], { settings })
     await trigger()
@@ -133,7 +133,7 @@ describe('not counted as a failure', () => {
 })
 
 describe('hosted services', () => {
-  it('deactivate a webhook after five failures in a row: a success resets the count', async () => {
+  it('deactivate a webhook after five consecutive failures: a success resets the count', async () => {
     const failures = Array(4).fill(500)
     const { service, trigger, isActive } = await failing([...failures, 200, ...failures, 500, 500], {
       dialect: 'hosted',
@@ -149,7 +149,7 @@ describe('hosted services', () => {
     expect(isActive()).toBe(false)
   })
 
-  it('make one attempt', async () => {
+  it('make one attempt per delivery', async () => {
     const { service, trigger } = await failing([500], { dialect: 'hosted', settings: {} })
     await trigger()
     expect(service.deliveries).toHaveLength(1)
@@ -168,7 +168,7 @@ describe('the saved state contains', () => {
     expect(saved.at(-1)?.webhooks).toMatchObject([{ active: false }])
   })
 
-  it('each counted failure, and the reset by a success', async () => {
+  it('each counted failure, and the reset of the count by a success', async () => {
     const counts: number[] = []
     const save = async ({ failures }: Snapshot): Promise<void> =>
       void counts.push(failures[0]?.times.length ?? 0)
@@ -180,7 +180,7 @@ describe('the saved state contains', () => {
   it.each([
     ['an error', new Error('the disk is full'), 'the disk is full'],
     ['something else', undefined, 'undefined'],
-  ])('where that fails with %s, it is a warning, and no delivery is lost', async (_, thrown, message) => {
+  ])('or, if saving fails with %s, emits a warning and loses no delivery', async (_, thrown, message) => {
     const save = () => Promise.reject(thrown)
     const warnings = await warningsOf(async () => {
       const { service, trigger } = await failing([500], { settings: { ...ONCE, numberOfFailures: 1 }, save })

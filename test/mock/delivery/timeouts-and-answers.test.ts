@@ -26,7 +26,7 @@ it('concurrent attempts have their own timeouts', async () => {
   expect(await third).toBe('no answer within 2 s')
 })
 
-it('all attempts without a response end', async () => {
+it('every attempt ends, even without a response', async () => {
   const { url, arrived } = await receive(() => {})
   const { service } = createAt(named(url, { a: {} }), {
     settings: { notificationAttempts: 1, notificationTimeOutInSeconds: 1 },
@@ -38,7 +38,7 @@ it('all attempts without a response end', async () => {
   expect(errors).toEqual(Array(20).fill('no answer within 1 s'))
 })
 
-it('records each response as it was', async () => {
+it('records each response unchanged', async () => {
   const answers: [status: number, headers: [string, string][], body: string][] = [
     [200, [['a', '1']], 'ok'],
     [200, [['a', '1']], 'ok'],

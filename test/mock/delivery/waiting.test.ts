@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { pathOf, post, seed, start } from '../support.ts'
 import { CREATED, createAt, PLAIN, payloadOf, receive } from './support.ts'
 
-/** A receiver that responds only when the test calls `answer`, and a service that sends one attempt at a time. */
+/** Starts a receiver that responds only when the test calls `answer`, and a service with concurrency 1. */
 async function busy(count: number) {
   const held: ServerResponse[] = []
   const receiver = await receive((_number, _req, res) => void held.push(res))
@@ -56,14 +56,14 @@ describe('a delivery that is held back', () => {
     },
   )
 
-  it('reordered: only a later delivery releases it, not a retry of an earlier one', async () => {
+  it('reordered: is released only by a later delivery, not by a retry of an earlier one', async () => {
     const receiver = await receive((number, _req, res) => res.writeHead(number === 1 ? 500 : 200).end())
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: receiver.url })])
     const first = service.trigger({ ...CREATED, when: 1 })
     await receiver.arrived(1)
     service.faults.add({ fault: 'reordered', times: 1 })
     const second = service.trigger({ ...CREATED, when: 2 })
-    await clock.advance(5_000) // the first is tried again
+    await clock.advance(5_000) // retries the first
     await first
     const third = service.trigger({ ...CREATED, when: 3 })
     await Promise.all([second, third])
@@ -72,7 +72,7 @@ describe('a delivery that is held back', () => {
 })
 
 describe('a window', () => {
-  it('contains up to 10,000 events; the next ones open another window', async () => {
+  it('contains up to 10,000 events; further events open another window', async () => {
     const receiver = await receive()
     const webhook = seed(PLAIN, { hookUrl: receiver.url })
     const { service } = createAt([webhook], { gather: 'always' })
@@ -87,7 +87,7 @@ describe('a window', () => {
 })
 
 describe('generations', () => {
-  it('are those of the service: the same for every webhook, one after another without a gap', async () => {
+  it('belong to the service: they are the same for every webhook, and consecutive ranges have no gap', async () => {
     const receiver = await receive()
     const named = ['a', 'b'].map((id) => seed(PLAIN, { id, name: id, hookUrl: receiver.url }))
     const { service } = createAt(named)

@@ -16,7 +16,7 @@ interface Open {
   triggered: Promise<unknown[]>
 }
 
-/** A window of a minute that opened ten seconds ago and contains two events. */
+/** Opens a window of one minute with one event, and adds a second event after ten seconds. */
 async function open(): Promise<Open> {
   const receiver = await receive()
   const webhook = seed(PLAIN, { hookUrl: receiver.url, scheduleInfo: every(1, 'minute') })
@@ -109,7 +109,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     ['so short that it is over', { recurrenceInfo: { interval: 1, frequency: 'second' } }, 10_000],
     ['that begins later', { startAt: NOW + 47_000 }, 47_000],
     ['that began earlier', { startAt: NOW - 45_000 }, 15_000],
-  ])('a schedule that is %s', async (_, changes, closes) => {
+  ])('a schedule that is %s applies immediately', async (_, changes, closes) => {
     const { clock, receiver, edit, triggered } = await open()
     await edit(schedule(changes))
     await clock.advance(closes - 10_000)
@@ -134,7 +134,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect(lengthsOf(receiver)).toEqual([2])
   })
 
-  it('inactive: nothing is sent', async () => {
+  it('webhook inactive: nothing is sent', async () => {
     const { clock, receiver, edit, triggered } = await open()
     await edit({ active: 'false' })
     await clock.advance(MINUTE)
@@ -142,7 +142,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect(receiver.requests).toEqual([])
   })
 
-  it('inactive, and active again before its end: it is sent', async () => {
+  it('webhook inactive, and active again before the window closes: the events are sent', async () => {
     const { clock, receiver, edit, triggered } = await open()
     await edit({ active: 'false' })
     await edit({ active: 'true' })
@@ -151,7 +151,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
     expect(receiver.requests).toHaveLength(1)
   })
 
-  it('deleted: nothing is sent, and trigger resolves immediately', async () => {
+  it('webhook deleted: nothing is sent, and trigger resolves immediately', async () => {
     const { service, clock, receiver, triggered } = await open()
     await post(service, `${pathOf(PLAIN)}/delete`, {})
     expect(await triggered).toEqual([])
@@ -176,7 +176,7 @@ describe('an edit while a window is open: the delivery uses the webhook as it is
 })
 
 describe('while a window is open', () => {
-  it('restore() with another schedule: it applies immediately', async () => {
+  it('restore() with another schedule applies the schedule immediately', async () => {
     const { service, clock, receiver, triggered } = await open()
     alter(service, { scheduleInfo: every(30, 'second') })
     await clock.advance(20_000)

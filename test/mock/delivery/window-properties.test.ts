@@ -29,7 +29,7 @@ const schedule = fc
   .tuple(interval, frequency, time)
   .map(([interval, frequency, startAt]) => every(interval, frequency, { startAt }))
 
-/** True if a time is a whole number of steps after startAt. Uses only JavaScript's calendar. */
+/** True if a time is a whole number of steps after startAt. Uses only JavaScript's `Date`, not dayjs. */
 function isStep({ startAt, recurrenceInfo: { interval, frequency } }: ScheduleInfo, end: number): boolean {
   if (end === startAt) return true
   if (frequency !== 'month' && frequency !== 'year')
@@ -60,7 +60,7 @@ describe('the end of a window', () => {
     )
   })
 
-  it('is the first of these times: no window is longer than one step', () => {
+  it('is the first such time, so no window is longer than one step', () => {
     fc.assert(
       fc.property(schedule, time, (scheduleInfo, now) => {
         const { startAt, recurrenceInfo } = scheduleInfo
@@ -78,7 +78,7 @@ describe('the end of a window', () => {
     )
   })
 
-  it('belongs to the next window; the millisecond before it belongs to this one', () => {
+  it('belongs to the next window, and the millisecond before it to this window', () => {
     fc.assert(
       fc.property(schedule, time, fc.nat({ max: 10_000_000_000 }), (scheduleInfo, now, later) => {
         const end = windowEnd(scheduleInfo, now)
@@ -94,7 +94,7 @@ describe('the end of a window', () => {
 })
 
 describe('through the public API', () => {
-  it('every event is in exactly one delivery, the one of its window', async () => {
+  it('every event is in exactly one delivery, that of its window', async () => {
     const receiver = await receive()
     const start = Date.UTC(2024, 0, 31)
     const scheduleNear = fc

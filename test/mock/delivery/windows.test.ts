@@ -36,7 +36,7 @@ describe('a window closes a whole number of steps after startAt', () => {
     ['2024-10-31T00:00:00.000', 7, 'minute', '2024-10-31T00:08:00.000', '2024-10-31T00:14:00.000'],
     ['2024-10-31T00:30:00.000', 1, 'hour', '2024-10-31T05:00:00.000', '2024-10-31T05:30:00.000'],
     ['2024-10-31T00:30:00.000', 36, 'hour', '2024-11-01T13:00:00.000', '2024-11-03T00:30:00.000'],
-    // The nights in which daylight saving time ends and begins in Europe.
+    // Nights when daylight saving time ends and begins in Europe.
     ['2024-10-26T22:00:00.000', 1, 'day', '2024-10-27T12:00:00.000', '2024-10-27T22:00:00.000'],
     ['2024-03-30T23:00:00.000', 1, 'day', '2024-03-31T12:00:00.000', '2024-03-31T23:00:00.000'],
     ['2024-10-01T00:00:00.000', 2, 'week', '2024-10-20T00:00:00.000', '2024-10-29T00:00:00.000'],
@@ -81,7 +81,7 @@ describe('a window closes a whole number of steps after startAt', () => {
 describe('events are gathered', () => {
   const scheduleInfo = every(20, 'second')
 
-  it('in one delivery per window, in their order', async () => {
+  it('in one delivery per window, in the order of arrival', async () => {
     const times = [0, 1, 1, 19_999, 20_000, 39_999, 40_000, 3_600_001].map((time) => NOW + time)
     const { sentAt, events } = await gathered({ scheduleInfo }, times)
     expect(sentAt.map((time) => time - NOW)).toEqual([20_000, 40_000, 60_000, 3_620_000])
@@ -93,7 +93,7 @@ describe('events are gathered', () => {
     ])
   })
 
-  it('with their given times, in the order of arrival', async () => {
+  it('with their given times, but in the order of arrival', async () => {
     const { url, requests } = await receive()
     const { service, clock } = createAt([seed(PLAIN, { hookUrl: url, scheduleInfo })])
     const whens = [NOW + 3, NOW - 86_400_000, NOW + 86_400_000]
@@ -122,9 +122,9 @@ describe('events are gathered', () => {
     expect(sizes).toEqual([[2, 1], [3], [1, 1, 1]])
   })
 
-  it('that are triggered by the closing of a window belong to the next window', async () => {
+  it('in the next window if they are triggered when a window closes', async () => {
     const second = await receive()
-    // At the same time: the response to the first webhook's delivery arrives while the second's window is due.
+    // The response to the first webhook's delivery arrives when the second webhook's window is due to close.
     const first = await receive((number, _req, res) => {
       if (number === 1) more.push(service.trigger({ ...CREATED, changeType: 'FeaturesDeleted' }))
       res.end()
@@ -143,7 +143,7 @@ describe('events are gathered', () => {
     expect(namesOf(second)).toEqual(namesOf(first))
   })
 
-  it("with the machine's clock as well", async () => {
+  it('with the system clock as well', async () => {
     const { url, requests } = await receive()
     const scheduleInfo = every(1, 'second', { startAt: Date.now() - 800 })
     const service = create([seed(PLAIN, { hookUrl: url, scheduleInfo })], { gather: 'scheduled' })
@@ -179,7 +179,7 @@ describe('which webhooks gather', () => {
     ['without', {}, 'always', 20_000],
     ['without', {}, 'never', 0],
   ]
-  it.each(cases)('a feature service webhook %s %j: %s', async (_, webhook, gather, after) => {
+  it.each(cases)('a feature service webhook %s: %j, gather: %s', async (_, webhook, gather, after) => {
     const { sentAt } = await gathered({ ...webhook, created: NOW }, [NOW], gather ? { gather } : {})
     expect(sentAt).toEqual([NOW + after])
   })
@@ -190,7 +190,7 @@ describe('which webhooks gather', () => {
   })
 
   it.each(['never', 'scheduled', 'always'] as const)(
-    'a geoprocessing webhook never does: %s',
+    'a geoprocessing webhook never gathers events, even with gather %s',
     async (gather) => {
       const { url, requests } = await receive()
       const { service } = createAt([seed(JOB, { hookUrl: url })], { gather })
@@ -200,7 +200,7 @@ describe('which webhooks gather', () => {
   )
 
   it.each(['scheduled', 'always'] as const)(
-    'a webhook with a disabled schedule gets nothing: %s',
+    'a webhook with a disabled schedule gets no deliveries with gather %s',
     async (gather) => {
       const scheduleInfo = every(1, 'second', { state: 'disabled' })
       const { sentAt, receiver } = await gathered({ scheduleInfo }, [NOW], { gather })
