@@ -1,5 +1,6 @@
 /**
- * The goals: ratios within one run, so that they are comparable between machines. `id` begins with the measuring part.
+ * The goals are ratios within one run, so that they are comparable between machines. An `id` begins with the name of
+ * the part that measures it.
  *
  * @typedef {{ id: string, text: string, unit: string, goal: { atMost: number } | { atLeast: number } }} Goal
  */
@@ -39,7 +40,7 @@ export const GOALS = [
     unit: '×',
     goal: { atLeast: 0.8 },
   })),
-  // Identical code varies by a few percent between runs.
+  // The goal is 1.05 instead of 1, because results of identical code vary by a few percent between runs.
   {
     id: 'memory/verdict',
     text: '5 MiB body: time from the last byte to the verdict, vs raw-body by hand that hashes on arrival',

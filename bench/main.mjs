@@ -50,7 +50,7 @@ async function measure() {
       .join(', '),
   )
 
-  // A smoke run also writes results, to check that this works.
+  // A smoke run also writes results, to a temporary folder, to check that writing works.
   const temporary =
     values.smoke && !values.results ? mkdtempSync(join(tmpdir(), 'geohook-bench-')) : undefined
   const folder = values.results ?? temporary ?? RESULTS

@@ -1,2 +1,2 @@
-/** The parts of the suite, in their order of execution and in docs/performance.md. */
+/** The parts of the suite, in the order in which they run and appear in docs/performance.md. */
 export const PARTS = ['verify', 'http', 'memory', 'start', 'growth', 'inbox', 'mock']

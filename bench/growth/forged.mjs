@@ -3,7 +3,7 @@ import { ratio, summarize } from '../lib/rounds.mjs'
 import { createSubject } from './request.mjs'
 import { measureAll } from './rounds.mjs'
 
-/** Compares a request with a forged signature to a valid one: anyone can send as many as the network carries. */
+/** Compares requests with forged and valid signatures, because anyone can flood a receiver with forged requests. */
 export async function measureForged({ smoke }) {
   const options = { body: jsonBody(1024), events: 1, handlers: [['FeaturesCreated', 1]] }
   const valid = await createSubject(options)

@@ -1,7 +1,7 @@
 import { createReceiver } from '../../dist/index.js'
 import { KEY, signature } from '../lib/payloads.mjs'
 
-/** A request as adapters build it, with its body in one chunk, to measure the receiver without sockets and frameworks. */
+/** Builds a request like an adapter, with the body in one chunk, to measure the receiver without sockets. */
 export function toRequest(body, isForged = false) {
   return {
     method: 'POST',
@@ -15,7 +15,7 @@ export function toRequest(body, isForged = false) {
 }
 
 /**
- * Creates a receiver of a given size, with a request for it.
+ * Creates a receiver with the given keys and handlers, and a request for it.
  *
  * @param {{ body: Buffer, keys?: readonly string[], events: number, handlers: [changeType: string, count: number][], isForged?: boolean }} options
  *   `events`: expected number of handler calls for the body
@@ -35,7 +35,7 @@ export async function createSubject({ body, keys = [KEY], events, handlers, isFo
         calls += 1
       })
   const request = toRequest(body, isForged)
-  /** Mean milliseconds of `count` requests in a row. */
+  /** Returns the mean milliseconds of `count` consecutive requests. */
   async function time(count) {
     calls = 0
     refused = 0

@@ -1,7 +1,7 @@
 import { countFor, interleave } from '../lib/rounds.mjs'
 
 /**
- * Returns the milliseconds of a call of each subject, by round.
+ * Measures each subject in every round. Returns the milliseconds per call.
  *
  * @template {{ time(count: number): Promise<number> }} Subject
  * @param {readonly Subject[]} subjects

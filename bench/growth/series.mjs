@@ -13,11 +13,11 @@ function bodyOf(events) {
   )
 }
 
-/** A keyring that ends with the signing key. The position does not matter, because the receiver tries all keys. */
+/** Returns keys, the last of which is the signing key. Its position does not matter: the receiver tries all keys. */
 const keysOf = (count) => [...Array.from({ length: count - 1 }, (_, index) => `${KEY}${index}`), KEY]
 
 /**
- * The dimensions in which a receiver grows. `create` returns the subject of a size; `log` selects logarithmic axes.
+ * The dimensions in which a receiver can grow. `create` returns the subject for a size; `log` makes axes logarithmic.
  *
  * @type {readonly { id: string, title: string, what: string, unit: string, log?: { x?: boolean, y?: boolean }, sizes: readonly number[], create(size: number): Promise<{ time(count: number): Promise<number> }> }[]}
  */

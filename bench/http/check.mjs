@@ -8,7 +8,7 @@ import { signedHeaders } from './request.mjs'
  * @param {import('./subjects.mjs').Subject} subject
  * @param {{ ready: number, ask(question: unknown): Promise<{ handled: number }> }} server
  * @param {number} size of the body
- * @throws {Error} if it does not
+ * @throws {Error} if the check fails
  */
 export async function check(subject, server, size) {
   const body = jsonBody(size)

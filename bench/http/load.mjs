@@ -1,9 +1,9 @@
-// The load generator. It writes a prepared request to raw sockets, because generators that parse responses and keep
-// statistics, like autocannon, use as much CPU as the servers and would measure themselves.
+// The load generator writes a prepared request to raw sockets. Generators that parse responses and keep statistics,
+// like autocannon, use as much CPU as the servers, so they would measure themselves.
 //
-// For a message { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection for
-// that time and at least that many responses, and reports the responses and seconds. A response other than 200 ends the
-// process with an error.
+// For a message { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection
+// until `milliseconds` have elapsed and `atLeast` responses have arrived, then reports the number of responses and the
+// seconds. The process exits with an error after any response other than 200.
 import { connect } from 'node:net'
 import { jsonBody } from '../lib/payloads.mjs'
 import { requestHead, signedHeaders } from './request.mjs'
@@ -14,7 +14,7 @@ const TIMEOUT = 5000
 
 const requests = new Map()
 
-/** The request of a size, cached. One of its signatures contains the current time and is valid for five minutes. */
+/** Returns the cached request of a size. One of its signatures contains the time and is valid for five minutes. */
 function request(size) {
   if (!requests.has(size)) {
     const body = jsonBody(size)
@@ -40,7 +40,7 @@ async function run({ port, size, connections, milliseconds, atLeast = 0 }) {
   return { responses, seconds }
 }
 
-/** Opens a connection that reads into one buffer, and passes chunks to `read` as text. */
+/** Opens a connection that reads into one shared buffer and passes each chunk to `read` as text. */
 function open(port) {
   return new Promise((resolve, reject) => {
     const connection = { socket: undefined, read() {} }

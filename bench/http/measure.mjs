@@ -4,16 +4,16 @@ import { interleave } from '../lib/rounds.mjs'
 import { check } from './check.mjs'
 
 /** @typedef {{ rate: number, cpu: number }} Sample requests per second, and CPU microseconds per request */
-/** @typedef {Map<string, Sample>} Round samples by subject, measured one right after another */
+/** @typedef {Map<string, Sample>} Round samples by subject, measured immediately after each other */
 
 /**
  * @typedef {object} Plan
  * @property {number} connections each with one request in flight
- * @property {number} passes each with new processes, because compilation and memory layout differ between them
- * @property {number} seconds for all passes: a pass that would exceed them is left out
+ * @property {number} passes each with new processes, because compilation and memory layout differ between processes
+ * @property {number} seconds time limit for all passes; a pass that would exceed it is skipped
  * @property {number} milliseconds per measurement
  * @property {Record<number, { warmup: number, all: number, goals: number }>} rounds by size of the body, in each pass:
- *   number of warm-up requests, rounds of all subjects, and further rounds of subjects with a goal
+ *   `warmup` requests, `all` rounds of all subjects, and `goals` further rounds of subjects with a goal
  */
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
@@ -37,16 +37,16 @@ export async function measureHttp(subjects, plan, say) {
       }
     })
     const each = (performance.now() - started) / 1000 / pass
-    if (each * (pass + 1) > plan.seconds) break // the machine is slow or busy
+    if (each * (pass + 1) > plan.seconds) break // only on a slow or busy machine
   }
   return rounds
 }
 
-/** Starts all servers on one core, of which only one is active at a time, and the load generator on another. */
+/** Starts the load generator on one core, and all servers on another, where only one server is active at a time. */
 async function withProcesses(subjects, work) {
   const started = await Promise.allSettled([
     start(path('load.mjs'), { core: 1 }),
-    // geohook would emit warnings for the invalid requests of the check.
+    // Without `--no-warnings`, geohook would emit warnings for the invalid requests of `check`.
     ...Object.values(subjects).map(({ file, server }) =>
       start(path('server.mjs'), { core: 0, args: [file, server], execArgv: ['--no-warnings'] }),
     ),
@@ -65,7 +65,7 @@ async function withProcesses(subjects, work) {
 async function measureSize(subjects, { size, servers, load, plan }) {
   const { connections, milliseconds } = plan
   const { warmup, all, goals } = plan.rounds[size]
-  // V8 keeps optimizing during the first thousands of requests. Goals apply to the throughput after that.
+  // V8 keeps optimizing during the first thousands of requests, and goals apply to the throughput after that.
   const hasGoal = (key) => subjects[key].goals?.includes(size) === true
   const warmupOf = (key) => (hasGoal(key) ? warmup : warmup / 4)
   const measure = async (key, round) => {

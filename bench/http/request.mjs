@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { KEY, signature } from '../lib/payloads.mjs'
 
 /**
- * The headers of a delivery, with the signatures of all servers under test, so that all of them read the same headers.
+ * The headers of a delivery with signatures for all servers under test, so that every server reads the same headers.
  *
  * @param {Buffer} body
  * @returns {Record<string, string>}

@@ -1,5 +1,5 @@
 /**
- * Parses the received part of a response. Responses are short, so it starts again with each chunk.
+ * Parses the part of a response received so far. Responses are short, so callers parse again after each chunk.
  *
  * @param {string} text in Latin-1
  * @returns {number | undefined} the status, once the response is complete
@@ -20,7 +20,7 @@ function bodyEnd(text, headEnd) {
   throw new Error(`the response has neither content-length nor chunks: ${head}`)
 }
 
-/** The end of the last chunk and the trailers, or infinity if they have not arrived. */
+/** Returns the offset after the last chunk and the trailers, or infinity if they have not arrived. */
 function chunkedEnd(text, start) {
   let at = start
   for (;;) {

@@ -1,5 +1,5 @@
-// One server under test: `server.mjs <file in servers/> <its function>`. Sends its port, and for each message its CPU
-// time and the number of handled events.
+// Runs one server under test: `server.mjs <file in servers/> <function in that file>`. Sends its port, and replies to
+// each message with its CPU time and the number of handled events.
 import { KEY } from '../lib/payloads.mjs'
 
 const [file, name] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** Body sizes in bytes: of a usual delivery, and of one that does not arrive together with its headers. */
+/** Body sizes in bytes: that of a usual delivery, and one too large to arrive in the same chunk as the headers. */
 export const SMALL = 1024
 export const LARGE = 256 * 1024
 
@@ -7,7 +7,7 @@ export const LARGE = 256 * 1024
  * @property {string} name
  * @property {string} file in `servers/`
  * @property {string} server the function in that file
- * @property {number[]} [goals] body sizes with a goal that depends on it: it is measured in every round of these sizes
+ * @property {number[]} [goals] body sizes with a goal for which this subject is measured in additional rounds
  */
 
 /** @type {Record<string, Subject>} */
@@ -49,7 +49,7 @@ export const subjects = {
   expressTern: { name: 'tern on Express', file: 'express', server: 'tern' },
 }
 
-/** The other packages that are measured. */
+/** Measured packages other than geohook. */
 export const packages = [
   '@hono/node-server',
   '@hookflo/tern',

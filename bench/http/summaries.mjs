@@ -7,7 +7,7 @@ export const summary = (rounds, key, figure) =>
   summarize(rounds.filter((round) => round.has(key)).map((round) => round.get(key)[figure]))
 
 /**
- * The ratio of requests per second of two subjects, from the rounds with both.
+ * The ratio of requests per second of two subjects, from the rounds that measured both.
  *
  * @param {readonly Round[]} rounds
  */

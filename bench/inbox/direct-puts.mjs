@@ -1,8 +1,8 @@
-// Measures puts into an inbox without HTTP, and code by hand with the same packages, server and bytes, both in the
-// process of the receiver.
+// Measures puts into an inbox without HTTP, and hand-written code with the same packages, database server and bytes.
+// Both run in the process of the receiver.
 import { randomBytes } from 'node:crypto'
 
-/** A delivery of 1 KiB, as a receiver passes it to the inbox. */
+/** Creates a delivery of 1 KiB as a receiver passes it to the inbox. */
 function createDelivery() {
   const id = randomBytes(16).toString('hex')
   return {
@@ -32,7 +32,7 @@ const toData = ({ id, rawBody, contentType, headers }) => ({
   body: rawBody.toString('base64'),
 })
 
-/** The same by hand, for each entry of the package. `put` resolves when the job is stored. */
+/** Hand-written equivalents by package entry. `put` resolves when the job is stored. */
 const BY_HAND = {
   async postgres({ connectionString, schema }) {
     const { PgBoss } = await import('pg-boss')
@@ -64,7 +64,7 @@ const BY_HAND = {
 
 export const hasByHand = (entry) => entry in BY_HAND
 
-/** @returns puts per second, with `concurrency` at a time */
+/** @returns puts per second, with `concurrency` puts in flight */
 async function measure(put, { count, concurrency }) {
   const deliveries = Array.from({ length: count }, createDelivery)
   async function putAll() {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const { DATABASE_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env
-/** An inbox that is large enough to store all deliveries. */
+/** Options of an inbox that can store all deliveries of a run. */
 const LARGE = { maxPending: 1_000_000 }
 
 const createFolder = () => mkdtemp(join(tmpdir(), 'geohook-bench-'))
@@ -48,7 +48,7 @@ async function startRedis() {
   }
 }
 
-/** Creates a separate store for each engine: how to open it, its durability, and how to remove it. */
+/** For each engine, creates a separate store. Returns how to open and remove the store, and its durability. */
 export const ENGINES = {
   none: async () => ({ durability: 'no inbox' }),
 
@@ -88,7 +88,7 @@ export const ENGINES = {
     }
   },
 
-  /** REDIS_URL, or a new server that writes to disk before it responds, like the other engines. */
+  /** Uses REDIS_URL, or starts a server that writes to disk before it responds, like the other engines. */
   async redis() {
     const own = process.env.REDIS_URL ? undefined : await startRedis()
     const url = process.env.REDIS_URL ?? own.url

@@ -6,7 +6,7 @@ const BYTES = 1024
 const signer = createSigner({ signatureKey: KEY })
 let count = 0
 
-/** A unique signed delivery of about 1 KiB. */
+/** Creates a unique signed delivery of about 1 KiB. */
 function sign() {
   const event = { eventType: 'FeaturesCreated', when: 1_700_000_000_000 + count++ }
   const payload = { serviceName: 'Parcels', events: [event], pad: '' }

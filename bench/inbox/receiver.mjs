@@ -1,4 +1,4 @@
-// The receiver under test, in a separate process that its parent controls by messages.
+// Runs the receiver under test in a separate process, which the parent process controls by messages.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createReceiver } from '../../dist/index.js'
@@ -11,7 +11,7 @@ const inbox = ENTRY ? await (await import(`../../dist/${ENTRY}.js`))[FACTORY](op
 const directPuts = createDirectPuts({ inbox, entry: ENTRY, options })
 let workers
 let handled = 0
-/** Start of the workers, and time of the last handled delivery. */
+/** Time when the workers started, and time of the last handled delivery. */
 let [started, last] = [0, 0]
 const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', () => {
   handled += 1

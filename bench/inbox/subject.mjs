@@ -7,7 +7,7 @@ import { KEY } from './load.mjs'
 
 const receiver = fileURLToPath(new URL('receiver.mjs', import.meta.url))
 
-/** Starts a receiver in a separate process, with keep-alive connections to it. */
+/** Starts a receiver in a separate process, and opens keep-alive connections to it. */
 export async function startSubject(name, { entry, factory, options, durability, remove }) {
   const env = entry ? { ENTRY: entry, FACTORY: factory, OPTIONS: JSON.stringify(options) } : {}
   const child = fork(receiver, { env: { ...process.env, ...env, KEY } })

@@ -6,10 +6,10 @@ import { cpus } from 'node:os'
 export const canPin = cpus().length > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0
 
 /**
- * Starts a Node process that replies to each message of `ask` with one message, and sends one when it is ready.
+ * Starts a Node process. It must send one message when it is ready, and reply to each message of `ask` with one.
  *
  * @param {string} path the module
- * @param {{ core?: number, args?: readonly string[], execArgv?: readonly string[] }} [options] `core`: the core to pin it to, if possible
+ * @param {{ core?: number, args?: readonly string[], execArgv?: readonly string[] }} [options] `core`: the core to pin the process to, if possible
  */
 export async function start(path, { core, args = [], execArgv = [] } = {}) {
   const pin = canPin && core !== undefined
@@ -30,7 +30,7 @@ export async function start(path, { core, args = [], execArgv = [] } = {}) {
   const ready = await message()
   return {
     pid: child.pid,
-    /** The message that it sent when it was ready. */
+    /** The message that the process sent when it was ready. */
     ready,
     ask(question) {
       const answer = message()

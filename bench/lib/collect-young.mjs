@@ -5,7 +5,7 @@ setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc')
 
 /**
- * Collects young garbage, so that garbage of one subject is not collected while another is measured. A full collection
- * would also discard compiled code.
+ * Runs a minor garbage collection, so that garbage of one subject is not collected while another is measured. A full
+ * collection would also discard compiled code.
  */
 export const collectYoung = () => gc({ type: 'minor' })

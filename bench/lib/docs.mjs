@@ -5,12 +5,12 @@ import { DOCS, RESULTS } from './paths.mjs'
 import { readFigures, readResult } from './results.mjs'
 import { toMarkdown } from './table.mjs'
 
-/** Text between two markers, which this script generates. */
+/** Matches the generated text between two markers. */
 const GENERATED = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
 
 const WRITERS = { goals: writeGoals, nodes: writeNodes }
 
-/** Fills the results in `bench/results/` into a page of docs/. @param {string} text */
+/** Inserts the results from `bench/results/` into a page of `docs/`. @param {string} text */
 export const fillDocs = (text) =>
   text.replace(GENERATED, (_, begin, name, end) => {
     const written = (WRITERS[name] ?? writePart)(name)

@@ -4,7 +4,7 @@ import { digits } from './format.mjs'
 /** @typedef {import('./rounds.mjs').Summary} Summary */
 
 /**
- * A table of the goals with their measured figures.
+ * Creates a table of the goals with their measured figures.
  *
  * @param {Readonly<Record<string, Summary>>} figures
  * @returns {import('./part.mjs').Table}

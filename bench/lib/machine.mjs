@@ -1,6 +1,6 @@
 import { arch, cpus, release, totalmem, type } from 'node:os'
 
-/** Properties of the machine that affect the figures, without anything that identifies it. */
+/** Properties of the machine that affect the figures but do not identify the machine. */
 export const machine = () => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cores: cpus().length,

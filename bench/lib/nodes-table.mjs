@@ -1,14 +1,14 @@
 /** Deliveries per second for all nodes together. */
 const WANTED = 10_000
 
-/** Engines in the table. The first has no inbox, and shows the cost of verifying and responding alone. */
+/** Rows of the table. The first has no inbox, and shows the cost of verifying and responding alone. */
 const ENGINES = { none: 'no inbox', sqlite: 'SQLite', postgres: 'PostgreSQL', redis: 'Redis' }
 
-/** The median of a cell like `1,234 (1,200-1,300)`. */
+/** Parses the median from a cell like `1,234 (1,200-1,300)`. */
 const medianOf = (cell) => Number(cell?.split(' ')[0].replaceAll(',', ''))
 
 /**
- * The number of nodes for 10,000 deliveries per second, if each node handles half of the measured rate.
+ * Computes how many nodes 10,000 deliveries per second require, if each node runs at half of the measured rate.
  *
  * @param {readonly import('./part.mjs').Table[]} tables of the part inbox
  * @returns {import('./part.mjs').Table}

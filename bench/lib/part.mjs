@@ -1,10 +1,10 @@
 /**
- * Types of a part of the suite: a module in `bench/parts/` with a function `run`, which measures and reports.
+ * Types for the parts of the suite. A part is a module in `bench/parts/` whose function `run` measures and reports.
  *
  * @typedef {import('./rounds.mjs').Summary} Summary
  *
  * @typedef {object} PartOptions
- * @property {boolean} smoke measures as little as possible, to check that everything works
+ * @property {boolean} smoke true to measure as little as possible, only to check that everything works
  * @property {(line: string) => void} say
  * @property {readonly string[]} [engines] the inbox engines to measure; default: all
  *
@@ -13,13 +13,13 @@
  * @typedef {object} Plot
  * @property {string} name of the file in `bench/results/`, without `.svg`
  * @property {string} title
- * @property {'bars' | 'lines'} kind bars: one per x, with a panel per series
- * @property {string} x title of the axis, which bars do not show
- * @property {string} y title of the axis
+ * @property {'bars' | 'lines'} kind with `bars`, each series has a panel with one bar per x
+ * @property {string} x title of the x axis; not shown for bars
+ * @property {string} y title of the y axis
  * @property {boolean} [logX]
  * @property {boolean} [logY]
- * @property {number} [base] baseline of bars, 1 for ratios: drawn as a line, and the start of bars on a log axis
- * @property {readonly { series?: string, y: number }[]} [goals] lines at y, for one series or for all
+ * @property {number} [base] baseline of bars, 1 for ratios: drawn as a line; on a log axis, bars start there
+ * @property {readonly { series?: string, y: number }[]} [goals] horizontal lines at `y`, in one series or in all
  * @property {readonly { series: string, x: string | number, y: number, low?: number, high?: number }[]} points
  *
  * @typedef {object} Report

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 export const KEY = 'parcels2026parcels2026parcels202'
 
 /**
- * The payload of a feature service as JSON of exactly `size` bytes, with a changesUrl of the necessary length.
+ * The payload of a feature service as JSON of exactly `size` bytes. The `changesUrl` is padded to this size.
  *
  * @param {number} size in bytes, at least 256
  */
@@ -32,7 +32,7 @@ export function formBody(size) {
 /** HMAC-SHA256 of a body under {@link KEY}. @param {'hex' | 'base64'} encoding */
 export const signature = (body, encoding = 'hex') => createHmac('sha256', KEY).update(body).digest(encoding)
 
-/** A size as text: `1 KiB`. */
+/** Formats a size: `1 KiB`. */
 export function sizeName(bytes) {
   if (bytes < 1024) return `${bytes} B`
   return bytes < 1024 ** 2 ? `${bytes / 1024} KiB` : `${bytes / 1024 ** 2} MiB`

@@ -30,7 +30,7 @@ const CONFIG = {
   view: { stroke: null },
 }
 
-// Without a browser, text widths are estimates, and Vega's are far too wide for a sans serif font.
+// Without a browser, text widths are estimated, and Vega's estimates are far too wide for a sans-serif font.
 vega.textMetrics.width = ({ fontSize = 11 }, text) => String(text ?? '').length * fontSize * 0.6
 
 /** Draws a plot without a browser. @param {Plot} plot @returns {Promise<string>} the SVG */
@@ -49,7 +49,7 @@ export async function toSvg(plot) {
 
 const distinct = (values) => [...new Set(values)]
 
-/** A quantitative scale and axis. A log axis has labels at 1, 2 and 5 times a power of ten, a long one only at 1. */
+/** A quantitative axis. A log axis has labels at 1, 2 and 5 times each power of ten, or only at 1 if it is long. */
 function quantity(title, values, isLog) {
   if (!isLog) return { type: 'quantitative', title, scale: { zero: true } }
   const domain = [Math.min(...values) * 0.95, Math.max(...values) * 1.05]
@@ -62,7 +62,7 @@ function quantity(title, values, isLog) {
   return { type: 'quantitative', title, scale: { type: 'log', domain, nice: false }, axis }
 }
 
-/** A panel per series, all with the same scale. Highlights the bars of geohook if there are others. */
+/** Draws a panel per series, all with the same scale. Highlights the bars of geohook if there are other bars. */
 function bars({ y, logY, base = 0, goals = [], points }) {
   const names = distinct(points.map((point) => point.x))
   const own = names.filter((name) => /geohook/.test(name))
@@ -114,7 +114,7 @@ function bars({ y, logY, base = 0, goals = [], points }) {
   return { vconcat: panels }
 }
 
-/** A line per series, with the area between its quartiles. */
+/** Draws a line per series, and shades the area between its quartiles. */
 function lines({ x, y, logX, logY, points }) {
   const series = distinct(points.map((point) => point.series))
   const horizontal = quantity(

@@ -14,7 +14,7 @@ export function prepare() {
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: bench, stdio: 'inherit' })
 }
 
-/** True if the installed packages are as new as the lock file. */
+/** True if the packages were installed after the last change of the lock file. */
 function isInstalled() {
   const installed = join(bench, 'node_modules/.package-lock.json')
   return (

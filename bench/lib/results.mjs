@@ -22,7 +22,7 @@ import { versionsOf } from './versions.mjs'
  * @param {import('./part.mjs').Report} report
  */
 export async function writeResult(folder, part, { figures, tables, plots, versions }) {
-  // Loaded here, because Vega takes its time.
+  // Imported only when needed, because Vega loads slowly.
   const { toSvg } = await import('./plot.mjs')
   mkdirSync(folder, { recursive: true })
   const old = readResult(folder, part)
@@ -47,7 +47,7 @@ export function readResult(folder, part) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
 }
 
-/** The figures of all measured parts. @returns {Record<string, import('./rounds.mjs').Summary>} */
+/** Reads the stored figures of all parts. @returns {Record<string, import('./rounds.mjs').Summary>} */
 export function readFigures(folder) {
   const files = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : []
   return Object.assign({}, ...files.map((file) => readResult(folder, file.slice(0, -'.json'.length)).figures))

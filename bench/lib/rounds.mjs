@@ -1,8 +1,8 @@
 /** @typedef {{ median: number, low: number, high: number }} Summary a median and its quartiles */
 
 /**
- * Measures every subject once per round, in random order, so that none always follows the same one. Other work on the
- * machine then slows down all subjects of a round.
+ * Measures every subject once per round, so that other work on the machine slows down all subjects of a round. The
+ * order is random, so that no subject always follows the same one.
  *
  * @template Subject, Figure
  * @param {readonly Subject[]} subjects
@@ -38,25 +38,25 @@ export function summarize(figures) {
 }
 
 /**
- * The ratio of two subjects, computed within each round.
+ * Computes the ratio of two subjects within each round, and summarizes the ratios.
  *
  * @param {readonly number[]} figures
- * @param {readonly number[]} base of the same rounds
+ * @param {readonly number[]} base figures of the other subject in the same rounds
  * @returns {Summary}
  */
 export const ratio = (figures, base) => summarize(figures.map((figure, round) => figure / base[round]))
 
-/** Milliseconds per measurement: long enough for the clock, short enough that interruptions affect only a few. */
+/** Milliseconds per measurement: long enough for the clock, short enough that few measurements are interrupted. */
 const SLICE = 5
 
 /**
- * Finds the number of calls that fill a slice.
+ * Finds a number of calls that takes at least `slice` milliseconds.
  *
- * @param {(count: number) => Promise<number>} time mean milliseconds of `count` calls in a row
+ * @param {(count: number) => Promise<number>} time returns the mean milliseconds of `count` consecutive calls
  * @param {number} [slice] milliseconds
  */
 export async function countFor(time, slice = SLICE) {
   const filled = async (count) => (await time(count)) * count >= slice
-  // Twice in a row, because the first calls are slow until V8 compiles them.
+  // Requires two consecutive successes, because the first calls are slow until V8 compiles the code.
   for (let count = 1; ; count *= 2) if ((await filled(count)) && (await filled(count))) return count
 }

@@ -16,7 +16,7 @@ export function versionsOf(names) {
   )
 }
 
-/** The SQLite driver of the receivers, which prefer node:sqlite. Empty without a driver. */
+/** The version of the SQLite driver that receivers use, preferably node:sqlite. Empty without a driver. */
 export function sqliteVersion() {
   if (isBuiltin('node:sqlite')) return { 'node:sqlite': process.versions.sqlite }
   return existsSync(new URL('node_modules/better-sqlite3/', root)) ? versionsOf(['better-sqlite3']) : {}

@@ -1,6 +1,6 @@
 /**
- * Counts the bytes of bodies where Node's HTTP parser pushes them to the request. A `data` listener would start the
- * stream before the receiver listens, and one on the socket would bypass the parser.
+ * Counts the body bytes that Node's HTTP parser pushes to the request. A `data` listener on the request would start
+ * the stream before the receiver listens, and a `data` listener on the socket would bypass the parser.
  */
 export function createArrivals() {
   const arrivals = {

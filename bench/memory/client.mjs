@@ -46,7 +46,7 @@ const tasks = {
     return statuses
   },
 
-  /** Sends uploads without their last byte. */
+  /** Sends uploads except for their last byte. */
   async begin({ port, size, count }) {
     const bytes = request(size)
     const connections = await openAll(port, count)
@@ -58,7 +58,7 @@ const tasks = {
     await Promise.all(connections.map((connection) => connection.write(bytes.subarray(0, -1))))
   },
 
-  /** Sends the last bytes all at once. @returns the statuses */
+  /** Sends the last byte of all uploads. @returns the statuses */
   async finish() {
     for (const { connection, last } of uploads) connection.write(last)
     const statuses = await Promise.all(uploads.map(({ status }) => status))
@@ -88,7 +88,7 @@ const tasks = {
     return ends
   },
 
-  /** Sends requests with pauses. @returns the milliseconds of each */
+  /** Sends requests with pauses. @returns the milliseconds of each request */
   async steady({ port, size, connections, milliseconds, pause }) {
     const bytes = request(size)
     const until = performance.now() + milliseconds

@@ -6,22 +6,22 @@ import { webhook } from '../../dist/node.js'
 import { KEY } from '../lib/payloads.mjs'
 
 /**
- * Listeners for node:http that do not keep deliveries.
+ * Listeners for node:http that do not store deliveries.
  *
  * @typedef {object} Callbacks
  * @property {() => void} verdict called after the signature is verified and before the body is parsed
  * @property {() => void} handle called with the parsed payload
  */
 
-/** The receiver, with options for large bodies. */
+/** The geohook receiver, with options for large bodies. */
 export function geohook({ verdict, handle }, { limit, bodyTimeout }) {
-  const observer = { refused: verdict } // also for signed bodies, whose content type is rejected next
+  const observer = { refused: verdict } // called for signed bodies too, because their content type is rejected next
   const maxInFlightBytes = '1gb' // the default is less than the sum of all uploads
   const options = { signatureKey: KEY, limit, bodyTimeout, maxInFlightBytes, observer }
   return webhook(createReceiver(options).on('*', handle))
 }
 
-/** Collects the chunks, concatenates, hashes and parses them. */
+/** Collects the chunks, then concatenates, hashes and parses them. */
 export function byHand({ verdict, handle }) {
   return withBody(async (bytes, req) => {
     const digest = createHmac('sha256', KEY).update(bytes).digest()
@@ -35,7 +35,7 @@ export function byHand({ verdict, handle }) {
   })
 }
 
-/** raw-body, hashing each chunk as it arrives. */
+/** Reads the body with raw-body, and hashes each chunk as it arrives. */
 export function rawBody({ verdict, handle }, { limit }) {
   return async (req, res) => {
     const hmac = createHmac('sha256', KEY)
@@ -52,7 +52,7 @@ export function rawBody({ verdict, handle }, { limit }) {
   }
 }
 
-/** octokit's `verify`, which needs text, as documented for custom servers. */
+/** Calls octokit's `verify` with the body as text, as documented for custom servers. */
 export function octokitVerify({ verdict, handle }) {
   const webhooks = new Webhooks({ secret: KEY })
   return withBody(async (bytes, req) => {

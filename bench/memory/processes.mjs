@@ -3,7 +3,7 @@ import { start } from '../lib/child.mjs'
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
 
-/** Starts the client on another core than the servers. */
+/** Starts the client on a different core than the servers. */
 export const startClient = () => start(path('client.mjs'), { core: 1 })
 
 /** @param {string} listener in `listeners.mjs` @param {{ limit?: number, bodyTimeout?: number }} [options] */

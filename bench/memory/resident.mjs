@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * Tracks the peak memory of this process from now on. Linux counts it. On other systems it is sampled once per tick,
- * which misses peaks within a tick.
+ * Tracks the peak memory of this process from now on. On Linux, the kernel records it. On other systems, it is sampled
+ * once per event loop tick, so peaks within a tick are missed.
  *
- * @returns {{ idle: number, peak(): number }} in bytes; idle is measured after a garbage collection
+ * @returns {{ idle: number, peak(): number }} in bytes; `idle` is measured after a garbage collection
  */
 export function watchResident() {
   collect()
@@ -31,7 +31,7 @@ export function watchResident() {
   }
 }
 
-/** Collects twice, because the second run frees objects that the first one finalizes. */
+/** Collects garbage twice, because the second run frees objects that the first run finalizes. */
 export function collect() {
   globalThis.gc()
   globalThis.gc()

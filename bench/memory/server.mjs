@@ -1,5 +1,5 @@
-// A server whose memory and time are measured: `server.mjs <listener> <its options as JSON>`, with --expose-gc. Sends its
-// port, and replies to each message with the named figure.
+// Runs a server to measure its memory and time: `node --expose-gc server.mjs <listener> <its options as JSON>`. Sends
+// its port, and replies to each message, which is the name of a figure, with that figure.
 import { createServer } from 'node:http'
 import { createArrivals } from './arrivals.mjs'
 import { collect, watchResident } from './resident.mjs'
@@ -30,7 +30,7 @@ const server = createServer((req, res) => {
 })
 
 const answers = {
-  /** Milliseconds from the last byte of the latest upload to the verdict on it. */
+  /** Milliseconds from the last byte of the latest upload to its verdict. */
   verdict: () => verdictAt - arrivals.lastAt,
   startTicks: () => ticks.start(),
   endTicks: () => ticks.end(),
@@ -43,7 +43,7 @@ const answers = {
   arrived: () => arrivals.bytes,
   handled: () => handled,
   peak: () => resident.peak(),
-  /** Memory after a garbage collection. */
+  /** Resident memory in bytes after a garbage collection. */
   held() {
     collect()
     return process.memoryUsage.rss()

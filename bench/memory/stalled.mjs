@@ -5,8 +5,8 @@ const SENT = 16
 /**
  * Measures uploads that stall after their first bytes: their memory, how they end, and their effect on other requests.
  *
- * @param {{ count: number, size: number, bodyTimeout: number, alone: number }} plan `alone`: milliseconds of requests
- *   without stalled uploads
+ * @param {{ count: number, size: number, bodyTimeout: number, alone: number }} plan `alone`: milliseconds to measure
+ *   requests without stalled uploads
  */
 export async function measureStalled({ count, size, bodyTimeout, alone }) {
   const [client, others, server, bare] = await Promise.all([
@@ -40,7 +40,7 @@ export async function measureStalled({ count, size, bodyTimeout, alone }) {
   }
 }
 
-/** Bytes of memory per stalled upload. */
+/** Returns the bytes of memory per stalled upload. */
 async function memoryEach(server, stall, count) {
   const idle = await server.ask('watchResident')
   await stall()

@@ -1,4 +1,4 @@
-/** Measures the longest event loop tick from `start` to `end`, in milliseconds. Keeps the event loop busy in between. */
+/** Measures the longest event loop tick between `start` and `end` in milliseconds, and keeps the event loop busy. */
 export function createTicks() {
   let running
   let last

@@ -1,14 +1,14 @@
 import { hash, randomUUID } from 'node:crypto'
 import { KEY } from '../lib/payloads.mjs'
 
-/** The mock service keeps the same number of attempts. */
+/** Number of deliveries to keep, the same as in the mock service. */
 const KEPT = 1000
 const TIMEOUT_MS = 10_000
 
 /**
- * Does the work of a delivery in as little code as possible: it writes and signs a payload, limits the time of the
- * request, and keeps it with its response. It uses the fastest known ways: `crypto.hash` for the signature, one batch of
- * requests per event loop tick, and a ring buffer of deliveries.
+ * Does the work of a delivery in as little code as possible: writes and signs a payload, applies a request timeout,
+ * and keeps the request with its response. For speed, it uses `crypto.hash` for the signature, one batch of requests
+ * per event loop tick, and a ring buffer of deliveries.
  *
  * @param {import('undici').Pool} pool
  * @param {string} hookUrl
@@ -80,7 +80,7 @@ export function deliverByHand(pool, hookUrl) {
     })
 }
 
-/** HMAC-SHA256 by its definition (RFC 2104), for a key of at most a block. */
+/** Computes HMAC-SHA256 as RFC 2104 defines it, for a key no longer than one block. */
 function createSign(key) {
   const [inner, outer] = [Buffer.alloc(64 + 1024), Buffer.alloc(64 + 32)]
   for (let index = 0; index < 64; index++) {

@@ -10,7 +10,7 @@ const BASE = 'undici Pool.request'
 /** Milliseconds of one measurement, and of the warm-up: V8 keeps optimizing for about 100,000 deliveries. */
 const SLICE = 150
 const WARM_UP = 4000
-/** Starts of all processes, and rounds for each start: a process can be faster than the next for its whole lifetime. */
+/** Number of process starts, and rounds per start. One process can be faster than the next for its whole lifetime. */
 const STARTS = 2
 const ROUNDS = 18
 
@@ -28,7 +28,7 @@ async function startAll() {
   return { receiver, senders, all: [receiver, ...senders.map(({ child }) => child)] }
 }
 
-/** Deliveries per second and CPU time of each; fails if the receiver did not get all of them. */
+/** Measures deliveries per second, and CPU time per delivery. Fails if the receiver did not get all deliveries. */
 async function measure({ name, child, count }, receiver) {
   const { milliseconds, microsecondsUsed } = await child.ask({ count })
   const { received } = await receiver.ask({ check: false })
@@ -36,7 +36,7 @@ async function measure({ name, child, count }, receiver) {
   return { rate: (count / milliseconds) * 1000, used: microsecondsUsed / count }
 }
 
-/** Warms up a sender: its first deliveries take several times as long. Sets its number of deliveries per measurement. */
+/** Warms up a sender, whose first deliveries take several times as long, and sets its deliveries per measurement. */
 async function warmUp(sender, receiver) {
   const started = performance.now()
   while (performance.now() - started < WARM_UP)
@@ -51,7 +51,7 @@ async function requireRight({ name, child, count }, receiver) {
   assert.deepEqual(answer, { received: count, right: count }, `${name}: all requests verify`)
 }
 
-/** Figures of one start, by the names of the senders. */
+/** Starts all processes once, and returns the figures by sender name. */
 async function measureOnce({ smoke }) {
   const { receiver, senders, all } = await startAll()
   try {

@@ -14,7 +14,7 @@ export async function requireOnce(count, concurrency) {
     for await (const chunk of req) chunks.push(chunk)
     const { when } = JSON.parse(Buffer.concat(chunks)).events[0]
     seen.set(when, (seen.get(when) ?? 0) + 1)
-    await setTimeout(2) // time for concurrent requests
+    await setTimeout(2) // leaves time for concurrent requests to arrive
     onWire -= 1
     res.end()
   }).listen(0, '127.0.0.1')

@@ -1,4 +1,4 @@
-// The receiver, in a separate process: reads the body, and responds with a few bytes.
+// Runs the receiver in a separate process. It reads the body, and responds with a few bytes.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { verify } from '../../dist/index.js'

@@ -1,4 +1,4 @@
-// A sender in a separate process: the mock service, or another way to send the same requests.
+// Runs a sender in a separate process: the mock service, or an alternative that sends the same requests.
 import { SENDERS } from './senders.mjs'
 
 const [name, url] = process.argv.slice(2)

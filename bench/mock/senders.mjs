@@ -13,7 +13,7 @@ export function createMock(hookUrl, concurrency) {
   return createMockService({ concurrency, webhooks: [webhook] })
 }
 
-/** A recorded request of the mock, without the headers that the connection adds. */
+/** Records a request of the mock service, and removes the headers that the connection adds. */
 export async function recordRequest(hookUrl) {
   const service = createMock(hookUrl, 1)
   const [{ request }] = await service.trigger(EVENT)
@@ -22,7 +22,7 @@ export async function recordRequest(hookUrl) {
   return { headers, body: Buffer.from(request.body) }
 }
 
-/** Sends `count` requests, `atOnce` of them concurrently. */
+/** Returns a function that sends `count` requests, with at most `atOnce` in flight. */
 const inTurn = (atOnce, sendOne) => async (count) => {
   let left = count
   async function sendSome() {

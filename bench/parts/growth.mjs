@@ -4,7 +4,7 @@ import { SERIES } from '../growth/series.mjs'
 import { digits, number, scale, spread, times } from '../lib/format.mjs'
 import { ratio, summarize } from '../lib/rounds.mjs'
 
-/** Measures each size of a series: the time, its ratio to the first size, and the time per additional unit. */
+/** For each size of a series, measures the time, its ratio to the first size, and the time per additional unit. */
 async function measure({ sizes, create }, smoke) {
   const subjects = []
   for (const size of sizes) subjects.push({ size, ...(await create(size)) })

@@ -1,6 +1,6 @@
 // Measures the cost of a durable inbox: deliveries that a receiver accepts per second with each engine, relative to a
-// receiver without an inbox; and puts without HTTP, relative to the underlying package. All receivers run at the same
-// time. Fails if a response is not 202 (200 without an inbox), or if the inbox lacks a delivery.
+// receiver without an inbox, and puts without HTTP, relative to the underlying package. All receivers run at the same
+// time. The part fails if a response is not 202 (200 without an inbox), or if the inbox lacks a delivery.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { GOALS } from '../goals.mjs'
@@ -29,7 +29,7 @@ const SMOKE = {
   handling: 500,
 }
 
-/** Starts the requested engines, which must be available, or all available ones. */
+/** Starts the requested engines, which must be available; by default, all available engines. */
 async function startAll(requested, say) {
   const subjects = []
   for (const name of requested ?? Object.keys(ENGINES)) {
@@ -59,7 +59,7 @@ async function requireAll(subject) {
   if (subject.hasInbox) assert.equal(await subject.ask('held'), subject.accepted, `${subject.name} holds all`)
 }
 
-/** Measures deliveries that 50 workers handle per second from a full inbox, and those accepted while they run. */
+/** Measures how many deliveries per second 50 workers handle, and how many the receiver accepts while they run. */
 async function measureWorking(subject, { workingCount, handling }) {
   await accept(subject, workingCount, 50)
   const pending = await subject.ask('pending')
@@ -106,7 +106,7 @@ async function measureAccepting(subjects, { rounds, counts }) {
   return { rows, points, figures }
 }
 
-/** Measures puts without HTTP in the process of each receiver, and jobs that pg-boss or BullMQ adds there one by one. */
+/** In the process of each receiver, measures puts without HTTP and jobs added directly with pg-boss or BullMQ. */
 async function measureDirectPuts(subjects, { rounds, putCounts }) {
   const [rows, figures] = [[], {}]
   const inboxes = subjects.filter(({ hasInbox }) => hasInbox)
@@ -156,7 +156,7 @@ async function measureHandling(subjects, options) {
   })
 }
 
-/** Goals of engines that are not measured. Those over HTTP also need the baseline. */
+/** Goals of engines that are not measured. Goals over HTTP also require the baseline without an inbox. */
 function leftOutOf(subjects) {
   const names = subjects.map(({ name }) => name)
   const isMeasured = (kind, engine) => names.includes(engine) && (kind === 'put' || names.includes('none'))

@@ -36,7 +36,7 @@ const MODULES = [
   ...PEERS.map((name) => ({ name, import: name })),
 ]
 
-/** Measures the milliseconds to load one module in a new process, and those of the whole process. */
+/** Measures the milliseconds to load one module in a new process, and to run that whole process. */
 async function load({ how, path }) {
   const started = performance.now()
   const { stdout } = await execute(process.execPath, [LOADERS[how], path])
@@ -52,7 +52,7 @@ export async function run({ smoke }) {
   )
   const measured = await interleave(subjects, {
     rounds: smoke ? 1 : 5,
-    // A slow first round with a cold disk cache is outside the quartiles of five rounds.
+    // No warm-up: a slow first round with a cold disk cache is outside the quartiles of five rounds.
     warmup: 0,
     measure: load,
   })

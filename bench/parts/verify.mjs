@@ -12,20 +12,20 @@ import { standardWebhooks, svix } from '../verify/standard.mjs'
 import { stripe } from '../verify/stripe.mjs'
 import { tern } from '../verify/tern.mjs'
 
-/** The first is the baseline of the others. */
+/** The first subject is the baseline of the others. */
 const SUBJECTS = [handWritten, geohook, octokitMethods, octokitWebhooks, stripe, standardWebhooks, svix, tern]
 const SIZES = [256, 1024, 16 * 1024, 256 * 1024, 5 * 1024 ** 2]
 const FORMATS = { json: jsonBody, form: formBody }
 const ENCODINGS = ['hex', 'base64']
-/** Milliseconds per measurement. Longer than the default, because it includes the fixed cost of a garbage collection. */
+/** Milliseconds per measurement, above the default because each includes the fixed cost of a garbage collection. */
 const SLICE = 15
 
-/** Mean milliseconds of `count` calls in a row, including the collection of their garbage. */
+/** Returns the mean milliseconds of `count` consecutive calls, including the collection of their garbage. */
 async function time({ verify, isRight = isTrue, header }, body, count) {
   collectYoung()
   const started = performance.now()
   for (let call = 0; call < count; call++) {
-    // Awaits only promises, because an additional await would add to the cost of the subject.
+    // Awaits only promises, because a needless `await` would add to the cost of the subject.
     const result = verify(body, header)
     if (!isRight(result instanceof Promise ? await result : result)) throw new Error('verification failed')
   }
@@ -92,11 +92,11 @@ export async function run({ smoke, say }) {
       rows,
     })
     for (const { name } of SUBJECTS.slice(1)) {
-      // Hex, or the first supported encoding.
+      // Uses hex, or else the first supported encoding.
       const { ratio } = cells.map(({ results }) => results.get(name)).find(Boolean)
       points.push({ series: sizeName(size), x: name, y: ratio.median, low: ratio.low, high: ratio.high })
     }
-    // From all four columns, because the worst one would be the one that other work on the machine disturbed most.
+    // Uses all four columns, because the worst column would be the one that other work on the machine disturbed most.
     const figure = summarize(cells.flatMap(({ results }) => results.get(geohook.name).ratios))
     figures[figureId(size)] = figure
     say(`${sizeName(size)}: geohook takes ${digits(figure.median)}× the time of hand-written`)

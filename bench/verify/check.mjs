@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 /**
  * @typedef {object} Subject a verifier of signatures in one encoding
  * @property {(body: Buffer) => unknown} sign returns the signature that the sender would send
- * @property {(body: Buffer, header: any) => unknown} verify called like users call it
+ * @property {(body: Buffer, header: any) => unknown} verify calls the package as its users do
  * @property {(result: any) => boolean} [isRight] true if the result is a success. Default: the result is `true`
  */
 
 export const isTrue = (result) => result === true
 
 /**
- * Checks that a subject accepts valid signatures and rejects others.
+ * Checks that a subject accepts valid signatures and rejects invalid ones.
  *
  * @param {string} name
  * @param {Subject} subject

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { KEY, signature } from '../lib/payloads.mjs'
 
-/** Verification by hand, the baseline of all others. */
+/** Hand-written verification: the baseline of all other subjects. */
 export const handWritten = {
   name: 'hand-written',
   prepare: (encoding) => ({

@@ -4,7 +4,7 @@ import { KEY } from '../lib/payloads.mjs'
 
 const ID = 'msg_1'
 
-/** Base64 only, over an id, the time and the body, in three headers. The key is decoded once. */
+/** Supports only base64. Signs an id, the time and the body, sent in three headers. The key is decoded once. */
 const prepareWith = (webhook, options) => ({
   sign(body) {
     const now = new Date()
@@ -15,7 +15,7 @@ const prepareWith = (webhook, options) => ({
     }
   },
   verify: (body, headers) => webhook.verify(body, headers, options),
-  // verify() throws for an invalid signature.
+  // `verify()` throws an error if the signature is invalid.
   isRight: () => true,
 })
 

@@ -3,7 +3,7 @@ import { KEY, signature } from '../lib/payloads.mjs'
 
 const HEADER = 'x-service'
 
-/** Takes a `Request`, so its cost includes creating one. It also parses JSON. */
+/** tern verifies a `Request` object and parses JSON, so its times include both. */
 export const tern = {
   name: '@hookflo/tern',
   prepare(encoding) {

@@ -123,8 +123,8 @@ const MAX_MEMBERS = 100
 /**
  * Checks a value at run time.
  *
- * @throws {WebhookError} `config_invalid`; the message names the invalid member but never shows its value, which may be
- *   a key
+ * @throws {WebhookError} `config_invalid`; the message names the invalid member, but never shows its value, because it
+ *   may be a key
  */
 export function check<T>(schema: z.ZodType, value: unknown, name: string): T {
   // Checked first, because zod would report every unknown member.

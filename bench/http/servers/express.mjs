@@ -16,14 +16,14 @@ export function geohook({ key, handle }) {
   return createServer(app)
 }
 
-/** Handles one hot route before the Express application. */
+/** Handles the webhook route before the Express application. */
 export function ahead({ key, handle }) {
   const hook = nodeWebhook(createReceiver({ signatureKey: key }).on('*', handle))
   const app = express()
   return createServer((req, res) => (req.url === '/hook' ? hook(req, res) : app(req, res)))
 }
 
-/** The solution of the Express documentation and most answers on the web. */
+/** The approach in the Express documentation and most answers on the web. */
 export function json({ key, handle }) {
   const app = express()
   const keepBytes = (req, _res, bytes) => {

@@ -11,7 +11,7 @@ export async function geohook({ key, handle }) {
   return app.server
 }
 
-/** With `encoding: false`, because the default converts the body to text, which can differ from the signed bytes. */
+/** Uses `encoding: false`, because the default converts the body to text, which can differ from the signed bytes. */
 export async function rawBody({ key, handle }) {
   const app = fastify()
   await app.register(fastifyRawBody, { encoding: false, runFirst: true })

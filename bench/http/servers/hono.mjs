@@ -1,4 +1,4 @@
-// serve() of the same package also uses createAdaptorServer.
+// `serve()` of the same package also calls `createAdaptorServer`.
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { webhook } from '../../../dist/hono.js'

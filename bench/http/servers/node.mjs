@@ -8,7 +8,7 @@ import { isSigned } from './signed.mjs'
 const HANDLED = JSON.stringify({ status: 'handled' })
 const HEADERS = { 'content-type': 'application/json', 'content-length': HANDLED.length }
 
-/** Minimal hand-written code: the baseline of all others. */
+/** Minimal hand-written code: the baseline of all other servers. */
 export function bare({ key, handle }) {
   return createServer((req, res) => {
     const chunks = []
@@ -39,7 +39,7 @@ export function octokit({ key, handle }) {
   return createServer(createNodeMiddleware(octokitWebhooks({ key, handle }), { path: '/hook', log: QUIET }))
 }
 
-/** Disables logging of the invalid requests of the check. */
+/** Disables logging of the invalid requests that `check` sends. */
 export const QUIET = { debug() {}, info() {}, warn() {}, error() {} }
 
 export function octokitWebhooks({ key, handle }) {
