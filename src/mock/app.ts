@@ -42,7 +42,7 @@ export interface MockService {
    */
   trigger(events: MockEvent | readonly MockEvent[]): Promise<Attempt[]>
   /**
-   * Sends a recorded attempt once more, byte for byte.
+   * Sends a recorded attempt again, byte for byte.
    *
    * @throws {WebhookError} `config_invalid` for an unknown attempt
    */

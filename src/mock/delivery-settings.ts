@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** How deliveries are retried, and when a webhook is deactivated (docs/senders.md, "Delivery"). */
 export interface DeliverySettings {
-  /** Attempts for one delivery, 1 to 5. Default 3. */
+  /** Maximum number of attempts for one delivery, 1 to 5. Default 3. */
   notificationAttempts: number
   /** Timeout of an attempt in seconds, 1 to 60. Default 10. */
   notificationTimeOutInSeconds: number

@@ -2,7 +2,7 @@ import { printable } from '../receiver/log.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import type { WebhookChange } from './state/webhooks.ts'
 
-/** Something that has happened in a mock service. */
+/** An ended attempt or a change of state, as reported to listeners. */
 export type Notice =
   | { type: 'attempt'; attempt: Attempt }
   | {

@@ -55,7 +55,7 @@ export interface MockServiceOptions {
   clock?: Clock | undefined
   /** Enables the control API under `/_mock/`, which requires no token and shows keys. Default true. */
   control?: boolean | undefined
-  /** Called after every change; responses of the administration wait for it. */
+  /** Called with the state after every change. Responses of the administration wait for its promise. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined
 }
 

@@ -22,7 +22,7 @@ export interface Engine {
    * @returns all attempts, once the last has ended
    */
   notify(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
-  /** Sends a recorded attempt once more, byte for byte. */
+  /** Sends a recorded attempt again, byte for byte. */
   redeliver(attempt: Attempt): Promise<Attempt>
   /** Applies the current schedule of a changed webhook; without an id, of all webhooks. */
   changed(webhookId?: string): void

@@ -22,7 +22,7 @@ export interface Windows<E, R> {
   changed(webhookId?: string): void
   /** Drops all gathered events. */
   clear(): void
-  /** Closes all windows; later ones close immediately. */
+  /** Closes all windows. Windows that open later close immediately. */
   close(): void
 }
 

@@ -65,7 +65,7 @@ function describe(
   }
 }
 
-/** Unique for each path and method of an operation. */
+/** Returns an id that is unique for each path and method of an operation. */
 function operationId(name: string, path: string, method: string): string {
   const folder = path.includes('{folderName}') ? 'InFolder' : ''
   const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''

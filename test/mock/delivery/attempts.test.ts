@@ -113,7 +113,7 @@ describe('number and times of attempts', () => {
 })
 
 describe('version 11.1', () => {
-  it('makes one attempt whatever the settings are, and never deactivates a webhook', async () => {
+  it('makes one attempt regardless of the settings, and never deactivates a webhook', async () => {
     const { service, clock, receiver } = await answeredWith([500], {
       version: '11.1',
       settings: { notificationAttempts: 5, numberOfFailures: 1 },
