@@ -1,4 +1,4 @@
-/** Maximum bytes of a batch: building it blocks the event loop. */
+/** Maximum size of a batch in bytes, because building a batch blocks the event loop. */
 const MAX_BYTES = 1_048_576
 
 /** Limits of batches. */
@@ -7,7 +7,7 @@ export interface BatchLimits {
   items: number
   /** Maximum number of batches in flight. */
   inFlight: number
-  /** Maximum milliseconds that an item may be queued. Then it is rejected, because a client waits for the response. */
+  /** Maximum milliseconds an item is queued before it is rejected, because a client is waiting for the response. */
   maxWait: number
 }
 
@@ -23,11 +23,11 @@ interface QueuedItem<Item, Result> {
 }
 
 /**
- * Sends items in batches. A batch takes the items of one event loop tick, and those that arrived while no more batches
- * could be in flight. An item that is larger than a batch is sent alone. An item that waits too long is rejected and not
- * sent.
+ * Sends items in batches. A batch holds the items of one event loop tick, plus those queued while `inFlight` batches were
+ * in flight. An item larger than the maximum size of a batch is sent alone.
  *
- * @param send if it rejects, every item of the batch is rejected; an `Error` in its results rejects one item only
+ * @param send sends a batch. If it rejects, every item of the batch is rejected; an `Error` in its results rejects only
+ *   the item at that index
  */
 export function createBatches<Item, Result>(
   limits: BatchLimits,

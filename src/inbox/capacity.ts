@@ -1,25 +1,25 @@
-/** Milliseconds for which a count is reused while the inbox is full: handlers may have finished deliveries since. */
+/** Milliseconds for which a count is reused while the inbox is full. Handlers may have freed places since the count. */
 const FULL_COUNT_TTL = 100
 
-/** Free places in an inbox, from the last count and the deliveries added since. */
+/** Tracks the free places in an inbox from the last count and the deliveries added since. */
 export interface Capacity {
   /** Reserves a place until `release` is called. Resolves with false if there is none. */
   acquire(maxPending: number): Promise<boolean>
-  /** Gives the place back, or counts it as used. */
+  /** Ends a reservation. The place counts as used if `isUsed` is true; otherwise it is free again. */
   release(isUsed: boolean): void
 }
 
 /**
- * Limits an inbox to `maxPending` deliveries without a count for each of them.
+ * Limits an inbox to `maxPending` deliveries without running a count for every delivery.
  *
  * @param count resolves with the number of pending deliveries, or with `limit` if there are more
- * @param ttl milliseconds for which a count is used
+ * @param ttl milliseconds for which a count is reused while the inbox has free places
  */
 export function createCapacity(count: (limit: number) => Promise<number>, ttl: number): Capacity {
   let counted = 0
   let countedAt = -Infinity
   let counting: Promise<void> | undefined
-  /** Reserved places that a count may not include yet. */
+  /** Number of places reserved for deliveries that a count may not include yet. */
   let reserved = 0
   let added = 0
 

@@ -4,7 +4,7 @@ import { readNumber } from './inbox-options.ts'
 /** Options of every duplicate store. */
 export interface DuplicatesOptions {
   /**
-   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1: a claim that its process does not renew is void after it.
+   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1. A claim expires unless its process renews it within the lease.
    * Default 30,000.
    */
   lease?: number | undefined
@@ -18,30 +18,30 @@ export interface ClosableDuplicateStore extends DuplicateStore {
 }
 
 /**
- * The port that an engine implements for duplicates: the table of claims. Every method is atomic and uses the clock of
- * the store.
+ * The port that an engine implements for duplicates: the table of claims. Every method is atomic and uses the store's
+ * clock.
  */
 export interface DuplicatesTable {
-  /** Claims a delivery, unless another claim is still within its lease or the delivery is done. */
+  /** Claims a delivery, unless it is done or an unexpired claim for it exists. */
   claim(id: string, owner: string, lease: number): Promise<'claimed' | 'busy' | 'done'>
   renew(ids: readonly string[], owner: string, lease: number): Promise<void>
-  /** Records that a delivery is done, even if its claim has lapsed. */
+  /** Records that a delivery is done, even if its claim has expired. */
   done(id: string, retention: number): Promise<void>
-  /** Removes a claim. Changes nothing if the owner has lost it. */
+  /** Removes a claim, if the owner still holds it. */
   release(id: string, owner: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Creates a duplicate store from a table. It renews its claims as long as the process lives. */
+/** Creates a duplicate store from a table. The store renews its claims until it is closed or the process exits. */
 export function createDuplicates(
   table: DuplicatesTable,
   { lease = 30_000, retention = 86_400_000 }: DuplicatesOptions,
 ): ClosableDuplicateStore {
   readNumber('lease', lease, 1_000, 2 ** 31 - 1)
   readNumber('retention', retention, 1)
-  // Created at the first claim: Cloudflare Workers have no random numbers before the first request.
+  // Created on the first claim, because Cloudflare Workers cannot generate random values before the first request.
   let owner: string | undefined
-  /** Claims of this process. A `done` one stays here until the table has recorded it. */
+  /** Claims of this process. A `done` claim stays here until the table has recorded it. */
   const claims = new Map<string, 'in progress' | 'done'>()
   let timer: ReturnType<typeof setInterval> | undefined
 
@@ -66,7 +66,7 @@ export function createDuplicates(
 
   return {
     async claim(id) {
-      // Our claim counts even if its lease has run out because the event loop was blocked.
+      // This process still holds its claim, even if the lease expired while the event loop was blocked.
       const state = claims.get(id)
       if (state) return state === 'done' ? 'done' : 'busy'
       owner ??= crypto.randomUUID()
@@ -77,7 +77,7 @@ export function createDuplicates(
       return claim
     },
     async done(id) {
-      // If the table cannot record it now, the claim stays until it can. Otherwise a retry would be handled again.
+      // If the table cannot record it now, the heartbeat retries. Without the claim, a resent delivery would be handled again.
       claims.set(id, 'done')
       await recordDone(id)
     },

@@ -4,7 +4,7 @@ import type { Receiver } from '../receiver/receiver-types.ts'
 
 /**
  * State of a delivery: `waiting` for its next attempt, `active` in a process, `done` after its handlers succeeded, or
- * `dead`: a dead letter, whose attempts are spent.
+ * `dead` (a dead letter) when no attempts are left.
  */
 export type InboxState = 'waiting' | 'active' | 'done' | 'dead'
 
@@ -13,15 +13,15 @@ export interface InboxEntry {
   /** The delivery's id. */
   id: string
   state: InboxState
-  /** Number of attempts to handle it that have begun. */
+  /** Number of attempts that have begun. */
   attempts: number
   changeTypes: readonly string[]
   /** Body size in bytes. */
   size: number
   receivedAt: Date
-  /** When the next attempt is due. Only while the delivery is waiting. */
+  /** When the next attempt is due. Set only while the delivery is waiting. */
   dueAt?: Date
-  /** When the delivery was done or became a dead letter. */
+  /** When the delivery became done or dead. */
   endedAt?: Date
   /** Error of the last failed attempt, at most 2,000 characters. */
   error?: string
@@ -32,9 +32,9 @@ export interface InboxItem extends InboxEntry {
   delivery: StoredDelivery
 }
 
-/** Number of deliveries in each state, and the limit. */
+/** Number of deliveries in each state, and the limit on pending ones. */
 export interface InboxStats extends Record<InboxState, number> {
-  /** Maximum number of waiting and active deliveries. The inbox rejects more. */
+  /** Maximum number of waiting and active deliveries. At this limit, the inbox rejects new ones. */
   maxPending: number
   /** When the oldest waiting delivery was received. */
   oldest?: Date
@@ -56,14 +56,14 @@ export interface ListOptions {
  */
 export interface InboxPage {
   entries: InboxEntry[]
-  /** Value for `after`, if there may be more entries. */
+  /** Value of `after` for the next page. Absent on the last page. */
   next?: string
 }
 
 /** Options of {@link DurableInbox.purge}. */
 export interface PurgeOptions {
   state: 'done' | 'dead'
-  /** Minimum milliseconds since the delivery ended. Default 0: all. */
+  /** Minimum milliseconds since the delivery ended. Default 0, which removes all. */
   olderThan?: number | undefined
 }
 
@@ -80,16 +80,15 @@ export interface Workers {
 }
 
 /**
- * A durable inbox: it stores a delivery before the request is answered, and runs the handlers until they succeed or
- * the attempts are spent. Created by `createMemoryInbox`, `createSqliteInbox`, `createPostgresInbox` and
- * `createRedisInbox`.
+ * Stores each delivery before the receiver responds, then runs its handlers until they succeed or no attempts are left.
+ * Created by `createMemoryInbox`, `createSqliteInbox`, `createPostgresInbox` and `createRedisInbox`.
  *
- * Every method rejects while the store is unreachable, and works again as soon as the store does.
+ * Every method rejects while the store is unreachable, and works again as soon as the store is reachable.
  */
 export interface DurableInbox extends Inbox {
   /**
-   * Stores a delivery. Resolves when it would survive a crash, or with `'duplicate'` if the inbox has it already, in
-   * any state. Rejects if the inbox is full.
+   * Stores a delivery. Resolves with `'stored'` once the delivery would survive a crash, or with `'duplicate'` if the
+   * inbox already holds it in any state. Rejects if the inbox is full.
    */
   put(delivery: Delivery): Promise<'stored' | 'duplicate'>
   /**
@@ -105,13 +104,13 @@ export interface DurableInbox extends Inbox {
   /**
    * Makes a delivery due now. A dead letter gets all its attempts again.
    *
-   * @returns false unless the delivery is waiting or dead
+   * @returns true if the delivery was waiting or dead; otherwise false
    */
   retry(id: string): Promise<boolean>
   /**
    * Removes a delivery.
    *
-   * @returns false unless the delivery is waiting or dead
+   * @returns true if the delivery was waiting or dead; otherwise false
    */
   discard(id: string): Promise<boolean>
   /**
@@ -122,8 +121,8 @@ export interface DurableInbox extends Inbox {
    */
   purge(options: PurgeOptions): Promise<number>
   /**
-   * Closes the workers after their attempts in progress have ended, then the store. A handler must not await it: it
-   * would wait for itself.
+   * Stops the workers, waits for the attempts in progress, then closes the store. A handler must not await this method,
+   * which waits for that handler to end.
    */
   close(): Promise<void>
 }

@@ -5,24 +5,24 @@ import type { ListQuery } from './method-options.ts'
 /** A delivery that a worker took from the table. */
 export interface TakenDelivery {
   delivery: StoredDelivery
-  /** Number of this attempt, from 1. An attempt whose process ended counts too. */
+  /** Number of this attempt, from 1. Earlier attempts count even if their process exited before they ended. */
   attempt: number
-  /** Maximum number of attempts, if the table stores it with each delivery. Default: the inbox option. */
+  /** Maximum number of attempts, if the table stores it with each delivery. Default: the inbox's `attempts` option. */
   attempts?: number
-  /** True if the lease ran out during the previous attempt, which may have ended its process. */
+  /** True if the lease expired during the previous attempt, which may have terminated its process. */
   isSuspect: boolean
 }
 
-/** Which delivery to take, and for which owner. */
+/** Parameters of {@link DeliveriesTable.take}. */
 export interface TakeRequest {
   owner: string
-  /** Live set of the ids that this inbox's workers have in progress. `take` skips them. */
+  /** Ids of the deliveries that this inbox's workers have in progress, kept up to date. `take` skips them. */
   inProgress: ReadonlySet<string>
-  /** Milliseconds. */
+  /** Lease of the taken delivery in milliseconds. */
   lease: number
-  /** Maximum number of attempts: the count does not go above it. */
+  /** Maximum number of attempts. `take` does not raise the stored count above it. */
   attempts: number
-  /** True if a suspect may be taken. */
+  /** True if `take` may return a suspect: a delivery with {@link TakenDelivery.isSuspect}. */
   suspects: boolean
 }
 
@@ -41,21 +41,21 @@ export type AttemptEnd =
  * (the functions that users call). `test/contract/inbox` has the tests that every engine must pass. Redis has no
  * table: BullMQ has its own workers, so `redis/inbox.ts` implements `DurableInbox` directly.
  *
- * Every method is atomic. Its changes are durable when it resolves, except those of `take`, which only have to survive
- * a crash of the process. A table reads its own clock, inside the transaction.
+ * Every method is atomic. Changes are durable when the method resolves, except those of `take`, which only have to
+ * survive a crash of the process. A table reads its own clock, inside the transaction.
  */
 export interface DeliveriesTable {
   /** Resolves with `full` if `maxPending` deliveries are waiting or active. */
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**
-   * Takes one delivery that is due or whose lease has run out, and counts the attempt. Its handlers begin as soon as
-   * this resolves. The next call must reach the store in a later event loop tick: if those handlers terminate the
-   * process immediately, no attempt is counted for a delivery that never began.
+   * Takes one delivery that is due or whose lease has expired, and counts the attempt. The worker starts its handlers as
+   * soon as this resolves. The next call must reach the store in a later event loop tick: if those handlers terminate
+   * the process immediately, no attempt may be counted for a delivery whose handlers never started.
    *
-   * @returns the delivery, or the milliseconds to wait before the next call, if the table knows
+   * @returns `taken`, or `wait` if nothing is due: milliseconds to wait before the next call, if the table knows
    */
   take(request: TakeRequest): Promise<{ taken?: TakenDelivery | undefined; wait?: number | undefined }>
-  /** Renews leases, and resolves with the ids that the owner still has. */
+  /** Renews leases, and resolves with the ids of the deliveries that the owner still holds. */
   renew(owner: string, ids: readonly string[], lease: number): Promise<string[]>
   /** Records the end of an attempt. Resolves with false, and changes nothing, if the owner has lost the delivery. */
   endAttempt(owner: string, id: string, end: AttemptEnd): Promise<boolean>

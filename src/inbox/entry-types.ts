@@ -1,4 +1,4 @@
-/** Types that every inbox entry of the package exports. */
+/** Types that every inbox entry point of the package exports. */
 export type { ClosableDuplicateStore, DuplicatesOptions } from './duplicates.ts'
 export type {
   DurableInbox,

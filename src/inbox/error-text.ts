@@ -2,8 +2,8 @@
 const MAX_LENGTH = 2_000
 
 /**
- * Formats the name and message of an error for storage, including each error in an AggregateError. Some values have no
- * string form, and some stores reject NUL and unpaired surrogates.
+ * Formats the name and message of an error for storage, including the first ten errors of an AggregateError. Replaces
+ * NUL and unpaired surrogates, which some stores reject. Never throws.
  */
 export function toErrorText(error: unknown): string {
   try {

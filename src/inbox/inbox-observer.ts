@@ -2,12 +2,12 @@ import { WebhookError } from '../errors.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
 import { createLog } from '../receiver/log.ts'
 
-/** An attempt to handle a delivery, as an {@link InboxObserver} sees it. */
+/** An ended attempt to handle a delivery, passed to an {@link InboxObserver}. */
 export interface AttemptEnded {
   delivery: StoredDelivery
   /** Number of the attempt, from 1. */
   attempt: number
-  /** Duration of the attempt. */
+  /** Duration of the attempt in milliseconds. */
   milliseconds: number
 }
 

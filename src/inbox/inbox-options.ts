@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
 
-/** Options of every inbox. docs/inbox.md has them as a table. */
+/** Options of every inbox, also listed in docs/inbox.md. */
 export interface InboxOptions {
   /** Maximum number of waiting and active deliveries, from 1; more are rejected with 503. Default 100,000. */
   maxPending?: number | undefined

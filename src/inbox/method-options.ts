@@ -38,7 +38,7 @@ export function readListOptions(options?: ListOptions): ListQuery {
 /**
  * Makes a page of entries.
  *
- * @param entries `limit` + 1 entries if there are more than `limit`
+ * @param entries up to `limit` + 1 entries; the last one only shows that another page follows
  */
 export function toPage(entries: InboxEntry[], { limit, offset }: ListQuery): InboxPage {
   if (entries.length <= limit) return { entries }

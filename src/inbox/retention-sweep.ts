@@ -7,7 +7,7 @@ const SWEEP_INTERVAL = 60_000
 /** Maximum number of entries removed in one transaction, which blocks the writes of other processes. */
 const PURGE_BATCH = 1_000
 
-/** Removes done deliveries and dead letters when their retention is over, at regular intervals. */
+/** Periodically removes done deliveries and dead letters whose retention has expired. */
 export function startRetentionSweep(
   table: Pick<DeliveriesTable, 'purge'>,
   config: InboxConfig,

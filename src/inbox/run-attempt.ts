@@ -5,7 +5,7 @@ import type { Receiver } from '../receiver/receiver-types.ts'
 export interface AttemptOptions {
   /** Number of the attempt, from 1. */
   attempt: number
-  /** Milliseconds. */
+  /** Maximum duration of the attempt in milliseconds. */
   timeout: number
   /** Aborts the attempt, for example because another process has taken the delivery. */
   stop?: AbortSignal | undefined

@@ -15,13 +15,13 @@ export function copyDelivery(delivery: Delivery | StoredDelivery): StoredDeliver
   }
 }
 
-/** Serializes a delivery as JSON, without its body, id and time. */
+/** Serializes a delivery as JSON, without its body, id and time of receipt. */
 export function toHead(delivery: StoredDelivery): string {
   const { contentType, headers, profile, keyIndex } = delivery
   return JSON.stringify({ contentType, headers, profile, keyIndex })
 }
 
-/** Restores a delivery from what {@link toHead} wrote. */
+/** Restores a delivery from the output of {@link toHead}. */
 export function fromHead(head: string, id: string, rawBody: Uint8Array, receivedAt: number): StoredDelivery {
   const { contentType, headers, profile, keyIndex } = JSON.parse(head) as {
     contentType: string
@@ -40,7 +40,7 @@ export function fromHead(head: string, id: string, rawBody: Uint8Array, received
   })
 }
 
-/** A delivery as one JSON object, for stores that take JSON. `body` is base64. */
+/** A delivery as one JSON object, for stores that accept JSON. `body` is base64. */
 export interface Envelope {
   id: string
   changeTypes: readonly string[]

@@ -2,9 +2,9 @@
 let isOccupied = false
 
 /**
- * Reserves this process's only slot for a suspect: a delivery whose lease ran out during its last attempt, because its
- * own handler or a concurrent one terminated the process. With one suspect at a time, a handler that terminates the
- * process again interrupts no other suspect.
+ * Reserves this process's only slot for a suspect: a delivery whose lease expired during its last attempt, for example
+ * because its own handler or a concurrent one terminated the process. Suspects run one at a time, so that one that
+ * terminates the process again does not interrupt another.
  *
  * @returns a function that frees the slot, or undefined if another suspect is in progress
  */

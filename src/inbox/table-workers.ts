@@ -7,7 +7,7 @@ import type { InboxConfig } from './inbox-options.ts'
 import { runAttempt } from './run-attempt.ts'
 import { acquireSuspectSlot } from './suspect-slot.ts'
 
-/** Milliseconds between two polls of the table, for deliveries that another process has stored. */
+/** Maximum milliseconds between two polls of the table, which find deliveries stored by other processes. */
 const POLL_INTERVAL = 1_000
 
 /** Milliseconds between two attempts to record the end of an attempt while the store is unreachable. */
@@ -24,7 +24,7 @@ export interface TableWorkersOptions {
   inProgress: Set<string>
 }
 
-/** Starts to take deliveries from a table, run their handlers and record how the attempts ended. */
+/** Starts workers that take deliveries from a table, run their handlers and record how the attempts ended. */
 export function startTableWorkers(options: TableWorkersOptions): Workers & {
   /** Polls the table now, because there may be a delivery to take. */
   wake(): void
@@ -68,7 +68,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
 
   /** @returns milliseconds to wait before the next call */
   async function takeNext(): Promise<number> {
-    // After a blocked event loop our leases may be about to run out: renew them before taking more.
+    // If the event loop was blocked, leases may be about to expire: renew them before taking more deliveries.
     if (clock() - lastHeartbeat > lease / 2) heartbeat()
     await renewing
     if (attempts.size >= concurrency) return POLL_INTERVAL
@@ -83,7 +83,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         suspects: freeSlot !== undefined,
       })
       if (!taken) return Math.min(POLL_INTERVAL, Math.max(1, wait))
-      // PostgreSQL was unreachable for longer than the lease, and the delivery's handlers are still running here.
+      // PostgreSQL was unreachable for longer than the lease, and this process is still running the delivery's handlers.
       if (inProgress.has(taken.delivery.id)) return 0
       isSuspect = taken.isSuspect
       begin(taken, isSuspect ? freeSlot : undefined)
@@ -111,7 +111,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const started = performance.now()
     const event = () => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
-      // The process ended during every attempt. The delivery must not end more processes.
+      // The process exited during the last attempt. Do not start another: the handlers may terminate this process too.
       if (attempt > maxAttempts) throw new Error('its process ended during the last attempt')
       await runAttempt(receiver, delivery, { attempt, timeout, stop })
     } catch (error) {
@@ -129,7 +129,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     notify('handled', event())
   }
 
-  /** Retries until the store is reachable again: an unrecorded success would be handled again. */
+  /** Retries until the store is reachable again: without a recorded success, the delivery would be handled again. */
   async function recordEnd(id: string, end: AttemptEnd): Promise<void> {
     const endedAt = clock()
     for (;;) {
@@ -158,7 +158,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       const asked = [...attempts]
       const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
       const lost = new Error('another process has taken the delivery over')
-      // A delivery that ended and began again during the call has a new attempt, which this renewal did not include.
+      // Skip a delivery that ended and began again during the call: this renewal did not include its new attempt.
       for (const [id, attempt] of asked)
         if (!kept.has(id) && attempts.get(id) === attempt) attempt.stop.abort(lost)
     } catch (error) {

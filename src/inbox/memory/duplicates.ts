@@ -3,10 +3,10 @@ import type { DuplicatesTable } from '../duplicates.ts'
 /** Creates an in-memory table of claims. */
 export function createMemoryDuplicatesTable(maxEntries: number, clock: () => number): DuplicatesTable {
   const claims = new Map<string, { owner: string; until: number }>()
-  /** When each done delivery expires. Ordered by the time they were done, so the next to expire come first. */
+  /** Expiry time of each done delivery. The map is in the order in which they were done, so the first expires next. */
   const done = new Map<string, number>()
 
-  /** Removes expired entries, and others until there is space for one more. */
+  /** Removes expired done deliveries, then the oldest ones until there is space for one more. */
   function evict(): void {
     for (const [id, until] of done) {
       if (until > clock() && done.size + claims.size < maxEntries) return

@@ -3,7 +3,7 @@ import type { InboxEntry } from '../durable-inbox.ts'
 import type { DeliveriesTable } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 
-/** Milliseconds after which `take` lets timers and sockets run, even if no handler ever waits for I/O. */
+/** Milliseconds after which `take` yields to timers and sockets, which handlers that never wait for I/O would block. */
 const YIELD_INTERVAL = 10
 
 /** An entry with its internal fields. */
@@ -12,7 +12,7 @@ interface Row {
   number: number
   entry: InboxEntry
   delivery: StoredDelivery
-  /** By state: when it is due, when its lease runs out, or when it ended. */
+  /** Time when the delivery is due (waiting), its lease expires (active) or it ended (done, dead). */
   at: number
   owner?: string
 }

@@ -1,19 +1,19 @@
 import { configInvalid } from '../../errors.ts'
 
-/** The server, and the prefix of the keys. */
+/** URL of the Redis server and prefix of the keys. */
 export interface RedisOptions {
   /** URL of the server: `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. Default database: 0. */
   url: string
   /**
-   * Prefix of every key, 1 to 200 characters without control characters. On a cluster it needs braces, so that all keys
-   * are in one slot: `{geohook}`. Default `geohook`.
+   * Prefix of every key, 1 to 200 characters without control characters. A cluster requires braces, as in `{geohook}`,
+   * so that all keys are in one slot. Default `geohook`.
    */
   prefix?: string | undefined
 }
 
 const DATABASE = /^\d{1,9}$/
 
-/** Returns the database of a URL, as ioredis reads it. */
+/** Returns the database in a URL, by the rules of ioredis. */
 export function toDatabase(url: string): string {
   const { pathname, searchParams } = new URL(url)
   return pathname.slice(1) || (searchParams.getAll('db').at(-1) ?? '0')
@@ -22,7 +22,7 @@ export function toDatabase(url: string): string {
 /**
  * Validates the options.
  *
- * @throws {WebhookError} `config_invalid`, without the URL, which may contain a password
+ * @throws {WebhookError} `config_invalid`; its message omits the URL, which may contain a password
  */
 export function readRedisOptions(options: RedisOptions): { url: string; prefix: string } {
   const { url, prefix = 'geohook' } = options ?? {}
@@ -41,7 +41,7 @@ export function readName(name: string, value: string): string {
 function isRedisUrl(text: string): boolean {
   try {
     const { protocol, username, password } = new URL(text)
-    // ioredis would only throw when it connects.
+    // Throws if the percent-encoding is invalid. ioredis would throw only when it connects.
     decodeURIComponent(username + password)
     return protocol === 'redis:' || protocol === 'rediss:'
   } catch {

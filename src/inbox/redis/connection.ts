@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { toDatabase } from './connection-options.ts'
 import { loadIoredis } from './packages.ts'
 
-/** Milliseconds until Redis counts as unreachable: a client waits for its response. */
+/** Milliseconds until Redis counts as unreachable. It is short, because an HTTP client is waiting for the response. */
 export const CALL_TIMEOUT = 3_000
 
 /** Maximum milliseconds between two attempts to reconnect. */
@@ -39,7 +39,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
   const { url, open, onError } = options
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
   let closing: Promise<void> | undefined
-  /** Why the connection failed. The error of a command only says that there is no connection. */
+  /** Reason for the lack of a connection. The error of a command says only that there is none. */
   let lastError: Error | undefined
 
   async function connect(): Promise<{ client: Redis; opened: Opened }> {
@@ -64,7 +64,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
     })
     try {
       await client.connect()
-      // If the database does not exist, ioredis only reports that, and uses database 0.
+      // Rejects if the database does not exist. ioredis itself would only report that and use database 0.
       await client.select(Number(toDatabase(url)))
       return { client, opened: await open(client) }
     } catch (error) {
@@ -105,7 +105,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
   }
 }
 
-/** Removes the command from an error of ioredis, because an observer may print all members of the error. */
+/** Removes the command from an ioredis error, because an observer may print all members of the error. */
 export function withoutCommand(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('Redis failed', { cause: error })
   if (!('command' in error || 'previousErrors' in error)) return error

@@ -4,7 +4,7 @@ import { type Envelope, fromEnvelope } from '../serialize.ts'
 import { type EntryHead, fromJobId } from './schema.ts'
 
 /**
- * Makes an entry, even if the job's data is damaged.
+ * Builds an entry, even if the job's data is damaged.
  *
  * @param values values of `ENTRY_FIELDS`
  * @param dueAt due time of a delayed job, in milliseconds since 1970
@@ -20,7 +20,7 @@ export function toEntry(
   return {
     ...readEntryHead(head ?? '', jobId),
     state,
-    // A suspect's attempt was counted before it began.
+    // BullMQ counts an attempt when it ends. Only a suspect's attempt is already counted when it begins.
     attempts: Number(attempts ?? 0) + Number(state === 'active' && !Number(stalled)),
     receivedAt: new Date(Number(timestamp)),
     ...(state === 'waiting' && { dueAt: new Date(dueAt) }),

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { DuplicatesTable } from '../duplicates.ts'
 import { createConnection } from './connection.ts'
 
-/** Value of a key whose delivery is done. While it is in progress, the value is the owner. */
+/** Value of a key whose delivery is done. While the delivery is in progress, the value is the owner of the claim. */
 const DONE = 'done'
 
 const CLAIM = `
@@ -12,7 +12,7 @@ if owner then return 'busy' end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 'claimed'`
 
-/** Also renews a lapsed claim that no other process has taken: this process lives, but its event loop was blocked. */
+/** Also renews an expired claim that no other process has taken: the event loop of this process may have been blocked. */
 const RENEW = `
 local owner = redis.call('GET', KEYS[1])
 if owner and owner ~= ARGV[1] then return 0 end
@@ -23,7 +23,7 @@ const RELEASE = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`
 
-/** Creates a table of claims from keys that expire, one for each delivery. They may be on any node of a cluster. */
+/** Creates a table of claims: one expiring key per delivery. The keys may be on different nodes of a cluster. */
 export function createRedisDuplicatesTable(url: string, prefix: string): DuplicatesTable {
   const connection = createConnection<Redis>({
     url,

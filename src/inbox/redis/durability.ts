@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { warn } from '../../receiver/log.ts'
 
 /**
- * Warns, once in a process, if the Redis server's settings would lose deliveries.
+ * Warns once per process if the Redis server's settings risk the loss of deliveries.
  *
  * @returns false if the server does not allow INFO
  */

@@ -2,20 +2,20 @@ import type { Connection } from './connection.ts'
 import type { OpenedQueue } from './queue.ts'
 import { ATTEMPTS_FIELD, DATA_FIELD, type DeliveryJob, STALLED_FIELD } from './schema.ts'
 
-/** Functions that BullMQ lacks for attempts whose lease ran out. */
+/** Functions for attempts whose lease expired, which BullMQ lacks. */
 export interface ExpiredLeases {
   /** Counts an attempt that is about to begin, up to `max`. Resolves with its number, or 0 if the job no longer exists. */
   countAttempt(job: DeliveryJob, max: number): Promise<number>
   /**
    * Records that an attempt ended without terminating its process: the delivery is no longer a suspect. If the attempt
-   * was counted before it began, subtracts that count, because BullMQ counts it now.
+   * was counted before it began, subtracts that count, because BullMQ counts the attempt when it ends.
    */
   clearSuspect(job: DeliveryJob, isCounted: boolean): Promise<void>
-  /** True if another worker has, or had, a job whose lease has run out. */
+  /** Resolves with true if another worker has taken a job whose lease expired, even if it has already ended the job. */
   isTaken(jobId: string, workerId: string): Promise<boolean>
 }
 
-/** Both scripts write to an existing job only: BullMQ would mistake a new hash for a job, and never add that job. */
+/** Both scripts write only to an existing job: BullMQ would mistake a new hash for a job, and never add the real job. */
 const COUNT = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return 0 end
 local attempt = redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', 1)
 if attempt > tonumber(ARGV[1]) then redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', -1) end
@@ -51,7 +51,7 @@ export function createExpiredLeases(
 
     async isTaken(jobId, workerId) {
       const taken = run(async ({ queue, client }) => {
-        // The worker that has a job holds its lock, with a token that begins with the worker's id.
+        // The lock of an active job holds a token that begins with its worker's id.
         const token = await client.get(`${queue.toKey(jobId)}:lock`)
         if (token !== null) return !token.startsWith(`${workerId}:`)
         return !['active', 'waiting'].includes(await queue.getJobState(jobId))

@@ -11,13 +11,13 @@ import { readDelivery } from './decode.ts'
 import type { ExpiredLeases } from './expired-leases.ts'
 import type { DeliveryJob } from './schema.ts'
 
-/** Maximum number of remembered runs whose end BullMQ could not record. */
+/** Maximum number of runs to remember: BullMQ may be unable to record the end of a run. */
 const MAX_RUNS = 10_000
 
 /** Minimum milliseconds by which a suspect is delayed while another one is in progress. The maximum is twice this. */
 const SUSPECT_DELAY = 500
 
-/** A run of the handlers in this process. */
+/** One run of a delivery's handlers in this process. */
 interface Run {
   stop: AbortController
   /** True if the attempt was counted before it began. */
@@ -29,7 +29,7 @@ interface Run {
 /** Runs the handlers for a BullMQ worker. */
 export interface JobProcessor {
   process(job: DeliveryJob, token?: string): Promise<void>
-  /** Notifies the observer of ended attempts when BullMQ has recorded them, and aborts those that another process took. */
+  /** Notifies the observer when BullMQ has recorded the end of an attempt, and aborts runs of jobs that were taken over. */
   watch(worker: Worker<Envelope>): void
   isBusy(): boolean
   /** Resolves when no handler is running. */
@@ -40,31 +40,31 @@ export interface JobProcessor {
 export interface JobProcessorOptions extends ExpiredLeases {
   receiver: Pick<Receiver, 'handle'>
   config: InboxConfig
-  /** BullMQ's error for a failure without another attempt. */
+  /** BullMQ error class that fails a job without another attempt. */
   UnrecoverableError: typeof UnrecoverableError
-  /** BullMQ's error for a job that waits again and did not fail. */
+  /** BullMQ error class that ends a run without recording a success or a failure. */
   DelayedError: typeof DelayedError
 }
 
 export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   const { receiver, config, UnrecoverableError, DelayedError, countAttempt, clearSuspect, isTaken } = options
   const { attempts, timeout, notify } = config
-  /** Runs in progress, and successful ones that BullMQ has not recorded yet. */
+  /** Runs in progress, and successful runs that BullMQ has not recorded yet. */
   const runs = new Map<string, Run>()
   const inProgress = new Set<Promise<unknown>>()
   const endings = new WeakMap<DeliveryJob, AttemptEnded>()
-  // A delivery that was removed and stored again is another job with the same id.
+  // Includes the timestamp: a delivery that was removed and stored again is a new job with the same id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
   async function run(job: DeliveryJob, isCounted: boolean, stop: AbortSignal): Promise<AttemptEnded> {
     const attempt = isCounted ? await countAttempt(job, attempts) : job.attemptsMade + 1
     const started = performance.now()
     const delivery = read(job)
-    // Another process has handled the job, and it was removed. BullMQ records nothing after this error.
+    // The job was removed after another process handled it. With this error, BullMQ records nothing.
     if (attempt === 0) throw new DelayedError()
     const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
-      // The process ended during every attempt. The delivery must not end more processes.
+      // The process exited during the last attempt. Do not start another: the handlers may terminate this process too.
       if (attempt > attempts) throw new Error('its process ended during the last attempt')
       await runAttempt(receiver, delivery, { attempt, timeout, stop })
       return ended()
@@ -75,7 +75,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
     }
   }
 
-  /** Fails without another attempt if the data is damaged. */
+  /** Reads the delivery of a job. Damaged data fails the job without another attempt. */
   function read(job: DeliveryJob): StoredDelivery {
     try {
       return readDelivery(() => job.data)
@@ -88,7 +88,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   function begin(job: DeliveryJob, isSuspect: boolean): Run {
     const stop = new AbortController()
     const key = keyOf(job)
-    // BullMQ counts an attempt when it ends. A suspect's handler may terminate the process, so its attempt counts now.
+    // BullMQ counts an attempt when it ends. A suspect's handler may terminate the process, so count its attempt now.
     const isCounted = isSuspect || job.attemptsMade >= attempts
     const ended = run(job, isCounted, stop.signal)
     const started: Run = { stop, isCounted, ended }
@@ -112,8 +112,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
 
   return {
     async process(job, token) {
-      // The lease ran out, because Redis was unreachable or the event loop was blocked, and the job came back to the
-      // process that runs its handlers or has run them. The result of that run is used.
+      // If the lease expired while Redis was unreachable or the event loop was blocked, the job may return to the process
+      // that is running its handlers or has run them. Use the result of that run.
       const earlier = runs.get(keyOf(job))
       const isSuspect = job.stalledCounter > 0
       const freeSlot = isSuspect && !earlier ? acquireSuspectSlot() : undefined

@@ -13,15 +13,15 @@ import { DATA_FIELD, ENTRY_FIELD, toEntryHead, toJobId, toJobOptions } from './s
 /** Two small batches in flight: Redis adds the jobs of one while the next is built. */
 const BATCHES: BatchLimits = { items: 25, inFlight: 2, maxWait: CALL_TIMEOUT }
 
-/** Milliseconds for which a count of pending jobs is used. */
+/** Milliseconds for which a count of pending jobs is reused. */
 const COUNT_TTL = 100
 
 /** Results of MARK for each key. */
 const MARKED = { duplicate: 0, stored: 1, missing: 2 }
 
 /**
- * Sets the entry field of jobs, in the order of KEYS. A job without the field is new: BullMQ does not change an existing
- * job, and does not report it. A hash that is not a job is deleted, because BullMQ would mistake it for one.
+ * Sets the entry field of the jobs in KEYS. A job without the field is new; BullMQ itself does not report whether a job
+ * already existed. A hash that is not a job is deleted, because BullMQ would mistake it for one.
  */
 const MARK = `local marked = {}
 for index, key in ipairs(KEYS) do
@@ -35,7 +35,7 @@ for index, key in ipairs(KEYS) do
 end
 return marked`
 
-/** The part of a BullMQ 5 queue that has the wrapped client. */
+/** The member of a BullMQ 5 queue that resolves with BullMQ's wrapped client. */
 interface WithClient {
   client: Promise<IRedisClient>
 }
@@ -82,15 +82,15 @@ async function addAll(
 }
 
 /**
- * Adds jobs. One is missing if its key held a hash that was not a job, or if Redis had forgotten BullMQ's script: ioredis
- * then sends the script a second time, after ours.
+ * Adds jobs. A job is `missing` if its key held a hash that was not a job, or if BullMQ's script was not in the cache of
+ * Redis: ioredis then resends that script after ours.
  */
 async function addJobs(
   { queue, client }: OpenedQueue,
   deliveries: readonly Delivery[],
 ): Promise<AddResult[]> {
   const { Job } = await loadBullmq()
-  // BullMQ's scripts need the client that BullMQ has wrapped. BullMQ 5 has no backend.
+  // BullMQ's scripts need the client that BullMQ has wrapped. BullMQ 5 exposes it on the queue, later versions on a backend.
   const owner = 'getBackend' in queue ? queue.getBackend() : (queue as WithClient)
   const wrapped = await owner.client
   const keys: string[] = []
@@ -101,7 +101,7 @@ async function addJobs(
     heads.push(toEntryHead(delivery))
     return new Job(queue, 'delivery', toEnvelope(delivery), options, options.jobId).addJob(wrapped)
   })
-  // Sent after them on the same connection, so Redis runs it last.
+  // Sent after the jobs on the same connection, so that Redis runs this script last.
   const marking = client.eval(MARK, keys.length, ...keys, ENTRY_FIELD, ...heads) as Promise<number[]>
   const [added, marked] = await Promise.all([Promise.allSettled(adding), marking])
   return added.map((settled, index) => {

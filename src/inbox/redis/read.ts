@@ -23,8 +23,8 @@ export async function countPending(queue: Queue<Envelope>): Promise<number> {
 }
 
 /**
- * Lists entries type by type, because BullMQ keeps one list for each type, in the order in which jobs ended or are due.
- * Each page is sorted by time of receipt.
+ * Lists entries by job type, because BullMQ keeps one list per type, ordered by end or due time. Only entries on the
+ * same page are sorted by time of receipt.
  *
  * @returns `limit` + 1 entries, if there are that many
  */
@@ -80,13 +80,13 @@ export async function readItem({ queue, client }: OpenedQueue, id: string): Prom
       readEntry(queue, client, jobId, type),
       client.hget(queue.toKey(jobId), DATA_FIELD),
     ])
-    // The job was moved during these reads, so the entry may be inconsistent.
+    // If the job was moved during these reads, the entry may be inconsistent: read it again.
     if ((await queue.getJobState(jobId)) !== type) continue
     return entry && { ...entry, delivery: readDelivery(() => JSON.parse(data ?? 'null')) }
   }
 }
 
-/** Returns when the oldest waiting delivery was received. Reads a limited number of delayed jobs, those due first. */
+/** Returns the time of receipt of the oldest waiting delivery. Reads only the first `MAX_DELAYED_READ` delayed jobs. */
 export async function oldestWaiting({ queue, client }: OpenedQueue): Promise<Date | undefined> {
   const ids = [
     ...(await client.lrange(queue.toKey('wait'), -1, -1)),

@@ -6,12 +6,12 @@ import type { Envelope } from '../serialize.ts'
 /** A BullMQ job that holds a delivery. */
 export type DeliveryJob = Job<Envelope>
 
-/** BullMQ's limit of attempts. It is at least as high as any `attempts` option, which the worker enforces. */
+/** Limit of attempts set in BullMQ: the maximum of our `attempts` option, whose value the worker enforces. */
 const MAX_ATTEMPTS = 1_000
 
 /**
- * Derives the id of a job from its delivery's id, so that a delivery never has two jobs. BullMQ rejects numbers and
- * colons as job ids, and the prefix keeps them apart from BullMQ's own keys.
+ * Derives the id of a job from its delivery's id, so that a delivery never has two jobs. BullMQ rejects job ids that are
+ * numbers or contain colons. The prefix also keeps job ids apart from BullMQ's own keys.
  */
 export const toJobId = (id: string): string =>
   `delivery-${id.replace(/[%:]/g, (character) => (character === ':' ? '%3a' : '%25'))}`
@@ -27,7 +27,7 @@ export const toJobOptions = (delivery: Delivery): JobsOptions & { jobId: string 
   stackTraceLimit: 0,
 })
 
-/** BullMQ's job types of each state, in the order in which entries of all states are listed. */
+/** BullMQ's job types for each state, in the order in which a list of all states returns them. */
 export const JOB_TYPES: Record<InboxState, JobType[]> = {
   done: ['completed'],
   dead: ['failed'],
@@ -42,7 +42,7 @@ export function toState(type: string): InboxState | undefined {
   return type === 'active' ? 'active' : 'waiting'
 }
 
-/** Our field of a job's hash: the {@link EntryHead}, so that an entry can be read without the body. */
+/** Field that we add to a job's hash for the {@link EntryHead}, so that an entry can be read without the body. */
 export const ENTRY_FIELD = 'geohook'
 
 /** BullMQ's field for the data of a job. A hash without it is not a job. */

@@ -17,10 +17,10 @@ const MAX_RETRY_DELAY = 1_000
 /** Milliseconds after which a silent connection is closed. BullMQ waits at most 10 s for a job. */
 const SOCKET_TIMEOUT = 20_000
 
-/** Milliseconds for BullMQ to record the results and disconnect after all handlers have ended. */
+/** Maximum milliseconds for BullMQ to record the results and disconnect after all handlers have ended. */
 const CLOSE_TIMEOUT = 3_000
 
-/** BullMQ's limit of expired leases. It is so high that only our limit of attempts applies. */
+/** Limit of expired leases set in BullMQ, high enough that only our limit of attempts applies. */
 const MAX_STALLED = 1_000_000
 
 /** Dependencies of {@link startRedisWorkers}. */
@@ -34,7 +34,7 @@ export interface RedisWorkersOptions {
   config: InboxConfig
 }
 
-/** Starts a BullMQ worker that runs handlers. It starts as soon as Redis is reachable, and closes even if it is not. */
+/** Starts a BullMQ worker that runs the handlers once Redis is reachable. It can be closed while Redis is unreachable. */
 export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   const { url, prefix, name, run, receiver, concurrency, config } = options
   const { lease, notify } = config
@@ -44,7 +44,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   let closing: Promise<void> | undefined
   let isClosed = false
 
-  /** Opens a connection that waits for Redis without a time limit. BullMQ duplicates it for a second one. */
+  /** Opens a connection that waits for Redis without a time limit. BullMQ duplicates it to open its second connection. */
   async function connect(): Promise<Redis> {
     const { Redis } = await loadIoredis()
     const client = new Redis(url, {
@@ -143,7 +143,7 @@ function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Extends BullMQ's worker to take jobs whose data is not JSON: it would throw, and leave them active forever. */
+/** Extends BullMQ's worker to take jobs whose data is not JSON. The base class throws and leaves them active forever. */
 function toTolerantWorker(Base: typeof Worker<Envelope>): typeof Worker<Envelope> {
   return class extends Base {
     protected override createJob(json: JobJson, jobId: string): Job<Envelope> {

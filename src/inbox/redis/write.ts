@@ -32,7 +32,7 @@ export async function purgeJobs(
   return (await queue.clean(Date.now() - before, limit, type)).length
 }
 
-/** A job that can be moved, and its state. Its data is not read, because bodies can be large. */
+/** A job and its state. The job's data is not read, because bodies can be large. */
 interface FoundJob {
   job: DeliveryJob
   state: InboxState
