@@ -23,11 +23,11 @@ interface QueuedItem<Item, Result> {
 }
 
 /**
- * Sends items in batches. A batch holds the items of one event loop tick, plus those queued while `inFlight` batches were
- * in flight. An item larger than the maximum size of a batch is sent alone.
+ * Sends items in batches. A batch holds the items of one event loop tick, plus those queued while `inFlight` batches
+ * were in flight. An item larger than the maximum size of a batch is sent alone.
  *
- * @param send sends a batch. If it rejects, every item of the batch is rejected; an `Error` in its results rejects only
- *   the item at that index
+ * @param send sends a batch. If it rejects, every item of the batch is rejected; an `Error` in its results rejects
+ *   only the item at that index
  */
 export function createBatches<Item, Result>(
   limits: BatchLimits,

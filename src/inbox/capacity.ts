@@ -1,4 +1,6 @@
-/** Milliseconds for which a count is reused while the inbox is full. Handlers may have freed places since the count. */
+/**
+ * Milliseconds for which a count is reused while the inbox is full. Handlers may have freed places since the count.
+ */
 const FULL_COUNT_TTL = 100
 
 /** Tracks the free places in an inbox from the last count and the deliveries added since. */

@@ -4,8 +4,8 @@ import { readNumber } from './inbox-options.ts'
 /** Options of every duplicate store. */
 export interface DuplicatesOptions {
   /**
-   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1. A claim expires unless its process renews it within the lease.
-   * Default 30,000.
+   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1. A claim expires unless its process renews it within the
+   * lease. Default 30,000.
    */
   lease?: number | undefined
   /** Milliseconds that done deliveries are remembered, from 1. Default 86,400,000, one day. */
@@ -77,7 +77,8 @@ export function createDuplicates(
       return claim
     },
     async done(id) {
-      // If the table cannot record it now, the heartbeat retries. Without the claim, a resent delivery would be handled again.
+      // If the table cannot record it now, the heartbeat retries. Without the claim, a resent delivery would be
+      // handled again.
       claims.set(id, 'done')
       await recordDone(id)
     },

@@ -80,8 +80,8 @@ export interface Workers {
 }
 
 /**
- * Stores each delivery before the receiver responds, then runs its handlers until they succeed or no attempts are left.
- * Created by `createMemoryInbox`, `createSqliteInbox`, `createPostgresInbox` and `createRedisInbox`.
+ * Stores each delivery before the receiver responds, then runs its handlers until they succeed or no attempts are
+ * left. Created by `createMemoryInbox`, `createSqliteInbox`, `createPostgresInbox` and `createRedisInbox`.
  *
  * Every method rejects while the store is unreachable, and works again as soon as the store is reachable.
  */
@@ -121,8 +121,8 @@ export interface DurableInbox extends Inbox {
    */
   purge(options: PurgeOptions): Promise<number>
   /**
-   * Stops the workers, waits for the attempts in progress, then closes the store. A handler must not await this method,
-   * which waits for that handler to end.
+   * Stops the workers, waits for the attempts in progress, then closes the store. A handler must not await this
+   * method, which waits for that handler to end.
    */
   close(): Promise<void>
 }

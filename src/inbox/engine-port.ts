@@ -48,9 +48,9 @@ export interface DeliveriesTable {
   /** Resolves with `full` if `maxPending` deliveries are waiting or active. */
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**
-   * Takes one delivery that is due or whose lease has expired, and counts the attempt. The worker starts its handlers as
-   * soon as this resolves. The next call must reach the store in a later event loop tick: if those handlers terminate
-   * the process immediately, no attempt may be counted for a delivery whose handlers never started.
+   * Takes one delivery that is due or whose lease has expired, and counts the attempt. The worker starts its handlers
+   * as soon as this resolves. The next call must reach the store in a later event loop tick: if those handlers
+   * terminate the process immediately, no attempt may be counted for a delivery whose handlers never started.
    *
    * @returns `taken`, or `wait` if nothing is due: milliseconds to wait before the next call, if the table knows
    */
@@ -65,7 +65,10 @@ export interface DeliveriesTable {
   get(id: string): Promise<InboxItem | undefined>
   retry(id: string): Promise<boolean>
   discard(id: string): Promise<boolean>
-  /** Removes at most `limit` deliveries that ended at `before` or earlier. Resolves with their number; 0 if none is left. */
+  /**
+   * Removes at most `limit` deliveries that ended at `before` or earlier. Resolves with their number; 0 if none is
+   * left.
+   */
   purge(state: 'done' | 'dead', before: number, limit: number): Promise<number>
   close(): Promise<void>
 }

@@ -7,13 +7,18 @@ export interface InboxOptions {
   maxPending?: number | undefined
   /** Maximum number of attempts to handle a delivery, 1 to 1,000. Default 20. */
   attempts?: number | undefined
-  /** Milliseconds between the first attempt and the second, 1 to 2^31 - 1; each further delay doubles. Default 1,000. */
+  /**
+   * Milliseconds between the first attempt and the second, 1 to 2^31 - 1; each further delay doubles. Default 1,000.
+   */
   retryDelay?: number | undefined
   /** Maximum delay between two attempts in milliseconds, 1 to 2^31 - 1. Default 600,000. */
   maxRetryDelay?: number | undefined
   /** Maximum duration of an attempt in milliseconds, 1 to 2^31 - 1. Default 60,000. */
   timeout?: number | undefined
-  /** Lease in milliseconds, 1,000 to 2^31 - 1: if a worker has not renewed it, another takes the delivery. Default 30,000. */
+  /**
+   * Lease in milliseconds, 1,000 to 2^31 - 1: if a worker has not renewed it, another takes the delivery. Default
+   * 30,000.
+   */
   lease?: number | undefined
   /** Milliseconds that done deliveries are kept and recognized as duplicates, from 1. Default 86,400,000, one day. */
   retention?: number | undefined

@@ -83,7 +83,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         suspects: freeSlot !== undefined,
       })
       if (!taken) return Math.min(POLL_INTERVAL, Math.max(1, wait))
-      // PostgreSQL was unreachable for longer than the lease, and this process is still running the delivery's handlers.
+      // PostgreSQL was unreachable for longer than the lease, and this process is still running the delivery's
+      // handlers.
       if (inProgress.has(taken.delivery.id)) return 0
       isSuspect = taken.isSuspect
       begin(taken, isSuspect ? freeSlot : undefined)

@@ -12,8 +12,8 @@ export interface MemoryInboxOptions extends InboxOptions {
 }
 
 /**
- * Creates an inbox in the memory of this process, for tests. It behaves like the other inboxes, but loses its deliveries
- * when the process exits.
+ * Creates an inbox in the memory of this process, for tests. It behaves like the other inboxes, but loses its
+ * deliveries when the process exits.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
@@ -34,7 +34,9 @@ export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbo
 
 /** Options of {@link createMemoryDuplicates}. */
 export interface MemoryDuplicatesOptions extends DuplicatesOptions {
-  /** Maximum number of deliveries to remember, from 1. Beyond it, the oldest done one is forgotten. Default 100,000. */
+  /**
+   * Maximum number of deliveries to remember, from 1. Beyond it, the oldest done one is forgotten. Default 100,000.
+   */
   maxEntries?: number | undefined
   /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined

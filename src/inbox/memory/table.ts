@@ -3,7 +3,9 @@ import type { InboxEntry } from '../durable-inbox.ts'
 import type { DeliveriesTable } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 
-/** Milliseconds after which `take` yields to timers and sockets, which handlers that never wait for I/O would block. */
+/**
+ * Milliseconds after which `take` yields to timers and sockets, which handlers that never wait for I/O would block.
+ */
 const YIELD_INTERVAL = 10
 
 /** An entry with its internal fields. */

@@ -1,19 +1,19 @@
 import { configInvalid } from '../../errors.ts'
 
-/** The database, and the schema in it. */
+/** URL of the database and name of the schema. */
 export interface PostgresOptions {
   /** URL of the database: `postgres://user:password@host:port/database`. */
   connectionString: string
   /**
-   * Schema of all tables, created if it is missing: letters, digits and `_`, at most 50; not `pg_…`, which PostgreSQL
-   * reserves. Case-insensitive. Default `'geohook'`.
+   * Schema of all tables, created if it is missing. At most 50 letters, digits and `_`; names that begin with `pg_`
+   * are reserved by PostgreSQL. Case-insensitive. Default `'geohook'`.
    */
   schema?: string | undefined
 }
 
 /**
  * @returns the schema in quotes, because its name may be an SQL keyword
- * @throws {WebhookError} `config_invalid`, without the connection string, which may contain a password
+ * @throws {WebhookError} `config_invalid`; its message omits the connection string, which may contain a password
  */
 export function readPostgresOptions(options: PostgresOptions): { connectionString: string; schema: string } {
   const { connectionString, schema = 'geohook' } = options ?? {}

@@ -6,15 +6,15 @@ import { isMissing } from './sqlstates.ts'
 import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT, withTimeout } from './timeout.ts'
 
 /**
- * A connection to pg-boss. It starts pg-boss on first use, which creates missing tables and queues. It starts pg-boss
- * again after a failed start, or if the tables or the queue are missing.
+ * A connection to pg-boss. It starts pg-boss on first use and creates missing tables and queues. It restarts pg-boss
+ * after a failed start, or if the tables or the queue are missing.
  */
 export interface BossConnection {
   /** Runs a function without an additional timeout. */
   run<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
-  /** Runs a function, and rejects if the server does not respond in time. */
+  /** Runs a function, and rejects if the server does not respond within `CALL_TIMEOUT`. */
   runInTime<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
-  /** Stops a pg-boss instance, so that the next call starts another. */
+  /** Stops a pg-boss instance, so that the next call starts a new one. */
   discard(boss: PgBoss): void
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export function createBossConnection(
 
   async function start(): Promise<PgBoss> {
     const { PgBoss, getConstructionPlans } = await loadBoss()
-    // Finds deliveries whose lease has run out soon after that.
+    // Short, so that pg-boss finds deliveries soon after their lease has expired.
     const monitorSeconds = Math.min(60, Math.ceil(lease / 3_000))
     const options: ConstructorOptions & { query_timeout: number } = {
       connectionString,
@@ -63,7 +63,10 @@ export function createBossConnection(
     }
   }
 
-  /** pg-boss upgrades tables of an older version, but uses tables of a newer one without a warning. */
+  /**
+   * Throws if a newer pg-boss created the tables: pg-boss upgrades older tables, but uses newer ones without a
+   * warning.
+   */
   function requireSupported(found: number | null, plans: string): void {
     // The SQL in `plans` inserts the version of the tables that it creates.
     const supported = Number(/version\(version\) VALUES \('(\d+)'\)/i.exec(plans)?.[1] ?? Infinity)
@@ -77,7 +80,7 @@ export function createBossConnection(
   async function ensureQueue(boss: PgBoss): Promise<void> {
     if (!(await boss.getQueue(queue))) await boss.createQueue(queue)
     const { policy = 'standard' } = (await boss.getQueue(queue)) ?? {}
-    // With any other policy pg-boss drops jobs without an error.
+    // With any other policy, pg-boss drops jobs without an error.
     if (policy !== 'standard')
       throw configInvalid(
         `the queue ${queue} of pg-boss has the policy ${policy}`,
@@ -123,7 +126,7 @@ export function createBossConnection(
     async close() {
       closed = true
       const stoppingLast = starting?.then((boss) => boss.stop({ graceful: false }))
-      // An unreachable server must not keep the inbox from closing.
+      // The inbox must close even if the server is unreachable.
       await withTimeout(Promise.all([stoppingLast, stopping])).catch(() => {})
     },
   }

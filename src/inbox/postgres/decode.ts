@@ -4,7 +4,10 @@ import type { InboxEntry, InboxState } from '../durable-inbox.ts'
 import { type Envelope, fromEnvelope } from '../serialize.ts'
 import { JOB_STATES, toId } from './schema.ts'
 
-/** One job, without its body. The columns from its data may hold anything, because others can write to the table. */
+/**
+ * One job without its body. Columns read from `data` may hold any value, because other programs can write to the
+ * table.
+ */
 export interface Row {
   id: string
   state: JobWithMetadata['state']
@@ -27,7 +30,7 @@ export const COLUMNS = `id, state, retry_count as "retryCount", start_after as "
 export function toEntry(row: Row): InboxEntry {
   const { id, state: jobState, retryCount, startAfter, startedOn, completedOn, output } = row
   const state = toInboxState(jobState)
-  // pg-boss writes its own errors, for example after a process died, to `value`.
+  // pg-boss stores its own errors in `value`, for example after a process crashed.
   const error = output?.error ?? output?.value?.message
   return {
     id: toId(id),
@@ -48,7 +51,7 @@ const toInboxState = (jobState: Row['state']): InboxState =>
 export const receivedAtOf = ({ receivedAt, createdOn }: Pick<Row, 'receivedAt' | 'createdOn'>): Date =>
   new Date(readNumberOr(receivedAt, createdOn.getTime()))
 
-/** Stands for a delivery that cannot be read. */
+/** Placeholder for a delivery that cannot be read. */
 export const UNREADABLE: Omit<StoredDelivery, 'id' | 'receivedAt'> = {
   rawBody: new Uint8Array(),
   contentType: '',

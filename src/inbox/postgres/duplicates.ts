@@ -38,7 +38,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
 
   async function ensureTable(pool: Pool): Promise<void> {
     for (let tries = 1; ; tries++) {
-      // Looks first: a user without the right to create tables can use an existing one.
+      // Check first, so that a database user without the right to create tables can use an existing one.
       const { rows } = await pool.query('select to_regclass($1) as found', [table])
       if (rows[0]?.found) return
       try {
@@ -59,13 +59,13 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
     try {
       return await pool.query(text, values)
     } catch (error) {
-      // Creates the table again for the next call.
+      // Create the table again for the next call.
       if (isMissing(error)) await ensureTable(pool).catch(() => {})
       throw error
     }
   }
 
-  /** Removes expired claims in the background: they do no harm. */
+  /** Removes expired claims in the background. Errors are ignored, because expired claims have no effect. */
   function sweep(): void {
     if (performance.now() - sweptAt < SWEEP_INTERVAL) return
     sweptAt = performance.now()

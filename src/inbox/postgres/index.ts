@@ -12,7 +12,10 @@ export type { PostgresOptions } from './connection-options.ts'
 
 /** Options of {@link createPostgresInbox}. `lease` must be at least 10,000 ms. */
 export interface PostgresInboxOptions extends PostgresOptions, InboxOptions {
-  /** Name of the pg-boss queue, one for each inbox in a schema: letters, digits, `_`, `-` and `.`, at most 100. Default `'inbox'`. */
+  /**
+   * Name of the pg-boss queue, different for each inbox in a schema: at most 100 letters, digits, `_`, `-` and `.`.
+   * Default `'inbox'`.
+   */
   queue?: string | undefined
 }
 
@@ -20,18 +23,18 @@ export interface PostgresInboxOptions extends PostgresOptions, InboxOptions {
 export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOptions {}
 
 /**
- * Creates an inbox in PostgreSQL for several processes on several machines. It uses pg-boss, which you have to install.
+ * Creates an inbox in PostgreSQL for any number of processes and machines. It uses pg-boss, which you have to install.
  *
- * It connects on first use. A stored delivery is as durable as the server's `synchronous_commit` makes it. The
- * inbox that stored a delivery sets its number of attempts. After a failed attempt, the inbox that made the attempt
- * sets the delay; after a process died, the inbox that stored the delivery does. Each process compares `maxPending`
- * with a count of waiting deliveries that is up to a second old and does not include active ones.
+ * It connects on first use. A stored delivery is as durable as the server's `synchronous_commit` makes it. If inboxes
+ * with different options share a queue, the one that stored a delivery sets its number of attempts and its retry delay
+ * after a crash; the one that ran a failed attempt sets the delay after that attempt. Each process compares
+ * `maxPending` with a count of waiting deliveries that is up to a second old and does not include active ones.
  *
- * The queue is created if it is missing, also while the inbox is in use. A job in it that is not a delivery becomes a
+ * The inbox creates the queue if it is missing, even while in use. A job in the queue that is not a delivery becomes a
  * dead letter and is reported as `trouble`; `get` returns it with an empty body.
  *
- * @throws {WebhookError} `config_invalid`. If the queue exists with a policy other than `standard`, each method rejects
- *   with this error
+ * @throws {WebhookError} `config_invalid`. If the queue exists with a policy other than `standard`, each method
+ *   rejects with this error
  * @example
  * ```ts
  * import { createReceiver } from 'geohook'
@@ -51,8 +54,8 @@ export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox
 }
 
 /**
- * Creates a duplicate store in PostgreSQL: all processes know which deliveries are in progress and which are done. It
- * needs the package pg, and connects on first use.
+ * Creates a duplicate store in PostgreSQL: it remembers for all processes which deliveries are in progress and which
+ * are done. It needs the package `pg`, and connects on first use.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

@@ -11,12 +11,14 @@ import { isDataError, isDeadlock } from './sqlstates.ts'
 import { CALL_TIMEOUT, withTimeout } from './timeout.ts'
 
 /**
- * Two batches in flight: the server inserts the jobs of one while the next is built. A job waits at most half of
- * its timeout before it is sent.
+ * Two batches in flight: the server inserts the jobs of one while the next is built. A job is queued for at most half
+ * of the call timeout before it is sent.
  */
 const BATCHES: BatchLimits = { items: 500, inFlight: 2, maxWait: CALL_TIMEOUT / 2 }
 
-/** Milliseconds for which a count of waiting jobs is used: PostgreSQL has to read each of them. */
+/**
+ * Milliseconds for which a count of waiting jobs is reused, because PostgreSQL reads every waiting job to count them.
+ */
 const COUNT_TTL = 1_000
 
 type PutResult = 'stored' | 'duplicate'
@@ -33,7 +35,7 @@ export function createPut(
   async function insert(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
     // A pg-boss insert may contain each id only once.
     const byId = new Map(jobs.map((job) => [String(job.id), job]))
-    // Sorted, because statements that insert the same ids in different orders can deadlock.
+    // Sort the ids, because statements that insert the same ids in different orders can deadlock.
     const sorted = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])
     const [boss, ids] = await connection.runInTime(
       async (boss) => [boss, await boss.insert(queue, sorted, { returnId: true })] as const,
@@ -41,7 +43,7 @@ export function createPut(
     const stored = new Set(ids?.map(toId))
     const missing = [...byId.keys()].filter((id) => !stored.has(id))
     const lost = new Set(missing.length > 0 ? await reader.missing(missing) : [])
-    // pg-boss also returns no id if it stored nothing: the queue is missing, or replaced by one with a policy.
+    // pg-boss returns no id for duplicates, but also if the queue is missing or was replaced by one with a policy.
     if (lost.size > 0) connection.discard(boss)
     return jobs.map(({ id }) => {
       if (lost.has(String(id)))
@@ -50,7 +52,7 @@ export function createPut(
     })
   }
 
-  /** Retries once after a deadlock, which a statement of another program can still cause. */
+  /** Retries once after a deadlock, which statements of other programs can still cause. */
   async function insertWithRetry(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
     try {
       return await insert(jobs)
@@ -60,7 +62,7 @@ export function createPut(
     }
   }
 
-  /** Splits the batch if PostgreSQL rejects it: one bad job must not fail the others. */
+  /** Splits the batch if PostgreSQL rejects its data, so that one invalid job does not fail the others. */
   async function insertBisecting(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
     try {
       return await insertWithRetry(jobs)
@@ -76,13 +78,14 @@ export function createPut(
 
   return async (delivery, { maxPending }) => {
     const envelope = toEnvelope(delivery)
-    // A string, because PostgreSQL rejects NUL and unpaired surrogates in JSON, but not their escapes in a string.
+    // Stored as a string of JSON: PostgreSQL rejects NUL and unpaired surrogates in JSON, but accepts them escaped
+    // twice.
     const changeTypes = JSON.stringify(envelope.changeTypes) as never
     if (!(await capacity.acquire(maxPending)))
       return (await reader.missing([delivery.id])).length === 0 ? 'duplicate' : 'full'
     let result: PutResult | undefined
     try {
-      // The job may be queued, and then sent in several statements, each with its own time limit.
+      // An overall time limit, because the job may be queued and then sent in several statements with a limit each.
       result = await withTimeout(add(toJob({ ...envelope, changeTypes }, config), envelope.body.length))
       return result
     } finally {

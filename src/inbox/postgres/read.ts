@@ -5,11 +5,11 @@ import type { JobsLocation } from './connection.ts'
 import { COLUMNS, type Row, readDelivery, receivedAtOf, toEntry, UNREADABLE } from './decode.ts'
 import { JOB_STATES, jobStatesOf, toId } from './schema.ts'
 
-/** Queries on pg-boss's tables, for which pg-boss has no functions. */
+/** Queries of pg-boss's tables that pg-boss has no functions for. */
 export interface JobReader extends Pick<DeliveriesTable, 'counts' | 'list' | 'get'> {
-  /** Returns the ids that no job has. */
+  /** Returns those of the ids that belong to no job. */
   missing(ids: readonly string[]): Promise<string[]>
-  /** Counts waiting jobs, up to `limit`. Active jobs are not counted: they are few, and not in an index. */
+  /** Counts waiting jobs, up to `limit`. Active jobs are not counted, because they are few and not indexed. */
   countWaiting(limit: number): Promise<number>
 }
 

@@ -3,7 +3,7 @@ import type { InboxState } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import type { Envelope } from '../serialize.ts'
 
-/** The pg-boss states of each inbox state. An operator's `cancelled` job is not retried, so it is a dead letter. */
+/** The pg-boss states for each inbox state. A job cancelled by an operator is not retried, so it is a dead letter. */
 export const JOB_STATES: Readonly<Record<InboxState, readonly JobWithMetadata['state'][]>> = {
   waiting: ['created', 'retry'],
   active: ['active'],
@@ -11,7 +11,7 @@ export const JOB_STATES: Readonly<Record<InboxState, readonly JobWithMetadata['s
   dead: ['failed', 'cancelled'],
 }
 
-/** Lists pg-boss states, for `state::text = any(…)`. */
+/** Returns the pg-boss states for some inbox states, for use in `state::text = any(…)`. */
 export const jobStatesOf = (...states: InboxState[]): string[] => states.flatMap((state) => JOB_STATES[state])
 
 /** True if a job can have this id: job ids are UUIDs, and PostgreSQL accepts any 32 hexadecimal digits as one. */
@@ -20,10 +20,10 @@ export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
 /** Converts the id of a job, which PostgreSQL returns with hyphens, to the id of its delivery. */
 export const toId = (uuid: string): string => uuid.replaceAll('-', '')
 
-/** pg-boss's maximum retention: 2^31 - 1 seconds, sixty-eight years. The inbox removes deliveries itself. */
+/** pg-boss's maximum retention in seconds, sixty-eight years, because the inbox itself removes deliveries. */
 const NEVER = 2 ** 31 - 1
 
-/** Maximum milliseconds that are added to or subtracted from a time: a thousand years. PostgreSQL fails with more. */
+/** Maximum milliseconds to add to or subtract from a time: about a thousand years. PostgreSQL fails with more. */
 export const MAX_INTERVAL = 3e13
 
 const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
@@ -37,7 +37,8 @@ export function toJob(
     id: envelope.id,
     data: envelope,
     retryLimit: attempts - 1,
-    // These apply if a process ended during an attempt. After a failed attempt the inbox sets the delay itself.
+    // pg-boss uses these delays if a process exits during an attempt. After a failed attempt, the inbox sets the
+    // delay.
     retryBackoff: true,
     retryDelay: toSeconds(retryDelay),
     retryDelayMax: toSeconds(maxRetryDelay),

@@ -12,8 +12,10 @@ export const isMissing = (error: unknown): boolean => MISSING.includes(codeOf(er
 
 export const isCreatedConcurrently = (error: unknown): boolean => CREATED_CONCURRENTLY.includes(codeOf(error))
 
-/** True if PostgreSQL cancelled the statement because it and another one waited for each other. */
+/** True if PostgreSQL cancelled the statement because of a deadlock. */
 export const isDeadlock = (error: unknown): boolean => codeOf(error) === DEADLOCK
 
-/** True if the data caused the error. Classes: data exception, integrity constraint, program limit exceeded. */
+/**
+ * True if the data caused the error. Classes: data exception, integrity constraint violation, program limit exceeded.
+ */
 export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(String(codeOf(error)))

@@ -14,7 +14,7 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
   const reader = createJobReader(location)
   const writer = createJobWriter(location)
   const takeJob = createTakeJob(location)
-  /** Number of the attempt in progress here for each delivery, so that an end is not recorded for another attempt. */
+  /** Attempt in progress in this process for each delivery, from 0. Results are recorded only for this attempt. */
   const taken = new Map<string, number>()
 
   /** Forgets an attempt, unless the delivery has been taken again in the meantime. */
@@ -22,7 +22,9 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
     if (taken.get(id) === retryCount) taken.delete(id)
   }
 
-  /** Runs in the background. If it fails, pg-boss makes the job due again when its heartbeat has lapsed. */
+  /**
+   * Makes an unreadable job a dead letter. If that fails, pg-boss makes the job due again when its heartbeat expires.
+   */
   async function bury(attempt: JobAttempt): Promise<void> {
     const text = `the job ${attempt.id} in the queue ${queue} cannot be read: its data is not a delivery`
     config.notify('trouble', { error: new Error(text) })

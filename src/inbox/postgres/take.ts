@@ -12,12 +12,12 @@ export interface TakenJob {
   isSuspect: boolean
 }
 
-/** True for a job whose heartbeat lapsed: pg-boss writes this message. */
+/** SQL condition for a job whose heartbeat expired. pg-boss writes this message. */
 const IS_SUSPECT = `(job.output->'value'->>'message' is not distinct from 'job heartbeat timeout')`
 
 /**
- * Creates a function that takes a job, like pg-boss's `fetch`, which can neither skip suspects nor avoid waiting for
- * the disk. The update need not be on disk: after a server crash the job is simply waiting again.
+ * Creates a function that takes a job. pg-boss's own `fetch` cannot skip suspects, and its commit waits for the disk.
+ * This update need not be on disk: if the server crashes, the job is waiting again.
  */
 export function createTakeJob({
   connection,
@@ -39,10 +39,9 @@ export function createTakeJob({
     returning id, data, retry_count as "retryCount", retry_limit as "retryLimit", ${IS_SUSPECT} as "isSuspect"`
 
   return async ({ suspects }) => {
-    // Lets handlers that began in this event loop tick run first. If they terminate the process, the next job
-    // must not have been taken.
+    // Handlers that began in this event loop tick run first. If they terminate the process, the next job is not taken.
     await new Promise((resolve) => setImmediate(resolve))
-    // Without a time limit: a job that arrived after it would stay active until its lease runs out.
+    // No time limit: a job returned after the limit would stay active until its lease expires.
     const { rows } = await connection.run((boss) => boss.getDb().executeSql(text, [queue, suspects]))
     const [job] = rows as TakenJob[]
     return job && { ...job, id: toId(job.id) }

@@ -8,7 +8,7 @@ export interface ChangedJobs {
   settled: string[]
 }
 
-/** One attempt of a job, so that its end is not recorded for another attempt. */
+/** Identifies one attempt of a job, so that its result is not recorded for a later attempt. */
 export interface JobAttempt {
   id: string
   /** Number of the attempt, from 0. */
@@ -20,8 +20,8 @@ export interface JobWriter {
   /** Ends a failed attempt. If another follows, it is due after `milliseconds`. */
   fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>
   /**
-   * Ends a successful attempt whose job is waiting again, because its lease ran out or because a server crash lost
-   * the record that it had been taken.
+   * Ends a successful attempt whose job is waiting again, because its lease expired or a server crash lost the update
+   * that took it.
    */
   completeWaiting(attempt: JobAttempt): Promise<boolean>
   /** Makes an unreadable job a dead letter. */
@@ -35,7 +35,7 @@ export interface JobWriter {
 export function createJobWriter({ connection, schema, queue }: JobsLocation): JobWriter {
   const { runInTime } = connection
 
-  /** @returns the number of rows that the statement returns */
+  /** @returns the number of rows that the statement returned */
   const change = (text: string, ...values: unknown[]): Promise<number> =>
     runInTime(async (boss) => (await boss.getDb().executeSql(text, [queue, ...values])).rows.length)
 
@@ -82,7 +82,7 @@ export function createJobWriter({ connection, schema, queue }: JobsLocation): Jo
     async retry(id) {
       const { updated } = await runInTime((boss) => boss.update(queue, undefined, { id, startAfter: 0 }))
       if (updated > 0) return true
-      // Resets the job to its first state, so that it gets all its attempts again and keeps its place in the queue.
+      // Reset the job to its first state, so that it gets all its attempts again and keeps its place in the queue.
       const retried = await change(
         `update ${schema}.job set state = 'created', start_after = now(), retry_count = 0, started_on = null,
           completed_on = null, heartbeat_on = null

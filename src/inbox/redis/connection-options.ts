@@ -2,7 +2,9 @@ import { configInvalid } from '../../errors.ts'
 
 /** URL of the Redis server and prefix of the keys. */
 export interface RedisOptions {
-  /** URL of the server: `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. Default database: 0. */
+  /**
+   * URL of the server: `redis://[user:password@]host[:port][/database]`, or `rediss://` for TLS. Default database: 0.
+   */
   url: string
   /**
    * Prefix of every key, 1 to 200 characters without control characters. A cluster requires braces, as in `{geohook}`,

@@ -12,7 +12,9 @@ if owner then return 'busy' end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 'claimed'`
 
-/** Also renews an expired claim that no other process has taken: the event loop of this process may have been blocked. */
+/**
+ * Also renews an expired claim that no other process has taken: the event loop of this process may have been blocked.
+ */
 const RENEW = `
 local owner = redis.call('GET', KEYS[1])
 if owner and owner ~= ARGV[1] then return 0 end

@@ -4,18 +4,24 @@ import { ATTEMPTS_FIELD, DATA_FIELD, type DeliveryJob, STALLED_FIELD } from './s
 
 /** Functions for attempts whose lease expired, which BullMQ lacks. */
 export interface ExpiredLeases {
-  /** Counts an attempt that is about to begin, up to `max`. Resolves with its number, or 0 if the job no longer exists. */
+  /**
+   * Counts an attempt that is about to begin, up to `max`. Resolves with its number, or 0 if the job no longer exists.
+   */
   countAttempt(job: DeliveryJob, max: number): Promise<number>
   /**
    * Records that an attempt ended without terminating its process: the delivery is no longer a suspect. If the attempt
    * was counted before it began, subtracts that count, because BullMQ counts the attempt when it ends.
    */
   clearSuspect(job: DeliveryJob, isCounted: boolean): Promise<void>
-  /** Resolves with true if another worker has taken a job whose lease expired, even if it has already ended the job. */
+  /**
+   * Resolves with true if another worker has taken a job whose lease expired, even if it has already ended the job.
+   */
   isTaken(jobId: string, workerId: string): Promise<boolean>
 }
 
-/** Both scripts write only to an existing job: BullMQ would mistake a new hash for a job, and never add the real job. */
+/**
+ * Both scripts write only to an existing job: BullMQ would mistake a new hash for a job, and never add the real job.
+ */
 const COUNT = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return 0 end
 local attempt = redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', 1)
 if attempt > tonumber(ARGV[1]) then redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', -1) end

@@ -19,13 +19,13 @@ export interface RedisInboxOptions extends RedisOptions, InboxOptions {
 export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions {}
 
 /**
- * Creates an inbox in Redis for any number of processes. It uses BullMQ, needs the packages `bullmq` and `ioredis`, and
- * connects on first use.
+ * Creates an inbox in Redis for any number of processes. It uses BullMQ, needs the packages `bullmq` and `ioredis`,
+ * and connects on first use.
  *
- * It is as durable as the server: with `appendonly yes` and `appendfsync everysec`, a crash of the machine can lose the
- * deliveries of the last second; with `appendfsync always`, it loses none. A single process never exceeds `maxPending`;
- * several can exceed it by the deliveries that they add within 0.1 s. If a process crashes, another takes its deliveries
- * within one to two leases.
+ * It is as durable as the server: with `appendonly yes` and `appendfsync everysec`, a crash of the machine can lose
+ * the deliveries of the last second; with `appendfsync always`, it loses none. A single process never exceeds
+ * `maxPending`; several can exceed it by the deliveries that they add within 0.1 s. If a process crashes, another
+ * takes its deliveries within one to two leases.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

@@ -29,7 +29,10 @@ interface Run {
 /** Runs the handlers for a BullMQ worker. */
 export interface JobProcessor {
   process(job: DeliveryJob, token?: string): Promise<void>
-  /** Notifies the observer when BullMQ has recorded the end of an attempt, and aborts runs of jobs that were taken over. */
+  /**
+   * Notifies the observer when BullMQ has recorded the end of an attempt, and aborts runs of jobs that were taken
+   * over.
+   */
   watch(worker: Worker<Envelope>): void
   isBusy(): boolean
   /** Resolves when no handler is running. */
@@ -112,8 +115,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
 
   return {
     async process(job, token) {
-      // If the lease expired while Redis was unreachable or the event loop was blocked, the job may return to the process
-      // that is running its handlers or has run them. Use the result of that run.
+      // If the lease expired while Redis was unreachable or the event loop was blocked, the job may return to the
+      // process that is running its handlers or has run them. Use the result of that run.
       const earlier = runs.get(keyOf(job))
       const isSuspect = job.stalledCounter > 0
       const freeSlot = isSuspect && !earlier ? acquireSuspectSlot() : undefined

@@ -20,8 +20,8 @@ const COUNT_TTL = 100
 const MARKED = { duplicate: 0, stored: 1, missing: 2 }
 
 /**
- * Sets the entry field of the jobs in KEYS. A job without the field is new; BullMQ itself does not report whether a job
- * already existed. A hash that is not a job is deleted, because BullMQ would mistake it for one.
+ * Sets the entry field of the jobs in KEYS. A job without the field is new; BullMQ itself does not report whether a
+ * job already existed. A hash that is not a job is deleted, because BullMQ would mistake it for one.
  */
 const MARK = `local marked = {}
 for index, key in ipairs(KEYS) do
@@ -82,15 +82,16 @@ async function addAll(
 }
 
 /**
- * Adds jobs. A job is `missing` if its key held a hash that was not a job, or if BullMQ's script was not in the cache of
- * Redis: ioredis then resends that script after ours.
+ * Adds jobs. A job is `missing` if its key held a hash that was not a job, or if BullMQ's script was not in the cache
+ * of Redis: ioredis then resends that script after ours.
  */
 async function addJobs(
   { queue, client }: OpenedQueue,
   deliveries: readonly Delivery[],
 ): Promise<AddResult[]> {
   const { Job } = await loadBullmq()
-  // BullMQ's scripts need the client that BullMQ has wrapped. BullMQ 5 exposes it on the queue, later versions on a backend.
+  // BullMQ's scripts need the client that BullMQ has wrapped. BullMQ 5 exposes it on the queue, later versions on a
+  // backend.
   const owner = 'getBackend' in queue ? queue.getBackend() : (queue as WithClient)
   const wrapped = await owner.client
   const keys: string[] = []

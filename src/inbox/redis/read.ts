@@ -86,7 +86,9 @@ export async function readItem({ queue, client }: OpenedQueue, id: string): Prom
   }
 }
 
-/** Returns the time of receipt of the oldest waiting delivery. Reads only the first `MAX_DELAYED_READ` delayed jobs. */
+/**
+ * Returns the time of receipt of the oldest waiting delivery. Reads only the first `MAX_DELAYED_READ` delayed jobs.
+ */
 export async function oldestWaiting({ queue, client }: OpenedQueue): Promise<Date | undefined> {
   const ids = [
     ...(await client.lrange(queue.toKey('wait'), -1, -1)),

@@ -10,8 +10,8 @@ export type DeliveryJob = Job<Envelope>
 const MAX_ATTEMPTS = 1_000
 
 /**
- * Derives the id of a job from its delivery's id, so that a delivery never has two jobs. BullMQ rejects job ids that are
- * numbers or contain colons. The prefix also keeps job ids apart from BullMQ's own keys.
+ * Derives the id of a job from its delivery's id, so that a delivery never has two jobs. BullMQ rejects job ids that
+ * are numbers or contain colons. The prefix also keeps job ids apart from BullMQ's own keys.
  */
 export const toJobId = (id: string): string =>
   `delivery-${id.replace(/[%:]/g, (character) => (character === ':' ? '%3a' : '%25'))}`

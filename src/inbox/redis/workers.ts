@@ -34,7 +34,9 @@ export interface RedisWorkersOptions {
   config: InboxConfig
 }
 
-/** Starts a BullMQ worker that runs the handlers once Redis is reachable. It can be closed while Redis is unreachable. */
+/**
+ * Starts a BullMQ worker that runs the handlers once Redis is reachable. It can be closed while Redis is unreachable.
+ */
 export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   const { url, prefix, name, run, receiver, concurrency, config } = options
   const { lease, notify } = config
@@ -44,7 +46,9 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   let closing: Promise<void> | undefined
   let isClosed = false
 
-  /** Opens a connection that waits for Redis without a time limit. BullMQ duplicates it to open its second connection. */
+  /**
+   * Opens a connection that waits for Redis without a time limit. BullMQ duplicates it to open its second connection.
+   */
   async function connect(): Promise<Redis> {
     const { Redis } = await loadIoredis()
     const client = new Redis(url, {
@@ -143,7 +147,9 @@ function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Extends BullMQ's worker to take jobs whose data is not JSON. The base class throws and leaves them active forever. */
+/**
+ * Extends BullMQ's worker to take jobs whose data is not JSON. The base class throws and leaves them active forever.
+ */
 function toTolerantWorker(Base: typeof Worker<Envelope>): typeof Worker<Envelope> {
   return class extends Base {
     protected override createJob(json: JobJson, jobId: string): Job<Envelope> {

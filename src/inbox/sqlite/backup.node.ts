@@ -16,8 +16,8 @@ import { toConfigInvalid } from './path-errors.node.ts'
 import { createTransactions } from './transactions.ts'
 
 /**
- * Copies an inbox file that is in use. The copy is written to a part file in the same folder, and named `to` only when
- * it is complete. A process that is killed leaves at most the part file.
+ * Copies an inbox file that is in use. The copy is written to a `-part` file in the same folder, which is renamed to
+ * `to` once it is complete. If the process is killed, only the `-part` file may remain.
  */
 export async function backUp(path: string, to: string): Promise<void> {
   if (!existsSync(path)) throw configInvalid(`${path} does not exist`, 'Give the path of an inbox.')
@@ -27,7 +27,7 @@ export async function backUp(path: string, to: string): Promise<void> {
   const transactions = createTransactions(path)
   try {
     await transactions.read((db) => {
-      truncateSync(part) // an attempt that failed because of a lock may have written something
+      truncateSync(part) // an earlier attempt that failed because of a lock may have written to it
       db.run('VACUUM INTO ?', part)
     })
     flush(part)
@@ -39,7 +39,7 @@ export async function backUp(path: string, to: string): Promise<void> {
   }
 }
 
-/** Fails early. A file that is created during the backup is detected at its end. */
+/** Throws early if the target exists. `moveTo` detects a target that is created during the backup. */
 function requireMissing(to: string): void {
   let isMissing: boolean
   try {
@@ -59,7 +59,7 @@ function createEmptyFile(file: string, to: string): void {
   }
 }
 
-/** Renaming would replace a file that was created during the backup; a hard link does not. */
+/** Uses a hard link, because a rename would replace a file that was created during the backup. */
 function moveTo(to: string, part: string): void {
   try {
     linkSync(part, to)
@@ -69,7 +69,7 @@ function moveTo(to: string, part: string): void {
   }
 }
 
-/** For file systems without hard links, which report that with various codes. */
+/** Renames the file, for file systems without hard links. Their error codes vary. */
 function renameWithoutLinks(to: string, part: string): void {
   createEmptyFile(to, to)
   try {
@@ -85,7 +85,7 @@ const isExisting = (error: unknown): boolean => (error as NodeJS.ErrnoException)
 const alreadyExists = (to: string): Error =>
   configInvalid(`${to} exists already`, 'Give another path: a backup replaces nothing.')
 
-/** Returns when the file or folder is on disk. */
+/** Flushes a file or folder to disk. */
 function flush(path: string): void {
   const handle = openSync(path, 'r')
   try {

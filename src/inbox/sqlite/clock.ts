@@ -4,14 +4,15 @@ import type { Database } from './driver.node.ts'
 const MAX_LAG = 500
 
 /**
- * Returns a function that reads a clock and notices if it was set back. Then it moves all due times and leases in the
- * file back too, so that the rest of each delay and lease stays the same. The first process that notices does this.
+ * Returns a function that reads a clock and detects if the clock was set back. The first process that detects this
+ * moves all due times and leases in the file back by the same amount, so that the remaining delays and leases do not
+ * change.
  *
- * Call the function inside a transaction, before each time that is written. So no time in the file comes from a clock
- * that was more than `MAX_LAG` ahead of the stored time.
+ * Call the function inside a transaction before writing a time. This ensures that every time in the file comes from a
+ * clock that was at most `MAX_LAG` ahead of the stored time.
  */
 export function watchClock(clock: () => number): (db: Database) => number {
-  /** The stored time, as this process last saw it. */
+  /** The stored time when this process last read it. */
   let stored = Infinity
 
   return (db) => {
@@ -28,7 +29,7 @@ export function watchClock(clock: () => number): (db: Database) => number {
   }
 }
 
-/** Claims that are done are not moved: they are only remembered for longer. */
+/** Moves due times and leases back. Done claims are not moved: they are only remembered for longer. */
 function moveBack(db: Database, milliseconds: number): void {
   db.run("UPDATE delivery SET at = at - ? WHERE state IN ('waiting', 'active')", milliseconds)
   db.run('UPDATE claim SET until = until - ? WHERE owner IS NOT NULL', milliseconds)

@@ -10,20 +10,20 @@ import { APPLICATION_ID, UPGRADES } from './schema.ts'
 /** An open inbox file. */
 export interface Connection {
   db: Database
-  /** Begins a write transaction. Its commit waits for the disk only with `FULL`. */
+  /** Begins a write transaction. Its commit waits for the disk only if `synchronous` is `FULL`. */
   begin(synchronous: 'FULL' | 'NORMAL'): void
-  /** Throws if a file of the database was deleted or replaced: everything written to it would be lost. */
+  /** Throws if a file of the database was deleted or replaced, because further writes would be lost. */
   requireFiles(): void
-  /** Ends a failed transaction, and moves the write-ahead log into the database. Returns false if that is not possible now. */
+  /** Ends a failed transaction, and moves the write-ahead log into the database. Returns false if the move fails. */
   checkpoint(): boolean
-  /** Closes the connection. Returns false, and keeps it open, if it alone can still read a deleted log. */
+  /** Closes the connection. If only this connection can still read a deleted log, keeps it open and returns false. */
   close(): boolean
 }
 
 /**
  * Opens an inbox file, and creates it if it is missing.
  *
- * @throws {WebhookError} `config_invalid` if the file is not an inbox. It stays unchanged
+ * @throws {WebhookError} `config_invalid` if the file is not an inbox; the file stays unchanged
  */
 export function openFile(open: OpenDatabase, path: string): Connection {
   const real = realPath(path)
@@ -59,8 +59,8 @@ function connect(db: Database, files: OpenFiles): Connection {
       db.run('BEGIN IMMEDIATE')
       files.requireSame()
       if (isLogOurs) return
-      // Other processes may still use a deleted log. They no longer write to it, because they check their files first.
-      // We cannot move what only their log holds, so we write nothing until they have moved it.
+      // Other processes may still hold a deleted log with transactions that only they can move into the database. They
+      // check their files before each write, so they add no more. Write nothing until they have moved it.
       db.run('ROLLBACK')
       if (!moveLog(db)) throw Object.assign(new Error('a deleted log is in use'), { code: 'SQLITE_BUSY' })
       isLogOurs = true
@@ -76,7 +76,7 @@ function connect(db: Database, files: OpenFiles): Connection {
   }
 }
 
-/** Moves the write-ahead log into the database. Returns false if other processes still read it or are moving it. */
+/** Moves the write-ahead log into the database. Returns false if other processes are reading or moving the log. */
 function moveLog(db: Database): boolean {
   const { busy, log, checkpointed } =
     db.get<{ busy: number; log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)') ?? {}
@@ -87,11 +87,11 @@ function prepare(db: Database, path: string): void {
   db.exec('BEGIN') // so that no other process creates the tables between the two reads
   const version = readVersion(db, path)
   db.exec('COMMIT')
-  // Lets the file shrink when rows are removed. It only works while the file is still empty.
+  // Lets the file shrink when rows are removed. SQLite accepts this setting only while the file is empty.
   if (version === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
   const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
   if (mode !== 'wal') throw configInvalid(`${path} is on a file system without shared memory`)
-  // FULL: a commit survives a power failure. fullfsync is needed for that on macOS.
+  // With FULL, a commit survives a power failure; macOS also needs fullfsync for that.
   db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216')
   db.exec(`PRAGMA wal_autocheckpoint = ${maxLogPages(path)}`)
   db.exec('PRAGMA temp_store = MEMORY')
@@ -99,7 +99,9 @@ function prepare(db: Database, path: string): void {
   if (readVersion(db, path) < UPGRADES.length) upgrade(db, path)
 }
 
-/** Reads the version again in the same transaction, because another process may have just upgraded the file. */
+/**
+ * Upgrades the tables. Reads the version inside the transaction, because another process may have just upgraded them.
+ */
 function upgrade(db: Database, path: string): void {
   db.exec('BEGIN IMMEDIATE')
   for (const upgrade of UPGRADES.slice(readVersion(db, path))) db.exec(upgrade)
@@ -107,7 +109,7 @@ function upgrade(db: Database, path: string): void {
   db.exec('COMMIT')
 }
 
-/** Returns the version of the tables; 0 if the file is empty. */
+/** Returns the version of the tables, or 0 if the file is empty. */
 function readVersion(db: Database, path: string): number {
   const version = readNumber(db, 'PRAGMA user_version')
   const application = readNumber(db, 'PRAGMA application_id')

@@ -2,8 +2,8 @@ import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { pathError, toConfigInvalid } from './path-errors.node.ts'
 
 /**
- * Creates the file of an inbox if it is missing. Only its owner may read it; SQLite gives its log files the same mode.
- * An existing file is not opened here: closing it would release the locks that this process holds on it.
+ * Creates the file of an inbox if it is missing. Only its owner can read it; SQLite gives its log files the same mode.
+ * An existing file is not opened, because closing it would release the locks that this process holds on it.
  *
  * @throws {WebhookError} `config_invalid` if the path cannot be read and written
  */
@@ -22,7 +22,7 @@ function requireUsable(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
   } catch (error) {
-    // If the file was deleted in between, SQLite creates it.
+    // If the file was deleted in the meantime, SQLite creates it.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toConfigInvalid(path, error)
   }
 }

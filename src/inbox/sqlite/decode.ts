@@ -17,19 +17,19 @@ export interface Row {
 
 /** A row joined with its `content`. */
 export interface RowWithContent extends Row {
-  /** Null if the content is missing: its body was removed to free space, or the file is damaged. */
+  /** Null if the content is missing, because it was removed to free space or the file is damaged. */
   head: string | null
   body: Uint8Array | null
 }
 
-/** Throws if the row is damaged. */
+/** @throws if the row is damaged */
 export function toDelivery({ head, id, body, received_at }: RowWithContent): StoredDelivery {
   if (head === null || !(body instanceof Uint8Array)) throw new Error('its bytes are missing')
-  // One driver returns a Buffer, whose slice() would not copy.
+  // better-sqlite3 returns a Buffer, whose slice() would not copy.
   return fromHead(head, id, new Uint8Array(body.buffer, body.byteOffset, body.length), received_at)
 }
 
-/** Restores as much of a damaged delivery as possible: its body, or at least its id and time. */
+/** Restores a delivery. If the row is damaged, the result has its id, time of receipt and, if intact, its body. */
 export function toDeliveryOrRemains(row: RowWithContent): StoredDelivery {
   try {
     return toDelivery(row)

@@ -3,35 +3,35 @@ import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'no
 import { dirname } from 'node:path'
 import { realPath } from './path.node.ts'
 
-/** Bytes of the reserve on a disk of 128 MiB or more. On a smaller disk it is a sixteenth of the disk. */
+/** Bytes of the reserve on a disk of 128 MiB or more. On a smaller disk, the reserve is a sixteenth of the disk. */
 const MAX_SIZE = 8 * 1024 ** 2
 
 const PAGE = 4_096
 const CHUNK = 1024 ** 2
 
 /**
- * A file next to the database that only occupies space. Workers have to write even if the disk is full: deleting the
- * reserve gives them the space to do so.
+ * A file next to the database that only occupies space. It is deleted when the disk is full, so that workers still
+ * have space to record results.
  */
 export interface DiskReserve {
-  /** Creates the reserve if it is missing. Throws if the disk has no space for both the reserve and `bytes` more. */
+  /** Creates the reserve if it is missing. Throws if the disk lacks space for the reserve and `bytes` more. */
   require(bytes: number): void
-  /** True from the first rejection until the disk has clearly more space. */
+  /** True if the last `require` call threw and the disk still lacks space for it. */
   isShort(): boolean
   /** Deletes the reserve. */
   release(): void
 }
 
 export function createDiskReserve(path: string): DiskReserve {
-  /** Bytes of the last rejected call, unless a call has succeeded since. */
+  /** `bytes` of the last `require` call, if that call threw. */
   let rejected: number | undefined
 
-  /** Computes how much disk space is missing to store `bytes` more, and how much the reserve still needs. */
+  /** Computes the missing bytes of disk space to store `bytes` more, and the bytes still to write to the reserve. */
   function measureNeed(bytes: number): { missing: number; reserve: number; file: string } {
     const file = reserveOf(path)
     const { size, free } = measureDisk(file)
     const reserve = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) < size ? size : 0
-    // Every body is written twice: to the write-ahead log, and from there to the database.
+    // Every body is written twice: first to the write-ahead log, then to the database.
     const needed = reserve + size / 4 + 2 * bytes + (rejected === undefined ? 0 : size)
     return { missing: Math.max(0, needed - free), reserve, file }
   }
@@ -52,16 +52,16 @@ export function createDiskReserve(path: string): DiskReserve {
   }
 }
 
-/** A symbolic link may lead to another disk: the reserve has to be on the disk of the database. */
+/** Resolves symbolic links, because the reserve must be on the same disk as the database. */
 const reserveOf = (path: string): string => `${realPath(path)}-reserve`
 
-/** Returns the number of pages after which SQLite moves the write-ahead log: they must fit into half of the reserve. */
+/** Returns the number of log pages after which SQLite runs a checkpoint. They must fit into half of the reserve. */
 export const maxLogPages = (path: string): number => Math.min(1_000, measureDisk(path).size / 2 / PAGE)
 
-/** Returns the bytes of the reserve, and the free bytes of the disk. */
+/** Returns the target size of the reserve and the free space of the disk, both in bytes. */
 function measureDisk(path: string): { size: number; free: number } {
   const { blocks, bavail, bsize } = statfsSync(dirname(path))
-  // Some file systems, like ramfs, have no limit or do not report it.
+  // Some file systems, like ramfs, have no size limit or do not report it.
   if (blocks === 0) return { size: MAX_SIZE, free: Infinity }
   const size = 2 * PAGE * Math.ceil(Math.min(MAX_SIZE, (blocks * bsize) / 16) / PAGE / 2)
   return { size, free: bavail * bsize }

@@ -6,7 +6,7 @@ export type Value = string | number | Uint8Array | null
 
 /** An open database. Each statement is prepared once. */
 export interface Database {
-  /** @returns how many rows it changed */
+  /** @returns the number of changed rows */
   run(sql: string, ...values: Value[]): number
   get<Row>(sql: string, ...values: Value[]): Row | undefined
   all<Row>(sql: string, ...values: Value[]): Row[]
@@ -15,10 +15,12 @@ export interface Database {
   close(): void
 }
 
-/** Opens a file, and creates it if it is missing. No call waits for a lock: that would block the event loop. */
+/**
+ * Opens a file, and creates it if it is missing. No call waits for a lock, because that would block the event loop.
+ */
 export type OpenDatabase = (path: string) => Database
 
-/** The part of the drivers' API that both share. */
+/** The API that `node:sqlite` and `better-sqlite3` have in common. */
 interface Driver {
   prepare(sql: string): {
     run(...values: Value[]): { changes: number | bigint }
@@ -30,7 +32,7 @@ interface Driver {
 }
 
 /**
- * Loads `node:sqlite`, or `better-sqlite3` if this Node does not have it.
+ * Loads `node:sqlite`, or `better-sqlite3` if this version of Node lacks `node:sqlite`.
  *
  * @throws {WebhookError} `config_invalid`
  */
@@ -42,7 +44,7 @@ export async function loadDriver(): Promise<OpenDatabase> {
   let Better: typeof BetterSqlite
   try {
     Better = (await import('better-sqlite3')).default
-    new Better(':memory:').close() // a build for another Node version fails only here
+    new Better(':memory:').close() // a build for another Node version throws here, not on import
   } catch (cause) {
     throw new WebhookError('config_invalid', {
       message: 'there is neither node:sqlite nor better-sqlite3 here',
@@ -79,14 +81,14 @@ export const isNotADatabase = (error: unknown): boolean => isResult(error, 26, '
 /** True if SQLite reports a full disk. */
 export const isFull = (error: unknown): boolean => isResult(error, 13, 'SQLITE_FULL')
 
-/** True for all errors that a full disk or a quota can cause: files cannot be opened, created or extended. */
+/** True for every error that a full disk or a quota can cause when a file is opened, created or extended. */
 export const mayBeFull = (error: unknown): boolean =>
   isFull(error) ||
   isResult(error, 10, 'SQLITE_IOERR') ||
   isResult(error, 14, 'SQLITE_CANTOPEN') ||
   (error as { code?: unknown }).code === 'ENOSPC'
 
-/** Results for values that SQLite cannot store. */
+/** Result codes for values that SQLite cannot store. */
 const VALUE_ERRORS = [
   [18, 'SQLITE_TOOBIG'],
   [19, 'SQLITE_CONSTRAINT'],
@@ -94,14 +96,14 @@ const VALUE_ERRORS = [
   [25, 'SQLITE_RANGE'],
 ] as const
 
-/** True if the database failed; false for values that it cannot store, and for errors of the program. */
+/** True if the database failed; false for values that SQLite cannot store, and for errors in our own code. */
 export function isStoreError(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   const isSqliteError = typeof errcode === 'number' || String(code).startsWith('SQLITE_')
   return isSqliteError && !VALUE_ERRORS.some(([number, name]) => isResult(error, number, name))
 }
 
-/** Compares a result. One driver reports its number, the other its name, and both may add an extended code. */
+/** Compares a result code. `node:sqlite` reports its number and `better-sqlite3` its name, both perhaps extended. */
 function isResult(error: unknown, number: number, name: string): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   if (typeof errcode === 'number') return (errcode & 0xff) === number

@@ -16,8 +16,8 @@ export interface SqliteInboxOptions extends InboxOptions {
   /** Path of the file. A missing file is created, readable by its owner only; its folder must exist. */
   path: string
   /**
-   * Maximum sum of the body sizes of waiting and active deliveries; more are rejected with 503. In bytes or as
-   * `'512mb'` or `'4gb'` (units of 1024). Default `'4gb'`.
+   * Maximum total body size of waiting and active deliveries. Deliveries that would exceed it are rejected with 503.
+   * In bytes, or a string such as `'512mb'` or `'4gb'` (units of 1024). Default `'4gb'`.
    */
   maxPendingBytes?: number | string | undefined
   /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
@@ -25,8 +25,8 @@ export interface SqliteInboxOptions extends InboxOptions {
 }
 
 /**
- * Creates an inbox in a SQLite file: accepted deliveries survive a crash and a power failure. Several processes on one
- * machine may share the file. The file is opened on first use, with `node:sqlite` (Node 22.13 and newer) or with
+ * Creates an inbox in a SQLite file. Accepted deliveries survive a crash and a power failure, and several processes on
+ * one machine may share the file. It is opened on first use, with `node:sqlite` (Node 22.13 and newer) or with
  * `better-sqlite3`, which you have to install.
  *
  * @throws {WebhookError} `config_invalid`. If the file is not an inbox, each method rejects with this error
@@ -49,13 +49,12 @@ export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
 }
 
 /**
- * Backs up an inbox file while processes use it. The copy is consistent, and complete on disk when this resolves; a
- * plain copy of the file would lack the contents of its write-ahead log. The copy is an inbox file that only its owner
- * may read.
+ * Backs up an inbox file while processes use it. The copy is consistent, and is on disk when this resolves; a plain
+ * copy of the file would lack the contents of the write-ahead log. Only the owner of the copy can read it.
  *
  * @param path path of the inbox
  * @param to path of the copy, which must not exist yet
- * @throws {WebhookError} `config_invalid` if there is no inbox at `path`, or a file at `to`
+ * @throws {WebhookError} `config_invalid` if `path` is not an inbox, or if `to` exists
  * @example
  * ```ts
  * import { backupSqliteInbox } from 'geohook/sqlite'
@@ -74,8 +73,8 @@ export interface SqliteDuplicatesOptions extends DuplicatesOptions {
 }
 
 /**
- * Creates a duplicate store in a SQLite file: all processes that share the file know which deliveries are in progress
- * and which are done.
+ * Creates a duplicate store in a SQLite file: it remembers for all processes that share the file which deliveries are
+ * in progress and which are done.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

@@ -4,19 +4,19 @@ import { type Stats, statSync } from 'node:fs'
 export interface OpenFiles {
   /** True if the log was empty when the database was opened. */
   isLogEmpty: boolean
-  /** Throws if a file was deleted or replaced: everything written to it would be lost. */
+  /** Throws if a file was deleted or replaced, because further writes would be lost. */
   requireSame(): void
   /**
-   * True if the log or its index was deleted, and no other process has begun a new one. Then the open connection can
-   * still move the deleted log into the database.
+   * True if the log or its index was deleted, and no other process has begun a new one. In this case, the open
+   * connection can still move the deleted log into the database.
    */
   canSaveLog(): boolean
 }
 
 /**
- * Remembers the identity of the files of an open database, to notice if one is deleted or replaced.
+ * Remembers the identity of the files of an open database, to detect whether one is deleted or replaced.
  *
- * @param path may be a symbolic link: if it leads to another file later, the database counts as replaced
+ * @param path path of the database. If it is a symbolic link whose target changes, the database counts as replaced
  * @param real path of the open file, without symbolic links
  */
 export function watchOpenFiles(path: string, real: string): OpenFiles {
@@ -52,12 +52,12 @@ function watchFile(name: string, opened = name): WatchedFile {
     check() {
       const now = statSync(name, { throwIfNoEntry: false })
       if (isSame(before, now)) return 'same'
-      // A new, empty log comes from a process that only tried to read.
+      // A new log that is empty was created by a process that only tried to read.
       return now && now.size > 0 ? 'replaced' : 'missing'
     },
   }
 }
 
-/** A missing file is never the same: while a database is open, all of its files exist. */
+/** A missing file is never the same, because all files of an open database exist. */
 const isSame = (before: Stats | undefined, now: Stats | undefined): boolean =>
   now !== undefined && before?.ino === now.ino && before.dev === now.dev

@@ -1,7 +1,9 @@
 import { dirname } from 'node:path'
 import { WebhookError } from '../../errors.ts'
 
-/** Errors that a path causes, by code, with the fix. Other errors, like a full disk, are not the path's fault. */
+/**
+ * Problem and fix for each error code that an invalid path causes. Other errors, like a full disk, are not included.
+ */
 const PROBLEMS: Readonly<Record<string, (path: string) => [problem: string, fix: string]>> = {
   ENOENT: (path) => ['is in a folder that does not exist', `Create the folder ${dirname(path)}.`],
   ENOTDIR: (path) => [`is not in a folder: ${dirname(path)} is a file`, 'Give another path.'],
@@ -12,7 +14,7 @@ const PROBLEMS: Readonly<Record<string, (path: string) => [problem: string, fix:
   ENAMETOOLONG: () => ['is too long for a path', 'Give a shorter path.'],
 }
 
-/** Converts an error that the path causes to `config_invalid`. Returns any other error unchanged. */
+/** Converts an error in {@link PROBLEMS} to `config_invalid`. Returns any other error unchanged. */
 export function toConfigInvalid(path: string, error: unknown): unknown {
   const problem = PROBLEMS[(error as NodeJS.ErrnoException).code ?? '']
   return problem ? pathError(path, ...problem(path), error) : error

@@ -18,8 +18,8 @@ export function readPath(path: unknown): string {
 }
 
 /**
- * Resolves all symbolic links of a path, whether its file exists or not. SQLite does the same, and keeps the
- * write-ahead log next to the file that a link leads to.
+ * Resolves all symbolic links of a path, whether or not its file exists. SQLite does the same, and keeps the
+ * write-ahead log next to the target of the links.
  *
  * @throws {WebhookError} `config_invalid`
  */
@@ -43,7 +43,7 @@ function resolveLinks(path: string): string {
   return resolveLinks(isAbsolute(target) ? target : `${folder}${sep}${target}`)
 }
 
-/** Returns the target of a symbolic link whose file does not exist, or `undefined` if there is no link. */
+/** Returns the target of a symbolic link, or `undefined` if the path is not a link. */
 function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path)

@@ -1,13 +1,13 @@
 import type { Database } from './driver.node.ts'
 import type { Transactions } from './transactions.ts'
 
-/** Maximum body bytes that one transaction removes: it blocks the event loop. */
+/** Maximum body bytes removed in one transaction, which blocks the event loop. */
 export const MAX_REMOVED_BYTES: number = 64 * 1024 ** 2
 
-/** Pages of 4 KiB that one transaction truncates from the end of the file. */
+/** Maximum number of 4 KiB pages that one transaction truncates from the end of the file. */
 const VACUUM_PAGES = 500
 
-/** The same on a full disk, where the pages have to fit into the existing write-ahead log. */
+/** The same limit on a full disk, where the pages must fit into the existing write-ahead log. */
 const FULL_DISK_PAGES = 32
 
 /** A row with the size of its body in bytes. */
@@ -16,7 +16,7 @@ export interface Sized {
   size: number
 }
 
-/** Returns the longest prefix of `rows` whose sizes add up to at most `maxBytes`, but at least one row. */
+/** Returns the longest prefix of `rows` whose total size is at most `maxBytes`, but at least one row. */
 export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: number): Row[] {
   let bytes = 0
   return rows.filter(({ size }, index) => {
@@ -25,13 +25,13 @@ export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: num
   })
 }
 
-/** Truncates free pages from the file. Returns how many are left. */
+/** Truncates free pages from the file. Returns the number of free pages left. */
 export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
   db.exec(`PRAGMA incremental_vacuum(${pages})`)
   return db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
 }
 
-/** Removes the bodies of some done deliveries, after a given one. Returns the deliveries. */
+/** Removes the bodies of the next done deliveries after a given one. Returns these deliveries. */
 function removeBodies(db: Database, { at, seq }: { at: number; seq: number }): (Sized & { at: number })[] {
   const done = db.all<Sized & { at: number }>(
     `SELECT seq, size, at FROM delivery WHERE state = 'done' AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT 250`,
@@ -43,8 +43,8 @@ function removeBodies(db: Database, { at, seq }: { at: number; seq: number }): (
 }
 
 /**
- * Creates a function that frees disk space on a full disk: it deletes the bodies of done deliveries, the oldest first,
- * and shrinks the file. The deliveries are still recognized as duplicates.
+ * Creates a function that frees space on a full disk: it deletes the bodies of done deliveries, oldest first, and
+ * shrinks the file. These deliveries are still recognized as duplicates.
  */
 export function createReclaimer({ write, read, reserve }: Transactions): () => void {
   let isRunning = false

@@ -1,10 +1,10 @@
-/** "gehk" in the header of the file: identifies an inbox, for us and for file(1). */
+/** "gehk" in the file header, which identifies an inbox to geohook and to file(1). */
 export const APPLICATION_ID = 0x6765686b
 
 /**
- * `delivery.at` is the time when the delivery is due, when its lease runs out, or when it ended, depending on `state`.
- * Bodies have their own table, so that a change of state does not write them again. Triggers keep `total` up to date,
- * so that rows need not be counted. A claim without an owner is a done delivery.
+ * `delivery.at` is the time when the delivery is due, its lease expires, or it ended, depending on `state`. Bodies
+ * have their own table, so that a change of state does not rewrite them. Triggers keep `total` up to date, so that
+ * rows need not be counted. A claim without an owner is a done delivery.
  */
 const VERSION_1 = `
   CREATE TABLE delivery (
@@ -46,7 +46,7 @@ const VERSION_1 = `
 `
 
 /**
- * `clock.latest` is a recent time of the machine's clock. A clock behind it was set back.
+ * `clock.latest` is a recent time of the machine's clock. If the clock is behind it, the clock was set back.
  * `total.bytes` is the sum of the body sizes.
  */
 const VERSION_2 = `
@@ -72,5 +72,7 @@ const VERSION_2 = `
   END;
 `
 
-/** The upgrade to each version from the previous one. A new file runs all, so it has the same tables as an upgraded one. */
+/**
+ * SQL that upgrades each version to the next. A new file runs all of it, so it has the same tables as an upgraded one.
+ */
 export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2]

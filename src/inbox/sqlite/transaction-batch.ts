@@ -1,27 +1,27 @@
 import { type Database, isStoreError } from './driver.node.ts'
 
-/** Maximum number of operations in one transaction: it blocks the event loop. */
+/** Maximum number of operations in one transaction, which blocks the event loop. */
 const MAX_OPERATIONS = 250
 
 /** Maximum bytes added in one transaction, unless a single delivery is larger. */
 const MAX_BYTES = 2 * 1024 ** 2
 
-/** An operation that runs in a transaction, usually with others. */
+/** An operation to run in a transaction, which it usually shares with others. */
 export interface Operation {
-  /** Bytes that it adds. */
+  /** Number of bytes that the operation adds to the file. */
   bytes: number
   run(db: Database, requireSpace: () => void): unknown
-  /** True if it needs a separate transaction. */
+  /** True if the operation needs a separate transaction. */
   isAlone: boolean
   /** Receives the result. */
   settle(result: OperationResult): void
-  /** Time of `performance.now()` after which it no longer waits for a lock. */
+  /** Time by `performance.now()` after which the operation no longer waits for a lock. */
   deadline: number
 }
 
 export type OperationResult = { value: unknown } | { error: unknown }
 
-/** Removes the operations of the next transaction from a queue. */
+/** Removes the operations of the next transaction from the queue and returns them. */
 export function takeBatch(queue: Operation[]): Operation[] {
   if (queue[0]?.isAlone) return queue.splice(0, 1)
   let bytes = 0
@@ -51,7 +51,7 @@ export function runInSavepoint(
   }
 }
 
-/** Runs a function at the first call only. If it throws, every call throws the same error. */
+/** Runs a function on the first call only. If the function throws, every call throws the same error. */
 export function memoize(run: () => void): () => void {
   let result: { error?: unknown } | undefined
   return () => {

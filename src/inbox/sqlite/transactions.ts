@@ -12,19 +12,22 @@ import {
 /** Maximum milliseconds to wait for a lock that another process holds. */
 const LOCK_TIMEOUT = 2_000
 
-/** Maximum milliseconds between two attempts to get the lock: a random delay keeps processes from colliding again. */
+/**
+ * Maximum milliseconds between two attempts to get the lock. The delay is random, so that processes do not collide
+ * again.
+ */
 const MAX_PAUSE = 20
 
-/** Milliseconds between two checks of the files, to notice a deleted file even while nothing is written. */
+/** Milliseconds between two checks of the files, which detect a deleted file even while nothing is written. */
 const CHECK_INTERVAL = 1_000
 
 /** Runs transactions on a file. The file is opened on first use, and reopened after a failure. */
 export interface Transactions {
-  /** Runs an operation in a transaction: all of it or nothing. Resolves when it is on disk. */
+  /** Runs an operation in a transaction, completely or not at all. Resolves when its changes are on disk. */
   write<Result>(run: (db: Database) => Result): Promise<Result>
   /**
-   * Runs an operation in a separate transaction before all queued ones. The commit does not wait for the disk, so it
-   * survives a crash of the process, but not a power failure.
+   * Runs an operation in a separate transaction before all queued operations. The commit does not wait for the disk,
+   * so it survives a crash of the process, but not a power failure.
    */
   writeAlone<Result>(run: (db: Database) => Result): Promise<Result>
   /**
@@ -70,7 +73,7 @@ export function createTransactions(path: string): Transactions {
     }
   }
 
-  /** The next operation opens the file again: it may have been removed, replaced or repaired. */
+  /** Closes the file. The next operation reopens it, because it may have been deleted, replaced or repaired. */
   function disconnect(): void {
     try {
       if (connection?.close() === false) return
@@ -86,7 +89,7 @@ export function createTransactions(path: string): Transactions {
 
   async function flush(): Promise<void> {
     for (isFlushing = true; queue.length > 0; ) {
-      // Operations of the same event loop tick share one transaction, and one write to the disk.
+      // Operations of the same event loop tick share one transaction and one write to disk.
       await new Promise((resolve) => setImmediate(resolve))
       try {
         const { begin } = await connect()
@@ -102,7 +105,7 @@ export function createTransactions(path: string): Transactions {
     isFlushing = false
   }
 
-  /** Rejects all queued operations, or, if another process holds the lock, those that have waited long enough. */
+  /** Rejects all queued operations or, if another process holds the lock, only those past their deadline. */
   function rejectQueued(error: unknown): void {
     const cutoff = isBusy(error) ? performance.now() : Infinity
     const rejected = queue.filter(({ deadline }) => deadline <= cutoff)
@@ -131,7 +134,7 @@ export function createTransactions(path: string): Transactions {
   /** Rolls back a failed transaction, and frees disk space if the disk may be full. */
   function recover(error: unknown): void {
     if (mayBeFull(error)) reserve.release()
-    // The log keeps its disk space. Once the space of the reserve lets SQLite checkpoint it, the log can be reused.
+    // The space freed by the reserve may let SQLite checkpoint the log, so that the log's disk space can be reused.
     if (isFull(error) && connection?.checkpoint()) return
     disconnect()
   }
