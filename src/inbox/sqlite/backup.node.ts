@@ -16,8 +16,8 @@ import { toConfigInvalid } from './path-errors.node.ts'
 import { createTransactions } from './transactions.ts'
 
 /**
- * Copies an inbox file that is in use. The copy is written to a `-part` file in the same folder, which is renamed to
- * `to` once it is complete. If the process is killed, only the `-part` file may remain.
+ * Copies an inbox file that is in use. The copy is written to a `-part` file in the same folder, which gets the name
+ * `to` only when it is complete. If the process is killed, at most the `-part` file remains.
  */
 export async function backUp(path: string, to: string): Promise<void> {
   if (!existsSync(path)) throw configInvalid(`${path} does not exist`, 'Give the path of an inbox.')

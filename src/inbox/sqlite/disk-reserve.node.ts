@@ -16,7 +16,7 @@ const CHUNK = 1024 ** 2
 export interface DiskReserve {
   /** Creates the reserve if it is missing. Throws if the disk lacks space for the reserve and `bytes` more. */
   require(bytes: number): void
-  /** True if the last `require` call threw and the disk still lacks space for it. */
+  /** True if the last `require` call threw, until the disk has space for the same bytes and a margin. */
   isShort(): boolean
   /** Deletes the reserve. */
   release(): void

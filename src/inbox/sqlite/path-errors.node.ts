@@ -14,7 +14,7 @@ const PROBLEMS: Readonly<Record<string, (path: string) => [problem: string, fix:
   ENAMETOOLONG: () => ['is too long for a path', 'Give a shorter path.'],
 }
 
-/** Converts an error in {@link PROBLEMS} to `config_invalid`. Returns any other error unchanged. */
+/** Converts an error listed in `PROBLEMS` to `config_invalid`. Returns any other error unchanged. */
 export function toConfigInvalid(path: string, error: unknown): unknown {
   const problem = PROBLEMS[(error as NodeJS.ErrnoException).code ?? '']
   return problem ? pathError(path, ...problem(path), error) : error
