@@ -3,7 +3,7 @@ import { createBatches } from '../../src/inbox/batches.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
-/** Holds each batch until it is released. */
+/** Creates batches whose sends stay in flight until `endAll` is called. */
 function useBatches(limits: { items: number; inFlight: number; maxWait?: number }) {
   const sent: (readonly number[])[] = []
   const ends: (() => void)[] = []
@@ -19,7 +19,7 @@ function useBatches(limits: { items: number; inFlight: number; maxWait?: number 
   return { sent, add, tick, endAll }
 }
 
-it('sends what is added in one tick together, up to the limits, and the rest when a batch ends', async () => {
+it('sends the items of one tick in batches up to the limits, and the rest when a batch ends', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 4, inFlight: 2 })
   const results = Promise.all(numbers(10).map((item) => add(item, 1)))
   await tick()
@@ -34,7 +34,7 @@ it('sends what is added in one tick together, up to the limits, and the rest whe
   expect(await results).toEqual(numbers(10))
 })
 
-it('limits a batch by bytes, and sends a larger item by itself', async () => {
+it('limits the bytes of a batch, and sends a larger item alone', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 100, inFlight: 100 })
   const sizes = [600_000, 600_000, 3_000_000, 1, 1]
   const results = Promise.all(sizes.map((bytes, index) => add(index, bytes)))
@@ -44,7 +44,7 @@ it('limits a batch by bytes, and sends a larger item by itself', async () => {
   await results
 })
 
-it('rejects the items that failed, and no others of their batch', async () => {
+it('rejects only the failed items of a batch', async () => {
   const { add, tick, endAll } = useBatches({ items: 100, inFlight: 1 })
   const results = Promise.allSettled([1, -2, 3].map((item) => add(item, 1)))
   await tick()
@@ -56,7 +56,7 @@ it('rejects the items that failed, and no others of their batch', async () => {
   ])
 })
 
-it('rejects all items of a batch that could not be sent, and sends later ones', async () => {
+it('rejects all items of a batch that cannot be sent, and sends later items', async () => {
   let isDown = true
   const add = createBatches<number, number>({ items: 2, inFlight: 1, maxWait: 60_000 }, async (items) => {
     if (isDown) throw new Error('down')
@@ -68,7 +68,7 @@ it('rejects all items of a batch that could not be sent, and sends later ones', 
   expect(await add(3, 1)).toBe(3)
 })
 
-it('rejects an item that waits too long, does not send it, and sends later ones', async () => {
+it('rejects an item queued longer than maxWait without sending it, and sends later items', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 1, inFlight: 1, maxWait: 50 })
   const first = add(1, 1)
   await expect(Promise.all([add(2, 1), add(3, 1)])).rejects.toThrow('overloaded')
@@ -77,7 +77,7 @@ it('rejects an item that waits too long, does not send it, and sends later ones'
   endAll()
   await tick()
   endAll()
-  // The first item took longer than 50 ms too, but it had been sent.
+  // The first item also took longer than maxWait, but it was already in flight.
   expect(await Promise.all([first, last])).toEqual([1, 4])
   expect(sent).toEqual([[1], [4]])
 })

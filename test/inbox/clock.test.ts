@@ -61,7 +61,7 @@ describe.each(['memory', 'SQLite'])(
   (engine) => {
     const fixture = useFolder()
 
-    it('a new delivery is due at once', async () => {
+    it('a new delivery is due immediately', async () => {
       let now = Date.now()
       const options = { clock: () => now, maxRetryDelay: 2 * HOUR }
       const inbox = fixture.keep(
@@ -93,7 +93,7 @@ describe('in a SQLite file that several processes share', () => {
     return release
   }
 
-  /** Makes workers poll: waits until they have handled a new delivery. */
+  /** Puts a delivery and waits until the workers have handled it, so that they have polled. */
   async function poll(inbox: ReturnType<typeof open>, ids: string[]): Promise<void> {
     const delivery = deliveryOf()
     await inbox.put(delivery)
@@ -144,7 +144,7 @@ describe('in a SQLite file that several processes share', () => {
     expect(taken.filter((id) => held.includes(id))).toEqual([])
   })
 
-  it('after the clock was set back, deliveries of a dead process are taken over after one lease', async () => {
+  it('after the clock is set back, deliveries of a dead process are taken over after one lease', async () => {
     let now = Date.now()
     const clock = () => now
     const [first, second] = [open({ clock, maxRetryDelay: 60_000 }), open({ clock, maxRetryDelay: 60_000 })]
@@ -164,7 +164,7 @@ describe('in a SQLite file that several processes share', () => {
     release()
   })
 
-  it('two processes that notice the change move the due times once', async () => {
+  it('two processes that detect the change move the due times only once', async () => {
     let now = Date.now()
     const clock = () => now
     const [first, second] = [open({ clock, retryDelay: 600_000, observer: { failed() {} } }), open({ clock })]
@@ -183,7 +183,7 @@ describe('in a SQLite file that several processes share', () => {
     expect(taken).not.toContain(delivery.id)
   })
 
-  it('a claim of a dead process is void after its lease, even if the clock is set back', async () => {
+  it('a claim of a dead process expires after its lease, even if the clock is set back', async () => {
     let offset = 0
     const read = Date.now
     const spy = vi.spyOn(Date, 'now').mockImplementation(() => read() + offset)

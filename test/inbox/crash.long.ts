@@ -6,7 +6,7 @@ import type { EngineName } from './crash/engines.ts'
 import { toSeed } from './crash/random.ts'
 import { type Run, runCrashes, toLine } from './crash/run.ts'
 
-// `npm run crash` kills more.
+// `npm run crash` kills processes more often.
 const KILLS = 5
 const seed = toSeed(process.env.CRASH_SEED)
 
@@ -22,7 +22,7 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
     const verdict = await runCrashes(run)
     console.log(toLine(run, verdict))
     expect(verdict).toMatchObject({ lost: [], faults: [] })
-    // Otherwise there was nothing to lose.
+    // Without acknowledged deliveries, the test would prove nothing.
     expect(verdict.acknowledged).toBeGreaterThan(0)
     expect(verdict.handled).toBeGreaterThanOrEqual(verdict.acknowledged)
   })
@@ -30,7 +30,7 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
 
 losesNothing('sqlite')
 losesNothing('sqlite', { receivers: 2 })
-// On a private Redis that syncs every command.
+// Uses a private Redis server that syncs every command to disk.
 if (findRedis() || process.env.CI === 'true') {
   losesNothing('redis')
   losesNothing('redis', { receivers: 2, serverKills: 2 })

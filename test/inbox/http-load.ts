@@ -7,7 +7,7 @@ import { uniquePayload } from '../contract/inbox/fixture.ts'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { type Answer, send } from '../helpers/http.ts'
 
-/** Deliveries sent over HTTP, each again until it is accepted. */
+/** Deliveries sent over HTTP, each retried until it is accepted. */
 export interface Load {
   /** All responses, in order. */
   readonly responses: { status: number; retryAfter: string | undefined }[]
@@ -15,7 +15,7 @@ export interface Load {
   readonly accepted: ReadonlySet<string>
   /** Bodies that a handler received. */
   readonly handled: ReadonlySet<string>
-  /** Sends no new deliveries. Resolves when all that were sent are accepted. */
+  /** Stops sending new deliveries. Resolves when all sent deliveries are accepted. */
   end(): Promise<void>
   close(): Promise<void>
 }
@@ -23,10 +23,10 @@ export interface Load {
 /** Number of concurrent senders. */
 const SENDERS = 8
 
-/** Milliseconds until a sender retries. */
+/** Milliseconds between two attempts of a sender. */
 const RETRY_DELAY = 100
 
-/** Starts a receiver with workers, and senders. */
+/** Starts senders, and a receiver with workers. */
 export async function startLoad(inbox: DurableInbox): Promise<Load> {
   const responses: Load['responses'] = []
   const [accepted, handled] = [new Set<string>(), new Set<string>()]

@@ -12,7 +12,7 @@ import { useFolder } from './sqlite/fixture.ts'
 const fixture = useFolder()
 
 describe.each(['memory', 'SQLite'])('two workers of one inbox in %s', (engine) => {
-  it('do not take a delivery that the other has in progress, even if its lease ran out', async () => {
+  it('do not take a delivery that is in progress in the other worker, even if its lease has expired', async () => {
     let now = Date.now()
     const options = { clock: () => now }
     const inbox = fixture.keep(
@@ -47,7 +47,7 @@ describe.each(['memory', 'SQLite'])('two workers of one inbox in %s', (engine) =
   })
 })
 
-it('handles a delivery after its lease if the log was deleted while it was taken', async () => {
+it('handles a delivery again after its lease if the log is deleted while a worker takes the delivery', async () => {
   let now = Date.now()
   let isDeleting = false
   const errors: string[] = []
@@ -66,7 +66,7 @@ it('handles a delivery after its lease if the log was deleted while it was taken
   await inbox.put(delivery)
   const attempts: (number | undefined)[] = []
   inbox.work({ handle: async (_, context) => void attempts.push(context?.attempt) })
-  isDeleting = true // in the transaction of the first take, which is the next to read the clock
+  isDeleting = true // the next transaction that reads the clock is the first take
   await until(() => errors.length === 1)
   expect(errors).toEqual([expect.stringContaining('was deleted')])
   expect(await inbox.get(delivery.id)).toMatchObject({ state: 'active', attempts: 1 })
@@ -75,7 +75,7 @@ it('handles a delivery after its lease if the log was deleted while it was taken
   expect(attempts).toEqual([2])
 })
 
-it('makes a dead letter of a delivery whose lease ran out during its last attempt', async () => {
+it('moves a delivery to the dead letters if its lease expires during its last attempt', async () => {
   let now = Date.now()
   const open = () =>
     fixture.keep(
@@ -107,7 +107,7 @@ it('makes a dead letter of a delivery whose lease ran out during its last attemp
   release()
 })
 
-it('renews leases after a blocked event loop, before it takes another delivery', async () => {
+it('renews leases after the event loop was blocked, before it takes another delivery', async () => {
   const open = () => fixture.keep(createSqliteInbox({ path: fixture.path, lease: 1_000 }))
   const [inbox, other] = [open(), open()]
   const [first, second] = [deliveryOf(), deliveryOf()]
@@ -126,7 +126,7 @@ it('renews leases after a blocked event loop, before it takes another delivery',
     },
   })
   await until(() => hasBegun)
-  await other.put(second) // another inbox, so the worker is not woken
+  await other.put(second) // put by another inbox, so that the worker is not woken
   const end = performance.now() + 1_200
   while (performance.now() < end);
   await until(() => left !== undefined)

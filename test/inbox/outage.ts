@@ -19,7 +19,10 @@ export async function runThrough(inbox: DurableInbox, outage: (load: Load) => Pr
   return load
 }
 
-/** Waits until all accepted deliveries are handled. Deliveries taken just before the outage need a lease and a third. */
+/**
+ * Waits until all accepted deliveries are handled. Deliveries taken just before the outage are handled after at most
+ * one and a third leases.
+ */
 export async function drain(load: Load): Promise<void> {
   while (load.handled.size < load.accepted.size) {
     const before = load.handled.size
@@ -30,7 +33,7 @@ export async function drain(load: Load): Promise<void> {
 export const countRejections = ({ responses }: Load): number =>
   responses.filter(({ status }) => status === 503).length
 
-/** Expects that all accepted deliveries were handled, and all others were rejected with 503 and Retry-After. */
+/** Asserts that all accepted deliveries were handled, and all others were rejected with 503 and Retry-After. */
 export function expectNothingLost(load: Load): void {
   const { responses, accepted, handled } = load
   expect([...accepted].filter((body) => !handled.has(body))).toEqual([])

@@ -14,7 +14,7 @@ function describePoison(
   name: string,
   create: (attempts: number) => PoisonStore | Promise<PoisonStore>,
 ): void {
-  describe(`deliveries whose handlers end the process, ${name}, POISON_SEED=${seed}`, () => {
+  describe(`deliveries whose handlers exit the process, ${name}, POISON_SEED=${seed}`, () => {
     it.concurrent.each([
       ['one, 5 attempts', 5, [...INNOCENT, 'Poison']],
       ['one, 20 attempts', 20, [...INNOCENT, 'Poison']],

@@ -14,20 +14,20 @@ export interface PoisonStore {
   entry: string
   factory: string
   options: Record<string, unknown>
-  /** The inbox in this process. It only puts and lists. */
+  /** The inbox in the test process, which only puts and lists deliveries. */
   inbox: DurableInbox
-  /** Milliseconds by which the clock of each process is ahead of the previous one, if the engine accepts a clock. */
+  /** Milliseconds by which each process's clock is ahead of the previous process's, if the engine accepts a clock. */
   ahead?: number
-  /** Number of attempts that the engine does not count if their process exits. */
+  /** Number of attempts that the engine does not count if the process exits during them. */
   uncounted?: number
-  /** Ends the leases of a dead process, if waiting for them would take long. */
+  /** Expires the leases of a dead process, so that the test need not wait for them. */
   endLeases?(): Promise<void>
   remove(): Promise<void>
 }
 
 export interface PoisonRun {
   attempts: number
-  /** A change type for each delivery. apps/poison.mjs has the handlers. */
+  /** Change type of each delivery. apps/poison.mjs defines the handlers. */
   deliveries: readonly string[]
   seed: number
 }
@@ -37,7 +37,7 @@ const isPoison = (changeType = ''): boolean => changeType.startsWith('Poison')
 
 export const times = (number: number, changeType: string): string[] => Array(number).fill(changeType)
 
-/** Restarts a worker whose handlers exit its process, until all deliveries are done or dead. Expects only poison dead. */
+/** Restarts a worker process until all deliveries are done or dead. Asserts that only poison deliveries are dead. */
 export async function expectOnlyPoisonDead(
   store: PoisonStore,
   { attempts, deliveries, seed }: PoisonRun,
@@ -111,7 +111,7 @@ function expectResults(
   { deliveries, attempts, begunOf, uncounted }: Expected,
 ): void {
   const poisons = deliveries.filter(isPoison)
-  // A delivery whose take was in flight when another handler ended the process is counted, but never began.
+  // If a handler exits the process while a take is in flight, the attempt is counted but never begins.
   const slack = poisons.includes('PoisonLater') ? poisons.length : 0
   const dead = entries.filter(({ state }) => state === 'dead')
   expect(dead.map(({ changeTypes }) => changeTypes[0]).sort()).toEqual(poisons.sort())
@@ -120,7 +120,7 @@ function expectResults(
     expect(entry.attempts).toBeGreaterThanOrEqual(begunOf(entry.id) - uncounted)
     expect(entry.attempts).toBeLessThanOrEqual(begunOf(entry.id) + slack)
     if (entry.state === 'dead') expect(entry.attempts).toBe(attempts)
-    // Each poison delivery ends at most one attempt of another delivery.
+    // Each poison delivery interrupts at most one attempt of another delivery.
     else expect(entry.attempts).toBeLessThanOrEqual(1 + poisons.length + slack)
   }
 }

@@ -10,11 +10,11 @@ import { type Started, startNode } from '../helpers/process.ts'
 
 /** A store that several processes share. */
 export interface SharedStore {
-  /** Creates a store for one test. Returns its name, as apps/stores.mjs reads it. */
+  /** Creates a store for one test. Returns its name in the format that apps/stores.mjs expects. */
   name(): string
   /** URL of the server. */
   url: string
-  /** Number of the attempt that follows when the first one ended with its process. */
+  /** Number of the attempt that follows after the process of the first attempt was killed. */
   attemptAfterKill: number
 }
 
@@ -35,7 +35,7 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Starts receivers. Returns their URLs, and a function that reads what their handlers wrote. */
+  /** Starts receivers. Returns their URLs, and a function that reads the output of their handlers. */
   async function startReceivers(count: number, mode: 'inbox' | 'duplicates') {
     const [store, file] = [name(), join(folder, 'handled')]
     writeFileSync(file, '')
@@ -57,7 +57,7 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
   const sendTo = (target: string | undefined, body: string): Promise<Answer> =>
     send(target ?? '', { headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }, body })
 
-  /** Sends each delivery to two receivers at once, and retries until the status is 200 or 202. Returns all statuses. */
+  /** Sends each delivery to two receivers concurrently, until both respond with 200 or 202. Returns all statuses. */
   async function sendDoubled(urls: readonly string[]): Promise<Set<number>> {
     const statuses = new Set<number>()
     const sendUntilAccepted = async (target: string | undefined, body: string): Promise<void> => {
@@ -81,13 +81,13 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
   }
 
   it.each(['inbox', 'duplicates'] as const)(
-    `${PROCESSES} processes handle a delivery once that two of them received at once, with %s`,
+    `${PROCESSES} processes handle a delivery once if two of them receive it concurrently, with %s`,
     { timeout: 60_000 },
     async (mode) => {
       const { urls, read } = await startReceivers(PROCESSES, mode)
       const statuses = await sendDoubled(urls)
       await until(() => read().length >= DELIVERIES)
-      // If a delivery was stored twice, its second job is taken before deliveries that are sent now.
+      // Send more deliveries: if an earlier one was stored twice, its second job is taken before these.
       for (const url of urls) await sendTo(url, uniquePayload())
       const countIds = () => new Set(read().map(({ id }) => id)).size
       await until(() => countIds() === DELIVERIES + PROCESSES)
@@ -100,7 +100,7 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
     },
   )
 
-  it('another process handles the delivery of a killed one', { timeout: 60_000 }, async () => {
+  it('another process handles the delivery of a killed process', { timeout: 60_000 }, async () => {
     const { urls, read, started } = await startReceivers(2, 'inbox')
     expect((await sendTo(urls[0], uniquePayload('Stay'))).status).toBe(202)
     await until(() => read().length === 1)

@@ -6,13 +6,13 @@ import { until } from '../contract/inbox/fixture.ts'
 import { deliveryOf } from './deliveries.ts'
 import { useFolder } from './sqlite/fixture.ts'
 
-/** More than one transaction can remove. */
+/** More deliveries than one transaction removes. */
 const COUNT = 1_100
 
 describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (engine) => {
   const fixture = useFolder()
 
-  /** Creates an inbox with that many done or dead deliveries. */
+  /** Creates an inbox with `COUNT` deliveries that are done, or dead if `end` throws. */
   async function createInbox(end: () => void, options: MemoryInboxOptions = {}) {
     const all = { observer: { dead() {} }, attempts: 1, ...options }
     const inbox = fixture.keep(
@@ -27,7 +27,7 @@ describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (en
     return inbox
   }
 
-  it.each(['done', 'dead'] as const)('purge() removes all that are %s', async (state) => {
+  it.each(['done', 'dead'] as const)('purge() removes all %s deliveries', async (state) => {
     const inbox = await createInbox(() => {
       if (state === 'dead') throw new Error('bad')
     })
@@ -36,12 +36,12 @@ describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (en
     expect(await inbox.stats()).toMatchObject({ done: 0, dead: 0 })
   })
 
-  it('one retention sweep removes all', async () => {
+  it('one retention sweep removes all expired deliveries', async () => {
     let now = Date.now()
     const inbox = await createInbox(() => {}, { clock: () => now, retention: 2_000 })
     now += 2_000
     await until(async () => (await inbox.stats()).done < COUNT)
-    now -= 2_000 // a later sweep would remove nothing
+    now -= 2_000 // so that a second sweep would remove nothing
     await until(async () => (await inbox.stats()).done === 0)
   })
 })

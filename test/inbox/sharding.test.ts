@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { uniquePayload, until } from '../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../helpers/deliver.ts'
 
-it('spreads deliveries over several inboxes by their ids, with all attempts of one in the same inbox (docs/scaling.md)', async () => {
+it('distributes deliveries over several inboxes by id, and recognizes duplicates (docs/scaling.md)', async () => {
   const inboxes = [createMemoryInbox(), createMemoryInbox(), createMemoryInbox()]
   const inbox: Inbox = {
     put: async (delivery) =>

@@ -5,7 +5,7 @@ import { until } from '../contract/inbox/fixture.ts'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 
-it('begins no handler for the second event if the attempt timed out during the first', async () => {
+it('does not begin the handler of the second event if the attempt times out during the first', async () => {
   const inbox = createMemoryInbox({ timeout: 100, attempts: 1, observer: { dead() {} } })
   const { gate, release } = createGate()
   const begun: string[] = []
@@ -13,7 +13,7 @@ it('begins no handler for the second event if the attempt timed out during the f
   const receiver = createReceiver({ signatureKey: KEY, inbox })
     .on('First', async () => {
       begun.push('First')
-      await gate // it ignores the signal
+      await gate // ignores the signal
       hasFirstEnded = true
     })
     .on('Second', () => begun.push('Second'))
@@ -24,7 +24,7 @@ it('begins no handler for the second event if the attempt timed out during the f
   release()
   await closing
   await until(() => hasFirstEnded)
-  // Gives a handler that would follow the first one time to begin.
+  // Give the second handler time to begin.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
   expect(begun).toEqual(['First'])
   await inbox.close()

@@ -1,11 +1,11 @@
-// A worker whose handler may exit the process. It appends the id of each delivery to LOG as its handler begins.
+// A worker whose handlers may exit the process. Each handler call first appends the delivery's id to LOG.
 import { appendFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 
 const { ENTRY, FACTORY, OPTIONS, AHEAD, CONCURRENCY, LOG } = process.env
 const observer = { failed() {}, dead() {}, trouble: ({ error }) => console.error(error) }
-// Ahead of the clock of the previous process, so that its leases have already run out.
+// The clock is ahead of the previous process's clock, so that the leases of that process have already expired.
 const clock = AHEAD ? { clock: () => Date.now() + Number(AHEAD) } : {}
 const inbox = (await import(ENTRY))[FACTORY]({ ...JSON.parse(OPTIONS), ...clock, observer })
 

@@ -18,8 +18,8 @@ const engines = {
 }
 
 /**
- * Opens the stores of an engine. The URL of the server is in the environment, where the list of processes does not show
- * it.
+ * Opens the stores of an engine. The URL of the server comes from the environment variable STORE_URL, so that it does
+ * not appear in process lists.
  *
  * @param {string} store `postgres:<schema>` or `redis:<prefix>`
  */

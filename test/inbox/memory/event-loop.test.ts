@@ -5,7 +5,7 @@ import { deliveryOf } from '../deliveries.ts'
 
 const COUNT = 20_000
 
-it('lets timers run while it runs handlers that never wait', async () => {
+it('lets timers run between handlers that never wait for I/O', async () => {
   const inbox = createMemoryInbox()
   for (let i = 0; i < COUNT; i++) await inbox.put(deliveryOf())
   let handled = 0

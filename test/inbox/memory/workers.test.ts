@@ -53,7 +53,7 @@ describe('workers of a table inbox', () => {
     await inbox.close()
   })
 
-  it('do not begin a delivery again while it is in progress here, even if its lease has run out', async () => {
+  it('do not begin a delivery again while it is in progress in this process, even if its lease has expired', async () => {
     const { inbox, time, id } = await createInbox({ lease: 10_000_000 }) // so that no heartbeat renews it
     const { gate, release } = createGate()
     const attempts: number[] = []
@@ -69,7 +69,7 @@ describe('workers of a table inbox', () => {
     release()
     await until(async () => (await inbox.stats()).done === 2)
     expect(attempts).toEqual([1, 1])
-    expect((await inbox.get(id))?.attempts).toBe(1) // no attempt was spent
+    expect((await inbox.get(id))?.attempts).toBe(1) // no second attempt was counted
     await inbox.close()
   })
 
@@ -93,7 +93,7 @@ describe('workers of a table inbox', () => {
     await inbox.close()
   })
 
-  it('share the deliveries if there are several', async () => {
+  it('share the deliveries if work() is called twice', async () => {
     const { inbox } = await createInbox()
     const sender = createReceiver({ signatureKey: KEY, inbox })
     const handled: string[] = []

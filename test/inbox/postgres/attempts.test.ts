@@ -12,7 +12,7 @@ await describeWith(POSTGRES, (connectionString) => {
     const id = idOf('e')
 
     it.each(['success', 'failure'])(
-      'a late %s of an attempt whose lease ran out does not end the newer attempt',
+      'a late %s of an attempt whose lease expired does not end the newer attempt',
       async (end) => {
         const [gates, begun, ended] = [[createGate(), createGate()], [] as string[], [] as string[]]
         const openAs = (name: string) => {
@@ -29,7 +29,8 @@ await describeWith(POSTGRES, (connectionString) => {
         await first.inbox.put(deliveryWithId(id))
         first.inbox.work(first.handle as never, { concurrency: 1 })
         await until(() => begun.length === 1)
-        // pg-boss does this if a process sends no heartbeats. The first heartbeat comes after the end of this test.
+        // pg-boss fails a job whose process sends no heartbeats. The first heartbeat is due after the end of this
+        // test.
         await withBoss((boss, queue) => boss.fail(queue, id))
         second.inbox.work(second.handle as never, { concurrency: 1 })
         await until(() => begun.length === 2)
@@ -44,7 +45,7 @@ await describeWith(POSTGRES, (connectionString) => {
       },
     )
 
-    it('another worker of the inbox does not begin a delivery whose lease ran out while it is in progress', async () => {
+    it('another worker of the inbox does not begin a delivery in progress, even if its lease has expired', async () => {
       const inbox = open()
       const held = createGate()
       const begun: [string, number | undefined][] = []
@@ -77,7 +78,7 @@ await describeWith(POSTGRES, (connectionString) => {
         },
       })
       await until(() => begun === 1)
-      // Restores the job as it was before, but not due, so that the worker does not take it again.
+      // Restore the job's earlier state, but with a later due time, so that the worker does not take it again.
       const { rowCount } = await client.query(
         `update ${schema}.job set state = 'created', started_on = null, heartbeat_on = null,
           start_after = now() + interval '1 hour' where name = $1 and id = $2`,
@@ -107,7 +108,7 @@ await describeWith(POSTGRES, (connectionString) => {
         },
       })
       await until(() => attempts.length === 1)
-      // The heartbeat waits for this row before it renews the other one.
+      // The heartbeat must wait for this locked row before it renews the other one.
       await client.query('begin')
       try {
         await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [
@@ -139,7 +140,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(attempts).toEqual([1, 2])
     })
 
-    it('a retried dead letter is the oldest again, and gets all attempts of the inbox that stored it', async () => {
+    it('a retried dead letter keeps its place in the queue, and gets the attempts of the inbox that stored it', async () => {
       const inbox = open({ attempts: 2 })
       let isGood = false
       const attempts: (number | undefined)[] = []
@@ -158,7 +159,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await inbox.put({ ...deliveryWithId(idOf(3)), receivedAt: received(3) })
       expect((await inbox.stats()).oldest).toEqual(received(2))
       const before = await inbox.get(id)
-      // Retried by an inbox with other options.
+      // Retry it through an inbox with other options.
       expect(await open({ attempts: 1 }).retry(id)).toBe(true)
       expect((await inbox.stats()).oldest).toEqual(received(1))
       expect((await inbox.list()).entries.map((entry) => entry.id)).toEqual([id, idOf(2), idOf(3)])

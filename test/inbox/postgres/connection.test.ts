@@ -50,7 +50,7 @@ describe('an unreachable PostgreSQL', () => {
     )
   })
 
-  it('opens no connection before the first use, nor to close', async () => {
+  it('opens no connection before first use, nor when it is closed', async () => {
     let connections = 0
     const server = createServer(() => {
       connections++
@@ -90,7 +90,7 @@ describe('an unreachable PostgreSQL', () => {
     ['pg-boss', 'createPostgresInbox', '.stats()'],
     ['pg', 'createPostgresDuplicates', ".claim('a')"],
   ])('tells how to install %s if it is missing', async (name, create, call) => {
-    // Makes Node report the package as missing.
+    // Make Node report the package as missing.
     const hooks = `export const resolve = (name, context, next) => {
       if (name === '${name}') throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' })
       return next(name, context)
@@ -119,12 +119,12 @@ await describeWith(POSTGRES, (connectionString) => {
       await client.end()
     })
 
-    it('work independently, one inbox for each queue, and can all start at once', async () => {
+    it('work independently, one inbox for each queue, and can all start concurrently', async () => {
       const inboxes = ['a', 'b', 'b'].map((queue) => createPostgresInbox({ connectionString, schema, queue }))
       const stores = [1, 2, 3].map(() => createPostgresDuplicates({ connectionString, schema }))
       closing.push(...inboxes, ...stores)
       const claims = Promise.all(stores.map((store) => store.claim(ID)))
-      // Two processes that create the schema concurrently may fail, but the next call succeeds.
+      // A store may fail if another creates the schema concurrently, but its next call succeeds.
       const put = async (inbox: (typeof inboxes)[number]) =>
         inbox.put(deliveryWithId(ID)).catch(() => inbox.put(deliveryWithId(ID)))
       expect((await Promise.all(inboxes.map(put))).sort()).toEqual(['duplicate', 'stored', 'stored'])
@@ -135,7 +135,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await inboxes[1]?.stats())?.waiting).toBe(1)
     })
 
-    it('use the attempts of the inbox that stored a delivery, and the delay of the inbox that handles it', async () => {
+    it('use the attempts option of the inbox that stored a delivery, and the retry delay of the one that handles it', async () => {
       const options = {
         connectionString,
         schema,

@@ -33,11 +33,11 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       createPostgresInbox({
         connectionString: server.url,
         schema: `faults_${number++}`,
-        lease: 10_000, // deliveries taken just before the outage are due again after it
+        lease: 10_000, // short, so that deliveries taken just before an outage are soon due again
         observer: { trouble: ({ error }) => troubles.push(error) },
       })
 
-    it('answers 503 until the server runs', async () => {
+    it('returns 503 until the server runs', async () => {
       const load = await startLoad(open())
       try {
         await until(() => load.responses.length > 20)
@@ -48,7 +48,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
         await drain(load)
         expectNothingLost(load)
         expect(troubles.length).toBeGreaterThan(0)
-        // Failed connections were closed.
+        // pg-boss has closed its failed connections.
         expect(await countConnections(server.url)).toBeLessThanOrEqual(10)
       } finally {
         await load.close()
@@ -56,7 +56,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       await until(async () => (await countConnections(server.url)) === 0)
     })
 
-    it('answers 503 and loses nothing when the server crashes under load', async () => {
+    it('returns 503 and loses nothing when the server crashes under load', async () => {
       const load = await runThrough(open(), async (running) => {
         await server.crash()
         await until(() => countRejections(running) > 50)
@@ -66,7 +66,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       expect(troubles.length).toBeGreaterThan(0)
     })
 
-    it('answers 503 and loses nothing while the server hangs under load', async () => {
+    it('returns 503 and loses nothing while the server hangs under load', async () => {
       const load = await runThrough(open(), async (running) => {
         server.hang()
         try {
@@ -78,9 +78,9 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       expectNothingLost(load)
     })
 
-    // On this server, because the schema has the same name in every test run.
+    // Uses the private server, because the schema has the same name in every test run.
     it.each(['user', 'order', 'ALL', 'select', 'public'])(
-      'an inbox works in a schema called %s',
+      'an inbox works in a schema named %s',
       async (schema) => {
         const inbox = createPostgresInbox({ connectionString: server.url, schema })
         const store = createPostgresDuplicates({ connectionString: server.url, schema })
@@ -100,7 +100,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       },
     )
 
-    it('rejects claims of duplicates while the server hangs or is down, and accepts them afterwards', async () => {
+    it('the duplicate store rejects claims while the server hangs or is down, and accepts them afterwards', async () => {
       const store = createPostgresDuplicates({ connectionString: server.url })
       const [first, second] = ['ab'.repeat(16), 'cd'.repeat(16)]
       expect(await store.claim(first)).toBe('claimed')

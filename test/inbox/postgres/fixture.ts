@@ -8,7 +8,7 @@ import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 
-/** A schema for one file, with a queue for each test, a SQL client and pg-boss. */
+/** Creates a schema for one test file, with a queue for each test, a SQL client and pg-boss. */
 export function useSchema(connectionString: string, name: string) {
   const schema = `geohook_${name}_${process.pid}_${Date.now()}`
   const client = new pg.Client({ connectionString })
@@ -34,7 +34,7 @@ export function useSchema(connectionString: string, name: string) {
     schema,
     client,
     queueName,
-    /** Opens an inbox on the queue of the test. Each call opens another one, as another process would. */
+    /** Opens an inbox on the queue of the test. Each call opens a new inbox, as another process would. */
     open(options?: Partial<PostgresInboxOptions>): DurableInbox {
       const observer: InboxObserver = { failed() {}, dead() {}, trouble() {} }
       const location = { connectionString, schema, queue: queueName() }
@@ -48,7 +48,7 @@ export function useSchema(connectionString: string, name: string) {
       closing.push(inbox)
       return inbox
     },
-    /** Runs a function with pg-boss, as an operator would. */
+    /** Runs a function with a separate pg-boss instance, as an operator would. */
     async withBoss<T>(work: (boss: PgBoss, queue: string) => Promise<T>): Promise<T> {
       const boss = new PgBoss({ connectionString, schema, supervise: false, schedule: false })
       boss.on('error', () => {})

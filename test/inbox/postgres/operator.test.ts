@@ -9,7 +9,7 @@ await describeWith(POSTGRES, (connectionString) => {
   describe('an operator changes the tables of an inbox', { timeout: 60_000 }, () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'operator')
 
-    /** Retries if the statement and the inbox deadlock. */
+    /** Drops the schema. Retries if the statement and the inbox deadlock. */
     const dropSchema = () =>
       until(() =>
         client.query(`drop schema ${schema} cascade`).then(
@@ -21,14 +21,14 @@ await describeWith(POSTGRES, (connectionString) => {
     it.each([
       ['the queue is removed', () => withBoss((boss, queue) => boss.deleteQueue(queue))],
       ['the schema is dropped', dropSchema],
-    ])('%s: the inbox accepts no delivery that it does not store, and recovers', async (_, remove) => {
+    ])('%s: the inbox accepts only deliveries that it stores, and recovers', async (_, remove) => {
       const inbox = open()
       const handled: string[] = []
       expect(await inbox.put(deliveryWithId(idOf(1)))).toBe('stored')
       inbox.work({ handle: async ({ id }) => void handled.push(id) })
       await until(() => handled.length === 1)
       await remove()
-      // Retries like a sender.
+      // Retry like a sender.
       await until(() =>
         inbox.put(deliveryWithId(idOf(2))).then(
           (result) => {
@@ -42,7 +42,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await until(() => handled.includes(idOf(2)))
       await until(async () => (await inbox.stats()).done === 1)
       await inbox.close()
-      // All connections are closed.
+      // Wait until all connections are closed.
       await until(async () => {
         const { rows } = await client.query('select pid from pg_stat_activity where query like $1', [
           `%${schema}%${queueName()}%`,
@@ -51,7 +51,7 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
-    it('rejects tables of a newer pg-boss, with both versions and the fix', async () => {
+    it('rejects tables of a newer pg-boss with an error that names both versions and the fix', async () => {
       const inbox = open()
       await inbox.stats()
       const { rows } = await client.query(`select version from ${schema}.version`)
@@ -129,7 +129,7 @@ await describeWith(POSTGRES, (connectionString) => {
       ['an invalid time', '{"head":"{}","body":"","changeTypes":"[5]","receivedAt":"soon"}'],
     ])('a job with %s as its data becomes a dead letter, and the others are handled', async (_, data) => {
       const troubles: unknown[] = []
-      // With a lease that does not run out during the test.
+      // The lease does not expire during the test.
       const observer = { trouble: ({ error }: { error: unknown }) => troubles.push(error) }
       const inbox = open({ attempts: 2, lease: 600_000, observer })
       for (const digit of [1, 2, 3]) await inbox.put(deliveryWithId(idOf(digit)))
@@ -152,14 +152,14 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(Number.isFinite(letter?.receivedAt.getTime())).toBe(true)
       expect(await inbox.get(idOf(2))).toMatchObject({ ...letter, delivery: { id: idOf(2) } })
       expect(troubles.map(String)).toEqual([expect.stringContaining('cannot be read')])
-      // A retry fails again, and the dead letter can be discarded.
+      // A retry fails in the same way, and the dead letter can be discarded.
       expect(await inbox.retry(idOf(2))).toBe(true)
       await until(() => troubles.length === 2)
       await until(async () => (await inbox.get(idOf(2)))?.state === 'dead')
       expect(await inbox.discard(idOf(2))).toBe(true)
     })
 
-    it('a job of another program becomes a dead letter at once', async () => {
+    it('a job of another program becomes a dead letter immediately', async () => {
       const troubles: unknown[] = []
       const inbox = open({ observer: { trouble: ({ error }) => troubles.push(error) } })
       await inbox.stats()

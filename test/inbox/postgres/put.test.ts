@@ -6,7 +6,7 @@ import { useSchema } from './fixture.ts'
 
 const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
-/** Measures the milliseconds of `count` calls, fifty at a time. */
+/** Measures the milliseconds that `count` calls take, fifty at a time. */
 async function timeOf(count: number, call: () => Promise<unknown>): Promise<number> {
   let remaining = count
   async function callAll(): Promise<void> {
@@ -18,10 +18,10 @@ async function timeOf(count: number, call: () => Promise<unknown>): Promise<numb
 }
 
 await describeWith(POSTGRES, (connectionString) => {
-  describe('puts into PostgreSQL', () => {
+  describe('put() of a PostgreSQL inbox', () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'puts')
 
-    it('share statements, in less time than one statement for each', async () => {
+    it('sends several deliveries in one statement, which is faster than one statement each', async () => {
       const inbox = open()
       await inbox.put(newDelivery())
       await withBoss(async (boss, queue) => {
@@ -35,7 +35,7 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
-    it('each have their own result: stored, duplicate, or an error for data that PostgreSQL rejects', async () => {
+    it('has a separate result for each delivery: stored, duplicate, or an error for invalid data', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
       const ids = [idOf(2), 'no id', idOf(1), idOf(3), idOf(2), idOf(4), 'no id either', idOf(5)]
@@ -46,14 +46,14 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await inbox.stats()).waiting).toBe(5)
     })
 
-    it('store no more than maxPending, however many are concurrent', async () => {
+    it('stores at most maxPending deliveries for concurrent calls', async () => {
       const inbox = open({ maxPending: 10 })
       const results = await Promise.allSettled(Array.from({ length: 300 }, () => inbox.put(newDelivery())))
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
       expect((await inbox.stats()).waiting).toBe(10)
     })
 
-    /** Makes PostgreSQL run a statement before each insert into the queue of the test, until the work is done. */
+    /** Makes PostgreSQL run a statement before each insert into the queue of the test, while `work` runs. */
     async function withTrigger(statement: string, work: () => Promise<void>): Promise<void> {
       await client.query(`create function ${schema}.before() returns trigger language plpgsql as
         $$ begin if new.name = '${queueName()}' then ${statement} end if; return new; end $$`)
@@ -66,10 +66,10 @@ await describeWith(POSTGRES, (connectionString) => {
       }
     }
 
-    it('of the same deliveries in another order by two processes do not deadlock', async () => {
+    it('does not deadlock if two processes put the same deliveries in a different order', async () => {
       const [first, second] = [open(), open()]
       await Promise.all([first.put(deliveryWithId(idOf(1))), second.put(deliveryWithId(idOf(1)))])
-      // Each statement has inserted one job before it reaches the other.
+      // The delay lets each statement insert one job before it reaches the job of the other statement.
       await withTrigger('perform pg_sleep(0.1);', async () => {
         const puts = await Promise.all([
           ...[2, 3].map((digit) => first.put(deliveryWithId(idOf(digit)))),
@@ -79,11 +79,11 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
-    it('are sent again if PostgreSQL cancelled their statement because of a deadlock', async () => {
+    it('repeats a statement that PostgreSQL cancelled because of a deadlock', async () => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
       await client.query(`create sequence ${schema}.inserts`)
-      // A rollback does not reset a sequence.
+      // Count with a sequence, because a rollback does not reset it.
       const cancel = `if nextval('${schema}.inserts') = 1 then raise exception using errcode = '40P01'; end if;`
       await withTrigger(cancel, async () => {
         const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryWithId(idOf(digit)))))
@@ -91,7 +91,7 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
-    it('that are concurrent are stored whatever their size', async () => {
+    it('stores concurrent deliveries of any size', async () => {
       const inbox = open()
       const rawBody = new Uint8Array(700_000).fill(120)
       const deliveries = Array.from({ length: 5 }, () => ({ ...newDelivery(), rawBody }))

@@ -14,7 +14,7 @@ await describeWith(REDIS, (url) => {
   const { client, prefixOfTest, open, send, receiverWith } = usePrefix(url)
 
   describe('expired leases in Redis', () => {
-    it('an attempt counts once, however often its lease runs out while its process lives', async () => {
+    it('an attempt counts once, even if its lease expires several times while its process is alive', async () => {
       const inbox = open({ attempts: 2 })
       await send(inbox)
       const { gate, release } = createGate()
@@ -33,7 +33,7 @@ await describeWith(REDIS, (url) => {
       const keyOf = (name: string) => `${prefixOfTest()}:inbox:${name}`
       for (let times = 0; times < 3; times++) {
         const token = await client.get(keyOf(`${jobId}:lock`))
-        // BullMQ does this with a job whose lock has expired.
+        // Simulates BullMQ's reaction to an expired lock.
         await client
           .multi()
           .del(keyOf(`${jobId}:lock`))
@@ -69,7 +69,7 @@ await describeWith(REDIS, (url) => {
       expect(String(reason)).toContain('another process has taken the delivery over')
     })
 
-    it('a suspect that was removed before its attempt began is not handled, and nothing is written', async () => {
+    it('a suspect that is removed before its attempt begins is not handled, and nothing is written', async () => {
       const run = <Result>(work: (opened: OpenedQueue) => Promise<Result>) => work(opened)
       const queue = new Queue('inbox', { connection: client, prefix: prefixOfTest() })
       const opened: OpenedQueue = { queue, client, allowsInfo: true }
@@ -88,7 +88,7 @@ await describeWith(REDIS, (url) => {
         UnrecoverableError,
         DelayedError,
       })
-      // Makes the job a suspect: only suspects are counted before they begin.
+      // Make the job a suspect, because only the attempts of suspects are counted before they begin.
       job.stalledCounter = 1
       await expect(processor.process(job)).rejects.toThrow(DelayedError)
       await leases.clearSuspect(job, true)
@@ -97,7 +97,7 @@ await describeWith(REDIS, (url) => {
       await queue.close()
     })
 
-    it('a process renews its lapsed claim, unless another process has taken it', async () => {
+    it('a process renews its expired claim, unless another process has taken it', async () => {
       const [first, second] = [
         createRedisDuplicates({ url, prefix: prefixOfTest(), lease: 1_000 }),
         createRedisDuplicates({ url, prefix: prefixOfTest(), lease: 1_000 }),
@@ -107,7 +107,7 @@ await describeWith(REDIS, (url) => {
       try {
         await first.claim(ours)
         await first.claim(theirs)
-        // Simulates a blocked event loop: both claims lapsed, and another process took one of them.
+        // Simulates a blocked event loop: both claims expired, and another process took one of them.
         await client.multi().del(keyOf(ours)).set(keyOf(theirs), 'another').exec()
         await until(async () => (await client.exists(keyOf(ours))) === 1)
         expect(await second.claim(ours)).toBe('busy')

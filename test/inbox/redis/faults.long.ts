@@ -22,7 +22,7 @@ await describeWith(REDIS_SERVER, () => {
       expect(inspect(fixture.troubles, { depth: 10, showHidden: true })).not.toContain('s3cret')
     }
 
-    it('answers 503 until the server runs', async () => {
+    it('returns 503 until the server runs', async () => {
       const load = await startLoad(open())
       try {
         await until(() => countRejections(load) > 20)
@@ -39,7 +39,7 @@ await describeWith(REDIS_SERVER, () => {
       expect(fixture.troubles.length).toBeGreaterThan(0)
     })
 
-    it('answers 503 and loses nothing when the server crashes under load', async () => {
+    it('returns 503 and loses nothing when the server crashes under load', async () => {
       const load = await runThroughOutage(async (running) => {
         await fixture.server.crash()
         await until(() => countRejections(running) > 50)
@@ -49,7 +49,7 @@ await describeWith(REDIS_SERVER, () => {
       expect(fixture.troubles.length).toBeGreaterThan(0)
     })
 
-    it('answers 503 and loses nothing while the server hangs under load', async () => {
+    it('returns 503 and loses nothing while the server hangs under load', async () => {
       const load = await runThroughOutage(async (running) => {
         fixture.server.hang()
         try {
@@ -61,7 +61,7 @@ await describeWith(REDIS_SERVER, () => {
       expectRecovery(load)
     })
 
-    it('answers 503 and loses nothing while the memory is full', async () => {
+    it('returns 503 and loses nothing while the server's memory is full', async () => {
       const load = await runThroughOutage(async (running) => {
         await fixture.server.command('CONFIG', 'SET', 'maxmemory', '1')
         await until(() => countRejections(running) > 20)
@@ -70,7 +70,7 @@ await describeWith(REDIS_SERVER, () => {
       expectRecovery(load)
     })
 
-    it('answers 503 and loses nothing while the server is a read-only replica', async () => {
+    it('returns 503 and loses nothing while the server is a read-only replica', async () => {
       const load = await runThroughOutage(async (running) => {
         await fixture.server.command('REPLICAOF', '127.0.0.1', '1')
         await until(() => countRejections(running) > 20)
@@ -79,7 +79,7 @@ await describeWith(REDIS_SERVER, () => {
       expectRecovery(load)
     })
 
-    it('rejects claims of duplicates while the server hangs or is down, and accepts them afterwards', async () => {
+    it('the duplicate store rejects claims while the server hangs or is down, and accepts them afterwards', async () => {
       const { server } = fixture
       await server.start()
       const store = createRedisDuplicates({ url: server.url })

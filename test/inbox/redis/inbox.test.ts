@@ -8,7 +8,7 @@ await describeWith(REDIS, (url) => {
   const { client, prefixOfTest, open, send, receiverWith } = usePrefix(url)
 
   describe('an inbox in Redis', () => {
-    it('stores no more than maxPending, however many are concurrent, and more when deliveries are done', async () => {
+    it('stores at most maxPending deliveries for concurrent puts, and more when deliveries are done', async () => {
       const inbox = open({ maxPending: 10 })
       const answers = await Promise.all(Array.from({ length: 300 }, () => send(inbox)))
       expect(answers.filter(({ status }) => status === 202)).toHaveLength(10)
@@ -28,7 +28,7 @@ await describeWith(REDIS, (url) => {
       expect((await send(inbox, payload)).status).toBe(200)
     })
 
-    it('reports the delivery that was received first as oldest, even if it is delayed', async () => {
+    it('stats() reports the delivery received first as the oldest, even if it is delayed', async () => {
       const inbox = open({ attempts: 2, retryDelay: 60_000 })
       await send(inbox)
       const [first] = (await inbox.list()).entries
@@ -51,7 +51,7 @@ await describeWith(REDIS, (url) => {
     })
 
     it.each(['null', '{}', '{', '{"head":"null"}'])(
-      'makes a dead letter of unreadable data at once, and lists the others: %s',
+      'moves unreadable data to the dead letters immediately, and lists the other jobs: %s',
       async (data) => {
         const troubles: unknown[] = []
         const inbox = open({
@@ -77,7 +77,7 @@ await describeWith(REDIS, (url) => {
       },
     )
 
-    it('lists without the bodies', async () => {
+    it('lists entries without reading their bodies', async () => {
       const inbox = open()
       const data = new Blob([new Uint8Array(5 * 1_024 * 1_024)])
       for (let number = 0; number < 3; number++) await send(inbox)
@@ -101,7 +101,7 @@ await describeWith(REDIS, (url) => {
       )
     })
 
-    it('rejects a database that the server does not have, and stores nothing in another', async () => {
+    it('rejects a database that does not exist, and stores nothing in another database', async () => {
       const inbox = open({ url: new URL('/999999', url).href })
       expect((await send(inbox)).status).toBe(503)
       await expect(inbox.stats()).rejects.toThrow('DB index is out of range')

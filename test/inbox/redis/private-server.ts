@@ -5,12 +5,12 @@ import { createPrivateRedis, findRedis, type PrivateRedis } from '../../helpers/
 /** For `describeWith`: tests that need the program redis-server. */
 export const REDIS_SERVER = { name: 'redis-server', url: '' } as const
 
-/** A Redis server for each test, which the test starts and may kill. */
+/** A Redis server that each test starts and may kill. */
 export interface PrivateRedisFixture {
   readonly server: PrivateRedis
   /** Errors that the inboxes reported as `trouble`. */
   readonly troubles: readonly unknown[]
-  /** Opens an inbox. Its short lease makes deliveries that were taken just before an outage due again soon. */
+  /** Opens an inbox with a short lease, so that deliveries taken just before an outage are soon due again. */
   open(options?: Partial<RedisInboxOptions>): DurableInbox
 }
 

@@ -10,7 +10,7 @@ const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
 // A private server, because the tests count commands and remove scripts.
 await describeWith(REDIS_SERVER, () => {
-  describe('puts into Redis', () => {
+  describe('put() of a Redis inbox', () => {
     let server: PrivateRedis
     let inbox: DurableInbox
     let number = 0
@@ -32,23 +32,23 @@ await describeWith(REDIS_SERVER, () => {
     })
     afterEach(() => inbox.close())
 
-    /** Counts the scripts and transactions that clients have run. */
+    /** Returns the number of scripts and transactions that clients have run. */
     async function countCalls(): Promise<number> {
       const info = String(await server.command('INFO', 'commandstats'))
       const calls = [...info.matchAll(/^cmdstat_(?:eval|evalsha|exec):calls=(\d+)/gm)]
       return calls.reduce((sum, [, count]) => sum + Number(count), 0)
     }
 
-    it('run little more than one script each', async () => {
+    it('runs little more than one script per delivery', async () => {
       await inbox.put(newDelivery())
       const before = await countCalls()
       const puts = await Promise.all(Array.from({ length: 500 }, () => inbox.put(newDelivery())))
       expect(new Set(puts)).toEqual(new Set(['stored']))
-      // Besides the script that adds a job, a few count the pending jobs.
+      // Besides one script per added job, a few scripts count the pending jobs.
       expect((await countCalls()) - before).toBeLessThan(500 * 1.3)
     })
 
-    it('each have their own result: stored, duplicate, or an error for a key that Redis cannot use', async () => {
+    it('has a separate result for each delivery: stored, duplicate, or an error for an unusable key', async () => {
       await inbox.put(deliveryWithId(idOf(1)))
       await server.command('SET', `puts-${number}:inbox:delivery-${idOf(3)}`, 'not a job')
       const ids = [2, 1, 3, 4, 2, 5].map(idOf)
@@ -59,7 +59,7 @@ await describeWith(REDIS_SERVER, () => {
       expect((await inbox.stats()).waiting).toBe(4)
     })
 
-    it('by several processes at once store each delivery once', async () => {
+    it('stores each delivery once if several processes put it concurrently', async () => {
       const inboxes = Array.from({ length: 4 }, () => open())
       const ids = Array.from({ length: 50 }, () => newDelivery().id)
       const puts = await Promise.all(
@@ -71,13 +71,13 @@ await describeWith(REDIS_SERVER, () => {
       expect((await inbox.list()).entries.every(({ changeTypes }) => changeTypes.length === 1)).toBe(true)
     })
 
-    it('continue after Redis has forgotten its scripts, and report no delivery as stored that is not', async () => {
+    it('continues after Redis has dropped its script cache, and reports only stored deliveries as stored', async () => {
       const first = newDelivery()
       await inbox.put(first)
       await server.command('SCRIPT', 'FLUSH')
       const later = [newDelivery(), newDelivery()]
       for (const delivery of later) await inbox.put(delivery).catch(() => {})
-      // Retries like a sender, through another process.
+      // Retries through another process, like a sender.
       const other = open()
       for (const delivery of later) await other.put(delivery)
       await other.close()
@@ -85,7 +85,7 @@ await describeWith(REDIS_SERVER, () => {
       for (const { id } of [first, ...later]) expect((await inbox.get(id))?.delivery.rawBody.length).toBe(2)
     })
 
-    it('have their entry and their result after Redis has forgotten its scripts', async () => {
+    it('returns the right results and writes the entries after Redis has dropped its script cache', async () => {
       await inbox.put(newDelivery())
       await server.command('SCRIPT', 'FLUSH')
       const delivery = newDelivery()
@@ -97,7 +97,7 @@ await describeWith(REDIS_SERVER, () => {
       )
     })
 
-    it('store a delivery whose key holds a hash that is not a job, also concurrently', async () => {
+    it('stores a delivery whose key holds a hash that is not a job, even for concurrent calls', async () => {
       const delivery = newDelivery()
       const key = `puts-${number}:inbox:delivery-${delivery.id}`
       await server.command('HSET', key, 'stc', '1')
@@ -107,7 +107,7 @@ await describeWith(REDIS_SERVER, () => {
       expect((await inbox.get(delivery.id))?.delivery.rawBody.length).toBe(2)
     })
 
-    it('into a full inbox do not report a duplicate if the key is not a job', async () => {
+    it('does not report a duplicate when the inbox is full if the key holds no job', async () => {
       const full = open({ maxPending: 1 })
       await full.put(newDelivery())
       const delivery = newDelivery()

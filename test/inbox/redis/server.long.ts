@@ -14,7 +14,7 @@ await describeWith(REDIS_SERVER, () => {
     const fixture = usePrivateRedis()
     const { open } = fixture
 
-    /** Runs a program that has an `inbox`, until it ends. */
+    /** Runs a program that can use the variable `inbox`, until it exits. */
     async function runProgram(lines: string): Promise<{ stdout: string; stderr: string }> {
       const text = `
       import { createReceiver } from 'geohook'
@@ -43,7 +43,7 @@ await describeWith(REDIS_SERVER, () => {
     })
 
     it.each([0, 10, 100, 1_000])(
-      'lets the process end as soon as workers closed after %i ms, without output',
+      'lets the process exit as soon as workers closed after %i ms, without output',
       async (ms) => {
         await fixture.server.start()
         const { stdout } = await runProgram(`
@@ -56,7 +56,7 @@ await describeWith(REDIS_SERVER, () => {
       },
     )
 
-    it('works without the right to call INFO', async () => {
+    it('works for a user who may not call INFO', async () => {
       await fixture.server.start()
       await fixture.server.command(
         'ACL',
@@ -110,7 +110,7 @@ await describeWith(REDIS_SERVER, () => {
       await closing
     })
 
-    /** Runs a process that takes a delivery, and kills it while its handler runs. */
+    /** Runs a process that takes a delivery, and kills the process while the handler runs. */
     async function dieInHandler(options: object): Promise<void> {
       const program = `
       import { createReceiver } from 'geohook'
@@ -125,7 +125,7 @@ await describeWith(REDIS_SERVER, () => {
       await started.stop('SIGKILL')
     }
 
-    it('another process handles the delivery of a killed one, as the same attempt', async () => {
+    it('another process handles the delivery of a killed process, as the same attempt', async () => {
       await fixture.server.start()
       const inbox = open({ lease: 1_000 })
       await deliver(createReceiver({ signatureKey: KEY, inbox }), uniquePayload())
@@ -139,7 +139,7 @@ await describeWith(REDIS_SERVER, () => {
       await inbox.close()
     })
 
-    it('a delivery that ends every process becomes a dead letter after one more than its attempts', async () => {
+    it('a delivery whose handler terminates every process becomes a dead letter after attempts + 1 runs', async () => {
       await fixture.server.start()
       const inbox = open({ lease: 1_000, attempts: 2 })
       const receiver = createReceiver({ signatureKey: KEY, inbox })
@@ -159,7 +159,7 @@ await describeWith(REDIS_SERVER, () => {
       await inbox.close()
     })
 
-    it('a handler that ends during an outage longer than the lease is not run again', async () => {
+    it('a handler that succeeds during an outage longer than the lease is not run again', async () => {
       await fixture.server.start()
       const inbox = open({ lease: 1_000 })
       const { gate, release } = createGate()
