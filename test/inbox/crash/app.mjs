@@ -1,5 +1,5 @@
-// The receiver to kill. It uses the built package, writes its log synchronously, so that a kill loses no line, and
-// reports its progress to the test over a pipe (plan.ts has the letters).
+// The receiver that the test kills. It uses the built package, and writes its log synchronously, so that a kill loses
+// no line. It reports its progress to the test over a pipe, with the letters in plan.ts.
 import { openSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { webhook } from 'geohook/node'
 
 const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS } = process.env
 const PIPE = 3
-/** Milliseconds to open the inbox: the server may be down, and a loaded machine is slow. */
+/** Maximum milliseconds to open the inbox, because the server may be down or the machine slow. */
 const OPEN_TIMEOUT = 60_000
 const log = openSync(LOG, 'a')
 const write = (line) => writeSync(log, `${line} ${Date.now()}\n`)
@@ -27,7 +27,7 @@ const observer = {
 const module = await import(ENTRY)
 report('o')
 const inbox = await module[FACTORY]({ ...JSON.parse(OPTIONS), observer })
-// The inbox is open when stats() resolves.
+// Once stats() resolves, the inbox is open.
 for (const until = Date.now() + OPEN_TIMEOUT; ; ) {
   try {
     await inbox.stats()
@@ -78,5 +78,5 @@ process.once('SIGTERM', async () => {
   process.stdin.destroy()
   server.closeAllConnections()
 })
-// The test process has ended.
+// Exit when the test process has exited.
 process.stdin.on('end', () => process.exit()).resume()

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A port in front of several receivers. */
+/** A TCP load balancer for several receivers. */
 export interface Balancer {
   port: number
   close(): Promise<void>
 }
 
-/** Forwards each connection to the next port that accepts it. A connection ends with its receiver. */
+/** Forwards each connection to the next port that accepts it. If a receiver exits, its connections are closed. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const sockets = new Set<Socket>()
   let next = 0

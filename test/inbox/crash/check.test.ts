@@ -27,12 +27,12 @@ it('accepts deliveries that were handled once, and duplicates that a kill may ca
   })
 })
 
-it('finds lost deliveries of an inbox that acknowledges before it stores', () => {
+it('reports lost deliveries of an inbox that acknowledges deliveries before it stores them', () => {
   const logs = [killed(...handled('a'), 'begin b'), closed(...handled('c'))]
   expect(verdictOn(logs, 'a', 'b', 'c', 'd').lost).toEqual(['b', 'd'])
 })
 
-it('finds an inbox that forgets recorded successes', () => {
+it('reports an inbox that loses recorded successes', () => {
   const logs = [killed(...handled('a')), closed(...handled('a'))]
   expect(verdictOn(logs, 'a')).toMatchObject({
     doubled: 1,
@@ -40,12 +40,12 @@ it('finds an inbox that forgets recorded successes', () => {
   })
 })
 
-it('finds an inbox that records nothing by its open successes', () => {
+it('reports an inbox that records no successes', () => {
   const logs = [killed(...open('a'), ...open('b'), ...open('c')), closed(...handled('a'))]
   expect(verdictOn(logs, 'a', 'b', 'c').faults).toEqual(['process 0: 3 successes are not recorded at c'])
 })
 
-it('excuses nothing after a graceful end', () => {
+it('allows no open or repeated success after a graceful exit', () => {
   const logs = [closed(...open('a')), closed(...handled('a'))]
   expect(verdictOn(logs, 'a').faults).toEqual([
     'process 0: a is not recorded, and the process ended gracefully',
@@ -53,12 +53,12 @@ it('excuses nothing after a graceful end', () => {
   ])
 })
 
-it('finds a delivery that one process handled twice, even if it was killed', () => {
+it('reports a delivery that one process handled twice, even if the process was killed', () => {
   const logs = [killed(...open('a'), 'success a')]
   expect(verdictOn(logs, 'a').faults).toEqual(['process 0: a was handled twice in one process'])
 })
 
-it('finds a success without a beginning, a record without a success, an unknown delivery and an unreadable line', () => {
+it('reports a success without a begin, a settled without a success, an unknown delivery and an unreadable line', () => {
   const logs = [killed('success a', 'settled b', ...handled('stranger'), 'beg')]
   expect(verdictOn(logs, 'a', 'b').faults).toEqual([
     'process 0: a succeeded and never began',
@@ -68,11 +68,11 @@ it('finds a success without a beginning, a record without a success, an unknown 
   ])
 })
 
-it('excuses only attempts that begin after the kill of another process', () => {
+it('allows a second attempt only if it begins after the first process was killed', () => {
   const killedAt = (time: number, ...lines: string[]): ProcessLog => ({ lines, killed: true, killedAt: time })
   const first = ['begin a 100', 'success a 110']
   const second = ['begin a 300', 'success a 310', 'settled a 320']
-  // In any order of starting.
+  // The order of the logs does not matter.
   expect(verdictOn([closed(...second), killedAt(200, ...first)], 'a')).toMatchObject({
     doubled: 1,
     faults: [],
@@ -84,7 +84,7 @@ it('excuses only attempts that begin after the kill of another process', () => {
   expect(verdictOn([killedAt(400, ...first), closed(...second)], 'a').faults).toHaveLength(1)
 })
 
-it('excuses a success that was open before an outage of the server, in the same process too', () => {
+it('allows a second success after an outage of the server, even in the same process', () => {
   const twice = ['begin a 100', 'success a 110', 'begin a 300', 'success a 310', 'settled a 320']
   const verdictWith = (from: number, to: number, lines = twice) =>
     check(sent('a'), [closed(...lines)], CONCURRENCY, [{ from, to }])

@@ -1,20 +1,19 @@
 /**
- * Computes the verdict on a run from the logs of the sender and of the receiver's processes, and from nothing that the
- * inbox reports about itself.
+ * Computes the verdict on a run only from the logs of the sender and of the receiver processes. Statistics of the
+ * inbox are not used.
  *
- * A process writes `begin <id>` when a handler begins, `success <id>` when the handler is about to end, and
- * `settled <id>` when the inbox reports that the success is recorded, each with the time. A success without its
- * `settled` is open.
+ * A process logs `begin <id>` when a handler begins, `success <id>` just before the handler ends, and `settled <id>`
+ * when the inbox reports that the success is recorded. Each line ends with the time. A success without a `settled` is
+ * open.
  *
  * - Every acknowledged delivery has a success. Otherwise it is lost.
- * - A delivery may succeed twice in two cases only: its first process was killed between the success and its record, and
- *   before the second attempt; or the server of the store was down between the success and the second attempt. So every
- *   success but the last must be open. A second success after a `settled`, after a graceful end, or in the same process
- *   without an outage of the server, is a fault.
- * - A process may have at most as many open successes as its concurrency, plus the same number for each outage, because
- *   a handler occupies its slot until its end is recorded. This limits the duplicates of each kill, and detects an
- *   inbox that records nothing.
- * - A process that ended gracefully has no open successes except those of an outage.
+ * - A delivery may succeed again only if its previous success is open, and its process was killed or the server of the
+ *   store was down before the next attempt. A second success after a `settled`, after a graceful exit, or in the same
+ *   process without an outage of the server is a fault.
+ * - A process may have at most as many open successes as its concurrency, plus the same number for each outage,
+ *   because a handler occupies its slot until its end is recorded. This limits the duplicates caused by each kill, and
+ *   detects an inbox that records nothing.
+ * - A process that exited gracefully has no open successes, except those caused by an outage.
  * - Every handled delivery was sent.
  */
 
@@ -22,7 +21,7 @@
 export interface ProcessLog {
   lines: readonly string[]
   killed: boolean
-  /** When the process was killed. Several processes may run at the same time. */
+  /** When the process was killed, because several processes may run at the same time. */
   killedAt?: number
 }
 
@@ -34,7 +33,7 @@ export interface Outage {
 
 export interface Sent {
   id: string
-  /** True if an attempt was answered with 2xx. */
+  /** True if an attempt received a 2xx response. */
   acknowledged: boolean
 }
 
@@ -53,7 +52,7 @@ export interface Verdict {
 /** A success of a delivery. */
 interface Success {
   id: string
-  /** Number of the process. */
+  /** Index of the process in the list of logs. */
   place: number
   begun: number
   at: number

@@ -8,28 +8,28 @@ import { createPrivateRedis, findRedis } from '../../helpers/private-redis.ts'
 import { POSTGRES } from '../../helpers/servers.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 
-/** A database server that writes to disk before it confirms. */
+/** A database server that writes each commit to disk before it confirms the commit. */
 export interface KillableServer {
-  /** Sends SIGKILL to all its processes. */
+  /** Sends SIGKILL to all processes of the server. */
   kill(): Promise<void>
   start(): Promise<void>
 }
 
 /** Requirements of a run. */
 export interface EngineNeeds {
-  /** True if the server is killed. */
+  /** True if the run kills the server. */
   isKilled: boolean
 }
 
 /** A store for one run. */
 export interface Engine {
-  /** The entry of the package, and the name of its export. */
+  /** Entry point of the package. `factory` is the name of its export. */
   entry: string
   factory: string
   options: Record<string, unknown>
   /** Rejects if the store is damaged on disk. No process may use the store during the check. */
   requireSound(): Promise<void>
-  /** The server, if it is private to the run. */
+  /** The server, if the run has a private one. */
   server?: KillableServer
   remove(): Promise<void>
 }
@@ -59,7 +59,7 @@ async function sqlite(): Promise<Engine> {
   }
 }
 
-/** Uses a private server if the test kills it. The server syncs each commit to disk, as PostgreSQL does by default. */
+/** Uses a private server if the run kills it. PostgreSQL syncs each commit to disk by default. */
 async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   const options = { lease: 10_000 }
   if (isKilled) {
@@ -91,7 +91,7 @@ async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   }
 }
 
-/** Uses a private server that syncs every command, because the shared one may not write to disk. */
+/** Uses a private server that syncs every command to disk, because the shared server may not write to disk. */
 async function redis(): Promise<Engine> {
   const program = findRedis()
   if (!program) throw new Error('there is no redis-server on this machine')

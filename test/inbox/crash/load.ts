@@ -6,16 +6,16 @@ import type { Random } from './random.ts'
 export interface Load {
   /** Calls a listener for every response that acknowledges a delivery. Returns a function that removes it. */
   onAcknowledged(listener: () => void): () => void
-  /** Sends no new deliveries, and resolves when the last attempt has ended. */
+  /** Stops sending new deliveries, and resolves when the last attempt has ended. */
   stop(): Promise<Sent[]>
 }
 
 /** Milliseconds between two deliveries. */
 const GAP = 20
-/** Maximum number of deliveries in flight: more would all fail while no receiver runs. */
+/** Maximum number of deliveries in flight, which limits those that fail while no receiver runs. */
 const MAX_IN_FLIGHT = 50
 
-/** Several webhooks, because the mock disables one after 1,000 failed deliveries, and on a slow machine more fail. */
+/** Services with a webhook each, because the mock deactivates a webhook after 1,000 failed deliveries. */
 const SERVICES = ['Buffer', 'Clip', 'Dissolve', 'Overlay']
 
 const isAcknowledged = ({ answer }: { answer?: { status: number } }): boolean =>

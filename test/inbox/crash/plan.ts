@@ -1,19 +1,19 @@
 import type { Random } from './random.ts'
 
-/** Points that the receiver reports when it reaches them, with the letters that it writes. */
+/** Points of the program that the receiver reports when it reaches them, with the letter that it writes for each. */
 export const POINTS = { opening: 'o', listening: 'l', put: 'p', handler: 'h' } as const
 
 export type Point = keyof typeof POINTS
 
-/** When a process is killed: at the first of these events. */
+/** When a process is killed: as soon as one of these conditions is met. */
 export interface Kill {
   /** Milliseconds after the start. */
   afterStart?: number
   /** Milliseconds after the process listens. */
   afterListening: number
-  /** Number of acknowledged deliveries. */
+  /** Number of deliveries acknowledged since the start. */
   afterAcknowledged?: number
-  /** `milliseconds` after the process has reached a point `times` times. */
+  /** The process is killed `milliseconds` after it has reached the point `times` times. */
   at?: { point: Point; times: number; milliseconds: number }
 }
 
@@ -28,7 +28,7 @@ const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
   (random) => ({ afterStart: random.between(0, 2_000) }),
 ]
 
-/** When the server of the store is killed, and how long it stays down, in milliseconds. */
+/** Milliseconds until the server of the store is killed, and milliseconds for which it stays down. */
 export interface ServerKill {
   after: number
   down: number
@@ -40,7 +40,7 @@ export const planServerKills = (count: number, random: Random): ServerKill[] =>
     down: random.between(0, 1_000),
   }))
 
-/** Plans kills. The last one is in a handler, because the test is about the deliveries that it interrupts. */
+/** Plans kills. The last one always interrupts handlers, because interrupted deliveries must not be lost. */
 export function planKills(count: number, random: Random): Kill[] {
   const first = random.between(0, KINDS.length - 1)
   return Array.from({ length: count }, (_, index) => {

@@ -1,8 +1,8 @@
-/** Pseudorandom numbers that are the same for the same seed (mulberry32). */
+/** Pseudorandom number generator (mulberry32): the same seed yields the same numbers. */
 export interface Random {
   /** Returns a number from 0 to 1, excluding 1. */
   next(): number
-  /** Returns a whole number, both ends included. */
+  /** Returns a whole number in a range, both ends included. */
   between(min: number, max: number): number
 }
 
@@ -17,6 +17,6 @@ export function createRandom(seed: number): Random {
   return { next, between: (min, max) => min + Math.floor(next() * (max - min + 1)) }
 }
 
-/** Reads a seed, or draws one. The caller prints it. */
+/** Parses a seed, or returns a random one, which the caller must print. */
 export const toSeed = (text: string | undefined): number =>
   text === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(text)

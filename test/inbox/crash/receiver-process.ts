@@ -6,14 +6,14 @@ import { POINTS, type Point } from './plan.ts'
 
 /** A running receiver process. */
 export interface Process {
-  /** Emits each point that the process reaches, by its name. */
+  /** Emits an event for each point that the process reaches, named after the point. */
   readonly points: EventEmitter<Record<Point, []>>
-  /** Resolves when the process listens. Rejects if it ends first. */
+  /** Resolves when the process listens. Rejects if the process exits first. */
   readonly listening: Promise<void>
   /** Output to standard error. */
   readonly errors: string
   readonly ended: boolean
-  /** Sends a signal. Resolves when the process has ended, with the exit code and the signal that ended it. */
+  /** Sends a signal. Resolves when the process has exited, with its exit code and the signal that terminated it. */
   end(signal: NodeJS.Signals): Promise<[code: number | null, signal: NodeJS.Signals | null]>
 }
 
@@ -46,7 +46,7 @@ export function startReceiver(env: Record<string, string>): Process {
       throw new Error(`the receiver ended with ${code} before it listened:\n${errors}`)
     }),
   ])
-  // Not awaited if the process is killed early.
+  // Nothing awaits this promise if the process is killed early.
   listening.catch(() => {})
   return {
     points,

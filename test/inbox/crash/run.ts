@@ -18,16 +18,16 @@ export interface Run {
   seed: number
   /** Number of receiver processes on one store. Default 1. */
   receivers?: number
-  /** How often the server of the store is killed and restarted. Default 0. */
+  /** Number of times that the server of the store is killed and restarted. Default 0. */
   serverKills?: number
 }
 
 /** Number of concurrent handlers. */
 const CONCURRENCY = 4
 const KEY = 'parcels2026'
-/** Kills between two checks of the store. They are rare, because a check also repairs, which is the receiver's task. */
+/** Number of kills between two checks of the store. Checks are rare, because a check may repair the store. */
 const CHECK_INTERVAL = 10
-/** Maximum milliseconds to empty the inbox at the end. */
+/** Maximum milliseconds until the inbox has no pending deliveries at the end. */
 const DRAIN_TIMEOUT = 120_000
 
 /** The log file of a receiver process. */
@@ -61,7 +61,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
     return { logFile, receiver }
   }
 
-  /** Starts a receiver and kills it, for each kill of the plan that belongs to this slot. */
+  /** Starts and kills one receiver after another, for each planned kill of this slot. */
   async function killRepeatedly(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
       if (index % receivers !== slot) continue
@@ -71,7 +71,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
       const [code, signal] = await receiver.end('SIGKILL')
       if (signal !== 'SIGKILL')
         throw new Error(`the receiver ended by itself, with ${code}:\n${receiver.errors}`)
-      // With several receivers, one always uses the store.
+      // With several receivers, at least one always uses the store, so the store cannot be checked.
       if (receivers === 1 && index % CHECK_INTERVAL === CHECK_INTERVAL - 1) await engine.requireSound()
     }
   }
@@ -122,7 +122,7 @@ const toEnv = ({ entry, factory, options }: Engine, { port, log }: { port: numbe
   OPTIONS: JSON.stringify(options),
 })
 
-/** Resolves when it is time to kill the process. Rejects if the process exits on its own before it listens. */
+/** Resolves when it is time to kill the process. Rejects if the process exits by itself before it listens. */
 async function waitFor(kill: Kill, { points, listening }: Process, load: Load): Promise<void> {
   const { afterStart, afterListening, afterAcknowledged = Infinity, at } = kill
   const times: Promise<unknown>[] = [listening.then(() => setTimeout(afterListening))]
@@ -164,7 +164,7 @@ function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
   return faults
 }
 
-/** Reads the log of a process. A process that was killed early has none. */
+/** Reads the log of a process. The log is empty if the process was killed before it created the file. */
 async function read({ path, ...killed }: LogFile): Promise<ProcessLog> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''

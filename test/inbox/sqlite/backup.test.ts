@@ -9,7 +9,7 @@ import { root } from '../../package/entries.ts'
 import { deliveryOf } from '../deliveries.ts'
 import { useFolder } from './fixture.ts'
 
-/** A backup that is killed before SQLite writes the copy. */
+/** Program that makes a backup and is killed before SQLite writes the copy. */
 const KILLED_BACKUP = `
   import { createRequire } from 'node:module'
   import { backupSqliteInbox } from 'geohook/sqlite'
@@ -35,7 +35,7 @@ describe('a backup of a SQLite inbox', () => {
   const waitingIn = async (path: string) => (await fixture.keep(createSqliteInbox({ path })).stats()).waiting
   const rejected = { code: 'config_invalid', message: expect.stringContaining('exists already') }
 
-  it('does not touch an inbox in use whose name is like that of a part file', async () => {
+  it('does not change an open inbox whose file is named like a part file', async () => {
     const path = fixture.folder.fileIn('copy-part')
     const inbox = fixture.keep(createSqliteInbox({ path }))
     await inbox.put(deliveryOf())

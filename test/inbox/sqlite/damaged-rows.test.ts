@@ -36,7 +36,7 @@ describe('a damaged row', () => {
     expect(handled).toEqual([first, third])
     expect(troubles).toEqual([])
     expect(errorOf(second)).toMatch(error)
-    // A retry ends in the same way, and the delivery can be discarded.
+    // A retry fails in the same way, and the dead letter can be discarded.
     expect(await inbox.retry(second ?? '')).toBe(true)
     await until(async () => (await inbox.stats()).dead === 1)
     expect(await inbox.discard(second ?? '')).toBe(true)
@@ -61,7 +61,7 @@ describe('a damaged row', () => {
     expect(item?.delivery.rawBody).toEqual(new Uint8Array(length))
   })
 
-  it('with an invalid due time is due', async () => {
+  it('with an invalid due time is due immediately', async () => {
     const inbox = keep(createSqliteInbox({ path: fixture.path }))
     for (let i = 0; i < 2; i++) await inbox.put(deliveryOf())
     damage("UPDATE delivery SET at = 'x', attempts = 'x' WHERE seq = 1")

@@ -12,7 +12,7 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
   const fixture = useInboxServer()
 
   const ENDS = [['-wal'], ['-shm'], ['-wal', '-shm']]
-  it.each(ENDS)('answers 503 once and keeps all 150 deliveries: %s %s', async (...ends) => {
+  it.each(ENDS)('returns 503 once and keeps all 150 deliveries: %s %s', async (...ends) => {
     await Promise.all(Array.from({ length: 150 }, () => fixture.server.post()))
     for (const end of ends) rmSync(`${fixture.path}${end}`)
     expect(await fixture.server.post()).toMatchObject({
@@ -21,7 +21,7 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
     })
     expect((await fixture.server.post()).status).toBe(202)
     expect(fixture.server.accepted.length).toBe(151)
-    // Another process sees what would be left if this one were killed.
+    // Another process sees only the deliveries that would remain if this process were killed.
     const other = createSqliteInbox({ path: fixture.path })
     const ids = (await other.list({ limit: 1_000 })).entries.map(({ id }) => id)
     await other.close()
@@ -31,10 +31,10 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
     db.close()
   })
 
-  it('notices it without a new delivery, and moves all deliveries into the database', async () => {
+  it('detects the deletion without a new delivery, and moves all deliveries into the database', async () => {
     await Promise.all(Array.from({ length: 150 }, () => fixture.server.post()))
     rmSync(`${fixture.path}-wal`)
-    // Reads a copy of the database alone: no other process may open the inbox before the log is saved.
+    // Read a copy of the database file, because no other process may open the inbox before the log is saved.
     const copy = fixture.folder.fileIn('copy.db')
     await until(async () => {
       rmSync(copy, { force: true })

@@ -29,7 +29,7 @@ const PUT_PROGRAM = `
 const acceptedBy = ({ stdout }: Started): string[] =>
   [...stdout.matchAll(/accepted (\d+)\n/g)].map(([, id = '']) => id)
 
-/** Deletes the log repeatedly while processes put deliveries, then kills them. */
+/** Deletes the log repeatedly while processes put deliveries, then kills the processes. */
 export function describeDeletedLog({ processes, deletions }: { processes: number; deletions: number }): void {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
   const title = `${processes} killed processes whose log was deleted ${deletions} times lose no accepted delivery, seed ${seed}`

@@ -12,7 +12,7 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** Simulates a Node without node:sqlite. */
+/** Simulates a version of Node without node:sqlite. */
 function hideNodeSqlite() {
   const { getBuiltinModule } = process
   return vi
@@ -28,7 +28,7 @@ it('prefers node:sqlite, then better-sqlite3', { tags: ['better-sqlite3'] }, asy
   await inbox.close()
 })
 
-it('rejects with the package to install if there is no driver', async () => {
+it('rejects with an error that names the package to install if there is no driver', async () => {
   hideNodeSqlite()
   vi.doMock('better-sqlite3', () => {
     throw new Error("Cannot find package 'better-sqlite3'")

@@ -17,7 +17,7 @@ const REJECTED = {
   text: expect.stringContaining('inbox_unavailable'),
 }
 
-/** Lists the ids in a file, as another process sees them. */
+/** Lists the ids in a file through a new inbox, as another process would. */
 async function idsIn(path: string): Promise<string[]> {
   const inbox = createSqliteInbox({ path })
   const ids = (await inbox.list({ limit: 1_000 })).entries.map(({ id }) => id)
@@ -25,10 +25,10 @@ async function idsIn(path: string): Promise<string[]> {
   return ids
 }
 
-describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', () => {
+describe('a SQLite inbox returns 503, loses nothing and recovers, if its file', () => {
   const fixture = useInboxServer()
 
-  it('is locked for long by another process, while the server responds to other requests', async () => {
+  it('is locked for a long time by another process, while the server still responds to other requests', async () => {
     expect((await fixture.server.post()).status).toBe(202)
     const locker = await lock(fixture.path)
     const refused = Promise.all([fixture.server.post(), fixture.server.post(), fixture.server.post()])
@@ -40,7 +40,7 @@ describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', 
     expect(await idsIn(fixture.path)).toEqual(fixture.server.accepted)
   })
 
-  it('is locked for a moment, which causes no 503', async () => {
+  it('is locked only briefly, which causes no 503', async () => {
     await fixture.server.post()
     const locker = await lock(fixture.path)
     let isAnswered = false
@@ -54,17 +54,17 @@ describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', 
     expect(await idsIn(fixture.path)).toEqual(fixture.server.accepted)
   })
 
-  it('is removed', async () => {
+  it('is deleted', async () => {
     expect((await fixture.server.post()).status).toBe(202)
     for (const end of ['', '-wal', '-shm']) rmSync(`${fixture.path}${end}`)
     expect(await fixture.server.post()).toMatchObject(REJECTED)
-    fixture.server.accepted.splice(0) // deleted with the file
+    fixture.server.accepted.splice(0) // these deliveries were deleted with the file
     expect((await fixture.server.post()).status).toBe(202)
     expect((await idsIn(fixture.path)).length).toBe(1)
     expect(await idsIn(fixture.path)).toEqual(fixture.server.accepted)
   })
 
-  it('is deleted with its folder, which is created again later', async () => {
+  it('is deleted with its folder, and the folder is created again later', async () => {
     await fixture.folder.remove()
     for (let i = 0; i < 3; i++) expect(await fixture.server.post()).toMatchObject(REJECTED)
     mkdirSync(fixture.folder.path)
@@ -72,7 +72,7 @@ describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', 
     expect(await idsIn(fixture.path)).toEqual(fixture.server.accepted)
   })
 
-  it('is replaced by another file, and restored', async () => {
+  it('is replaced by another file, and restored later', async () => {
     expect((await fixture.server.post()).status).toBe(202)
     await fixture.server.inbox.stats()
     const away = fixture.folder.fileIn('away')
@@ -82,13 +82,13 @@ describe('a SQLite inbox answers 503, loses nothing and recovers, if its file', 
     rmSync(fixture.path)
     for (const end of ['', '-wal', '-shm']) renameSync(`${away}${end}`, `${fixture.path}${end}`)
     expect((await fixture.server.post()).status).toBe(202)
-    // A rejected delivery may have been stored anyway; its retry is then a duplicate.
+    // A rejected delivery may have been stored anyway, so its retry may be a duplicate.
     expect(await idsIn(fixture.path)).toEqual(expect.arrayContaining(fixture.server.accepted))
   })
 })
 
 await describeWithDisks(() => {
-  describe('a SQLite inbox answers 503, loses nothing and recovers, if its disk', () => {
+  describe('a SQLite inbox returns 503, loses nothing and recovers, if its disk', () => {
     let disk: Disk
     let path = ''
     let server: InboxServer

@@ -49,7 +49,7 @@ describe('the file of a SQLite inbox', () => {
   })
 
   it.each([1_000, '1000b', '1kb'])(
-    'holds pending bodies up to maxPendingBytes: %s',
+    'holds pending bodies with a total size of up to maxPendingBytes: %s',
     async (maxPendingBytes) => {
       const inbox = keep(createSqliteInbox({ path: fixture.path, maxPendingBytes }))
       const deliveries = Array.from({ length: 5 }, () => deliveryOf(new Uint8Array(250)))
@@ -103,7 +103,7 @@ describe('the file of a SQLite inbox', () => {
     const db = openDatabase(fixture.path)
     const { until } = db.prepare("SELECT until FROM claim WHERE id = 'a'").get() as { until: number }
     db.close()
-    expect(Number.isSafeInteger(until)).toBe(true) // one driver throws otherwise
+    expect(Number.isSafeInteger(until)).toBe(true) // node:sqlite would throw when it reads a larger number
   })
 
   const foreignFiles: [string, (path: string) => void][] = [
@@ -171,7 +171,7 @@ describe('the file of a SQLite inbox', () => {
     },
   )
 
-  it('stays the same if the working directory changes', async () => {
+  it('does not change if the working directory changes', async () => {
     const before = process.cwd()
     let inbox: DurableInbox | undefined
     try {

@@ -11,13 +11,13 @@ await describeWithDisks(() => {
   describe('a SQLite inbox on a disk of 8 MB', { timeout: 120_000 }, () => {
     const small = useSmallDisk()
 
-    it('rejects deliveries while the disk is almost full, handles all it has, and accepts more', async () => {
+    it('rejects deliveries while the disk is almost full, handles all stored ones, and then accepts more', async () => {
       await small.flood(20_000)
       small.work(4)
       await small.expectRecovery()
     })
 
-    it('recovers if another program fills the disk before any delivery was rejected', async () => {
+    it('recovers if another program fills the disk before any delivery is rejected', async () => {
       for (let i = 0; i < 60; i++) expect((await small.server.post(20_000)).status).toBe(202)
       small.fill()
       small.work(8)
@@ -31,7 +31,7 @@ await describeWithDisks(() => {
       await small.expectRecovery()
     })
 
-    it('handles all its deliveries when attempts fail on a full disk', async () => {
+    it('handles all its deliveries even if attempts fail on a full disk', async () => {
       await small.flood(2_000)
       small.fill()
       const failed = new Set<string>()

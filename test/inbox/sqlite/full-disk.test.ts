@@ -12,7 +12,7 @@ await describeWithDisks(() => {
   describe('a SQLite inbox on a disk of 8 MB', { timeout: 120_000 }, () => {
     const small = useSmallDisk()
 
-    it('rejects deliveries while the disk is full, handles all it has after another program filled the rest, and accepts more', async () => {
+    it('rejects deliveries on a full disk, handles all stored ones after another program filled the rest, and accepts more', async () => {
       await small.flood(20_000)
       small.fill()
       small.work(4)

@@ -14,9 +14,9 @@ export interface InboxServer {
   inbox: DurableInbox
   /** Sends a unique delivery. */
   post(size?: number): Promise<Answer>
-  /** Ids of deliveries that were answered with 202. */
+  /** Ids of deliveries whose response was 202. */
   accepted: string[]
-  /** Sends other requests until a promise settles. Returns how many were answered. */
+  /** Sends other requests until a promise settles. Resolves with the number of responses. */
   countResponsesUntil(end: Promise<unknown>): Promise<number>
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function startInboxServer(path: string): Promise<InboxServer> {
   }
 }
 
-/** An inbox server for each test, with its file in `folder`. */
+/** Starts a server with an inbox for each test. The inbox file is in `folder`. */
 export interface InboxServerFixture {
   readonly folder: ReturnType<typeof createFolder>
   readonly path: string

@@ -13,7 +13,7 @@ const fixture = useFolder()
 const { keep } = fixture
 
 describe('a locked SQLite file', () => {
-  it('delays the record of an ended attempt, without another attempt', async () => {
+  it('delays recording the end of an attempt, but causes no other attempt', async () => {
     const troubles: unknown[] = []
     const inbox = keep(
       createSqliteInbox({
@@ -44,7 +44,7 @@ describe('a locked SQLite file', () => {
     expect(runs).toBe(1)
   })
 
-  it('delays the record of a done delivery, whose retry is still a duplicate', async () => {
+  it('delays recording a done delivery, but its retry is still a duplicate', async () => {
     const duplicates = keep(createSqliteDuplicates({ path: fixture.path, lease: 6_000 }))
     const other = keep(createSqliteDuplicates({ path: fixture.path, lease: 6_000 }))
     const { gate, release } = createGate()
@@ -81,7 +81,7 @@ describe('a locked SQLite file', () => {
   })
 })
 
-it('removes void claims', async () => {
+it('removes expired claims', async () => {
   const first = createSqliteDuplicates({ path: fixture.path, lease: 1_000 })
   for (const id of ['a', 'b', 'c']) await first.claim(id)
   await first.close() // as if its process had exited: its claims remain

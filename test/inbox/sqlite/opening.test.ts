@@ -10,7 +10,7 @@ import { useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 
-/** Another process that creates the file. */
+/** Program that creates the file in another process. */
 const CREATE_PROGRAM = `
   import { createSqliteInbox } from 'geohook/sqlite'
   const inbox = createSqliteInbox({ path: process.argv[1] })
@@ -25,7 +25,7 @@ it.each(['PRAGMA user_version', 'PRAGMA application_id', 'SELECT count(*) FROM s
     const spy = vi.spyOn(SqliteDatabase.prototype, 'prepare').mockImplementation(function (sql) {
       if (sql === statement && created++ === 0) {
         const args = ['--input-type=module', '--eval', CREATE_PROGRAM, fixture.path]
-        // The process fails if it has to wait for this check, which is fine too.
+        // The other process may fail, because this check holds a lock. The test accepts both results.
         spawnSync(process.execPath, args, { cwd: root, timeout: 10_000 })
       }
       return prepare.call(this, sql)
@@ -67,7 +67,7 @@ const paths: [string, (path: string) => string, RegExp, RegExp][] = [
   ],
   ['a name that is too long', (path) => `${path}${'x'.repeat(300)}`, /is too long/, /shorter/],
 ]
-it.each(paths)('rejects %s with the path and the fix', async (_, make, message, hint) => {
+it.each(paths)('rejects %s with an error that names the path and the fix', async (_, make, message, hint) => {
   const path = make(fixture.path)
   const rejected = {
     code: 'config_invalid',
@@ -78,15 +78,15 @@ it.each(paths)('rejects %s with the path and the fix', async (_, make, message, 
   await expect(fixture.keep(createSqliteDuplicates({ path })).claim('a')).rejects.toMatchObject(rejected)
 })
 
-// Root may access everything, so the test runs as another user.
+// Root may access every file, so a child process runs as another user.
 it.skipIf(process.getuid?.() !== 0)(
-  'rejects a file and a folder without permission, with the path and the fix',
+  'rejects a file and a folder without permission, with an error that names the path and the fix',
   () => {
     const tryAsNobody = (path: string) => {
       const program = `
       import { createSqliteInbox } from 'geohook/sqlite'
       import { statSync } from 'node:fs'
-      // Loads the packages before the process gives up its rights.
+      // Loads the packages before the process drops its privileges.
       await createSqliteInbox({ path: process.argv[1] + '-own' }).stats()
       process.setgid(65534)
       process.setuid(65534)
@@ -109,13 +109,13 @@ it.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-it('stays closed if it was closed while the first read opened it', async () => {
+it('an inbox stays closed if it is closed while its first read opens the file', async () => {
   const { path } = fixture
   const inbox = createSqliteInbox({ path })
   const reading = inbox.stats()
   await inbox.close()
   expect((await reading).waiting).toBe(0)
-  // Closing the last connection removes the log.
+  // SQLite deletes the log when the last connection closes.
   expect(existsSync(`${path}-wal`)).toBe(false)
   await expect(inbox.stats()).rejects.toThrow('the store is closed')
 })

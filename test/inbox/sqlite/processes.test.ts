@@ -10,7 +10,7 @@ import { createGate } from '../../helpers/gate.ts'
 import { type Started, startNode } from '../../helpers/process.ts'
 import { root } from '../../package/entries.ts'
 
-/** Milliseconds. On a busy machine a process may not renew a shorter lease in time. */
+/** Lease in milliseconds. On a busy machine, a process may fail to renew a shorter one in time. */
 const LEASE = 3_000
 
 let folder: ReturnType<typeof createFolder>
@@ -29,7 +29,7 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** Starts a process with the built package, which runs `program` and then prints `ready`. */
+/** Starts a process that runs `program` with the built package, and then prints `ready`. */
 async function start(program: string): Promise<Started> {
   const source = `
     import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
@@ -84,7 +84,7 @@ it('takes over the deliveries of a killed process', async () => {
 })
 
 it('a process that was suspended does not end or renew the newer attempt of another process', async () => {
-  // One handler ends when the process continues, the other never. Neither may end the new attempt or renew its lease.
+  // When the process continues, one handler ends and the other never does. Neither may affect the newer attempt.
   const child = await start(`
     import { existsSync } from 'node:fs'
     const inbox = createSqliteInbox({ path, lease: ${LEASE}, observer: { failed() {} } })
@@ -100,7 +100,7 @@ it('a process that was suspended does not end or renew the newer attempt of anot
   const ids = await send(2)
   await until(() => handledBy(child).length === 2)
   child.child.kill('SIGSTOP')
-  // Both leases run out now, so both deliveries are suspects. A process takes one suspect at a time.
+  // Both leases expire now, so both deliveries become suspects. A process takes one suspect at a time.
   const other = await start(`
     import { existsSync } from 'node:fs'
     ${workerProgram("while (!existsSync(path + '-end')) await new Promise((resolve) => setTimeout(resolve, 5))")}`)
@@ -118,7 +118,7 @@ it('a process that was suspended does not end or renew the newer attempt of anot
   child.child.kill('SIGCONT')
   await child.printed(/ended/)
   await child.printed(/stopped/)
-  // For longer than a lease, the attempts stay those of the other processes.
+  // For longer than a lease, the other processes keep their attempts.
   const isLater = Date.now() + 1.5 * LEASE
   await until(async () => {
     for (const id of ids) expect(await inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })
@@ -131,7 +131,7 @@ it('a process that was suspended does not end or renew the newer attempt of anot
   expect(attempts).toEqual([2])
 })
 
-it('gives each delivery to one of three processes that claim the same ones at once', async () => {
+it('gives each delivery to one of three processes that claim the same deliveries concurrently', async () => {
   const claimProgram = `
     const duplicates = createSqliteDuplicates({ path })
     const ids = Array.from({ length: 100 }, (_, i) => 'delivery' + i)

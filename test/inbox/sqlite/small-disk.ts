@@ -9,7 +9,7 @@ import { openDatabase } from '../../helpers/sqlite.ts'
 import { createDisk, type Disk } from '../../helpers/tmpfs.ts'
 import { type InboxServer, startInboxServer } from './http-server.ts'
 
-/** An inbox server on a disk of 8 MB, for each test. */
+/** A server with an inbox on a disk of 8 MB. Each test gets a new one. */
 export interface SmallDisk {
   readonly server: InboxServer
   /** Ids of deliveries in the order of handler calls. */
@@ -20,7 +20,7 @@ export interface SmallDisk {
   fill(): void
   work(concurrency: number): Workers
   restart(beforeStart: () => void): Promise<void>
-  /** Expects that deliveries are accepted again, all accepted ones are handled once, and the file is not damaged. */
+  /** Asserts that deliveries are accepted again, all accepted ones are handled once, and the file is not damaged. */
   expectRecovery(): Promise<void>
 }
 

@@ -20,7 +20,7 @@ describe('a SQLite inbox whose path is a symbolic link', () => {
   const open = (path: string) => fixture.keep(createSqliteInbox({ path, observer: { trouble() {} } }))
 
   it.each([[['-wal']], [['-shm']], [['-wal', '-shm']]])(
-    'rejects one delivery and loses none if log files of the target are deleted: %s',
+    'rejects one delivery and loses none if the log files of the target are deleted: %s',
     async (ends) => {
       const inbox = open(link)
       await inbox.put(deliveryOf())
@@ -38,7 +38,7 @@ describe('a SQLite inbox whose path is a symbolic link', () => {
       expect([end, statSync(`${file}${end}`).mode & 0o777]).toEqual([end, 0o600])
   })
 
-  it('opens the new target after the link was changed', async () => {
+  it('opens the new target after the link is changed', async () => {
     const inbox = open(link)
     await inbox.put(deliveryOf())
     const next = fixture.folder.fileIn('next.db')

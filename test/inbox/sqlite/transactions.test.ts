@@ -8,7 +8,7 @@ import { send, useFolder } from './fixture.ts'
 const fixture = useFolder()
 const { open } = fixture
 
-/** Counts the transactions in the log: only the last frame of each contains the size of the database. */
+/** Counts the transactions in the log. Only the last frame of a transaction contains the size of the database. */
 function commitsOf(path: string): number {
   const log = readFileSync(`${path}-wal`)
   const frame = 24 + log.readUInt32BE(8)
@@ -18,7 +18,7 @@ function commitsOf(path: string): number {
 }
 
 describe('transactions', () => {
-  it('are shared by concurrent operations only', async () => {
+  it('are shared only by concurrent operations', async () => {
     const inbox = open()
     await inbox.put(deliveryOf())
     const start = commitsOf(fixture.path)
@@ -50,7 +50,7 @@ describe('transactions', () => {
     expect(await inbox.stats()).toMatchObject({ waiting: 3 })
   })
 
-  it('keep to maxPending for concurrent puts of several inboxes', async () => {
+  it('do not exceed maxPending for concurrent puts of several inboxes', async () => {
     const [first, second] = [open({ maxPending: 7 }), open({ maxPending: 7 })]
     const puts = Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).put(deliveryOf()))
     const results = await Promise.allSettled(puts)
@@ -73,7 +73,7 @@ describe('transactions', () => {
     }
     inbox.work({ handle }, { concurrency: 1_000 })
     await until(async () => (await inbox.stats()).done === 42)
-    // The event loop ran before all deliveries were taken.
+    // The event loop must have run before all deliveries were taken.
     expect(handledAtTick).toBeLessThan(20)
     expect(handled.length).toBe(42)
     expect(await inbox.purge({ state: 'done' })).toBe(42)

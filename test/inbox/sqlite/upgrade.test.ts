@@ -8,7 +8,7 @@ import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 
-/** The tables exactly as version 1 created them. Never edit this text. */
+/** The SQL with which version 1 created its tables. Never edit this text. */
 const VERSION_1 = `
   CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -52,7 +52,7 @@ const VERSION_1 = `
 const now = Date.now()
 const HEAD = '{"contentType":"application/json","headers":{},"profile":"service"}'
 
-/** A delivery in each state, and two claims. */
+/** SQL that inserts a delivery in each state, and two claims. */
 const CONTENT = `
   INSERT INTO delivery VALUES
     (1, 'one', 'waiting', ${now}, 0, NULL, NULL, ${now}, 3, '["A"]'),
@@ -71,7 +71,7 @@ function createVersion1(): void {
   db.close()
 }
 
-/** All tables, indexes and triggers, and the version. */
+/** Reads all tables, indexes and triggers of a file, and its version. */
 function tablesOf(path: string): unknown[] {
   const db = openDatabase(path)
   const tables = db
@@ -114,7 +114,7 @@ it('gives an upgraded file the same tables as a new one', async () => {
   expect(tablesOf(fixture.path)).toEqual(tablesOf(path))
 })
 
-it('lets several inboxes open a version 1 file at once', async () => {
+it('lets several inboxes open a version 1 file concurrently', async () => {
   createVersion1()
   const inboxes = Array.from({ length: 5 }, () => fixture.open())
   for (const { waiting } of await Promise.all(inboxes.map((inbox) => inbox.stats()))) expect(waiting).toBe(1)
