@@ -12,7 +12,7 @@ it('the matrix covers every adapter', () => {
   expect([...mounted].sort()).toEqual(['index', ...adapters.map(([entry]) => entry)].sort())
 })
 
-it('the contract has a case for every code, and unique names', () => {
+it('the contract has a case for every error code, and unique case names', () => {
   expect([...new Set(CASES.flatMap(({ codes = [] }) => codes))].sort()).toEqual(Object.keys(CODES).sort())
   expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length)
 })

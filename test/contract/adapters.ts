@@ -3,7 +3,7 @@ import type { Mount } from '../helpers/mounts/mounted.ts'
 import { CASES } from './cases/index.ts'
 import { startHere } from './subject.ts'
 
-/** Behaviour that all adapters share. Each case runs over the real framework, on a real socket. */
+/** Tests the behaviour that all adapters share. Each case runs with the real framework on a real socket. */
 export function adapterContract(adapter: string, mount: Mount): void {
   describe(adapter, () => {
     const { start, stop } = startHere(mount)

@@ -9,7 +9,7 @@ import { startHere } from './subject.ts'
 const BODY = `{"a":"${'x'.repeat(120_000)}"}`
 const WRONG = `x-service: ${'0'.repeat(64)}\r\n`
 
-/** The receiver responds to the first two before it reads the body. */
+/** Setup and header that cause each error. The receiver responds to the first two before it reads the body. */
 const REFUSALS: Record<string, [SetupName, string]> = {
   signature_missing: ['plain', ''],
   signature_malformed: ['plain', 'x-service: oops\r\n'],
@@ -19,9 +19,9 @@ const REFUSALS: Record<string, [SetupName, string]> = {
 
 interface Sender {
   write(text: string): Promise<void>
-  /** Resolves with the received text once it matches. */
+  /** Resolves with the received text once the text matches the pattern. */
   received(pattern: RegExp): Promise<string>
-  /** Resolves when the server ends the connection; rejects when it resets it. */
+  /** Resolves when the server ends the connection. Rejects when the server resets it. */
   ended: Promise<unknown>
 }
 
@@ -43,10 +43,10 @@ function open(url: string): Sender {
   }
 }
 
-/** Head and body of a response. The end of a chunked body may arrive later. */
+/** Matches the head and body of a response. The end of a chunked body may arrive later. */
 const RESPONSE = /HTTP\/1.1 4.*?\r\n\r\n.*?\{.*?\}/s
 
-/** Returns the complete response to a refused request, without its date. */
+/** Sends a request that is refused. Returns the complete response without its date. */
 async function refuse(url: string, header: string, connection: string, later: boolean): Promise<string> {
   const sender = open(url)
   const expect100 = later ? 'expect: 100-continue\r\n' : ''
@@ -71,7 +71,7 @@ describe.each(ON_SOCKETS)('the 401 responses of %s', (_, { mount }) => {
   afterEach(stop)
 
   it.each(['keep-alive', 'close'])(
-    'are identical, and handle the connection as announced: %s',
+    'are identical, and match the connection header: %s',
     async (connection) => {
       const answers = new Map<string, string[]>()
       for (const [code, [setup, header]] of Object.entries(REFUSALS)) {

@@ -1,16 +1,16 @@
 import type { Delivery, Observer, WebhookError } from 'geohook'
 
-/** A delivery as a handler received it, in a form that JSON keeps. */
+/** A delivery that a handler received, in a form that survives serialization as JSON. */
 export interface LoggedDelivery
   extends Pick<Delivery, 'id' | 'changeTypes' | 'contentType' | 'headers' | 'payload' | 'profile'> {
   keyIndex: number | null
-  /** The exact bytes, in hex. */
+  /** The exact bytes of the body, in hex. */
   rawBody: string
 }
 
-/** One observer call or delivery, in a form that JSON keeps. */
+/** One observer call or delivery, in a form that survives serialization as JSON. */
 export interface Entry {
-  /** An observer call with its code: `refused signature_missing`. */
+  /** An observer call and its error code, for example `refused signature_missing`. */
   line?: string
   /** The bytes of a refused body, in hex. */
   body?: string
@@ -88,7 +88,7 @@ export function createLog(): Log {
       isReleased = true
     },
     async released() {
-      // Polls, because in a worker one request must not resolve a promise of another.
+      // Polls, because in a Cloudflare Worker one request must not resolve a promise of another.
       while (!isReleased) await new Promise((resolve) => setTimeout(resolve, 2))
     },
   }

@@ -2,7 +2,7 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node'
 
 const MARKS = { passed: '\u2713', failed: '\u2717', skipped: '-', pending: '-' }
 
-/** Prints the contract as a table with one column per adapter or runtime. A case that did not pass fails the run. */
+/** Prints the contract as a table with one column per adapter or runtime. Fails the run unless every case passed. */
 export default class Matrix implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const columns = new Map<string, Map<string, TestCase>>()

@@ -31,7 +31,7 @@ const REFUSALS = {
 
 const chunk = (size: number): string => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
 
-/** Starts a request, and reads its refusal before its body is complete. */
+/** Starts a request, and reads the error response before the request body is complete. */
 async function refused(url: string, { status, header }: Refusal): Promise<Socket> {
   const { hostname, port, pathname } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
@@ -55,7 +55,7 @@ async function until(check: () => boolean): Promise<void> {
   while (!check()) await setImmediate()
 }
 
-/** Writes until the server reads no more, and returns the number of bytes it took. The server runs in the same event loop. */
+/** Writes until the server, which shares this event loop, stops reading. Returns the number of bytes sent. */
 async function flood(socket: Socket, maximum: number): Promise<number> {
   const taken = (): number => socket.bytesWritten - socket.writableLength
   const more = Buffer.from(chunk(0x40000))
@@ -69,13 +69,13 @@ async function flood(socket: Socket, maximum: number): Promise<number> {
   return taken()
 }
 
-/** With srvx, `receiver.fetch` finds Node's own request. */
+/** Mounts `receiver.fetch` on srvx, where it can access Node's own request. */
 const mountSrvx: Mount = (receiver) =>
   listenH3(new H3({ silent: true }).all('/hook', ({ req }) => receiver.fetch(req as Request)))
 
 const COLUMNS = [...ON_SOCKETS, ['fetch (h3 server)', { mount: mountSrvx }] as const]
 
-describe.each(COLUMNS)('a client that keeps sending after its refusal: %s', (_, { mount }) => {
+describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (_, { mount }) => {
   const { start, stop } = startHere(mount)
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(async () => {
@@ -84,20 +84,20 @@ describe.each(COLUMNS)('a client that keeps sending after its refusal: %s', (_, 
   })
 
   it.each(['413 for its headers', '401', '408'] as const)(
-    'is disconnected after a second, and few of its bytes are read: %s',
+    'is disconnected after a second, after the server has read few of its bytes: %s',
     async (name) => {
       const refusal = REFUSALS[name]
       const { url } = await start(refusal.setup)
       const socket = await refused(url, refusal)
       const closed = closing(socket)
-      // 1 MiB plus the socket buffers of both sides.
+      // The server reads 1 MiB; the rest fits into the socket buffers of both sides.
       expect(await flood(socket, 64 * 2 ** 20)).toBeLessThan(24 * 2 ** 20)
       await vi.advanceTimersByTimeAsync(1_000)
       await closed
     },
   )
 
-  it.each(Object.entries(REFUSALS))('slowly is disconnected after five seconds: %s', async (_, refusal) => {
+  it.each(Object.entries(REFUSALS))('is disconnected after five seconds if slow: %s', async (_, refusal) => {
     const { url } = await start(refusal.setup)
     const socket = await refused(url, refusal)
     const closed = closing(socket)

@@ -2,14 +2,14 @@ import { arcgis, createReceiver, type Receiver, type ReceiverOptions } from 'geo
 import { createMemoryDuplicates } from 'geohook/inbox'
 import { createLog, type Log, toLoggedDelivery } from './log.ts'
 
-/** The key of every receiver of the contract. */
+/** Signature key of every receiver in the contract. */
 export const signatureKey = 'parcels2026'
-/** The time on the clock of setups that have one. */
+/** The time that the clock of a setup returns. */
 export const NOW = Date.UTC(2026, 0, 1)
 
 interface Setup {
   options?: ReceiverOptions
-  /** Runs for each event. Handlers that must wait use `log.released`. */
+  /** Handles each event. Handlers that must wait await `log.released()`. */
   handle?(log: Log): unknown
 }
 
@@ -26,7 +26,7 @@ const schema: NonNullable<ReceiverOptions['schema']> = {
   },
 }
 
-/** The receivers that the cases need, by name, so that a test can request one from another process. */
+/** The receivers that the cases need. They have names, so that a test can request one from another process. */
 const SETUPS = {
   plain: () => ({}),
   limited: () => ({ options: { limit: 1000 } }),

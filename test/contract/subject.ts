@@ -2,33 +2,33 @@ import type { Host, Mount, MountOptions } from '../helpers/mounts/mounted.ts'
 import type { Entry, LoggedDelivery } from './log.ts'
 import { createSubject, type SetupName } from './setups.ts'
 
-/** A receiver under test, wherever it runs. */
+/** A receiver under test, in this process or in another runtime. */
 export interface Subject {
   readonly url: string
   readonly host: Host
   entries(): Promise<readonly Entry[]>
-  /** Resolves after the next entry, or earlier. */
+  /** Resolves when the next entry is added, or earlier. */
   changed(): Promise<void>
   /** Lets waiting handlers continue. */
   release(): Promise<void>
-  /** `receiver.close()`. */
+  /** Calls `receiver.close()`. */
   close(): Promise<void>
 }
 
-/** Starts a receiver of this setup. */
+/** Starts a receiver with a setup. */
 export type Start = (setup: SetupName, options?: MountOptions) => Promise<Subject>
 
-/** The observer calls so far. */
+/** Returns the observer calls so far. */
 export async function linesOf(subject: Subject): Promise<string[]> {
   return (await subject.entries()).flatMap(({ line }) => line ?? [])
 }
 
-/** The deliveries that handlers received so far. */
+/** Returns the deliveries that handlers have received so far. */
 export async function deliveriesOf(subject: Subject): Promise<LoggedDelivery[]> {
   return (await subject.entries()).flatMap(({ delivery }) => delivery ?? [])
 }
 
-/** Waits until the log contains this line. */
+/** Waits until the log contains a line. */
 export async function waitForLine(subject: Subject, line: string): Promise<void> {
   for (;;) {
     const changed = subject.changed()

@@ -34,7 +34,7 @@ async function use(app: Started, test: () => Promise<void>): Promise<number | nu
   return app.exited
 }
 
-// Not in a describe, which would become a column of the matrix.
+// Not in a `describe`, because each `describe` becomes a column of the matrix.
 it.for([
   ['bun', bun.bin, ['run', 'server.ts']],
   ['deno', deno.bin, ['run', '--allow-env', '--allow-net', 'server.ts']],
@@ -48,7 +48,7 @@ it('examples/worker runs outside of the repository', { timeout: 30_000 }, async 
   const { main, compatibility_date: date } = JSON.parse(readFileSync(join(folder, 'wrangler.jsonc'), 'utf8'))
   copyFileSync(join(here, 'app/worker-example.capnp'), join(folder, 'worker.capnp'))
   expect(readFileSync(join(folder, 'worker.capnp'), 'utf8')).toContain(`compatibilityDate = "${date}"`)
-  // The same options as wrangler.
+  // wrangler uses the same options.
   await build({
     entryPoints: [join(folder, main)],
     outfile: join(folder, 'bundled.mjs'),
@@ -72,7 +72,7 @@ it('examples/worker runs outside of the repository', { timeout: 30_000 }, async 
 it('examples/next runs outside of the repository', { timeout: 120_000 }, async () => {
   const folder = copy('next')
   const { optionalDependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
-  // Copied, because Next.js rejects linked packages.
+  // Copy the packages, because Next.js rejects linked ones.
   for (const name of readdirSync(join(here, 'node_modules'))) {
     if (name.startsWith('.') || name in optionalDependencies || /^@(cloudflare|deno|oven)$/.test(name))
       continue

@@ -10,7 +10,7 @@ const root = join(here, '../..')
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder where the package is installed from its tarball, next to the apps. */
+    /** Folder that contains the apps, and the package installed from its tarball. */
     appFolder: string
   }
 }
@@ -58,7 +58,7 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
   return () => rmSync(folder, { recursive: true, force: true })
 }
 
-/** True if the installed runtimes are as new as the lock file. */
+/** True if the runtimes were installed after the last change of the lock file. */
 function isInstalled(): boolean {
   const installed = join(here, 'node_modules/.package-lock.json')
   return (

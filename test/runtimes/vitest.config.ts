@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { alias } from '../../vitest.config.ts'
 
-/** `npm run test:runtimes`. Not part of `npm test`, because it installs a gigabyte of runtimes. */
+/** Configures `npm run test:runtimes`, which is not part of `npm test` because it installs a gigabyte of runtimes. */
 export default defineConfig({
   resolve: { alias: alias('node') },
   test: {
@@ -10,7 +10,7 @@ export default defineConfig({
     include: ['*.run.ts'],
     reporters: ['default', '../contract/matrix.ts'],
     hookTimeout: 30_000,
-    // The contract has timeouts, and Next.js builds on every core.
+    // The contract tests timeouts, which would fail while Next.js builds on every core.
     fileParallelism: false,
   },
 })

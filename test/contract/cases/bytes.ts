@@ -62,7 +62,7 @@ export const BYTES: readonly ContractCase[] = [
   kept('line endings', '{"a":1,\r\n"b":2}\r\n', '{"a":1}\n', '{"a":1}\r'),
   kept('JSON that a parser would write differently', '{"a": 1.0, "b":"\\u00e9\\/"}', '{"a":1,"a":2}', '[]'),
   {
-    name: 'accepts a body without a content-length in any chunks',
+    name: 'accepts a body without a content-length, in chunks of one byte',
     async run(start) {
       const subject = await start('plain')
       const chunks = [...Buffer.from('{"a":"\u00e9\u{1f30d}"}')].map((byte) => Buffer.from([byte]))
@@ -77,7 +77,7 @@ export const BYTES: readonly ContractCase[] = [
     { name: 'one byte over the limit', length: 1001, status: 413 },
   ].map(
     ({ name, length, status }): ContractCase => ({
-      name: `responds to ${name} with ${status}, with and without a content-length`,
+      name: `responds with ${status} if the body size is ${name}, with and without a content-length`,
       codes: status === 413 ? ['body_too_large'] : [],
       async run(start) {
         const subject = await start('limited')

@@ -6,7 +6,7 @@ import type { Start } from '../subject.ts'
 
 /** One behaviour of a receiver that is the same in every framework and runtime. */
 export interface ContractCase {
-  /** The test title, a statement about the receiver. */
+  /** The test title: a statement whose subject is the receiver. */
   name: string
   /** The error codes that this case covers. */
   codes?: readonly ErrorCode[]

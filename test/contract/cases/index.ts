@@ -9,7 +9,7 @@ import { UPLOADS } from './uploads.ts'
 /** The contract: behaviour that is the same in every framework and on every runtime. */
 export const CASES: readonly ContractCase[] = [...OUTCOMES, ...SIGNATURES, ...BYTES, ...UPLOADS, ...METHODS]
 
-/** Every error code. A new one does not compile until it is listed, and then needs a case. */
+/** Every error code. A missing code is a compile error, and each code needs a case. */
 export const CODES: Record<Exclude<ErrorCode, 'config_invalid'>, true> = {
   signature_missing: true,
   signature_malformed: true,

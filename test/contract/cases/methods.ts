@@ -21,7 +21,7 @@ const refused = (method: string): ContractCase => ({
 export const METHODS: readonly ContractCase[] = [
   ...['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'].map(refused),
   {
-    name: 'responds to a handshake, and then accepts a signed delivery',
+    name: 'responds to a handshake, then accepts a signed delivery',
     async run(start) {
       const subject = await start('handshake')
       const token = 'f3a1-b2_c.d~e+/='
@@ -40,7 +40,7 @@ export const METHODS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'responds to a handshake without a key like to any other, and reports it to the observer',
+    name: 'gives the usual response to a handshake without a key, and reports it to the observer',
     async run(start) {
       const subject = await start('handshakeWithoutKey')
       const ask = async (query: string) => {

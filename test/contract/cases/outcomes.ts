@@ -8,7 +8,7 @@ import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.
 const problem = (status: number, code: string, title: string): string =>
   JSON.stringify({ title, status, code })
 
-/** A failure that asks the sender to retry soon. */
+/** A failure whose response asks the sender to retry soon. */
 const retryLater = (name: string, setup: SetupName, status: number, code: ErrorCode): ContractCase => ({
   name,
   codes: [code],
@@ -56,7 +56,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'accepts a form',
+    name: 'accepts a form-encoded delivery',
     async run(start) {
       const subject = await start('plain')
       const body = `payload=${encodeURIComponent(BODY)}`
@@ -122,7 +122,7 @@ export const OUTCOMES: readonly ContractCase[] = [
   retryLater('returns 503 when the duplicate store fails', 'noStore', 503, 'inbox_unavailable'),
   retryLater('returns 503 when the key lookup fails', 'noKeys', 503, 'key_unavailable'),
   {
-    name: 'returns 503 while the bodies in flight reach maxInFlightBytes, and accepts the next one afterwards',
+    name: 'returns 503 while the bodies in flight reach maxInFlightBytes, and accepts deliveries afterwards',
     codes: ['receiver_busy'],
     async run(start) {
       const subject = await start('crowded')
@@ -138,7 +138,7 @@ export const OUTCOMES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'returns 503 once it is closed, and still responds to requests in flight',
+    name: 'returns 503 to new requests once it is closed, and still responds to requests in flight',
     codes: ['receiver_closed'],
     async run(start) {
       const subject = await start('waiting')

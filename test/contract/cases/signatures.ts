@@ -6,7 +6,7 @@ import type { SetupName } from '../setups.ts'
 import { deliveriesOf, linesOf } from '../subject.ts'
 import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.ts'
 
-/** The same body for every signature failure. */
+/** Response body, which is the same for every signature failure. */
 const UNAUTHORIZED = '{"title":"Unauthorized","status":401,"code":"unauthorized"}'
 
 type Value = string | string[] | undefined
@@ -73,7 +73,7 @@ export const SIGNATURES: readonly ContractCase[] = [
     },
   },
   {
-    name: 'finds the key by method, URL and headers',
+    name: 'passes the method, URL and headers to the signatureKey function',
     async run(start) {
       const subject = await start('tenants')
       const request = signed(BODY, { 'x-service': signatureOf(BODY, 'key-b'), 'x-tenant': 'b' })

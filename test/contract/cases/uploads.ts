@@ -12,7 +12,7 @@ async function abandon(subject: Subject): Promise<void> {
   const req = begin(subject.url, { ...headers, 'content-length': 100_000 }, BODY)
   req.on('error', () => {})
   if (subject.host.readsBody) {
-    // The host reports nothing about it, but responds to the next request once these bytes have arrived.
+    // The host does not report the upload, but responds to the next request once these bytes have arrived.
     await new Promise((flushed) => req.write(BODY, flushed))
     expect((await send(subject.url, signed(BODY))).status).toBe(200)
   } else {
@@ -31,7 +31,7 @@ export const UPLOADS: readonly ContractCase[] = [
       const req = begin(subject.url, { ...headers, 'content-length': BODY.length }, BODY.slice(0, 10))
       if (subject.host.readsBody) {
         req.on('error', () => {})
-        // The host reports nothing about it, and responds to other requests.
+        // The host does not report the stalled upload, and responds to other requests.
         expect((await send(subject.url, signed(BODY))).status).toBe(200)
         req.destroy()
         expect(await linesOf(subject)).toEqual(['accepted', 'handled'])
@@ -56,7 +56,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'returns 415 or 413 for the headers, before the body arrives',
+    name: 'returns 415 or 413 based on the headers, before the body arrives',
     async run(start) {
       const subject = await start('limited')
       const long = Buffer.from(JSON.stringify({ a: 'x'.repeat(2000) }))
@@ -84,7 +84,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'keeps a connection alive after refusals',
+    name: 'keeps a connection alive after it refuses requests',
     async run(start) {
       const subject = await start('plain')
       const { host, pathname } = new URL(subject.url)
@@ -98,7 +98,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'handles many requests at once, each with its own bytes',
+    name: 'handles many concurrent requests, each with its own bytes',
     async run(start) {
       const subject = await start('plain')
       const bodies = Array.from({ length: 50 }, (_, i) => JSON.stringify({ i, pad: 'x'.repeat(i * 100) }))
@@ -111,7 +111,7 @@ export const UPLOADS: readonly ContractCase[] = [
     },
   },
   {
-    name: 'returns 500 immediately if other code has read the body',
+    name: 'returns 500 immediately if other code has already read the body',
     codes: ['body_already_parsed'],
     async run(start) {
       const subject = await start('plain', { bodyIsRead: true })

@@ -49,14 +49,14 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       expect(await store.claim(id)).toBe('done')
     })
 
-    it('gives one of many concurrent claims the delivery', async () => {
+    it('gives the delivery to exactly one of many concurrent claims', async () => {
       const store = open()
       const claims = await Promise.all(Array.from({ length: 50 }, () => store.claim(id)))
       expect(claims.filter((claim) => claim === 'claimed').length).toBe(1)
       expect(claims.filter((claim) => claim === 'busy').length).toBe(49)
     })
 
-    it('renews a claim as long as its process lives', async () => {
+    it('renews a claim as long as its process is alive', async () => {
       const store = open({ lease: 1_000 })
       await store.claim(id)
       const other = kind.isShared ? open({ lease: 1_000 }) : store
@@ -112,13 +112,13 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
         const [first, second] = [open(), open()]
         expect(await first.claim(id)).toBe('claimed')
         expect(await second.claim(id)).toBe('busy')
-        await second.release(id) // another process owns the claim
+        await second.release(id) // has no effect, because another process owns the claim
         expect(await second.claim(id)).toBe('busy')
         await first.done(id)
         expect(await second.claim(id)).toBe('done')
       })
 
-      it('voids the claims of a dead process after their lease', async () => {
+      it('lets the claims of a dead process expire after their lease', async () => {
         const first = engine.open({ lease: 1_000 })
         expect(await first.claim(id)).toBe('claimed')
         await first.close() // as if its process had exited: its claims remain

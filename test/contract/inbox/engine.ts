@@ -3,19 +3,19 @@ import type { DurableInbox, InboxOptions } from 'geohook/inbox'
 
 /** A store for the inboxes of one test. */
 export interface InboxEngine {
-  /** Opens an inbox over the store. Each call opens another one, as another process would. */
+  /** Opens an inbox on the store. Each call opens a new inbox, as another process would. */
   open(options?: InboxOptions): DurableInbox
-  /** Removes the store, after its inboxes were closed. */
+  /** Removes the store. All its inboxes must be closed. */
   remove(): Promise<void>
 }
 
-/** An engine that the suite tests. */
+/** An inbox engine under test. */
 export interface InboxEngineKind {
   name: string
   create(): Promise<InboxEngine>
   /** The shortest lease that the engine accepts, in milliseconds. */
   minLease: number
-  /** True if several inboxes can share a store, and a new one finds its deliveries: all engines except memory. */
+  /** True if inboxes can share a store and find each other's deliveries, which all engines except memory support. */
   isShared: boolean
 }
 

@@ -5,12 +5,12 @@ import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { until, useEngine } from './fixture.ts'
 
-/** Running handlers, retries and dead letters. */
+/** Tests handlers, retries and dead letters. */
 export function describeHandling(kind: InboxEngineKind): void {
   describe('workers', () => {
     const { open, send, work } = useEngine(kind)
 
-    it('passes each delivery to the handlers, decoded, with its attempt', async () => {
+    it('passes each decoded delivery to the handlers, with the number of the attempt', async () => {
       const seen: [string, Delivery, HandlerContext][] = []
       const ended: unknown[] = []
       const inbox = open({
@@ -44,7 +44,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(handled.sort()).toEqual(ids.sort())
     })
 
-    it('retries a failed delivery, and reports each error', async () => {
+    it('retries a failed delivery, and reports the error of each attempt', async () => {
       const failures: [number, unknown][] = []
       const inbox = open({ observer: { failed: ({ attempt, error }) => failures.push([attempt, error]) } })
       const { id } = await send(inbox)
@@ -60,7 +60,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect(await inbox.get(id)).toMatchObject({ attempts: 3 })
     })
 
-    it('shows when the next attempt is due, and the last error', async () => {
+    it('lists the due time of the next attempt and the last error', async () => {
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000 })
       const { id } = await send(inbox)
       work(inbox, () => {
@@ -74,7 +74,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect((await inbox.stats()).oldest).toEqual(entry?.receivedAt)
     })
 
-    it('makes a dead letter of a delivery whose attempts are spent; retry() gives it all attempts again', async () => {
+    it('moves a delivery to the dead letters after its last attempt; retry() gives it all attempts again', async () => {
       const dead: number[] = []
       const inbox = open({
         attempts: 2,
@@ -146,7 +146,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect((await inbox.get(id))?.attempts).toBe(2)
     })
 
-    it('makes a dead letter of a delivery if the receiver has no handlers', async () => {
+    it('moves a delivery to the dead letters if the receiver has no handlers', async () => {
       const inbox = open({ attempts: 1 })
       await send(inbox)
       inbox.work(createReceiver({ signatureKey: KEY })) // without handlers

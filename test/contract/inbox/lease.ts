@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { InboxEngineKind } from './engine.ts'
 import { until, useEngine } from './fixture.ts'
 
-/** A handler that outlasts the lease. For engines with a long minimum lease this is a long test. */
+/** Tests a handler that takes longer than the lease. This is slow for engines with a long minimum lease. */
 export function describeLease(kind: InboxEngineKind): void {
   describe(`an inbox in ${kind.name}`, () => {
     const { open, send, work } = useEngine(kind)

@@ -4,12 +4,12 @@ import { deliver, KEY } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { uniquePayload, until, useEngine } from './fixture.ts'
 
-/** Order, limits and retention. */
+/** Tests order, limits and retention. */
 export function describeLimits(kind: InboxEngineKind): void {
   describe('limits', () => {
     const { open, send, work } = useEngine(kind)
 
-    /** Sends deliveries so that no two are received in the same millisecond. */
+    /** Sends deliveries with pauses, so that no two are received in the same millisecond. */
     async function sendInTurn(inbox: ReturnType<typeof open>, count: number): Promise<string[]> {
       const ids: string[] = []
       for (let i = 0; i < count; i++) {
@@ -39,7 +39,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       expect(first?.receivedAt).toBeInstanceOf(Date)
     })
 
-    it('recognizes a duplicate while it is full', async () => {
+    it('recognizes a duplicate while the inbox is full', async () => {
       const inbox = open({ maxPending: 1 })
       const receiver = createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } })
       const payload = uniquePayload()
@@ -63,7 +63,7 @@ export function describeLimits(kind: InboxEngineKind): void {
       expect(await inbox.list()).toEqual({ entries: [] })
     })
 
-    it('starts no workers after it was closed', async () => {
+    it('work() throws after close()', async () => {
       const inbox = open()
       await inbox.close()
       expect(() => work(inbox, () => {})).toThrow(expect.objectContaining({ code: 'config_invalid' }))

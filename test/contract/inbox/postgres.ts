@@ -23,7 +23,7 @@ export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<v
     })
     suite({
       name: 'PostgreSQL',
-      // pg-boss needs a second to create a schema, so the tests share one, with a queue for each.
+      // pg-boss takes a second to create a schema, so the tests share a schema and each has its own queue.
       async create() {
         const queue = `inbox-${number++}`
         return {

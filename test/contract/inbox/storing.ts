@@ -4,12 +4,12 @@ import { deliver, KEY, signatureOf } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { uniquePayload, until, useEngine } from './fixture.ts'
 
-/** Storing, listing and reading deliveries. */
+/** Tests storing, listing and reading deliveries. */
 export function describeStoring(kind: InboxEngineKind): void {
   describe('storage', () => {
     const { open, send, work } = useEngine(kind)
 
-    it('stores a delivery once, in every state', async () => {
+    it('recognizes a duplicate of a delivery in every state', async () => {
       const inbox = open({ attempts: 1 })
       const receiver = createReceiver({ signatureKey: KEY, inbox })
       const [good, bad] = [uniquePayload('Good'), uniquePayload('Bad')]
@@ -31,7 +31,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(await sendBoth()).toEqual([200, 200])
     })
 
-    it('keeps the exact bytes and headers, which verify again', async () => {
+    it('keeps the exact bytes and headers, so that the signature can be verified again', async () => {
       const inbox = open()
       const pad = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('base64')
       const body = Buffer.from(
@@ -59,7 +59,7 @@ export function describeStoring(kind: InboxEngineKind): void {
 
     it('keeps bytes that are not UTF-8, and any header and change type', async () => {
       const inbox = open()
-      // Put directly, because a receiver would reject this body. An inbox does not read bodies.
+      // Put it directly, because a receiver would reject this body. An inbox does not parse bodies.
       const rawBody = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256)
       const delivery = {
         id: 'ab'.repeat(16),
@@ -87,7 +87,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect(Buffer.from(item?.delivery.rawBody ?? []).equals(rawBody)).toBe(true)
     })
 
-    it('stores no more than maxPending: 503 until deliveries are done', async () => {
+    it('stores at most maxPending deliveries, and returns 503 until some are done', async () => {
       const inbox = open({ maxPending: 3 })
       const answers = []
       for (let i = 0; i < 4; i++) answers.push((await send(inbox)).status)
@@ -98,7 +98,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       await until(async () => (await send(inbox)).status === 202)
     })
 
-    it('lists entries in pages, and by state', async () => {
+    it('lists entries by page and by state', async () => {
       const inbox = open({ attempts: 1 })
       const ids: string[] = []
       for (let i = 0; i < 5; i++) ids.push((await send(inbox, `Type${i}`)).id)
@@ -162,7 +162,7 @@ export function describeStoring(kind: InboxEngineKind): void {
       expect((await inbox.stats()).dead).toBe(0)
     })
 
-    it('stores nothing after it was closed', async () => {
+    it('stores nothing after it is closed', async () => {
       const inbox = open()
       await inbox.close()
       await inbox.close()
@@ -170,7 +170,7 @@ export function describeStoring(kind: InboxEngineKind): void {
     })
 
     if (kind.isShared) {
-      it('keeps deliveries after it was closed', async () => {
+      it('keeps deliveries after it is closed', async () => {
         const first = open()
         const { id } = await send(first)
         await first.close()

@@ -3,7 +3,7 @@ import { createGate } from '../../helpers/gate.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { until, useEngine } from './fixture.ts'
 
-/** Timeouts, concurrency and closing. */
+/** Tests timeouts, concurrency and closing. */
 export function describeTiming(kind: InboxEngineKind): void {
   describe('workers', () => {
     const { open, send, work } = useEngine(kind)
@@ -33,7 +33,7 @@ export function describeTiming(kind: InboxEngineKind): void {
       release()
     })
 
-    it('runs no more handlers at a time than concurrency', async () => {
+    it('runs at most `concurrency` handlers at a time', async () => {
       const inbox = open()
       for (let i = 0; i < 12; i++) await send(inbox)
       let running = 0

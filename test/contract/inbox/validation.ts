@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { InboxEngineKind } from './engine.ts'
 import { useEngine } from './fixture.ts'
 
-/** Validation of options. */
+/** Tests the validation of options. */
 export function describeValidation(kind: InboxEngineKind): void {
   describe('validation', () => {
     const { open } = useEngine(kind)

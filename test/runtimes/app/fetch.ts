@@ -1,6 +1,6 @@
 import { control, route } from './subjects.ts'
 
-/** The app under test, for runtimes with Request and Response. */
+/** The app under test, for runtimes with the Fetch API's Request and Response. */
 export async function handle(request: Request): Promise<Response> {
   const { action, ...subject } = route(request.url)
   if (action === 'read') await request.text()

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { webhook } from 'geohook/node'
 import { control, route } from './subjects.ts'
 
-/** The app under test on node:http, which Bun and Deno also support. */
+/** The app under test, on `node:http`, which Bun and Deno also support. */
 const server = createServer(async (req, res) => {
   const { action, ...subject } = route(req.url ?? '')
   if (action === 'read') for await (const _ of req);

@@ -15,7 +15,7 @@ export function route(url: string): { receiver: Receiver; log: Log; action: stri
   return { ...subject, action }
 }
 
-/** The name of the runtime, so that the tests notice if a column runs on another one. */
+/** Returns the name of the runtime, so that the tests detect a column that runs on the wrong one. */
 function runtime(): string {
   const { process, navigator } = globalThis as {
     process?: { version: string }
@@ -25,10 +25,10 @@ function runtime(): string {
   return /^(Bun|Deno|Cloudflare)/.exec(agent)?.[0] ?? `Node ${process?.version}`
 }
 
-/** Performs an action of a test, other than a delivery, and returns JSON. */
+/** Performs an action that a test requests over HTTP, other than a delivery. Returns JSON. */
 export function control(action: string, { receiver, log }: Subject): string {
   if (action === 'release') log.release()
-  // Not awaited, because the test still waits for deliveries in flight.
+  // Not awaited, because close() waits for deliveries in flight, which the test releases later.
   if (action === 'close') void receiver.close()
   if (action === 'runtime') return JSON.stringify(runtime())
   return JSON.stringify(log.entries)

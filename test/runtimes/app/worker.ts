@@ -1,7 +1,7 @@
 import { createSubject } from '../../contract/setups.ts'
 import { handle } from './fetch.ts'
 
-// Workers create their receiver outside of requests, where many functions are forbidden.
+// Checks that a receiver can be created outside of a request, where Workers forbid many functions.
 createSubject('plain')
 
 export default { fetch: (request: Request): Promise<Response> => handle(request) }
