@@ -49,8 +49,9 @@ export interface DeliveriesTable {
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**
    * Takes one delivery that is due or whose lease has expired, and counts the attempt. The worker starts its handlers
-   * as soon as this resolves. The next call must reach the store in a later event loop tick: if those handlers
-   * terminate the process immediately, no attempt may be counted for a delivery whose handlers never started.
+   * as soon as this resolves. The next call must reach the store in a later event loop tick. Otherwise, if those
+   * handlers terminate the process immediately, an attempt would be counted for a delivery whose handlers never
+   * started.
    *
    * @returns `taken`, or `wait` if nothing is due: milliseconds to wait before the next call, if the table knows
    */

@@ -19,7 +19,7 @@ export function readPostgresOptions(options: PostgresOptions): { connectionStrin
   const { connectionString, schema = 'geohook' } = options ?? {}
   if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
     throw configInvalid('connectionString must be a postgres:// URL')
-  // The schema becomes part of SQL statements.
+  // Check it strictly, because the schema becomes part of SQL statements.
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,49}$/i.test(schema))
     throw configInvalid('schema must be letters, digits and _, at most 50, with no digit in front')
   const name = schema.toLowerCase()

@@ -54,7 +54,7 @@ export function createJobWriter({ connection, schema, queue }: JobsLocation): Jo
     })
 
   return {
-    // In one transaction, so that pg-boss's own retry delay is never visible to other workers.
+    // Uses one transaction, so that pg-boss's own retry delay is never visible to other workers.
     fail: (attempt, error, milliseconds) =>
       transact(async (boss, db) => {
         const failed = await boss.fail(queue, attempt, { error }, { db })

@@ -31,7 +31,7 @@ export interface ConnectionOptions<Opened> {
   url: string
   /** Prepares a new connection. */
   open(client: Redis): Promise<Opened>
-  /** Receives errors of the connection, also while it is idle. */
+  /** Receives errors of the connection, even while it is idle. */
   onError(error: Error): void
 }
 

@@ -11,7 +11,7 @@ import { readDelivery } from './decode.ts'
 import type { ExpiredLeases } from './expired-leases.ts'
 import type { DeliveryJob } from './schema.ts'
 
-/** Maximum number of runs to remember: BullMQ may be unable to record the end of a run. */
+/** Maximum number of runs to remember. Without it, runs whose end BullMQ cannot record would accumulate. */
 const MAX_RUNS = 10_000
 
 /** Minimum milliseconds by which a suspect is delayed while another one is in progress. The maximum is twice this. */

@@ -48,10 +48,10 @@ export const ENTRY_FIELD = 'geohook'
 /** BullMQ's field for the data of a job. A hash without it is not a job. */
 export const DATA_FIELD = 'data'
 
-/** BullMQ's count of ended attempts. */
+/** BullMQ's field for the number of ended attempts. */
 export const ATTEMPTS_FIELD = 'atm'
 
-/** BullMQ's count of leases that ran out. */
+/** BullMQ's field for the number of expired leases. */
 export const STALLED_FIELD = 'stc'
 
 /** Fields of a job's hash that an entry is built from. */
