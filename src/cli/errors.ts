@@ -6,10 +6,10 @@ export const EXIT = { success: 0, failure: 1, usage: 2, unreachable: 3 } as cons
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** An error that the user can act on: what is wrong (`message`) and what to do (`hint`). */
+/** An error that the user can act on: `message` describes the problem, `hint` how to solve it. */
 export class CliError extends Error {
   readonly exitCode: ExitCode
-  /** Stable name for scripts. */
+  /** Error code that scripts can rely on. */
   readonly code: string
   readonly hint: string
 
@@ -22,7 +22,7 @@ export class CliError extends Error {
   }
 }
 
-/** An error for invalid options, and for files that cannot be read or have the wrong content. */
+/** Creates an error for invalid options, and for unreadable or invalid files. */
 export const usageError = (message: string, hint?: string, code = 'usage'): CliError =>
   new CliError(EXIT.usage, code, message, hint)
 
@@ -38,7 +38,7 @@ export function toCliError(thrown: unknown): CliError {
   return new CliError(EXIT.failure, 'internal', `this should not happen: ${message}`)
 }
 
-/** Commander errors whose messages quote only names from our own option definitions. */
+/** Commander errors whose messages contain no user input, only names from our own definitions. */
 const SAFE_TO_QUOTE: ReadonlySet<string> = new Set([
   'commander.missingArgument',
   'commander.optionMissingArgument',
@@ -47,7 +47,7 @@ const SAFE_TO_QUOTE: ReadonlySet<string> = new Set([
   'commander.conflictingOption',
 ])
 
-/** Converts an error from Commander. Its message may quote user input, which can be a misplaced key. */
+/** Converts an error from Commander. Removes quoted user input from its message, because it can be a misplaced key. */
 function fromCommander({ code, message }: CommanderError): CliError {
   const text = message.replace(/^error: /, '')
   const [, suggestion] = /\((Did you mean [^()]*\?)\)$/.exec(text) ?? []
@@ -66,7 +66,7 @@ function withoutUserInput(code: string, text: string): string {
   return name && rule ? `${name}: ${rule}` : 'wrong usage'
 }
 
-/** The unknown option, if it is a plain word and cannot be the name of a secret with the secret appended. */
+/** Returns the unknown option, or '' if it could contain a secret, like `--key` with the key appended. */
 function unknownOptionIn(text: string): string {
   const [, short, long = ''] = /^unknown option '(?:(-[^-])|(--[a-z][a-z-]*)[='])/.exec(text) ?? []
   return short ?? (/^--(key|token|store)/.test(long) ? '' : long)

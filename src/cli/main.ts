@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Runs first, so that a key given as an option disappears from the process list as early as possible.
+// Sets the title first, to remove a key given as an option from the process list as early as possible.
 const [, , command = ''] = process.argv
 process.title = /^[a-z]{1,10}$/.test(command) ? `geohook ${command}` : 'geohook'
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader closed the pipe, as `head` does.
+    // The program that reads the output, for example `head`, has closed the pipe.
     if (error.code === 'EPIPE') process.exit()
     process.exitCode = 2
     if (stream === process.stdout) process.stderr.write(`error: cannot write the output: ${error.code}\n`)

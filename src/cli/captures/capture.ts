@@ -2,7 +2,7 @@ import { type CliError, usageError } from '../errors.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
 
-/** One request as it arrived, without keys. docs/cli.md describes the file format. */
+/** A recorded request whose keys are redacted. docs/cli.md describes the file format. */
 export interface Capture {
   receivedAt: string
   method: string
@@ -13,7 +13,7 @@ export interface Capture {
   outcome: { status: number; code?: string }
 }
 
-/** Converts a capture to the JSON of its file. */
+/** Converts a capture to the JSON object that is written to its file. */
 export function toCaptureJson({ receivedAt, method, url, headers, body, outcome }: Capture): object {
   return {
     geohook: 'capture',
@@ -27,7 +27,7 @@ export function toCaptureJson({ receivedAt, method, url, headers, body, outcome 
   }
 }
 
-/** @throws {CliError} exit code 2, naming the file and the invalid member */
+/** @throws {CliError} exit code 2; the message names the file and the invalid member */
 export function parseCapture(value: unknown, file: string): Capture {
   const invalid = (member: string, rule: string): CliError =>
     usageError(
@@ -50,10 +50,10 @@ export function parseCapture(value: unknown, file: string): Capture {
   return { receivedAt, method, url, headers, body: bytes, outcome }
 }
 
-// The methods that Node's HTTP parser accepts.
+// Matches every method that Node's HTTP parser accepts.
 const METHOD = /^[A-Z][A-Z-]{0,19}$/
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
-// RFC 9110 section 5.5, with one character for each byte, as Node decodes headers.
+// Header values (RFC 9110 section 5.5), decoded as Latin-1 like in Node: one character per byte.
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const isHeaders = (value: unknown): value is [string, string][] =>

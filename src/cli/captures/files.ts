@@ -6,17 +6,17 @@ import { unreadable } from '../io/files.ts'
 import { readJson } from '../io/json.ts'
 import { type Capture, parseCapture, toCaptureJson } from './capture.ts'
 
-/** Largest file in bytes: a body of 64 MiB in base64, and the other members. */
+/** Maximum file size in bytes: enough for a 64 MiB body in base64 plus the other members. */
 const MAX_BYTES = 100 * 1024 * 1024
 
-/** A capture and the path of its file. */
+/** A capture with the path of its file. */
 export interface CaptureFile extends Capture {
   file: string
 }
 
 /**
- * Creates the folder for captures if it is missing, but not its parents: in `/proc`, Node's recursive `mkdir` never
- * returns.
+ * Creates the folder for captures if it is missing. Does not create its parents, because Node's recursive `mkdir`
+ * never returns for a path in `/proc`.
  *
  * @throws {CliError} exit code 2
  */
@@ -33,17 +33,17 @@ export async function requireFolder(path: string): Promise<void> {
   }
 }
 
-/** Returns the path for a capture in a folder. The names sort by time. */
+/** Returns the path for a new capture. File names sort by time of arrival. */
 export const toCaptureFile = (folder: string, { receivedAt }: Capture, label: string): string =>
   join(folder, `${receivedAt.replaceAll(':', '-')}-${label}.json`)
 
 /**
- * Writes a capture that only its owner may read, because a payload can be confidential.
+ * Writes a capture file that only its owner can read, because a payload can be confidential.
  *
- * @throws EEXIST instead of overwriting a file
+ * @throws EEXIST if the file exists already
  */
 export async function saveCapture(file: string, capture: Capture): Promise<void> {
-  // A full disk must not leave an incomplete .json file: it would make the whole folder unreadable.
+  // Writes to a .part file first: if the disk is full, an incomplete .json file would make the whole folder unreadable.
   const part = `${file}.${randomUUID()}.part`
   try {
     await writeFile(part, `${JSON.stringify(toCaptureJson(capture), null, 2)}\n`, { flag: 'wx', mode: 0o600 })
@@ -54,9 +54,9 @@ export async function saveCapture(file: string, capture: Capture): Promise<void>
 }
 
 /**
- * Reads captures from files, and from all `.json` files of folders in the order of their names.
+ * Reads captures from files and folders. Of a folder, reads all `.json` files, sorted by name.
  *
- * @throws {CliError} exit code 2, naming the file and the invalid member
+ * @throws {CliError} exit code 2; the message names the file and the invalid member
  */
 export async function readCaptures(paths: readonly string[]): Promise<CaptureFile[]> {
   const files = (await Promise.all(paths.map(filesIn))).flat()

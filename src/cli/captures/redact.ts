@@ -5,17 +5,17 @@ import type { HeaderPairs } from '../io/http.ts'
 const isSecretHeader = (name: string): boolean => name.toLowerCase() === 'secret'
 
 /**
- * Replaces keys in headers by `***`: the value of the header `secret`, and every value that is a known key.
+ * Replaces keys in headers with `***`: every value of a `secret` header, and every value that equals a known key.
  *
  * @param keys all known keys
  */
 export function redactHeaders(headers: HeaderPairs, keys: readonly string[] = []): HeaderPairs {
-  // Node decodes headers as Latin-1, so a key sent as UTF-8 arrives with one character for each byte.
+  // Node decodes headers as Latin-1, so a key sent as UTF-8 arrives with one character per byte.
   const known = new Set(keys.flatMap((key) => [key, Buffer.from(key).toString('latin1')]))
   return headers.map(([name, value]) => [name, isSecretHeader(name) || known.has(value) ? '***' : value])
 }
 
-/** Returns a note for a missing signature if the sender sent its key as plain text instead, else undefined. */
+/** Returns a note if the sender sent its key as plain text instead of a signature, otherwise undefined. */
 export const noteOnSecretHeader = ({ cause }: Diagnosis, headers: HeaderPairs): string | undefined =>
   cause === 'signature_header_missing' && headers.some(([name]) => isSecretHeader(name))
     ? 'This sender sends its key as plain text in the header secret, and does not sign: no setting makes it sign.'

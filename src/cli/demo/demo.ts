@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { CliError, EXIT } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
 
-/** `geohook demo`, which `npm start` runs too. */
+/** `npm start` also runs this command. */
 export function createDemoCommand(): Command {
   const command = new Command('demo')
     .summary("watch one delivery's story")
@@ -12,7 +12,7 @@ export function createDemoCommand(): Command {
     )
   addExamples(command, ['geohook demo'])
   return command.action(async () => {
-    // Express and the mock service load only for this command.
+    // Imported here, so that other commands do not load Express and the mock service.
     const { playStory } = await import('./story.ts')
     try {
       await playStory()

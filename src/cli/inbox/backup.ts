@@ -6,7 +6,6 @@ import { printable } from '../terminal/printable.ts'
 import { withStore } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
-/** `geohook inbox backup` */
 export function createInboxBackupCommand(): Command {
   const command = new Command('backup')
     .summary('copy the file of a SQLite inbox while it is in use')

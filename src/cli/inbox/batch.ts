@@ -2,21 +2,21 @@ import type { DurableInbox, InboxState } from '../../inbox/index.ts'
 import { colours, count, print } from '../terminal/output.ts'
 import type { Progress } from '../terminal/progress.ts'
 
-/** A delivery that a command could not change. The state is undefined if it is not in the inbox. */
+/** A delivery that a command could not process. `state` is undefined if the delivery is not in the inbox. */
 export interface RefusedDelivery {
   id: string
   state: InboxState | undefined
 }
 
-/** Operations in flight, each a round trip to the server. */
+/** Maximum number of concurrent operations. Each one is a round trip to the server. */
 const CONCURRENCY = 8
 
 /**
  * Applies an operation to each delivery.
  *
- * @param operation resolves to false for an unknown delivery, and for one in the wrong state
- * @param verb for the progress, for example `retrying`
- * @returns the deliveries for which it resolved to false, in the order of `ids`
+ * @param operation resolves to false if the delivery is unknown or in the wrong state
+ * @param verb shown in the progress report, for example `retrying`
+ * @returns the deliveries for which `operation` resolved to false, in the order of `ids`
  */
 export async function applyToEach(
   inbox: DurableInbox,
@@ -34,16 +34,16 @@ export async function applyToEach(
       progress.update(`${verb}, ${done} of ${ids.length}`)
     }
   }
-  // The workers share one iterator, so each id is used once.
+  // All workers take ids from the same iterator, so each id is processed once.
   await Promise.all(Array.from({ length: CONCURRENCY }, work))
   return ids.flatMap((id) => refused.get(id) ?? [])
 }
 
 /**
- * Prints the result for each id, and a summary.
+ * Prints the result for each delivery, and a summary.
  *
  * @param verb the past participle, for example `retried`
- * @param existing ids of deliveries whose export already exists
+ * @param existing ids of deliveries that an earlier export has already written
  */
 export function printEach(
   ids: readonly string[],
@@ -62,12 +62,12 @@ export function printEach(
   print(colours.dim(`${countDeliveries(done)} ${verb}${rest}, of ${ids.length}`))
 }
 
-/** Prints the number of dead letters that a command changed. */
+/** Prints how many dead letters a command has processed. */
 export function printDeadLetters(number: number, verb: string): void {
   print(number === 0 ? 'there are no dead letters' : `${count(number, 'dead letter')} ${verb}`)
 }
 
-/** `1 delivery`, `2 deliveries`. */
+/** Returns for example `1 delivery` or `2 deliveries`. */
 export const countDeliveries = (number: number): string => count(number, 'delivery', 'deliveries')
 
 function whyRefused(state: InboxState | undefined): string {
@@ -75,6 +75,6 @@ function whyRefused(state: InboxState | undefined): string {
   return state === 'active' ? 'it is being handled now' : `it is ${state}`
 }
 
-/** Converts to JSON, with the state `null` for a delivery that is not in the inbox. */
+/** Converts refused deliveries to JSON. `state` is `null` if the delivery is not in the inbox. */
 export const toRefusedJson = (refused: readonly RefusedDelivery[]): object[] =>
   refused.map(({ id, state }) => ({ id, state: state ?? null }))

@@ -12,7 +12,6 @@ interface Options extends StoreOptions {
   yes?: true
 }
 
-/** `geohook inbox discard` */
 export function createInboxDiscardCommand(): Command {
   const command = new Command('discard')
     .summary('remove deliveries permanently')
@@ -35,7 +34,7 @@ export function createInboxDiscardCommand(): Command {
       throw usageError('--dead discards all dead letters permanently', 'Add --yes to confirm.')
     let refused: RefusedDelivery[] = []
     const discarded = await withInbox(options, async (inbox, progress) => {
-      // Not by id: that would also remove a dead letter that another process has just retried.
+      // Uses purge(), because discard() would also remove a dead letter that another process has just retried.
       if (dead) return inbox.purge({ state: 'dead' })
       const discard = (id: string): Promise<boolean> => inbox.discard(id)
       refused = await applyToEach(inbox, ids, discard, { progress, verb: 'discarding' })

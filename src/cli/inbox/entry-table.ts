@@ -4,12 +4,12 @@ import { toTable } from '../terminal/table.ts'
 
 const COLUMNS = ['id', 'state', 'attempts', 'received', 'next or end', 'change types', 'size'] as const
 
-/** Characters, where the output is not a terminal. */
+/** Maximum number of characters of an error if the output is not a terminal. */
 const ERROR_LENGTH = 80
 const MIN_ERROR_LENGTH = 20
 const CHANGE_TYPES_LENGTH = 60
 
-/** Formats entries as a table. The error is the last column and fills the line of a terminal. */
+/** Formats entries as a table. The last column contains the error, truncated to the width of the terminal. */
 export function toEntryTable(entries: readonly InboxEntry[]): Promise<string> {
   const rows = entries.map(toRow)
   const { isTTY, columns } = process.stdout
@@ -39,7 +39,7 @@ const toRow = ({
   String(size),
 ]
 
-/** The width of the columns, each with the gap after it. */
+/** Returns the total width of all columns before the error, including the gaps. */
 const widthOf = (rows: readonly (readonly string[])[]): number =>
   COLUMNS.reduce(
     (sum, head, column) => sum + 2 + Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -19,7 +19,6 @@ interface Options extends StoreOptions {
   out?: string
 }
 
-/** `geohook inbox export` */
 export function createInboxExportCommand(): Command {
   const command = new Command('export')
     .summary('write deliveries as captures, which replay sends again')
@@ -59,14 +58,14 @@ async function exportTo(folder: string, named: readonly string[], options: Optio
       await exportEach(inbox, ids, { folder, progress, result })
   })
   const { exported, alreadyThere, missing } = result
-  // With --dead, a letter that another process has just removed is not a failure.
+  // With --dead, a dead letter that another process has just removed does not count as a failure.
   const refused = dead ? [] : missing
   if (json) printJson({ exported, alreadyThere, refused: toRefusedJson(refused) })
   else printResult(named, result, dead)
   if (refused.length > 0) process.exitCode = EXIT.failure
 }
 
-/** A delivery, and the path of its capture. */
+/** A delivery with the path of its capture file. */
 interface ExportedDelivery {
   id: string
   file: string
@@ -106,7 +105,7 @@ async function exportEach(
   }
 }
 
-/** A delivery has the same file name in every export, so an existing file is from an earlier one. */
+/** Saves a delivery. Every export gives it the same file name, so an existing file is from an earlier export. */
 async function save(item: InboxItem, folder: string): Promise<{ file: string; isNew: boolean }> {
   const capture = toCapture(item)
   const file = toCaptureFile(folder, capture, toLabel(item.id))
@@ -120,11 +119,11 @@ async function save(item: InboxItem, folder: string): Promise<{ file: string; is
   }
 }
 
-/** Hashes unusual ids: an id from the store must not be able to choose a path. */
+/** Hashes ids in an unexpected format, so that a manipulated id in the store cannot choose the path. */
 const toLabel = (id: string): string =>
   /^[\da-f]{32}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 
-/** An inbox stores neither method nor URL. Deliveries are always POST, and `replay` sends to its own URL. */
+/** Uses a fixed method and URL, which inboxes do not store: deliveries are POST, and `replay` requires a URL. */
 const toCapture = (item: InboxItem): Capture => ({
   receivedAt: item.receivedAt.toISOString(),
   method: 'POST',
@@ -134,6 +133,6 @@ const toCapture = (item: InboxItem): Capture => ({
   outcome: { status: 202 },
 })
 
-/** Captures have one character for each byte of a header, but some platforms decode headers as UTF-8. */
+/** Converts a header value to one character per byte, as in captures. Some platforms decode headers as UTF-8. */
 const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value

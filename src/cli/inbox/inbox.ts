@@ -9,7 +9,6 @@ import { createInboxRetryCommand } from './retry.ts'
 import { createInboxShowCommand } from './show.ts'
 import { createInboxStatsCommand } from './stats.ts'
 
-/** `geohook inbox` and its commands. */
 export function createInboxCommand(): Command {
   const command = new Command('inbox')
     .summary('manage the deliveries in a durable inbox')

@@ -5,10 +5,10 @@ import type { HeaderPairs } from '../io/http.ts'
 import { count, print } from '../terminal/output.ts'
 import { printable, printableLines } from '../terminal/printable.ts'
 
-/** Bytes of a body to print. */
+/** Maximum number of body bytes to print. */
 const MAX_PRINTED = 16 * 1024
 
-/** The headers of a delivery as in a capture: repeated names are separate pairs, and keys are redacted. */
+/** Returns the headers of a delivery in the format of captures: a pair for each value, with keys redacted. */
 export function headersOf({ delivery }: InboxItem): HeaderPairs {
   const pairs = Object.entries(delivery.headers).flatMap(([name, values = []]) =>
     [values].flat().map((value): [string, string] => [name, value]),
@@ -16,7 +16,7 @@ export function headersOf({ delivery }: InboxItem): HeaderPairs {
   return redactHeaders(pairs)
 }
 
-/** Credentials do not help to understand a delivery, so they are not printed. */
+/** Headers with credentials, whose values are never printed. */
 const CREDENTIALS = /^(authorization|proxy-authorization|cookie)$/i
 
 const headersToPrint = (item: InboxItem): HeaderPairs =>
@@ -25,12 +25,12 @@ const headersToPrint = (item: InboxItem): HeaderPairs =>
 /** Returns the start of a text body, or undefined for a binary body. */
 function startOfText(body: Uint8Array): string | undefined {
   if (!isUtf8(body)) return undefined
-  // With `stream`, the decoder drops an incomplete character at the end.
+  // With `stream`, the decoder omits an incomplete character at the end.
   const text = new TextDecoder().decode(body.subarray(0, MAX_PRINTED), { stream: true })
   return text.includes('\0') ? undefined : text
 }
 
-/** Converts a delivery to JSON with all its members. `body` is base64 of the exact bytes, as in a capture. */
+/** Converts a delivery to JSON. `body` contains the exact bytes in base64, as in a capture. */
 export function toItemJson(item: InboxItem): object {
   const { delivery, ...entry } = item
   const { contentType, profile, keyIndex, rawBody } = delivery
@@ -45,7 +45,6 @@ export function toItemJson(item: InboxItem): object {
   }
 }
 
-/** Prints a delivery with all its members. */
 export function printItem(item: InboxItem): void {
   const { id, state, attempts, changeTypes, receivedAt, dueAt, endedAt, error, size, delivery } = item
   const members: [string, string | undefined][] = [

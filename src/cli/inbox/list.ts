@@ -14,7 +14,6 @@ interface Options extends StoreOptions {
   after?: string
 }
 
-/** `geohook inbox list` */
 export function createInboxListCommand(): Command {
   const command = new Command('list')
     .summary('list the deliveries of an inbox')

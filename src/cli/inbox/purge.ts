@@ -11,7 +11,6 @@ interface Options extends StoreOptions {
   olderThan?: number
 }
 
-/** `geohook inbox purge` */
 export function createInboxPurgeCommand(): Command {
   const command = new Command('purge')
     .summary('remove done deliveries or dead letters')

@@ -11,7 +11,6 @@ interface Options extends StoreOptions {
   dead?: true
 }
 
-/** `geohook inbox retry` */
 export function createInboxRetryCommand(): Command {
   const command = new Command('retry')
     .summary('retry dead letters')
@@ -39,7 +38,7 @@ export function createInboxRetryCommand(): Command {
       }
     })
     const retried = tried - refused.length
-    // With --dead, a letter that another process has just retried or removed is not a failure.
+    // With --dead, a dead letter that another process has just retried or removed does not count as a failure.
     const failed = dead ? [] : refused
     if (json) printJson({ retried, refused: toRefusedJson(failed) })
     else if (dead) printDeadLetters(retried, 'retried')

@@ -6,7 +6,6 @@ import { withInbox } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
 import { deliveryId, deliveryNotFound } from './targets.ts'
 
-/** `geohook inbox show` */
 export function createInboxShowCommand(): Command {
   const command = new Command('show')
     .summary('show one delivery with its headers and its body')

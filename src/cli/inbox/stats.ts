@@ -5,7 +5,6 @@ import { toTable } from '../terminal/table.ts'
 import { withInbox } from './store/open.ts'
 import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
-/** `geohook inbox stats` */
 export function createInboxStatsCommand(): Command {
   const command = new Command('stats')
     .summary('count the deliveries of an inbox by their state')

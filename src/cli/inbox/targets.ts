@@ -8,30 +8,29 @@ export function deliveryId(value: string): string {
   throw new InvalidArgumentError('give 32 hex digits, as "geohook inbox list" shows them')
 }
 
-/** Parses and collects ids without duplicates. */
+/** Parses an id and adds it to the previous ones, without duplicates. */
 export const deliveryIds = (value: string, previous: readonly string[] = []): string[] => [
   ...new Set([...previous, deliveryId(value)]),
 ]
 
 const HINT = '"geohook inbox list" shows the deliveries.'
 
-/** Checks that a command has either ids or `--dead`. @throws {CliError} exit code 2 */
+/** Checks that the user gave either ids or `--dead`. @throws {CliError} exit code 2 */
 export function requireTargets(ids: readonly string[], dead: true | undefined): void {
   if (dead ? ids.length > 0 : ids.length === 0) throw usageError('give either ids or --dead', HINT)
 }
 
-/** The error for an unknown delivery. */
 export const deliveryNotFound = (id: string): CliError =>
   new CliError(EXIT.failure, 'not_found', `delivery ${id} not found in the inbox`, HINT)
 
 const PAGE_SIZE = 1_000
 
-/** Ends the search if deliveries become dead letters as fast as they are found. */
+/** Limits the passes, because new dead letters may appear as fast as the passes find them. */
 const MAX_PASSES = 10
 
 /**
- * Yields the ids of all dead letters, each once. Listing all pages can miss some, because pages shift while other
- * processes change dead letters. So it lists them again until it finds no new id.
+ * Yields the ids of all dead letters, each once. Lists them repeatedly until a pass finds no new id: one pass can miss
+ * some, because pages shift while other processes change dead letters.
  */
 export async function* deadLetters(inbox: DurableInbox): AsyncGenerator<string[], void, void> {
   const known = new Set<string>()
@@ -43,7 +42,7 @@ export async function* deadLetters(inbox: DurableInbox): AsyncGenerator<string[]
   }
 }
 
-/** Reads all pages before any delivery is changed. */
+/** Reads all pages before it returns, because changing dead letters in between would shift the pages. */
 async function listDeadLetters(inbox: DurableInbox): Promise<string[]> {
   const ids = new Set<string>()
   let after: string | undefined

@@ -1,17 +1,17 @@
 import { createReadStream } from 'node:fs'
 import { type CliError, usageError } from '../errors.ts'
 
-/** Larger than any webhook body. Keeps a mistyped name (a disk, `/dev/zero`) from filling the memory. */
+/** Larger than any webhook body. Keeps a mistyped name, such as `/dev/zero` or a disk, from exhausting the memory. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** A second read of standard input would return nothing and look like an empty file. */
+/** Prevents a second read of standard input, which would return no data and look like an empty file. */
 let isStdinRead = false
 
 /**
  * Reads a file, or standard input if the name is `-`.
  *
- * @param maximum largest size in bytes
- * @throws Node's error, or a RangeError
+ * @param maximum maximum size in bytes
+ * @throws Node's error, or a RangeError if the file is too large or standard input has already been read
  */
 export async function readBytes(name: string, maximum: number = MAX_BYTES): Promise<Buffer> {
   if (name === '-' && isStdinRead) throw new RangeError('it can be read only once')
@@ -28,7 +28,7 @@ export async function readBytes(name: string, maximum: number = MAX_BYTES): Prom
 }
 
 /**
- * Reads like {@link readBytes}, but its error names the file, so the name must not be secret.
+ * Like {@link readBytes}, but error messages contain the file name, so it must not be secret.
  *
  * @throws {CliError} exit code 2
  */
@@ -40,7 +40,7 @@ export async function readInput(name: string, maximum?: number): Promise<Buffer>
   }
 }
 
-/** Reads UTF-8 text. @throws {CliError} exit code 2, also for other encodings */
+/** Reads a UTF-8 file. @throws {CliError} exit code 2 if it is unreadable or not UTF-8 */
 export async function readText(name: string, maximum?: number): Promise<string> {
   const bytes = await readInput(name, maximum)
   try {
@@ -58,13 +58,12 @@ const REASONS: Record<string, string> = {
   ENOTDIR: 'a part of its path is a file',
 }
 
-/** Says why a file cannot be read, without its name. */
+/** Returns why a file cannot be read. The text does not contain the file name. */
 export function reasonOf(error: unknown): string {
   if (error instanceof RangeError) return error.message
   const { code = 'it failed' } = error as NodeJS.ErrnoException
   return REASONS[code] ?? code
 }
 
-/** The error for a file that cannot be read. */
 export const unreadable = (name: string, error: unknown): CliError =>
   usageError(`cannot read ${name}: ${reasonOf(error)}`)

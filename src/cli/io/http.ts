@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { CliError, EXIT, usageError } from '../errors.ts'
 
-/** Headers as on the wire: in order, with repeated names. */
+/** Headers as sent: in order, with a pair for each repeated header. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 
 export interface HttpRequest {
@@ -17,18 +17,17 @@ export interface HttpResponse {
 }
 
 export interface RequestLimits {
-  /** Milliseconds until the whole response must have arrived. Default: 30 s, because a receiver under test may be slow. */
+  /** Timeout for the complete response in milliseconds. Default: 30,000, because a receiver under test may be slow. */
   timeout?: number
-  /** Largest response body in bytes. */
+  /** Maximum size of the response body in bytes. Default: 64 MiB. */
   limit?: number
-  /** Aborts the request. */
   signal?: AbortSignal | undefined
 }
 
 /**
- * Sends exactly these bytes with these headers. Does not follow redirects.
+ * Sends a request with the body and headers unchanged. Does not follow redirects.
  *
- * @throws {CliError} exit code 3 if the host is unreachable or does not respond, 2 for headers that HTTP does not allow
+ * @throws {CliError} exit code 3 if the host is unreachable or does not respond, 2 if a header is not valid in HTTP
  */
 export async function sendRequest(
   url: URL,
@@ -38,8 +37,8 @@ export async function sendRequest(
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const timeoutSignal = AbortSignal.timeout(timeout)
   const anySignal = signal ? AbortSignal.any([timeoutSignal, signal]) : timeoutSignal
-  // A flat list keeps the names, the order and repeated headers. The length is set for every method: a body without one
-  // would be read as the next request.
+  // A flat list keeps the case, order and repetition of headers. Sets content-length for every method: the server would
+  // read a body without it as the next request.
   const flat = [['host', url.host], ...headers, ['content-length', String(body.length)]].flat()
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -74,7 +73,7 @@ async function readBody(response: IncomingMessage, limit: number): Promise<Buffe
   return Buffer.concat(chunks)
 }
 
-/** Why a host is unreachable, by the code of the error. */
+/** Why a host is unreachable, by Node error code. */
 export const CONNECTION_ERRORS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
   ['ECONNRESET', 'the connection was closed before the response'],
@@ -98,7 +97,7 @@ function toUnreachable(error: unknown, url: URL, timeout: number | undefined): C
   return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${url.origin}: ${why}`, hintFor(code))
 }
 
-/** If every address of a host name failed, Node throws one AggregateError with an error for each. */
+/** Node throws an AggregateError if it could connect to no address of a host name. Returns the first error in it. */
 function firstOf(error: unknown): NodeJS.ErrnoException {
   return error instanceof AggregateError ? firstOf(error.errors[0]) : (error as NodeJS.ErrnoException)
 }
@@ -106,20 +105,20 @@ function firstOf(error: unknown): NodeJS.ErrnoException {
 const hintFor = (code: string): string =>
   code === 'ECONNREFUSED' ? 'Is it running, and is the port right?' : 'Check the address.'
 
-/** Converts Node's flat header list. */
+/** Converts Node's flat list of names and values to pairs. */
 export function toPairs(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, index) =>
     index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as [string, string]] : [],
   )
 }
 
-/** Headers of one connection (RFC 9110 section 7.6.1), and headers that the next request sets itself. */
+/** Headers that apply to one connection only (RFC 9110 section 7.6.1), and headers that `sendRequest` sets. */
 const HOP_BY_HOP =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/i
 
 /**
- * Returns the headers to forward to another host. Keeps other headers that `connection` names: otherwise a proxy or an
- * attacker could remove the signature by naming it.
+ * Returns the headers to forward to another host. Ignores the names in the `connection` header, because an attacker
+ * could list the signature header there to remove it.
  */
 export const endToEnd = (headers: HeaderPairs): HeaderPairs =>
   headers.filter(([name]) => !HOP_BY_HOP.test(name))

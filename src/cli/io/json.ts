@@ -2,9 +2,9 @@ import { usageError } from '../errors.ts'
 import { readText } from './files.ts'
 
 /**
- * Reads a JSON file. The error says where the JSON is invalid, but quotes nothing: a seed file holds keys.
+ * Reads a JSON file. The error gives the position of invalid JSON but does not quote it, because seed files hold keys.
  *
- * @param maximum largest size in bytes
+ * @param maximum maximum size in bytes
  * @throws {CliError} exit code 2
  */
 export async function readJson(name: string, maximum?: number): Promise<unknown> {
@@ -23,7 +23,7 @@ function positionOf(error: unknown, text: string): string {
   return `: look at line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
 }
 
-/** Returns an object as a record, and undefined for any other value. */
+/** Returns the value if it is an object and not an array, otherwise undefined. */
 export const toRecord = (value: unknown): Record<string, unknown> | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

@@ -5,7 +5,7 @@ import { type CliError, usageError } from '../errors.ts'
 
 /** A listening HTTP server. */
 export interface RunningServer {
-  /** Base address. */
+  /** URL with the actual port, without a path. */
   url: string
   /** Stops listening and closes all connections. */
   close(): Promise<void>
@@ -18,7 +18,7 @@ export async function startServer(
   host: string,
 ): Promise<RunningServer> {
   const server: Server = createServer(listener)
-  server.maxHeadersCount = 0 // Node limits their size; a dropped header could be the signature
+  server.maxHeadersCount = 0 // no limit, because Node could drop the signature; it still limits their total size
   try {
     await once(server.listen(port, host), 'listening')
   } catch (error) {
@@ -36,7 +36,6 @@ export async function startServer(
   }
 }
 
-/** The error for a port that the server cannot listen on. */
 export function toPortError(error: unknown, port: number, host: string): CliError {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
@@ -46,7 +45,7 @@ export function toPortError(error: unknown, port: number, host: string): CliErro
   return usageError(`cannot listen on ${host}: ${code ?? message}`, 'Give an address of this machine.')
 }
 
-/** Resolves at the first Ctrl-C or SIGTERM. A second one terminates the process immediately, as is the default. */
+/** Resolves on the first SIGINT (Ctrl-C) or SIGTERM. A second signal terminates the process immediately. */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     const stop = (): void => {

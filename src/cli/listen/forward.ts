@@ -3,14 +3,14 @@ import type { Outcome } from '../../index.ts'
 import { toCliError } from '../errors.ts'
 import { endToEnd, type HttpRequest, type HttpResponse, sendRequest } from '../io/http.ts'
 
-/** The result of forwarding a request: the response of the target, or why there is none. */
+/** The response of the target, or a message that says why there is none. */
 export type ForwardResult = { response: HttpResponse } | { error: string }
 
-/** Forwards the exact bytes and the end-to-end headers of a request. */
+/** Forwards a request with its exact body and its end-to-end headers. */
 export async function forward(to: URL, request: HttpRequest, signal: AbortSignal): Promise<ForwardResult> {
   try {
     const response = await sendRequest(to, { ...request, headers: endToEnd(request.headers) }, { signal })
-    // Node cannot send any other status to the sender (RFC 9110 section 15).
+    // Other statuses are not final (RFC 9110 section 15), so Node cannot send them to the sender.
     if (response.status >= 200 && response.status <= 599) return { response }
     return { error: `answered ${response.status}, which is not a valid final status` }
   } catch (error) {
@@ -18,14 +18,14 @@ export async function forward(to: URL, request: HttpRequest, signal: AbortSignal
   }
 }
 
-/** Sends the response of the target to the sender. Resolves when the response or its connection is closed. */
+/** Sends the target's response to the sender. Resolves when the response or its connection is closed. */
 export async function writeForwarded(
   res: ServerResponse,
   { status, headers, body }: HttpResponse,
 ): Promise<void> {
   const { socket } = res.req
   if (res.destroyed || socket.destroyed) return
-  // On Node 20, a pipelined response does not emit 'close' when its connection is closed.
+  // Also listens to the socket: on Node 20, a pipelined response does not emit 'close' when its connection is closed.
   const closed = new Promise<void>((resolve) => {
     res.once('close', resolve)
     socket.setMaxListeners(0).once('close', resolve)
@@ -38,7 +38,7 @@ export async function writeForwarded(
   await closed
 }
 
-/** Changes an outcome to a 502 that asks the sender to retry, for a target that did not respond. */
+/** Replaces an outcome with a 502 response that asks the sender to retry, because the target did not respond. */
 export const toBadGateway = (outcome: Outcome): Outcome => ({
   ...outcome,
   status: 502,
@@ -46,7 +46,7 @@ export const toBadGateway = (outcome: Outcome): Outcome => ({
   body: JSON.stringify({ title: 'Bad gateway', status: 502, code: 'target_unreachable' }),
 })
 
-/** True if the target is this listener, so that a forwarded delivery would loop. */
+/** Returns true if the target is this listener, which would forward deliveries to itself in a loop. */
 export function isLoop(to: URL, listenerUrl: string): boolean {
   const { hostname, port } = new URL(listenerUrl)
   const names =

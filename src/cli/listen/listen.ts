@@ -14,7 +14,6 @@ import { addListenOptions, type ListenOptions, requireConsistent } from './optio
 import { createReporter } from './reporter.ts'
 import { type AcceptedDeliveries, createRequestListener, storeAcceptedIn } from './request-listener.ts'
 
-/** `geohook listen` */
 export function createListenCommand(): Command {
   const command = new Command('listen')
     .summary('receive deliveries, and print each')
@@ -32,10 +31,10 @@ export function createListenCommand(): Command {
   return command.action(listen)
 }
 
-/** Milliseconds that requests in flight get to finish after a stop. */
+/** Time in milliseconds that requests in flight have to finish after a stop. */
 const GRACE = 3_000
 
-/** Receives and reports requests until Ctrl-C, or until the requested count is reached. */
+/** Receives and reports requests until Ctrl-C, or until `count` requests have arrived. */
 async function listen(options: ListenOptions): Promise<void> {
   requireConsistent(options)
   const { limit, encoding, unsigned, path, forwardTo, forwardRefused, save } = options
@@ -70,7 +69,7 @@ async function listen(options: ListenOptions): Promise<void> {
     },
   })
   if (save !== undefined) await requireFolder(save)
-  // Set up before the address is printed, because a script may stop the listener as soon as it has read it.
+  // Listens for signals before it prints the address, because a script may stop the process once it has read the address.
   const stopped = untilStopped()
   const server = await startServer(requestListener, options.port, options.host)
   const url = server.url + (path ?? '/')
@@ -83,7 +82,7 @@ async function listen(options: ListenOptions): Promise<void> {
   await Promise.race([stopped, reporter.enough])
   reporter.stopExplaining()
   const answered = receiver.close()
-  // A client that does not read its response, or a target that does not send one, must not delay the stop.
+  // Limits the wait, because a client may never read its response, and a target may never respond.
   await Promise.race([answered, delay(GRACE, undefined, { ref: false })])
   forwarding.abort()
   await server.close()

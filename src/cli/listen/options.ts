@@ -5,7 +5,6 @@ import { addKeyOptions, type KeyOptions } from '../options/keys.ts'
 import { acceptedEncodingOption, type ProfileName, profileOption } from '../options/signature.ts'
 import { byteSize, headerName, httpUrl, port, wholeNumber } from '../options/values.ts'
 
-/** The options of `geohook listen`. */
 export interface ListenOptions extends KeyOptions {
   port: number
   host: string
@@ -50,7 +49,7 @@ export function addListenOptions(command: Command): void {
   addKeyOptions(command, { several: true })
 }
 
-/** @throws {CliError} exit code 2 for options that contradict each other */
+/** @throws {CliError} exit code 2 for invalid or contradictory options */
 export function requireConsistent({ forwardRefused, forwardTo, path, host }: ListenOptions): void {
   if (forwardRefused && !forwardTo) throw usageError('--forward-refused requires --forward-to')
   if (path !== undefined && !/^\/[^?#]*$/.test(path))

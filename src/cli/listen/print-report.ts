@@ -11,7 +11,7 @@ export interface ReportOptions {
   json: boolean
 }
 
-/** The receiver's findings about a request. */
+/** How the receiver classified a request. */
 export type Finding = 'verified' | 'unsigned' | 'handshake' | 'refused'
 
 export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
@@ -20,10 +20,10 @@ export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
   return delivery.keyIndex === undefined ? 'unsigned' : 'verified'
 }
 
-/** Bytes. Explaining a larger body takes long, and anyone can send one: they are left to `geohook explain`. */
+/** Maximum body size in bytes. Explaining a larger body takes long, and anyone can send one to slow down the listener. */
 const MAX_EXPLAINED = 64 * 1024
 
-/** Finds the cause of an invalid signature. Returns undefined for other refusals, whose code is the cause. */
+/** Finds the cause of an invalid signature. Returns undefined if it cannot, or if the request was refused otherwise. */
 export async function explainRefusal(
   { outcome, body, headers }: ReceivedRequest,
   { signatureKey, signatureHeader, encoding }: ReportOptions,
@@ -40,14 +40,13 @@ export async function explainRefusal(
   }
 }
 
-/** A request to report, with the cause of its refusal and the path of its capture. */
+/** A request with the cause of its refusal and the path of its capture, if any. */
 export interface RequestReport {
   request: ReceivedRequest
   diagnosis: Diagnosis | undefined
   capture: string | undefined
 }
 
-/** Prints one request. */
 export function printReport(report: RequestReport, json: boolean): void {
   if (json) printJson(toEvent(report), 0)
   else printText(report)
@@ -76,7 +75,7 @@ function toEvent({ request, diagnosis, capture }: RequestReport): object {
   }
 }
 
-/** The sender chose the change types, names, headers and fields: they are escaped. */
+/** Prints a request as text. Escapes values that the sender controls, such as change types and header names. */
 function printText({ request, diagnosis, capture }: RequestReport): void {
   const { receivedAt, headers, body, status, outcome, delivery, forwarded } = request
   const finding = findingOf(request)

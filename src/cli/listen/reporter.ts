@@ -7,22 +7,22 @@ import { printable, toPrintableJson } from '../terminal/printable.ts'
 import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
-/** With more pending reports, further refusals are reported but not explained: only a flood of requests gets here. */
+/** Number of pending reports from which refusals are not explained, so that a flood of requests is still reported. */
 const MAX_PENDING = 20
 
 export interface ReporterOptions extends ReportOptions {
-  /** The folder for captures. */
+  /** Folder for captures. Default: none are saved. */
   save?: string | undefined
-  /** The number of requests to report. Default: no limit. */
+  /** Maximum number of requests to report. Default: unlimited. */
   count?: number | undefined
 }
 
 /** Saves, explains and prints requests one after another. */
 export interface Reporter {
   add(request: ReceivedRequest): void
-  /** Resolves after `count` requests. */
+  /** Resolves when `count` requests have been added. */
   readonly enough: Promise<void>
-  /** Explains no further refusals, so that a stop does not wait for them. */
+  /** Stops explaining refusals, so that shutdown does not wait for explanations. */
   stopExplaining(): void
   /** Resolves when all reports are printed. */
   idle(): Promise<void>
@@ -55,7 +55,7 @@ export function createReporter(options: ReporterOptions): Reporter {
       pending++
       last = last
         .then(() => report(request, number, mayExplain))
-        .catch((error) => process.emitWarning(error)) // later reports still run
+        .catch((error) => process.emitWarning(error)) // a failed report does not stop later ones
         .finally(() => pending--)
       if (count === undefined) return
       if (findingOf(request) === 'refused') process.exitCode = EXIT.failure
@@ -68,7 +68,7 @@ export function createReporter(options: ReporterOptions): Reporter {
   }
 }
 
-/** Returns the path of the capture, or undefined if it cannot be saved: a full disk must not end the listener. */
+/** Returns the path of the capture. Prints an error and returns undefined if it cannot be saved, as on a full disk. */
 async function saveRequest(
   request: ReceivedRequest,
   folder: string,

@@ -12,14 +12,14 @@ import {
 import { type HeaderPairs, toPairs } from '../io/http.ts'
 import { type ForwardResult, forward, toBadGateway, writeForwarded } from './forward.ts'
 
-/** A request with its outcome. */
+/** A request, its outcome and its response status. */
 export interface ReceivedRequest {
   receivedAt: Date
   method: string
   /** Path and query. */
   url: string
   headers: HeaderPairs
-  /** Undefined if it could not be read completely. */
+  /** Undefined if the body could not be read completely. */
   body?: Uint8Array
   outcome: Outcome
   /** Undefined if the receiver did not accept the request as a delivery. */
@@ -29,7 +29,7 @@ export interface ReceivedRequest {
   forwarded?: ForwardResult
 }
 
-/** Accepted deliveries by the headers of their requests, because an outcome does not contain its delivery. */
+/** Accepted deliveries by the headers object of their request. Used because outcomes do not contain the delivery. */
 export type AcceptedDeliveries = WeakMap<HeaderBag, Delivery>
 
 /** Creates an observer that stores accepted deliveries and keeps the receiver from logging refusals and failures. */
@@ -41,11 +41,11 @@ export const storeAcceptedIn = (deliveries: AcceptedDeliveries): Observer => ({
 
 export interface ListenerOptions {
   receiver: Receiver
-  /** Filled by the observer of the receiver. */
+  /** The map that the receiver's observer fills. */
   accepted: AcceptedDeliveries
-  /** Largest body in bytes. */
+  /** Maximum body size in bytes. */
   limit: number
-  /** Answers other paths with 404. Default: accepts every path. */
+  /** The only path to accept; other paths get 404. Default: every path is accepted. */
   path?: string | undefined
   forwardTo?: URL | undefined
   forwardRefused?: boolean | undefined
@@ -57,12 +57,12 @@ export interface ListenerOptions {
   onUnknownPath(url: string): void
 }
 
-/** Milliseconds for the whole body to arrive. */
+/** Timeout in milliseconds for reading the whole body. */
 const BODY_TIMEOUT = 10_000
 
 /**
- * Creates a request listener around a receiver. It reads the body first, because a receiver may refuse a request
- * without reading its body, and explaining, saving and forwarding need the complete body.
+ * Wraps a receiver in a request listener that reads the body first: explaining, saving and forwarding need the complete
+ * body, but a receiver may refuse a request without reading it.
  */
 export function createRequestListener(
   options: ListenerOptions,
@@ -109,7 +109,7 @@ function respondNotFound(req: IncomingMessage, res: ServerResponse): void {
 }
 
 async function readBody(request: ReceiverRequest, limit: number): Promise<Uint8Array | WebhookError> {
-  // Refuses a declared length above the limit without reading the body.
+  // Refuses a body whose content-length exceeds the limit, without reading it.
   const declared = (request.headers as IncomingHttpHeaders)['content-length']
   if (Number(declared) > limit) return new WebhookError('body_too_large')
   const { promise: timeout, cancel } = rejectAfter(BODY_TIMEOUT)
@@ -130,14 +130,14 @@ function rejectAfter(milliseconds: number): { promise: Promise<never>; cancel():
   return { promise, cancel: () => clearTimeout(timer) }
 }
 
-/** Replays the result of reading the body to the receiver: the bytes, or the error that reading them threw. */
+/** Passes the buffered body to the receiver, or throws the error that occurred when it was read. */
 function readAgain(body: Uint8Array | WebhookError, onChunk: (chunk: Uint8Array) => void): Uint8Array {
   if (body instanceof WebhookError) throw body
   onChunk(body)
   return body
 }
 
-/** Forwards deliveries, refused requests only with `forwardRefused`, and handshakes never. */
+/** Forwards handled deliveries and, with `forwardRefused`, refused requests. Never forwards handshakes. */
 async function forwardIfWanted(
   { kind }: Outcome,
   { method, headers, body }: Pick<ReceivedRequest, 'method' | 'headers' | 'body'>,
@@ -147,7 +147,7 @@ async function forwardIfWanted(
   return forwardTo && body && isWanted ? forward(forwardTo, { method, headers, body }, signal) : undefined
 }
 
-/** @returns the status that the sender receives */
+/** Sends the response. @returns the status that the sender receives */
 async function sendResponse(
   outcome: Outcome,
   forwarded: ForwardResult | undefined,

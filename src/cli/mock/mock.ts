@@ -26,7 +26,6 @@ A seed:
                  "hookUrl": "http://127.0.0.1:3000/", "signatureKey": "3f1c"}]}
 `
 
-/** `geohook mock` */
 export function createMockCommand(): Command {
   const command = new Command('mock')
     .summary('run a mock service that manages webhooks and sends deliveries')

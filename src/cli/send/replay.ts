@@ -28,7 +28,6 @@ interface Result {
   error?: CliError
 }
 
-/** `geohook replay` */
 export function createReplayCommand(): Command {
   const command = new Command('replay')
     .summary('send captures again, unchanged or re-signed')

@@ -26,7 +26,6 @@ interface Options extends KeyOptions {
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** `geohook send` */
 export function createSendCommand(): Command {
   const command = new Command('send')
     .summary('sign a file and post it to a receiver')

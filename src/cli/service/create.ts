@@ -7,7 +7,6 @@ import { addClientOptions, type ClientOptions, createClient } from './client.ts'
 import { addWebhookOptions, readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
 import { printWebhook, redactKeys, type ServicePath, servicePath, webhooksPath } from './webhooks.ts'
 
-/** `geohook create` */
 export function createCreateCommand(): Command {
   const command = new Command('create')
     .summary('create a webhook')

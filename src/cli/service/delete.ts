@@ -18,7 +18,6 @@ interface Options extends ClientOptions {
   json?: true
 }
 
-/** `geohook delete` */
 export function createDeleteCommand(): Command {
   const command = new Command('delete')
     .summary('delete webhooks')

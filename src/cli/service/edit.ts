@@ -26,7 +26,6 @@ interface Options extends ClientOptions, WebhookOptions {
   json?: true
 }
 
-/** `geohook edit` */
 export function createEditCommand(): Command {
   const command = new Command('edit')
     .summary('change a webhook')

@@ -14,7 +14,6 @@ import {
   WEBHOOK_COLUMNS,
 } from './webhooks.ts'
 
-/** `geohook list` */
 export function createListCommand(): Command {
   const command = new Command('list')
     .summary('list the webhooks of a service, or of all services')

@@ -44,7 +44,6 @@ const layer = (value: string, previous: readonly number[] = []): number[] => [
   wholeNumber(0, 1_000_000)(value),
 ]
 
-/** `geohook trigger` */
 export function createTriggerCommand(): Command {
   const command = new Command('trigger')
     .summary('trigger an event on a mock service')

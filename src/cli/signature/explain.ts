@@ -33,7 +33,6 @@ interface FileDiagnosis extends Diagnosis {
   note: string | undefined
 }
 
-/** `geohook explain` */
 export function createExplainCommand(): Command {
   const command = new Command('explain')
     .summary('find out why a signature does not match')

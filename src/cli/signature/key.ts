@@ -12,7 +12,6 @@ interface Options {
   json?: true
 }
 
-/** `geohook key` */
 export function createKeyCommand(): Command {
   const command = new Command('key')
     .summary('generate a strong signature key')

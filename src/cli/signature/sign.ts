@@ -12,7 +12,6 @@ interface Options extends KeyOptions {
   json?: true
 }
 
-/** `geohook sign` */
 export function createSignCommand(): Command {
   const command = new Command('sign')
     .summary('print the signature of a file')

@@ -17,7 +17,6 @@ interface Options extends KeyOptions {
   json?: true
 }
 
-/** `geohook verify` */
 export function createVerifyCommand(): Command {
   const command = new Command('verify')
     .summary('check the signature of a file')

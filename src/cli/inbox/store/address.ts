@@ -4,14 +4,14 @@ import { reasonOf } from '../../io/files.ts'
 
 export type Engine = 'sqlite' | 'postgres' | 'redis'
 
-/** The address of the store of an inbox. A URL can contain a password. */
+/** The address of the database that stores an inbox. A URL can contain a password. */
 export interface StoreAddress {
   engine: Engine
   /** File path or URL, including its secrets. */
   text: string
-  /** The address as messages show it: without user, password and path. */
+  /** Name for messages, with the host and port but without the user, password and path. */
   displayName: string
-  /** Replaces the secrets of the address by `***`. */
+  /** Replaces the secrets of the address with `***`. */
   redact(text: string): string
 }
 
@@ -23,9 +23,9 @@ const ENGINES: ReadonlyMap<string, Engine> = new Map([
 ])
 
 /**
- * Parses the address of a store. Its errors do not quote the address, because it can contain a password.
+ * Parses the address of a store. Error messages do not quote the address, because it can contain a password.
  *
- * @param from the source of the address, for messages
+ * @param from where the address was given, for error messages
  * @throws {CliError} exit code 2
  */
 export function parseStoreAddress(text: string, from: string): StoreAddress {
@@ -52,7 +52,7 @@ const fileAddress = (path: string): StoreAddress => ({
 
 function serverAddress(engine: Engine, text: string, from: string): StoreAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // After an unescaped / in the password, the rest of the password and the host would be parsed as the path.
+  // If the password contains an unescaped /, URL parses the rest of the password and the host as the path.
   if (!url || /@/.test(url.pathname + url.search + url.hash)) {
     throw usageError(
       `the store in ${from} is not a URL`,
@@ -70,7 +70,7 @@ function serverAddress(engine: Engine, text: string, from: string): StoreAddress
 
 function secretsOf({ username, password, searchParams }: URL): string[] {
   const inQuery = [...searchParams].filter(([name]) => /pass|secret|token|key/i.test(name))
-  // Without a password, the user can be the password: Redis accepts redis://password@host.
+  // Redis accepts redis://password@host, so a user without a password may be the password.
   const secrets = [password || username, ...inQuery.map(([, value]) => value)]
   return secrets.flatMap((secret) => [secret, decode(secret)])
 }
@@ -83,17 +83,17 @@ function decode(text: string): string {
   }
 }
 
-/** Replaces long secrets first, because one secret can contain another. */
+/** Replaces longer secrets first, because one secret can contain another. */
 function createRedact(secrets: readonly string[]): StoreAddress['redact'] {
   const longestFirst = secrets.filter(Boolean).sort((a, b) => b.length - a.length)
   return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
 }
 
-/** The first bytes of every SQLite file (sqlite.org/fileformat.html, section 1.3). */
+/** The bytes at the start of every SQLite file (sqlite.org/fileformat.html, section 1.3). */
 const MAGIC = 'SQLite format 3\0'
 
 /**
- * Checks that a SQLite file exists, because SQLite would create a missing one.
+ * Checks that a SQLite file exists, because opening a missing one would create it.
  *
  * @throws {CliError} exit code 2
  */

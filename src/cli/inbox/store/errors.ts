@@ -3,24 +3,24 @@ import { CliError, EXIT, toCliError, usageError } from '../../errors.ts'
 import { CONNECTION_ERRORS } from '../../io/http.ts'
 import type { Engine, StoreAddress } from './address.ts'
 
-/** Further reasons why a server is unreachable, by Node error code or SQLSTATE. */
+/** Additions to {@link CONNECTION_ERRORS}: why a server is unreachable, by Node error code or SQLSTATE. */
 const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'no such socket'],
   ['57P03', 'it is not ready yet'],
 ])
 
-/** Messages of errors without a code that also mean an unreachable server. */
+/** Matches messages of errors without a code that mean an unreachable server. */
 const UNREACHABLE =
   /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
 
-/** The packages that each engine requires. */
+/** The npm packages that each engine requires, as arguments of `npm install`. */
 const PACKAGES: Record<Engine, string> = {
   sqlite: 'better-sqlite3',
   postgres: 'pg-boss pg',
   redis: 'bullmq ioredis',
 }
 
-/** Converts an error of a store to one that can be printed: without the secrets of its address. */
+/** Converts an error of a store to a CliError without the secrets of the store's address. */
 export function toStoreError(thrown: unknown, { engine, displayName, redact }: StoreAddress): CliError {
   if (thrown instanceof CliError) return thrown
   const errors = [...chainOf(thrown)]
@@ -45,7 +45,7 @@ export function toStoreError(thrown: unknown, { engine, displayName, redact }: S
   return new CliError(EXIT.failure, 'store_failed', `${displayName} reported: ${redact(message)}`)
 }
 
-/** Yields an error and its causes. If every address of a host name failed, Node throws an AggregateError. */
+/** Yields an error and its causes. Node throws an AggregateError if it could connect to no address of a host name. */
 function* chainOf(thrown: unknown, depth = 0): Generator<NodeJS.ErrnoException> {
   if (!(thrown instanceof Error) || depth > 8) return
   yield thrown

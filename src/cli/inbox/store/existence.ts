@@ -1,20 +1,21 @@
 import { type CliError, usageError } from '../../errors.ts'
 import type { StoreAddress } from './address.ts'
 
-/** The options that select an inbox on a server. */
+/** Options that select an inbox on a server. */
 interface InboxNames {
   schema?: string
   queue?: string
   prefix?: string
 }
 
-/** Milliseconds for a connection, and for a response. */
+/** Timeout in milliseconds for connecting, and for each response. */
 const TIMEOUT = 5_000
 
 /**
  * Checks that an inbox exists on a server, because opening it would create it.
  *
- * @throws {CliError} exit code 2 if it does not exist; otherwise the error of the server
+ * @throws {CliError} exit code 2 if the inbox does not exist
+ * @throws the error of the database client if connecting or querying fails
  */
 export async function requireInboxOnServer(
   { engine, text, displayName }: StoreAddress,
@@ -41,10 +42,10 @@ async function existsInPostgres(
     connectionTimeoutMillis: TIMEOUT,
     query_timeout: TIMEOUT,
   })
-  client.on('error', () => {}) // connect() and query() reject too
+  client.on('error', () => {}) // connect() and query() also reject with the error
   try {
     await client.connect()
-    // createPostgresInbox() has validated the name, so it cannot inject SQL.
+    // createPostgresInbox() has validated the schema name, so it cannot inject SQL.
     const table = `"${schema.toLowerCase()}".queue`
     const { rows } = await client.query('select to_regclass($1) as found', [table])
     if (rows[0]?.found === null) return false
@@ -74,7 +75,7 @@ async function existsInRedis(
     await client.connect()
     return (await client.exists(`${prefix}:${queue}:meta`)) > 0
   } catch (error) {
-    // The rejection only says that the connection is closed; the event has the reason.
+    // The rejection only says that the connection is closed; the `error` event has the reason.
     throw connectionError ?? error
   } finally {
     client.disconnect()

@@ -21,13 +21,13 @@ export const withInbox = <T>(
       if (address.engine !== 'sqlite') await requireInboxOnServer(address, options)
       return await task(inbox, progress)
     } finally {
-      // Keeps the first error: closing a store that has failed usually fails too.
+      // Ignores errors of close(), so that they do not replace the error of the task.
       await inbox?.close().catch(() => {})
     }
   })
 
 /**
- * Runs a task with the address of a store. Its errors do not contain the secrets of the address.
+ * Runs a task with the address of a store. Removes the secrets of the address from the task's errors.
  *
  * @throws {CliError} exit code 2 if the inbox does not exist, 3 if its server is unreachable
  */
@@ -37,7 +37,7 @@ export async function withStore<T>(
 ): Promise<T> {
   const { address, from } = await readStoreAddress(options)
   if (address.engine === 'sqlite') await requireSqliteFile(address.text, from)
-  // Warnings, such as Redis without persistence, are for the process that receives deliveries.
+  // Warnings, for example about Redis without persistence, concern only the process that receives deliveries.
   process.removeAllListeners('warning')
   return withProgress(`asking ${address.displayName}`, options.json === true, async (progress) => {
     try {
@@ -48,10 +48,10 @@ export async function withStore<T>(
   })
 }
 
-/** Keeps the inbox from emitting warnings: the command prints the error. */
+/** Does nothing. Without an observer, the inbox would emit warnings about errors that the command prints anyway. */
 const observer = { failed() {}, dead() {}, trouble() {} }
 
-/** Open an inbox, and load its engine. */
+/** By engine: a function that loads the engine and opens an inbox. */
 const OPENERS: Record<Engine, (text: string, options: StoreOptions) => Promise<DurableInbox>> = {
   async sqlite(path) {
     const { createSqliteInbox } = await import('../../../inbox/sqlite/index.ts')

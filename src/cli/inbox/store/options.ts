@@ -3,7 +3,7 @@ import { usageError } from '../../errors.ts'
 import { addSecretOptions, readSecrets, toText } from '../../options/secrets.ts'
 import { type Engine, parseStoreAddress, type StoreAddress } from './address.ts'
 
-/** The options that select an inbox, and `--json`. */
+/** Values of the options that select an inbox, and of `--json`. */
 export interface StoreOptions {
   store?: string[]
   storeEnv?: string[]
@@ -35,7 +35,7 @@ const ENGINES_OF: readonly (readonly ['schema' | 'queue' | 'prefix', readonly En
 /**
  * Reads the address of the store.
  *
- * @returns the address and its source, for messages
+ * @returns the address, and where it was given, for error messages
  * @throws {CliError} exit code 2
  */
 export async function readStoreAddress(
