@@ -19,7 +19,7 @@ import { createVerifyCommand } from './signature/verify.ts'
 import { addExamples, SHARED_HELP } from './terminal/help.ts'
 import { printError } from './terminal/output.ts'
 
-/** Creates the command line with all its commands, in the order of the help. */
+/** Creates the program with all commands, in the order in which the help lists them. */
 export function createProgram(): Command {
   const { version } = createRequire(import.meta.url)('geohook/package.json') as { version: string }
   const program = new Command('geohook')
@@ -82,7 +82,7 @@ export function exitOnUnexpectedError(thrown: unknown): never {
   process.exit(EXIT.failure)
 }
 
-/** Commander also throws after it has shown the help or the version. */
+/** Returns true for the error that Commander throws after it has printed the help or the version. */
 function isHelp(thrown: unknown): boolean {
   const { code = '', exitCode } = thrown as { code?: string; exitCode?: number }
   return /^commander\.(help|helpDisplayed|version)$/.test(code) && exitCode === 0

@@ -69,7 +69,7 @@ async function listen(options: ListenOptions): Promise<void> {
     },
   })
   if (save !== undefined) await requireFolder(save)
-  // Listens for signals before it prints the address, because a script may stop the process once it has read the address.
+  // Called before the address is printed, because a script may stop the listener as soon as it has read the address.
   const stopped = untilStopped()
   const server = await startServer(requestListener, options.port, options.host)
   const url = server.url + (path ?? '/')

@@ -20,10 +20,10 @@ export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
   return delivery.keyIndex === undefined ? 'unsigned' : 'verified'
 }
 
-/** Maximum body size in bytes. Explaining a larger body takes long, and anyone can send one to slow down the listener. */
+/** Maximum body size in bytes. Explaining larger bodies takes long, and anyone can send them. */
 const MAX_EXPLAINED = 64 * 1024
 
-/** Finds the cause of an invalid signature. Returns undefined if it cannot, or if the request was refused otherwise. */
+/** Explains an invalid signature. Returns undefined for other refusals, for large or missing bodies, or without a key. */
 export async function explainRefusal(
   { outcome, body, headers }: ReceivedRequest,
   { signatureKey, signatureHeader, encoding }: ReportOptions,

@@ -7,7 +7,7 @@ import { printable, toPrintableJson } from '../terminal/printable.ts'
 import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
-/** Number of pending reports from which refusals are not explained, so that a flood of requests is still reported. */
+/** With this many pending reports, as in a flood of requests, new refusals are reported without an explanation. */
 const MAX_PENDING = 20
 
 export interface ReporterOptions extends ReportOptions {

@@ -4,10 +4,10 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CliError, usageError } from '../errors.ts'
 
-/** How many times to retry while another process holds the file, or is about to take it. */
+/** Maximum number of retries while another process holds the lock or tries to get it. */
 const MAX_RETRIES = 10
 
-/** Another living process, and its lock file. */
+/** A running process other than this one, with its lock file. */
 interface OtherProcess {
   pid: number
   file: string
@@ -16,9 +16,9 @@ interface OtherProcess {
 /**
  * Locks a state file for this process, because two processes that write it would undo each other's changes.
  *
- * Each process creates its own lock file next to the state file, and holds the lock if there is no lock file of another
- * living process. If two processes try at the same time, at least one sees the other, and the one whose name sorts first
- * wins. Lock files of dead processes can be removed safely, because their names are never used again.
+ * Each process creates its own lock file next to the state file, and holds the lock if no other running process has a
+ * lock file there. If two processes try at the same time, at least one sees the other's lock file, and the process whose
+ * lock file sorts first wins. Lock files of dead processes can be removed safely, because their names are unique.
  *
  * @returns a function that releases the lock
  * @throws {CliError} exit code 2 if another process holds the lock, or the folder is not writable
@@ -50,7 +50,7 @@ export async function lock(path: string): Promise<() => Promise<void>> {
   }
 }
 
-/** Finds living processes with a lock file, and removes the lock files of dead ones. */
+/** Finds the other running processes with a lock file, and removes the lock files of dead processes. */
 async function findOthers(path: string, own: string): Promise<OtherProcess[]> {
   const others: OtherProcess[] = []
   for (const name of await readdir(dirname(path))) {
@@ -70,7 +70,7 @@ function pidOf(name: string, stateFile: string): number | undefined {
   return pid === undefined ? undefined : Number(pid)
 }
 
-/** Our own process id belongs to an earlier process, as after a restart of a container. */
+/** Returns false for our own id: its lock file is from a dead process with the same id, as in a restarted container. */
 function isAlive(pid: number): boolean {
   if (pid <= 0 || pid === process.pid) return false
   try {
@@ -87,7 +87,6 @@ const inUse = (path: string, { pid, file }: OtherProcess): CliError =>
     `Stop it, or give another file. If no such mock is running, remove ${file}.`,
   )
 
-/** The error for a state file that cannot be written. */
 export function toStateFileError(path: string, error: unknown): CliError {
   if (error instanceof CliError) return error
   const { code, message } = error as NodeJS.ErrnoException

@@ -10,7 +10,7 @@ import { addMockOptions, type MockOptions, toServiceOptions } from './options.ts
 import { printNotice, printStart } from './report.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
 
-/** The services without a seed. */
+/** The services that exist if no seed is given. */
 const DEFAULT_SERVICES: SnapshotSeed['services'] = [
   { serviceName: 'Parcels', serviceType: 'FeatureServer' },
   { serviceName: 'Analysis', serviceType: 'GPServer' },
@@ -55,7 +55,7 @@ async function runMock(options: MockOptions): Promise<void> {
   }
 }
 
-/** Disabled until the service listens: a failed start must not write a state file, which would replace the seed. */
+/** Disabled until the service listens. A state file from a failed start would replace the seed of the next start. */
 interface Saving {
   isEnabled: boolean
 }
@@ -79,14 +79,14 @@ async function createService(
       await state?.save(snapshot)
     } catch (error) {
       printError(toCliError(error), json)
-      throw error // the client of the administration receives it too
+      throw error // also sent to the client that made the change
     }
   }
   const service = checkFile(seedFile, () =>
-    // A reset of the mock service returns to the services and webhooks of the seed.
+    // These services and webhooks are also the ones that a reset restores.
     createMockService({ ...toServiceOptions(options), services, webhooks, settings, auth, save }),
   )
-  // The service validates a whole file before it changes or saves anything.
+  // restore() validates the whole content before it changes or saves anything.
   if (state?.content === undefined) checkFile(seedFile, () => service.restore(seed))
   else checkFile(stateFile, () => service.restore(state.content as SnapshotSeed))
   return service
@@ -100,7 +100,7 @@ async function serve(
 ): Promise<void> {
   const quiet = options.quiet === true
   const json = options.json === true
-  // Set up before the address is printed, because a script may stop the mock as soon as it has read it.
+  // Called before the address is printed, because a script may stop the mock as soon as it has read the address.
   const stopped = untilStopped()
   let closing: Progress | undefined
   try {
@@ -108,7 +108,7 @@ async function serve(
       throw toPortError(error, port, '127.0.0.1')
     })
     saving.isEnabled = true
-    // Generated ids must be the same after a restart.
+    // Saves the generated ids, so that they are the same after a restart.
     await state?.save(service.snapshot())
     if (!quiet) {
       service.on((notice: Notice) => {
@@ -132,7 +132,7 @@ async function readSeed(file: string): Promise<SnapshotSeed> {
   return seed
 }
 
-/** @throws {CliError} exit code 2, naming the file whose content `check` rejects */
+/** Runs `check` on the content of a file. @throws {CliError} exit code 2, with the file name, if `check` throws */
 function checkFile<T>(file: string | undefined, check: () => T): T {
   try {
     return check()

@@ -4,7 +4,6 @@ import { collect, headerName, port, wholeNumber } from '../options/values.ts'
 
 type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
 
-/** The options of `geohook mock`. */
 export interface MockOptions extends Signature {
   port: number
   seed?: string
@@ -65,7 +64,7 @@ export function addMockOptions(command: Command): Command {
     .option('--json', 'print a line of JSON for each attempt and change')
 }
 
-/** Adds the options for writing and sending deliveries. The dialect decides the options without a default here. */
+/** Adds the options for deliveries. The dialect sets the default of options that have none here. */
 function addDeliveryOptions(command: Command): void {
   command
     .option('--signature-header <name>', 'the header, or the field, for signatures', headerName)
@@ -88,7 +87,7 @@ function addDeliveryOptions(command: Command): void {
     .option('--concurrency <n>', 'attempts on the wire at once, 1 to 1000', wholeNumber(1, 1000), 50)
 }
 
-/** Converts the options to those of the mock service, except the ones that name files. */
+/** Converts the command's options to options of the mock service, except those that name files. */
 export function toServiceOptions(options: MockOptions): MockServiceOptions {
   const { dialect, gather, omitted, changesUrl, fanOut, concurrency } = options
   const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options

@@ -2,7 +2,7 @@ import type { Attempt, Notice, Service, Snapshot } from '../../mock/index.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 
-/** Longer lists are truncated; "geohook list" shows everything. */
+/** Maximum number of services or webhooks to print. `geohook list` prints all webhooks. */
 const MAX_LISTED = 10
 
 /** Prints the address of the service, and its webhooks. */
@@ -32,7 +32,7 @@ function printFirst<T>(items: readonly T[], toText: (item: T) => string): void {
 const nameOf = ({ folderName, serviceName, serviceType }: Service): string =>
   printable(`${folderName && `${folderName}/`}${serviceName}.${serviceType}`)
 
-/** Prints a finished attempt or a change of the service. */
+/** Prints a delivery attempt or a change of the service's state. */
 export function printNotice(notice: Notice, json: boolean): void {
   if (json) {
     printJson(toEvent(notice), 0)
@@ -62,7 +62,7 @@ function toLine(attempt: Attempt): string {
   ].join('  ')
 }
 
-/** Leaves out the request, because it contains the signature. The control API returns it. */
+/** Omits the request, because it contains the signature. The control API returns it. */
 function toEvent(notice: Notice): object {
   if (notice.type !== 'attempt') {
     const { type: event, ...rest } = notice

@@ -4,27 +4,27 @@ import { createSaveQueue } from '../../mock/save-queue.ts'
 import { readJson } from '../io/json.ts'
 import { lock, toStateFileError } from './lock.ts'
 
-/** A file that stays complete if the process dies at any moment: it contains the last saved value. */
+/** A JSON file that contains the last saved value completely, even if the process crashes during a save. */
 export interface StateFile {
-  /** The parsed content when it was opened; undefined if the file did not exist. */
+  /** The parsed content of the file when it was opened, or undefined if the file did not exist. */
   readonly content: unknown
-  /** Resolves when this value, or a later one, would survive a power failure. */
+  /** Resolves when this value, or a later one, is synced to disk. */
   save(value: unknown): Promise<void>
-  /** Allows other processes to open the file. */
+  /** Releases the lock, so that other processes can open the file. */
   release(): Promise<void>
 }
 
-/** Longest string in Node, in bytes. */
+/** Maximum file size in bytes: the longest string that Node supports. */
 const MAX_BYTES = 512 * 1024 * 1024
 
 /**
  * Locks a state file for this process, and reads it.
  *
- * @throws {CliError} exit code 2 if another process has locked the file, or it cannot be read or parsed; the file is
- *   not changed
+ * @throws {CliError} exit code 2 if another process holds the lock, or the file is unreadable or not JSON. The file
+ *   stays unchanged.
  */
 export async function openStateFile(name: string): Promise<StateFile> {
-  // A symbolic link stays, and its target is replaced.
+  // Resolves a symbolic link, because saving would replace the link instead of its target.
   const path = await realpath(name).catch(() => name)
   const release = await lock(path)
   try {
@@ -48,12 +48,12 @@ function createSave(path: string): StateFile['save'] {
   }
 }
 
-/** Writes a temporary file in the same folder, and renames it when it is complete. */
+/** Writes a temporary file in the same folder, and renames it once it is complete. */
 async function replaceFile(path: string, json: string): Promise<void> {
-  // Not a name that a user would choose, because an existing file is removed.
+  // An existing file of this name is removed, so the name must be one that no user would choose.
   const temporary = `${path}-geohook-part`
   try {
-    // A process that died may have left it, or it may be a symbolic link.
+    // A killed process may have left this file, or someone may have created a symbolic link.
     await rm(temporary, { force: true })
     const file = await open(temporary, 'wx', 0o600)
     try {
@@ -69,9 +69,9 @@ async function replaceFile(path: string, json: string): Promise<void> {
   }
 }
 
-/** Writes the new name to the disk as well. */
+/** Syncs a folder to disk, so that a rename in it survives a power failure. */
 async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return // folders cannot be opened there
+  if (process.platform === 'win32') return // Node cannot open folders on Windows
   const handle = await open(folder, 'r')
   try {
     await handle.sync()

@@ -3,30 +3,30 @@ import type { Command } from 'commander'
 import { type CliError, usageError } from '../errors.ts'
 import { addSecretOptions, readSecrets, type Secret, toText } from './secrets.ts'
 
-/** The values of `--key`, `--key-env` and `--key-file`. */
+/** Values of `--key`, `--key-env` and `--key-file`. */
 export interface KeyOptions {
   key?: string[]
   keyEnv?: string[]
   keyFile?: string[]
 }
 
-/** The environment variable with the key, unless an option gives one. */
+/** The environment variable that is read if no option gives a key. */
 const VARIABLE = 'SIGNATURE_KEY'
 
 /** Adds `--key`, `--key-env` and `--key-file`. */
 export const addKeyOptions = (command: Command, { several = false }: { several?: boolean } = {}): Command =>
   addSecretOptions(command, { option: 'key', description: 'the signature key', variable: VARIABLE, several })
 
-/** Adds the same options for a key that a command sets on a webhook. The variable is not their default. */
+/** Adds the same options for the new key of a webhook. They do not fall back to `SIGNATURE_KEY`. */
 export const addNewKeyOptions = (command: Command): Command =>
   addSecretOptions(command, { option: 'key', description: 'the new signature key', several: false })
 
-/** True if an option gives a key. */
+/** Returns true if an option gives a key. */
 export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
   [key, keyEnv, keyFile].some((values) => values !== undefined)
 
 /**
- * Reads the keys, newest first. Returns an empty list if neither an option nor the environment has one.
+ * Reads the keys in the order given. Returns an empty list if neither an option nor the environment has a key.
  *
  * @throws {CliError} exit code 2 for an invalid key
  */
@@ -34,14 +34,14 @@ export async function readKeys(options: KeyOptions): Promise<string[]> {
   return (await read(options)).map((secret) => toText(secret, 'key'))
 }
 
-/** @throws {CliError} exit code 2, also if there is no key */
+/** @throws {CliError} exit code 2 if there is no key, or an invalid one */
 export async function requireKeys(options: KeyOptions): Promise<string[]> {
   const keys = await readKeys(options)
   if (keys.length === 0) throw missingKey()
   return keys
 }
 
-/** @throws {CliError} exit code 2, also if there is no key or more than one */
+/** @throws {CliError} exit code 2 unless there is exactly one key, and it is valid */
 export async function requireKey(options: KeyOptions): Promise<string> {
   const [key, ...rest] = await requireKeys(options)
   if (key === undefined || rest.length > 0)
@@ -49,11 +49,11 @@ export async function requireKey(options: KeyOptions): Promise<string> {
   return key
 }
 
-/** Reads keys without trimming or checking them, because `explain` diagnoses invalid ones. */
+/** Reads keys without trimming or validating them, because `explain` diagnoses invalid keys. */
 export async function requireUncheckedKeys(options: KeyOptions): Promise<(string | Buffer)[]> {
   const secrets = await read(options)
   if (secrets.length === 0) throw missingKey()
-  // explain() can see white space in text only.
+  // Decodes UTF-8, because explain() detects white space only in strings.
   return secrets.map(({ bytes }) => (isUtf8(bytes) ? bytes.toString() : bytes))
 }
 

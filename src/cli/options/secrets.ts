@@ -9,7 +9,7 @@ export interface Secret {
   bytes: Buffer
 }
 
-/** The values of a secret's three options, and the environment variable to read if none is given. */
+/** Values of the three options of a secret, and the environment variable to read if none of them is given. */
 export interface SecretSource {
   /** `key` for `--key`, `--key-env` and `--key-file`. */
   option: string
@@ -17,7 +17,7 @@ export interface SecretSource {
   variables: readonly string[] | undefined
   files: readonly string[] | undefined
   defaultVariable: string
-  /** True if the command can use more than one. */
+  /** True if the command accepts more than one secret. */
   several: boolean
 }
 
@@ -43,7 +43,7 @@ export function addSecretOptions(
     )
 }
 
-/** @throws {CliError} exit code 2 for mixed kinds of options, an unreadable file or a variable that is not set */
+/** @throws {CliError} exit code 2 for mixed options, an unreadable file, or a variable that is not set */
 export async function readSecrets(source: SecretSource): Promise<Secret[]> {
   const { option, texts, variables, files, defaultVariable, several } = source
   if ([texts, variables, files].filter((values) => values !== undefined).length > 1) {
@@ -58,7 +58,7 @@ export async function readSecrets(source: SecretSource): Promise<Secret[]> {
   return process.env[defaultVariable] === undefined ? [] : [fromEnvironment(defaultVariable, option)]
 }
 
-/** Its error does not quote the name: the user may have typed the secret instead. */
+/** Reads a variable. The error does not quote its name, because the user may have typed the secret instead. */
 function fromEnvironment(name: string, option: string): Secret {
   const text = process.env[name]
   if (text === undefined) {
@@ -71,7 +71,7 @@ function fromEnvironment(name: string, option: string): Secret {
   return { from: `the environment variable ${name}`, bytes: Buffer.from(text) }
 }
 
-/** Its error does not quote the path, for the same reason. */
+/** Reads a file. The error does not quote its path, because the user may have typed the secret instead. */
 async function fromFile(path: string, option: string): Promise<Secret> {
   let binary: string
   try {

@@ -6,7 +6,7 @@ export const PROFILES: Record<'service' | 'arcgis', Profile> = { service, arcgis
 
 export type ProfileName = keyof typeof PROFILES
 
-/** `--profile`, for commands that receive: the kind of sender. */
+/** Creates `--profile`, for commands that receive or check deliveries. */
 export const profileOption = (): Option =>
   new Option(
     '--profile <name>',
@@ -15,10 +15,10 @@ export const profileOption = (): Option =>
     .choices(Object.keys(PROFILES))
     .default('service')
 
-/** `--encoding`, for commands that write signatures. */
+/** Creates `--encoding` for commands that write signatures. */
 export const writtenEncodingOption = (description = 'how to write the signature'): Option =>
   new Option('--encoding <name>', description).choices(['hex', 'base64']).default('hex')
 
-/** `--encoding`, for commands that read signatures. */
+/** Creates `--encoding` for commands that read signatures. */
 export const acceptedEncodingOption = (description: string): Option =>
   new Option('--encoding <name>', description).choices(['auto', 'hex', 'base64']).default('auto')

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 
-// Parsers of option values, for `argParser`. Each throws an InvalidArgumentError that does not quote the value.
+// Parsers for Commander's `argParser`. They throw an InvalidArgumentError that does not quote the value.
 
 /** Collects the values of a repeatable option. */
 export const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value]
@@ -14,7 +14,7 @@ export const wholeNumber =
     throw new InvalidArgumentError(`give a whole number from ${min} to ${max}`)
   }
 
-/** Parses a port; 0 takes a free one. */
+/** Parses a port number; 0 means any free port. */
 export const port: (value: string) => number = wholeNumber(0, 65_535)
 
 /** Parses an absolute `http:` or `https:` URL. */
@@ -24,14 +24,14 @@ export function httpUrl(value: string): URL {
   throw new InvalidArgumentError('give a URL that begins with http:// or https://')
 }
 
-/** Parses and collects `name: value`, as in a request. */
+/** Parses a header line, `name: value`, and adds it to the previous ones. */
 export function headerLine(value: string, previous: readonly [string, string][] = []): [string, string][] {
   const [, name, text] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(value) ?? []
   if (name === undefined || text === undefined) throw new InvalidArgumentError("give it as 'name: value'")
   return [...previous, [name, text.trim()]]
 }
 
-/** Parses a header name: a token of RFC 9110 section 5.6.2. */
+/** Parses a header name, which is a token (RFC 9110 section 5.6.2). */
 export function headerName(value: string): string {
   if (/^[\w!#$%&'*+.^`|~-]+$/.test(value)) return value
   throw new InvalidArgumentError('give the name of a header, for example x-service')
@@ -39,7 +39,7 @@ export function headerName(value: string): string {
 
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2 }
 
-/** Parses a size in bytes, or like `512kb` or `1mb`, up to 64 MiB. */
+/** Parses a size up to 64 MiB, in bytes or with a unit: `4096`, `512kb`, `1mb`. */
 export function byteSize(value: string): number {
   const [, digits, unit = 'b'] = /^(\d{1,9})(b|kb|mb)?$/i.exec(value) ?? []
   const bytes = Number(digits) * (SIZE_UNITS[unit.toLowerCase()] ?? Number.NaN)
@@ -49,7 +49,7 @@ export function byteSize(value: string): number {
 
 const TIME_UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Parses a time like `90s`, `15m`, `12h` or `7d` to milliseconds. */
+/** Parses a duration like `90s`, `15m`, `12h` or `7d`. Returns milliseconds. */
 export function duration(value: string): number {
   const [, digits, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? []
   if (digits !== undefined) return Number(digits) * (TIME_UNITS[unit] ?? Number.NaN)

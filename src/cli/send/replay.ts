@@ -110,7 +110,7 @@ async function sendAll(
   }
 
   try {
-    // The workers share one iterator, so each capture is sent once.
+    // All workers take captures from the same iterator, so none is sent twice.
     await Promise.all(Array.from({ length: concurrency }, work))
   } finally {
     progress.stop()
@@ -122,7 +122,7 @@ function* repeatEach(captures: readonly CaptureFile[], times: number): Generator
   for (const capture of captures) for (let time = 0; time < times; time++) yield capture
 }
 
-/** Never rejects, so that a failure does not stop the others. */
+/** Sends a capture. Never rejects, so that a failure does not stop the remaining captures. */
 async function sendOne(capture: CaptureFile, toHeaders: ToHeaders, to: URL): Promise<Result> {
   const { file, method, body } = capture
   try {

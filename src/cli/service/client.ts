@@ -5,7 +5,7 @@ import { toRecord } from '../io/json.ts'
 import { addSecretOptions, readSecrets, toText } from '../options/secrets.ts'
 import { httpUrl } from '../options/values.ts'
 
-/** The values of `--url` and of the options for a token. */
+/** Values of `--url` and the token options. */
 export interface ClientOptions {
   url: URL
   token?: string[]
@@ -13,7 +13,7 @@ export interface ClientOptions {
   tokenFile?: string[]
 }
 
-/** The JSON object in a response. */
+/** The JSON object in a response body. */
 export type ServiceResponse = Record<string, unknown>
 
 /** Client for the administration of a service, and for the control API of a mock service. */
@@ -28,11 +28,11 @@ export interface ServiceClient {
 }
 
 const TOKEN_VARIABLE = 'GEOHOOK_TOKEN'
-/** Milliseconds: a trigger responds after its deliveries, with their schedules and retries. */
+/** Milliseconds. Long, because a trigger responds only after all its deliveries, including schedules and retries. */
 const TIMEOUT = 10 * 60_000
 const MAX_RESPONSE = 64 * 1024 * 1024
 
-/** Adds `--url` and the options for a token. */
+/** Adds `--url` and the token options. */
 export function addClientOptions(command: Command): Command {
   command.addOption(
     new Option('--url <url>', 'the base address of the service')
@@ -48,7 +48,7 @@ export function addClientOptions(command: Command): Command {
   })
 }
 
-/** @throws {CliError} exit code 2 for an invalid token or URL */
+/** Creates a client. @throws {CliError} exit code 2 for an invalid token or URL */
 export async function createClient({
   url,
   token: texts,
@@ -69,7 +69,7 @@ export async function createClient({
     throw usageError('--url has a query or a fragment', 'Give the base address only.')
   let base = url.href
   while (base.endsWith('/')) base = base.slice(0, -1)
-  /** A service may quote the token in its error messages. */
+  /** Replaces the token, because a service may quote it in error messages. */
   const redact = (text: string): string => (token ? text.replaceAll(token, '***') : text)
 
   async function request(
@@ -104,7 +104,7 @@ export async function createClient({
   }
 }
 
-/** A service may report an error with the HTTP status 200, so the status in the body counts too. */
+/** Parses a response. Also checks `status` in the body, because some services report errors with HTTP status 200. */
 function parseResponse(status: number, text: string, { origin, pathname }: URL): ServiceResponse {
   let response: ServiceResponse | undefined
   try {
@@ -132,7 +132,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [499, 'The service asks for a token: give it with --token-file or --token-env.'],
 ])
 
-/** The error for a response that does not come from a webhook service. */
+/** Creates the error for a response that does not come from a webhook service. */
 export const notAService = (message: string): CliError =>
   new CliError(
     EXIT.failure,

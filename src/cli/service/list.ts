@@ -24,7 +24,7 @@ export function createListCommand(): Command {
   return command.action(
     async (service: ServicePath | undefined, options: ClientOptions & { json?: true }) => {
       const client = await createClient(options)
-      // Includes the formatting, which takes a while for many webhooks.
+      // Formats the output here, so that progress is also reported while a long list is being formatted.
       const output = await withProgress(`asking ${options.url.origin}`, options.json === true, async () => {
         const webhooks = await listWebhooks(client, service)
         if (options.json) return toPrintableJson(redactKeys({ webhooks }), 2)

@@ -1,6 +1,6 @@
 import type { FaultName } from '../../mock/index.ts'
 
-/** Faults that the mock service can inject: a copy for the help, which must not load the service. A test compares both. */
+/** The mock service's faults, copied so that the help need not load the service. A test compares the two lists. */
 export const FAULT_NAMES: readonly FaultName[] = [
   'wrong_key',
   'altered',

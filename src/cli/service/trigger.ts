@@ -28,7 +28,7 @@ interface Options extends ClientOptions {
   json?: true
 }
 
-/** One attempt in its printed form. */
+/** A delivery attempt, as printed with `--json`. */
 interface Attempt {
   deliveryId: string
   webhookId: string
@@ -93,7 +93,7 @@ export function createTriggerCommand(): Command {
   })
 }
 
-/** Injects the fault into one delivery. Removes it again if no delivery used it. */
+/** Injects the fault into the next delivery only. Removes the fault if no delivery was sent. */
 async function withFault(
   client: ServiceClient,
   { fault, delay, wait }: Options,
@@ -104,11 +104,11 @@ async function withFault(
   let isUsed = false
   try {
     const response = await trigger()
-    // Without a wait, the delivery may still be pending.
+    // With --no-wait, the delivery may still be pending.
     isUsed = !wait || (Array.isArray(response.deliveries) && response.deliveries.length > 0)
     return response
   } finally {
-    // A failure here must not hide the error of the trigger. The fault may also be used up by now.
+    // Ignores errors: they must not hide an error of the trigger, and a delivery may have used the fault by now.
     if (!isUsed) await client.delete(`/_mock/faults/${encodeURIComponent(String(id))}`).catch(() => {})
   }
 }
@@ -131,7 +131,7 @@ function parseAttempt(value: unknown): Attempt | undefined {
 
 const isSuccess = ({ status = 0 }: Attempt): boolean => status >= 200 && status < 300
 
-/** A delivery succeeds if one of its attempts does. */
+/** Returns true if at least one attempt of each delivery succeeded. */
 function areAllDelivered(attempts: readonly Attempt[]): boolean {
   const succeeded = new Set(attempts.filter(isSuccess).map(({ deliveryId }) => deliveryId))
   return attempts.every(({ deliveryId }) => succeeded.has(deliveryId))

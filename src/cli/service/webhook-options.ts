@@ -4,7 +4,7 @@ import { toRecord } from '../io/json.ts'
 import { addNewKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/keys.ts'
 import { collect } from '../options/values.ts'
 
-/** The members of a webhook that `create` and `edit` set. */
+/** Values of the options with which `create` and `edit` set the members of a webhook. */
 export interface WebhookOptions extends KeyOptions {
   name?: string
   hookUrl?: URL
@@ -15,7 +15,7 @@ export interface WebhookOptions extends KeyOptions {
   schedule?: string
 }
 
-/** Adds the options that are always optional: all except `--name` and `--hook-url`. */
+/** Adds all options except `--name` and `--hook-url`, which `create` requires. */
 export function addWebhookOptions(command: Command, changeTypesDescription: string): Command {
   command
     .option('--change-types <names>', changeTypesDescription, collect)
@@ -31,7 +31,7 @@ export function addWebhookOptions(command: Command, changeTypesDescription: stri
   return addNewKeyOptions(command)
 }
 
-/** Converts the given options to form parameters of a service. @throws {CliError} exit code 2 */
+/** Converts the given options to the form parameters of a service. @throws {CliError} exit code 2 if one is invalid */
 export async function readWebhookOptions(options: WebhookOptions): Promise<Record<string, string>> {
   const { name, hookUrl, changeTypes, active, contentType, payloadFormat, schedule } = options
   if (schedule !== undefined) requireJsonObject(schedule)

@@ -5,7 +5,7 @@ import { colours, print } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { notAService, type ServiceClient, type ServiceResponse } from './client.ts'
 
-/** A service in the notation of the command line: `[folder/]<name>.<type>`. */
+/** A service, written as `[folder/]<name>.<type>` on the command line. */
 export interface ServicePath {
   folderName: string
   serviceName: string
@@ -22,13 +22,13 @@ export function servicePath(value: string): ServicePath {
   return { folderName, serviceName, serviceType: type as ServicePath['serviceType'] }
 }
 
-/** The URL path of the webhooks of a service (docs/specification.md, "Endpoints"). */
+/** Returns the URL path of a service's webhooks (docs/specification.md, "Endpoints"). */
 export function webhooksPath({ folderName, serviceName, serviceType }: ServicePath): string {
   const folder = folderName ? `${encodeURIComponent(folderName)}/` : ''
   return `/services/${folder}${encodeURIComponent(serviceName)}.${serviceType}/webhooks`
 }
 
-/** A webhook in the list of a service. The named members are checked; the others are passed through. */
+/** A webhook in a service's list. The members below are validated; all others are passed through. */
 export interface ListedWebhook extends ServiceResponse {
   id: string
   name: string
@@ -66,7 +66,7 @@ export function findWebhook(webhooks: readonly ListedWebhook[], idOrName: string
 
 const SECRET_MEMBER = /^(signature_?key|secret|password|token)$/i
 
-/** Replaces keys and other secrets at any depth of a response by `***`. */
+/** Replaces keys and other secrets at any depth of a response with `***`. */
 export const redactKeys = (response: ServiceResponse): ServiceResponse =>
   JSON.parse(JSON.stringify(response, (name, value) => (SECRET_MEMBER.test(name) && value ? '***' : value)))
 
@@ -78,7 +78,7 @@ export function toPrintable(value: unknown): string {
 
 export const WEBHOOK_COLUMNS = ['service', 'id', 'name', 'change types', 'active', 'key', 'hookUrl'] as const
 
-/** Formats a webhook as a row of these columns, without its key. */
+/** Formats a webhook as a table row of WEBHOOK_COLUMNS. The key is redacted. */
 export function toWebhookRow({ folderName, serviceName, serviceType, ...webhook }: ListedWebhook): string[] {
   const { id, name, changeTypes, active, signatureKey, hookUrl } = webhook
   const service = `${folderName ? `${folderName}/` : ''}${serviceName}.${serviceType}`
@@ -91,7 +91,7 @@ export function toWebhookRow({ folderName, serviceName, serviceType, ...webhook 
 /**
  * Prints a created or edited webhook.
  *
- * @param key says whether its key was set, without the key
+ * @param key text that says whether the key was set; never the key itself
  */
 export function printWebhook(
   verb: string,

@@ -21,7 +21,7 @@ interface Options extends KeyOptions {
   json?: true
 }
 
-/** A request to explain, and the file it came from. */
+/** A request to explain, with the file that contains it. */
 interface StoredRequest {
   file: string
   headers: HeaderPairs
@@ -86,16 +86,16 @@ async function readRequests(paths: readonly string[], { body, header }: Options)
   return [{ file: body, headers: header ?? [], body: await readInput(body) }]
 }
 
-/** Bytes. Explaining creates many copies of a body. */
+/** Maximum body size in bytes, because explaining creates many copies of the body. */
 const MAX_EXPLAINED = 8 * 1024 * 1024
 
-/** @throws {CliError} exit code 2 */
+/** @throws {CliError} exit code 2 if the body is too large */
 function requireExplainable({ file, body }: StoredRequest): void {
   if (body.length > MAX_EXPLAINED)
     throw usageError(`${file}: a body of more than 8 MiB cannot be explained`, 'Choose a smaller delivery.')
 }
 
-/** Escapes the evidence: it quotes names of headers and fields, which an attacker may have chosen. */
+/** Prints a diagnosis. Escapes the evidence, because an attacker may have chosen the header and field names in it. */
 function printDiagnosis({ file, ok, cause, evidence, fix, note }: FileDiagnosis): void {
   print(colours.bold(printable(file)))
   print(`  cause     ${ok ? colours.green(cause) : colours.red(cause)}`)

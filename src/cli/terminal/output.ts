@@ -4,7 +4,7 @@ import { printable, toPrintableJson } from './printable.ts'
 
 type Colours = ReturnType<typeof pico.createColors>
 
-/** Colours on a terminal only. `NO_COLOR` disables them; `FORCE_COLOR` overrides everything else, as in Node. */
+/** Enables colours on a terminal unless `NO_COLOR` is set. `FORCE_COLOR` overrides everything else, as in Node. */
 function coloursFor(stream: NodeJS.WriteStream): Colours {
   const { FORCE_COLOR, NO_COLOR, TERM } = process.env
   const isForced = FORCE_COLOR !== undefined && FORCE_COLOR !== '' && FORCE_COLOR !== '0'
@@ -15,22 +15,22 @@ function coloursFor(stream: NodeJS.WriteStream): Colours {
 /** Colours for standard output. */
 export const colours: Colours = coloursFor(process.stdout)
 
-/** Prints one line of the result. Text from a file or the network must have gone through `printable`. */
+/** Prints one line to standard output. The caller must escape text from files or the network with `printable`. */
 export function print(text = ''): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Prints the result of a command as one JSON document, or one event as a line with `indent` 0. */
+/** Prints a value as JSON. With `indent` 0, prints a single line, as for events. */
 export function printJson(value: unknown, indent = 2): void {
   print(toPrintableJson(value, indent))
 }
 
-/** Prints a warning or a note to standard error, separate from the result. */
+/** Prints one line to standard error, for example a warning. */
 export function printNote(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Prints an error in one or two lines, or as JSON. */
+/** Prints an error to standard error: the message and the hint on a line each, or both as JSON. */
 export function printError({ code, message, hint }: CliError, asJson: boolean): void {
   if (asJson) {
     printNote(toPrintableJson({ error: { code, message, hint } }))
@@ -41,6 +41,6 @@ export function printError({ code, message, hint }: CliError, asJson: boolean): 
   if (hint) printNote(dim(printable(hint)))
 }
 
-/** `1 webhook`, `2 webhooks`. */
+/** Returns for example `1 webhook` or `2 webhooks`. */
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number} ${number === 1 ? noun : plural}`

@@ -1,21 +1,22 @@
-/** Milliseconds before the first report, and between reports on a terminal and elsewhere. */
+/** Milliseconds until the first report. The intervals below are the milliseconds between later reports. */
 const DELAY = 1_000
 const TERMINAL_INTERVAL = 250
 const LOG_INTERVAL = 5_000
 
-/** Reports to standard error how long a task has been running. */
+/** Periodically reports on standard error how long a task has been running. */
 export interface Progress {
   /** Changes the text of the reports. */
   update(text: string): void
-  /** Removes the report from the terminal, before a line of output is printed. */
+  /** Removes the report from the terminal. Call this before printing a line of output. */
   clear(): void
   stop(): void
 }
 
 /**
- * Starts to report after one second: on a terminal as one line that is rewritten, elsewhere as a line every five seconds.
+ * Reports progress after one second: on a terminal in one line that it overwrites, elsewhere in a new line every five
+ * seconds.
  *
- * @param quiet reports nothing: with `--json`, standard error contains only errors
+ * @param quiet disables the reports, for `--json`: standard error then contains only errors
  */
 export function startProgress(text: string, quiet: boolean): Progress {
   const { stderr } = process

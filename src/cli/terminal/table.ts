@@ -3,10 +3,10 @@ import { colours } from './output.ts'
 const GAP = '  '
 
 /**
- * Formats a table without borders whose columns align by display width. Takes linear time, so it can hold every webhook
- * of a large service.
+ * Formats a table without borders, and aligns its columns by display width. Takes linear time, because a large service
+ * can have thousands of webhooks.
  *
- * @param rows cells of one line each
+ * @param rows rows of cells; a cell must not contain line breaks
  */
 export async function toTable(
   head: readonly string[],
