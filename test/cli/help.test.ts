@@ -14,13 +14,13 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 const commands = createProgram().commands
 const names = commands.map((command) => command.name())
 
-/** Names of all commands, with those of subcommands like `inbox list`. */
+/** Names of all commands, including subcommands like `inbox list`. */
 const paths = commands.flatMap((command) => [
   command.name(),
   ...command.commands.map((subcommand) => `${command.name()} ${subcommand.name()}`),
 ])
 
-/** The text from a heading to the next one of its level. */
+/** Returns the text between a heading and the next heading of the same or a higher level. */
 function section(heading: string): string {
   const [, rest = ''] = docs.split(`\n${heading}\n`)
   return rest.split(new RegExp(`\n#{2,${heading.split(' ')[0]?.length}} `))[0] ?? ''
@@ -39,11 +39,11 @@ const flagsIn = (help: string): string[] =>
 const examplesIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}\$ geohook (.*)$/gm)].map(([, line]) => line as string)
 
-/** Splits a command line like a shell, with quotes. */
+/** Splits a command line into arguments like a shell, including quoted ones. */
 const words = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => (quoted ?? bare) as string)
 
-/** Parses a command line without running the command. Returns the command's name. */
+/** Parses a command line without running the command, and returns the name of the command. */
 async function parse(line: string): Promise<string> {
   const program = createProgram()
   let called = ''

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await inbox.close()
 })
 
-/** Every command except the servers, with arguments that give the same result twice. */
+/** Every command except the servers, with arguments for which two runs print the same result. */
 const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number }> = {
   send: (url) => ({ args: ['send', body, '--to', url] }),
   replay: (url) => ({ args: commandsIn(folder).replay?.(url) ?? [] }),
@@ -47,8 +47,8 @@ const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number 
   'inbox backup': () => ({ args: ['inbox', 'backup', path], code: 2 }),
 }
 
-// Most tests share one process, which cannot show whether a command lets its process end.
-describe.concurrent('a command in its own process ends with the same output as in a shared process', () => {
+// Other tests run commands in a shared process, where a command that keeps its process alive would go unnoticed.
+describe.concurrent('a command in its own process exits, with the same output as in a shared process', () => {
   it.each(Object.entries(COMMANDS))('%s', async (_, toCase) => {
     const { args, code = 0 } = toCase(target.url)
     const [own, other] = [await geohook(args, { env }), await shared.geohook(args, { env })]
@@ -58,7 +58,7 @@ describe.concurrent('a command in its own process ends with the same output as i
   })
 })
 
-/** The age grows between two runs. */
+/** Replaces the age, which differs between two runs. */
 const withoutAge = (stdout: string): string => stdout.replace(/"age": \d+/, '"age": 0')
 
 it('covers every command except the servers and the demo', () => {

@@ -23,7 +23,7 @@ export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
 /** Maximum body size in bytes. Explaining larger bodies takes long, and anyone can send them. */
 const MAX_EXPLAINED = 64 * 1024
 
-/** Explains an invalid signature. Returns undefined for other refusals, for large or missing bodies, or without a key. */
+/** Explains an invalid signature. Returns undefined for other refusals, a large or missing body, or without a key. */
 export async function explainRefusal(
   { outcome, body, headers }: ReceivedRequest,
   { signatureKey, signatureHeader, encoding }: ReportOptions,

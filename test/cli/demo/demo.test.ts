@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { CLI, geohook } from '../../helpers/cli.ts'
 import { startNode } from '../../helpers/process.ts'
 
-it('npm start plays every step and exits with 0', async () => {
+it('npm start runs every step of the demo and exits with 0', async () => {
   const demo = startNode(['--import', 'tsx', 'src/cli/main.ts', 'demo'])
   expect(await demo.exited).toBe(0)
   for (const pattern of [
@@ -21,7 +21,7 @@ it('npm start plays every step and exits with 0', async () => {
   }
 })
 
-it('the built geohook demo plays every step and exits with 0', async () => {
+it('the built geohook demo runs every step and exits with 0', async () => {
   const { code, stdout, stderr } = await geohook(['demo'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(/^geohook: how a signed delivery reaches your handler/)

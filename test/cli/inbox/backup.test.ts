@@ -23,8 +23,8 @@ const backUp = (file: string, ...args: string[]) =>
   geohook(['inbox', 'backup', file, '--store', path, ...args])
 
 describe('geohook inbox backup', () => {
-  it('copies an inbox in use, including its write-ahead log', async () => {
-    // The file alone is incomplete.
+  it('copies an inbox that is in use, including its write-ahead log', async () => {
+    // Most data is in the write-ahead log, so copying the database file alone would not be enough.
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(statSync(path).size)
     const file = join(folder.path, 'copy.db')
     expect(await backUp(file)).toEqual({ code: 0, stdout: `saved as ${file}\n`, stderr: '' })
@@ -45,7 +45,7 @@ describe('geohook inbox backup', () => {
     }
   })
 
-  it('has a documented function whose example runs', async () => {
+  it('is also available as backupSqliteInbox(), whose documented example runs', async () => {
     const example = examples.find((code) => code.includes('backupSqliteInbox')) ?? ''
     const code = example
       .replace("'inbox.db'", JSON.stringify(path))
@@ -60,7 +60,7 @@ describe('geohook inbox backup', () => {
     expect([code, JSON.parse(stdout)]).toEqual([0, { file }])
   })
 
-  it('overwrites nothing', async () => {
+  it('does not overwrite an existing file', async () => {
     const file = join(folder.path, 'there.db')
     writeFileSync(file, 'mine')
     const result = await backUp(file)

@@ -13,7 +13,7 @@ const { geohook } = useGeohook()
 const { folder, withInbox } = createInboxes()
 
 describe.concurrent('geohook inbox export', () => {
-  it('writes dead letters that replay sends again and a receiver verifies', () =>
+  it('writes dead letters as captures that replay can send and a receiver verifies', () =>
     withInbox({ dead: 2 }, async ({ run, inbox, dead }) => {
       const out = join(folder, 'captures')
       const result = await run('export', ...dead, UNKNOWN_ID, '--out', out)
@@ -43,7 +43,7 @@ describe.concurrent('geohook inbox export', () => {
       expect((await inbox.stats()).dead).toBe(2)
     }))
 
-  it('prints one capture that replay reads', () =>
+  it('prints a single capture that replay can read', () =>
     withInbox({ dead: 1 }, async ({ run, inbox, dead: [id = ''] }) => {
       const { code, stdout } = await run('export', id)
       expect(code).toBe(0)
@@ -82,7 +82,7 @@ describe.concurrent('geohook inbox export', () => {
       })
       expect(contents()).toEqual(before)
 
-      // A retried letter changes its position in the list of dead letters.
+      // After a retry, the dead letter has another position in the list.
       await inbox.retry(dead[0] ?? '')
       const [late = ''] = await fill(inbox, payloads(1))
       await handleAll(inbox, 'the map is still away')

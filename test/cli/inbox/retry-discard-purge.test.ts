@@ -11,7 +11,7 @@ describe.concurrent.each([
   ['retry', 'retried', 'waiting'],
   ['discard', 'discarded', undefined],
 ] as const)('geohook inbox %s', (command, verb, after) => {
-  it('changes the deliveries that it can, prints why it refuses others, and exits with 1', () =>
+  it('processes valid deliveries, prints why it refuses the others, and exits with 1', () =>
     withInbox({ done: 1, dead: 1, waiting: 1 }, async ({ run, inbox, done, dead, waiting }) => {
       const result = await run(command, ...dead, ...done, UNKNOWN_ID, ...waiting)
       expect(result).toEqual({
@@ -38,7 +38,7 @@ describe.concurrent.each([
       })
     }))
 
-  it('changes only dead letters with --dead', () =>
+  it('processes all dead letters, and no other deliveries, with --dead', () =>
     withInbox({ done: 1, dead: 2, waiting: 1 }, async ({ run, inbox }) => {
       const all = command === 'discard' ? ['--dead', '--yes'] : ['--dead']
       expect(await run(command, ...all)).toEqual({ code: 0, stdout: `2 dead letters ${verb}\n`, stderr: '' })
@@ -73,7 +73,7 @@ describe.concurrent('geohook inbox purge', () => {
 })
 
 describe('deadLetters', () => {
-  it('yields letters that appear between passes, and none twice', () =>
+  it('yields dead letters that appear between passes, and none twice', () =>
     withInbox({ dead: 3 }, async ({ inbox, dead }) => {
       const letters = deadLetters(inbox)
       expect((await letters.next()).value?.sort()).toEqual([...dead].sort())
@@ -83,7 +83,7 @@ describe('deadLetters', () => {
       expect(await letters.next()).toEqual({ done: true, value: undefined })
     }))
 
-  it('ends after ten passes while new dead letters appear', () =>
+  it('stops after ten passes if new dead letters keep appearing', () =>
     withInbox({}, async ({ inbox }) => {
       let passes = 0
       const fillAgain = async (): Promise<void> => {

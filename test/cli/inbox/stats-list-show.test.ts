@@ -9,7 +9,7 @@ const TIME = /\d{4}-\d\d-\d\dT[\d:.]+Z/
 const { withInbox } = createInboxes()
 
 describe.concurrent('geohook inbox stats', () => {
-  it('prints counts by state, and how long the oldest delivery has been waiting', () =>
+  it('prints the number of deliveries in each state, and how long the oldest one has been waiting', () =>
     withInbox({ done: 1, dead: 2, waiting: 3 }, async ({ inbox, run }) => {
       const result = await run('stats')
       expect(result).toMatchObject({ code: 0, stderr: '' })
@@ -72,7 +72,7 @@ describe.concurrent('geohook inbox list', () => {
       expect(rest).toEqual({ entries: JSON.parse(JSON.stringify(entries.slice(2))) })
     }))
 
-  it('reports an empty inbox', () =>
+  it('prints a message for an empty inbox', () =>
     withInbox({}, async ({ run }) => {
       expect(await run('list')).toEqual({ code: 0, stdout: 'there are no deliveries\n', stderr: '' })
     }))

@@ -10,7 +10,7 @@ import { unusedUrl } from '../../helpers/target.ts'
 
 const { geohook } = useGeohook()
 
-/** Occurs nowhere else in an output. URLs contain it percent-encoded. */
+/** A password that occurs in no other text, so that tests can search for it. URLs contain it percent-encoded. */
 const PASSWORD = 'Geheimnis/0123456789'
 const ENCODED = encodeURIComponent(PASSWORD)
 
@@ -73,7 +73,7 @@ function expectNoPassword(output: string): void {
   expect(output).not.toContain(ENCODED)
 }
 
-describe('geohook inbox without the packages of a store', { tags: ['sqlite'] }, () => {
+describe('geohook inbox if the packages of an engine are not installed', { tags: ['sqlite'] }, () => {
   const folder = createFolder()
   const path = join(folder.path, 'inbox.db')
   const modules = join(folder.path, 'node_modules')
@@ -100,7 +100,7 @@ describe('geohook inbox without the packages of a store', { tags: ['sqlite'] }, 
     expect(started.stderr).toContain(hint)
   })
 
-  it('opens a SQLite file with the SQLite built into Node, or prints what to install', async () => {
+  it('opens a SQLite file with node:sqlite if available, otherwise prints what to install', async () => {
     const started = startNode([cli, 'inbox', 'stats', '--store', path])
     const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined
     expect(await started.exited).toBe(hasSqlite ? 0 : 2)

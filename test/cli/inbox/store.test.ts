@@ -10,7 +10,7 @@ import { openDatabase } from '../../helpers/sqlite.ts'
 
 const { geohook } = useGeohook()
 
-/** Occurs nowhere else in an output. */
+/** A password that occurs in no other text, so that tests can search outputs for it. */
 const PASSWORD = 'Geheimnis/0123456789'
 const folder = createFolder()
 const path = join(folder.path, 'inbox.db')
@@ -77,7 +77,7 @@ describe('geohook inbox refuses', () => {
     expect(JSON.parse(asJson.stderr).error.message).toContain(message)
   })
 
-  it('all of these without creating or changing a file', () => {
+  it('all of the above without creating or changing a file', () => {
     expect(existsSync(missing)).toBe(false)
     expect(readFileSync(text, 'utf8')).toBe('not a database')
     expect(readFileSync(empty, 'utf8')).toBe('')

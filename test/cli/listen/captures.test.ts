@@ -14,7 +14,7 @@ const body = payloadOf('FeaturesCreated', 'FeaturesUpdated')
 const signed = { 'content-type': 'application/json', 'x-service': signatureOf(body) }
 
 describe.concurrent('geohook listen --save', () => {
-  it('saves the exact request without the key, for its owner only', async () => {
+  it('saves the exact request without the key, in a file that only its owner can read', async () => {
     const captures = join(folder.path, 'captures')
     const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte)
     await withListener(

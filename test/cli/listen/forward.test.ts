@@ -46,7 +46,7 @@ describe.concurrent('geohook listen --forward-to', () => {
     }
   })
 
-  it('forwards a signature that the connection header names, and repeated headers', () =>
+  it('forwards repeated headers, and a signature header that is listed in the connection header', () =>
     withTarget(async ({ url: target, requests }) => {
       await withListener(
         ['--forward-to', target],

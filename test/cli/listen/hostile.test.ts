@@ -23,7 +23,7 @@ describe.concurrent('geohook listen with a hostile sender', () => {
         async (url, { printed }) => {
           await send(url, { headers: { ...signed, 'x-service': signatureOf(payload) }, body: payload })
           await printed(/evil.*\n/)
-          // Node decodes header bytes as Latin-1, so this one becomes a C1 control.
+          // Node decodes header bytes as Latin-1, so this byte becomes a C1 control character.
           await send(url, { headers: { 'x-service': '\u009b31m' }, body: '{}' })
           await printed(/refused.*\n/)
         },
@@ -40,7 +40,7 @@ describe.concurrent('geohook listen with a hostile sender', () => {
     }
   })
 
-  it('stops while a client does not read its responses', async () => {
+  it('shuts down even if a client does not read its responses', async () => {
     const listener = startGeohook(['listen', '--port', '0'], { env })
     const [, url = ''] = await listener.printed(/(http:\/\/\S+)/)
     const { hostname, port, host } = new URL(url)
@@ -53,7 +53,7 @@ describe.concurrent('geohook listen with a hostile sender', () => {
     socket.destroy()
   })
 
-  it('does not explain a large body, so that anonymous requests cannot keep it busy', async () => {
+  it('does not explain large bodies, so that unauthenticated requests cannot keep it busy', async () => {
     const { listener } = await withListener(
       ['--json'],
       async (url, { printed }) => {
@@ -93,7 +93,7 @@ describe.concurrent('geohook listen with a hostile sender', () => {
         })
         const headers = ['host: a', `x-service: ${'0'.repeat(64)}`, 'content-type: application/json']
         socket.write(`POST / HTTP/1.1\r\n${headers.join('\r\n')}\r\ntransfer-encoding: chunked\r\n\r\n`)
-        // The body never ends, so without the limit the request would wait for the timeout.
+        // The body never ends, so without the limit the response would come only after the timeout.
         for (let chunk = 0; chunk < 9; chunk++) socket.write(`2000\r\n${'a'.repeat(0x2000)}\r\n`)
         while (!response.includes('\r\n')) await once(socket, 'data')
         socket.destroy()

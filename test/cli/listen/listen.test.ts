@@ -16,7 +16,7 @@ const signed = (bytes: string | Uint8Array): Record<string, string> => ({
 })
 
 describe.concurrent('geohook listen', () => {
-  it('prints each request as verified, or as refused with the cause, and stops gracefully', async () => {
+  it('prints whether each request was verified or refused, and why, and shuts down gracefully', async () => {
     const { code, listener } = await withListener(
       [],
       async (url, { printed }) => {
@@ -42,7 +42,7 @@ describe.concurrent('geohook listen', () => {
     expect(listener.stdout).not.toContain('\u001b')
   })
 
-  it('prints events as JSON, and ends after --count with 1 if a request was refused', async () => {
+  it('prints events as JSON, and exits with 1 after --count requests if one was refused', async () => {
     const { code, listener } = await withListener(
       ['--key', 'newer', '--key', KEY, '--json', '--count', '2', '--path', '/hook'],
       async (url, { exited }) => {
@@ -79,7 +79,7 @@ describe.concurrent('geohook listen', () => {
     })
   })
 
-  it('ends with 0 after one verified request with --once', async () => {
+  it('exits with 0 after one verified request with --once', async () => {
     const { code } = await withListener(
       ['--once'],
       async (url, { exited }) => {
@@ -120,7 +120,7 @@ describe.concurrent('geohook listen', () => {
     )
   })
 
-  it('explains that a valid signature has another encoding than --encoding', async () => {
+  it('explains that a signature is valid but not in the encoding given with --encoding', async () => {
     const { listener } = await withListener(
       ['--encoding', 'hex'],
       async (url, { printed }) => {
@@ -179,7 +179,7 @@ describe.concurrent('geohook listen', () => {
       expect(stderr).toMatch(/^error: port \d+ of 127\.0\.0\.1 is in use\nGive another --port/)
     }))
 
-  it('ends with 0 at Ctrl-C while a sender holds a connection open', async () => {
+  it('exits with 0 on Ctrl-C while a sender keeps a connection open', async () => {
     const listener = startGeohook(['listen', '--port', '0'], { env })
     const [, url = ''] = await listener.printed(/(http:\S+\/)/)
     const { port } = new URL(url)

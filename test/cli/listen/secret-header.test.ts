@@ -12,10 +12,10 @@ const folder = createFolder()
 const body = payloadOf('FeaturesCreated')
 const NOTE = /as plain text in the header secret, and does not sign/
 
-/** A key whose UTF-8 bytes outnumber its characters. */
+/** A key with a character that takes two bytes in UTF-8. */
 const WIDE = 'Flurst\u00fcck-2026'
 
-describe.concurrent('a request with a key in the header secret', () => {
+describe.concurrent('a request with a key in the `secret` header', () => {
   it.each([
     ['the key of the receiver', KEY],
     ['another key', 'someone-elses-key'],
@@ -53,7 +53,7 @@ it('geohook listen --save redacts its keys in every header, and keeps the other 
   await withListener(['--key', 'newer', '--key', WIDE, '--save', captures], async (url, { printed }) => {
     const wire = Buffer.from(WIDE).toString('latin1')
     const headers = { 'x-api-key': [wire, WIDE], 'x-other': 'newest', 'x-newer': ['newer', 'a'] }
-    // With a string body, Node would write the headers in the encoding of the body.
+    // The body is a Buffer, because Node would write the headers in the encoding of a string body.
     await send(url, { headers, body: Buffer.from(body) })
     const [, file = ''] = await printed(/saved: (\S+)/)
     const saved = JSON.parse(readFileSync(file, 'utf8')).headers as string[][]

@@ -9,7 +9,7 @@ const { withMock } = useGeohook()
 const jsonFile = useJsonFiles()
 const FORM = 'application/x-www-form-urlencoded'
 
-/** The deliveries of a mock with these options, after an event on two layers. */
+/** Starts a mock with these options, triggers an event on two layers, and returns the requests it sent. */
 async function deliveries(args: string[], contentType = 'application/json'): Promise<TargetRequest[]> {
   const target = await startTarget()
   const service = { serviceName: 'Parcels', serviceType: 'FeatureServer' }

@@ -6,10 +6,10 @@ import type { Started } from '../../helpers/process.ts'
 
 const folder = createFolder()
 const WEBHOOKS = 24
-/** Webhooks that no request changes, so that the file takes a while to write. */
+/** Number of additional webhooks that never change. They make the state file large, so that writing it takes longer. */
 const UNCHANGED = 1500
 const ROUNDS = 3
-/** Each round deletes some webhooks. */
+/** Returns whether this round deletes the webhook. */
 const isDeleted = (webhook: number, round: number): boolean => webhook % (ROUNDS + 1) === round
 
 /** The last acknowledged change of each webhook: the number of the edit, or the deletion. */
@@ -56,7 +56,7 @@ async function changeUntilKilled(
   await Promise.allSettled(Array.from({ length: WEBHOOKS }, (_, webhook) => work(webhook)))
 }
 
-it('geohook mock loses no acknowledged change at kill -9', async () => {
+it('geohook mock loses no acknowledged change when it is killed with SIGKILL', async () => {
   const state = join(folder.path, 'state.json')
   const seed = folder.file(
     'seed.json',
@@ -92,12 +92,12 @@ it('geohook mock loses no acknowledged change at kill -9', async () => {
       if (last === 'deleted') expect(webhook).toBeUndefined()
       else if (webhook) {
         const number = Number(webhook.name.split(' ')[1])
-        // One more edit may have been saved without being acknowledged.
+        // The mock may have saved one more edit that it did not acknowledge.
         expect([last, last + 1]).toContain(number)
         expect(webhook.hookUrl).toBe(`http://127.0.0.1:9/${number}`)
         acknowledged.set(id, number)
       } else {
-        // Deleted without being acknowledged.
+        // The mock saved a deletion that it did not acknowledge.
         expect(isDeleted(Number(id.slice(1)), round) && last % 3 === 2).toBe(true)
         acknowledged.set(id, 'deleted')
       }
@@ -106,7 +106,7 @@ it('geohook mock loses no acknowledged change at kill -9', async () => {
   expect([...acknowledged.values()]).toContain('deleted')
 })
 
-it('geohook mock ignores the incomplete file of a killed process', async () => {
+it('geohook mock ignores the incomplete temporary file of a killed process', async () => {
   const state = join(folder.path, 'other.json')
   writeFileSync(`${state}-geohook-part`, '{"webhooks":[{"half')
   const seed = folder.file(

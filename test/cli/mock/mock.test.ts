@@ -14,7 +14,7 @@ const jsonFile = useJsonFiles()
 const PARCELS = 'Parcels.FeatureServer'
 
 describe.concurrent('geohook mock', () => {
-  it('has two services without a seed, prints events with --json, and ends with 0', async () => {
+  it('has two services if no seed is given, prints events with --json, and exits with 0', async () => {
     const mock = await withMock(['--json'], async ({ geohook }) => {
       expect((await geohook('trigger', 'Analysis.GPServer', 'esriJobFailed')).code).toBe(0)
     })
@@ -50,7 +50,7 @@ describe.concurrent('geohook mock', () => {
       expect(quiet.stdout).toMatch(/^mock service on .*\n$/)
     }))
 
-  it('behaves like --service-version and --dialect', () =>
+  it('applies --service-version and --dialect', () =>
     withTarget(async ({ url, requests }) => {
       const args = ['--service-version', '11.1', '--seed', jsonFile(seedFor(url))]
       await withMock(args, async ({ geohook }) => {
@@ -114,7 +114,7 @@ describe.concurrent('geohook mock', () => {
     expect(stderr).not.toContain(KEY)
   })
 
-  it('refuses an incomplete state file with exit code 2, and does not change it', async () => {
+  it('rejects an incomplete state file with exit code 2, and does not change it', async () => {
     const content = '{"webhooks":[{"signatureKey":"parcels2026"'
     const state = folder.file('half.json', content)
     const { code, stderr } = await geohook(['mock', '--port', '0', '--state', state])
@@ -124,7 +124,7 @@ describe.concurrent('geohook mock', () => {
     expect(readFileSync(state, 'utf8')).toBe(content)
   })
 
-  it('reports a port in use, and writes no state file, which would replace the seed', () =>
+  it('reports a port in use, and writes no state file, because it would replace the seed', () =>
     withTarget(async ({ url }) => {
       const state = join(folder.path, 'never.json')
       const result = await geohook(['mock', '--port', new URL(url).port, '--state', state])

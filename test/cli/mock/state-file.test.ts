@@ -31,7 +31,7 @@ async function open(path: string): Promise<StateFile> {
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
 describe('a state file', () => {
-  it('is empty until the first save', async () => {
+  it('does not exist until the first save', async () => {
     const path = join(folder.path, 'none.json')
     const file = await open(path)
     expect(file.content).toBeUndefined()
@@ -92,10 +92,10 @@ describe('a state file', () => {
     expect(readFileSync(`${path}.tmp`, 'utf8')).toBe('mine')
   })
 
-  it('is readable only by its owner, and the only file in its folder after a release', async () => {
+  it('is readable only by its owner, and the only file in its folder once it is released', async () => {
     const path = join(folder.path, 'private', 'state.json')
     mkdirSync(join(folder.path, 'private'))
-    // From a process that was killed.
+    // Left behind by a killed process.
     writeFileSync(`${path}-geohook-part`, '{"half":')
     chmodSync(`${path}-geohook-part`, 0o644)
     const file = await open(path)
@@ -105,7 +105,7 @@ describe('a state file', () => {
     expect(readdirSync(join(folder.path, 'private'))).toEqual(['state.json'])
   })
 
-  it('that is damaged is refused and not changed', async () => {
+  it('is rejected and not changed if it is not valid JSON', async () => {
     const path = folder.file('damaged.json', '{"webhooks": [')
     await expect(open(path)).rejects.toMatchObject({ exitCode: 2 })
     expect(readFileSync(path, 'utf8')).toBe('{"webhooks": [')
@@ -141,7 +141,7 @@ describe('a state file', () => {
   })
 
   it('is locked by exactly one of three processes that open it at the same time', async () => {
-    // lock.long.ts runs more rounds.
+    // lock.long.ts runs more rounds with more processes.
     expect(await lockRounds(4, 3)).toEqual(Array(4).fill(1))
   })
 

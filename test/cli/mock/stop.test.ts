@@ -5,7 +5,7 @@ import { startHeldTarget } from '../../helpers/cli-servers.ts'
 
 const jsonFile = useJsonFiles()
 
-it('geohook mock waits for a delivery in flight before it stops, and reports it except with --json', async () => {
+it('geohook mock waits for a delivery in flight before it stops, and reports the wait except with --json', async () => {
   const target = await startHeldTarget()
   const webhook = { serviceName: 'P', serviceType: 'FeatureServer', name: 'n', hookUrl: target.url }
   const seed = jsonFile({ webhooks: [webhook] })
@@ -16,7 +16,7 @@ it('geohook mock waits for a delivery in flight before it stops, and reports it 
     await withMock(['--seed', seed], async ({ mock, geohook }) => {
       await geohook(...trigger)
       await target.arrived(2)
-      // The quiet mock is stopped first, so it has waited at least as long when the other one reports.
+      // Stops the mock with --json first: it has then waited at least as long as the other one when that reports.
       const stopped = [quiet.stop('SIGINT'), mock.stop('SIGINT')]
       await mock.printed(/waiting for deliveries in flight \(1 s\)\n/)
       target.release()

@@ -5,7 +5,7 @@ import { useGeohook } from '../../helpers/cli-host.ts'
 import { payloadOf } from '../../helpers/deliver.ts'
 import { startTarget, type Target } from '../../helpers/target.ts'
 
-/** Occurs nowhere else in an output. */
+/** A key that occurs in no other text, so that tests can search outputs for it. */
 export const KEY = 'Geheimnis0123456789Kataster'
 
 const CAPTURE = captureJson({ headers: [['x-service', 'none']], outcome: { status: 401 } })
@@ -22,7 +22,7 @@ const WEBHOOK = {
   active: true,
 }
 
-/** For one test file: starts a service that returns keys, as the mock does, and a receiver at any other path. */
+/** Starts a server for one test file: a service that returns keys, like the mock, and a receiver at all other paths. */
 export function useTarget(): { readonly url: string } {
   let target: Target
   beforeAll(async () => {

@@ -4,15 +4,15 @@ import { useGeohook } from '../../helpers/cli-host.ts'
 
 const { geohook } = useGeohook()
 
-/** Occurs nowhere else in an output. */
+/** A key that occurs in no other text, so that tests can search outputs for it. */
 const KEY = 'Geheimnis0123456789Kataster'
 const folder = createFolder()
 const body = folder.file('body.json', '{}')
 
-/** Input that no output may quote. */
+/** Matches input that no output may quote. */
 const WORDS = new RegExp(`${KEY}|keyparcels|${folder.path}`)
 
-/** A key in the wrong place, and the error message. */
+/** Misplaced keys: where the key is, the arguments, and the expected error message. */
 const MISPLACED: [string, string[], string][] = [
   ['the command', [KEY], 'unknown command\n'],
   ['a service', ['trigger', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],

@@ -7,7 +7,7 @@ import { startNode } from '../../helpers/process.ts'
 import { startTarget } from '../../helpers/target.ts'
 import { commandsIn, describeCommands, KEY, useTarget } from './commands.ts'
 
-// secrecy.long.ts runs all combinations, and with --json.
+// secrecy.long.ts runs all combinations of commands and ways, with and without --json.
 describeCommands(
   [],
   (command, way) => command === 'sign' || way === '--key' || way.startsWith('the key in place'),
@@ -18,7 +18,7 @@ const folder = createFolder()
 const commands = commandsIn(folder)
 
 describe.concurrent('the key', () => {
-  it('is *** in the output of list and edit', async () => {
+  it('is shown as *** in the output of list and edit', async () => {
     const list = startGeohook(['list', '--url', target.url])
     const listed = startGeohook(['list', '--url', target.url, '--json'])
     const edited = startGeohook([
@@ -54,8 +54,8 @@ describe.concurrent('the key', () => {
     expect(listener.output).not.toContain(KEY)
   })
 
-  it.each(Object.keys(commands))('leaves the process list before %s reads any input', async (name) => {
-    // An open standard input, or a target that does not respond, keeps the command running.
+  it.each(Object.keys(commands))('is hidden from ps before %s reads any input', async (name) => {
+    // The command keeps running, because its standard input stays open or its target does not respond.
     const silent = await startTarget(() => {})
     const waiting: Record<string, string[]> = {
       sign: ['sign', '-'],

@@ -76,7 +76,7 @@ describe.concurrent('geohook replay', () => {
       expect(requests[2]?.headers['x-mine']).toBe(signatureOf(BINARY))
     }))
 
-  it('sends each capture --count times, and exits with 1 if one response is not 2xx', () =>
+  it('sends each capture --count times, and exits with 1 if a response is not 2xx', () =>
     withTarget(
       async ({ url, requests }) => {
         const args = ['replay', capture, '--to', url, '--count', '20', '--concurrency', '4', '--json']

@@ -105,11 +105,11 @@ describe.concurrent('geohook send', () => {
     expect(result.stderr).toMatch(/^error: .+\n(.+\n)?$/)
   })
 
-  it('reports progress after a second, except with --json', async () => {
+  it('reports progress after one second, except with --json', async () => {
     const target = await startHeldTarget()
     const args = ['send', body, '--to', target.url]
     const quiet = startGeohook([...args, '--json'], { env })
-    // It started first, so it has waited at least as long when the other one reports.
+    // The command with --json starts first: it has then waited at least as long as the other one when that reports.
     await target.arrived(1)
     const started = startGeohook(args, { env })
     await started.printed(/waiting for .* \(1 s\)\n/)

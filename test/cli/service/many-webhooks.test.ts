@@ -17,7 +17,7 @@ const WEBHOOKS = Array.from({ length: MANY }, (_, number) => ({
 const folder = createFolder()
 const seed = folder.file('seed.json', JSON.stringify({ webhooks: WEBHOOKS }))
 
-/** The display column of a text: these characters are two columns wide. */
+/** Returns the display column at which a text starts. The replaced characters are two columns wide. */
 const columnOf = (line: string, text: string): number =>
   line.slice(0, line.indexOf(text)).replaceAll('\u5730', '..').replaceAll('\u56f3', '..').length
 
@@ -41,7 +41,7 @@ describe('with 10,000 webhooks', () => {
     expect(rows[9]).toBe('  Parcels.FeatureServer  \u5730\u56f3 9 (w9)  http://127.0.0.1:9/hook')
   })
 
-  it('geohook list reports progress until it prints', { timeout: 20_000 }, async () => {
+  it('geohook list reports progress until it prints the result', { timeout: 20_000 }, async () => {
     const target = await startHeldTarget(JSON.stringify({ webhooks: WEBHOOKS }))
     const list = startGeohook(['list', '--url', target.url])
     await list.printed(/\(1 s\)\n/)

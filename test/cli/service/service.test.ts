@@ -51,7 +51,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
 
           const changed = await geohook('edit', PARCELS, 'w0', '--key', 'another', '--json')
           expect(parseStdout(changed)).toMatchObject({ id: 'w0', name: 'renamed', signatureKey: '***' })
-          // The listener does not know the new key.
+          // Fails, because the listener does not know the new key.
           expect(await geohook('trigger', PARCELS, 'FeaturesUpdated')).toMatchObject({ code: 1 })
 
           const deleted = await geohook('delete', PARCELS, 'renamed')
@@ -69,7 +69,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
     )
   })
 
-  it('edit sends every option, and a schedule', async () => {
+  it('edit sends every option, including a schedule', async () => {
     await withMock(['--seed', jsonFile(seedFor(await unusedUrl()))], async ({ geohook }) => {
       const schedule = '{"recurrenceInfo":{"interval":7,"frequency":"minute"}}'
       const args = ['--hook-url', 'http://127.0.0.1:9/x', '--active', 'false', '--payload-format', 'pjson']
@@ -110,7 +110,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
         expect(result).toMatchObject({ code: 1, stdout: '' })
         expect(result.stderr).toMatch(message)
       }
-      // A delete with an unknown name deletes nothing.
+      // The delete command with an unknown name has not deleted any webhook.
       expect((await geohook('list', PARCELS)).stdout).toContain('w0')
     })
   })
@@ -127,7 +127,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
     })
   })
 
-  it('send the token of a user from each source without printing it', async () => {
+  it('send a user token from each source without printing it', async () => {
     const users = [{ username: 'alice', password: 'wonderland', privileges: ['features'] }]
     const args = ['--users', jsonFile(users), '--seed', jsonFile(seedFor(await unusedUrl()))]
     await withMock(args, async ({ url, geohook: run }) => {

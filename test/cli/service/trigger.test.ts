@@ -47,7 +47,7 @@ describe.concurrent('geohook trigger --fault', () => {
     expect(more).toEqual([])
   })
 
-  it('removes the fault if nothing was sent or the service reported an error', () =>
+  it('removes the fault if no delivery was sent or the service reported an error', () =>
     withWebhook(async (mock) => {
       const nothing = await mock.geohook('trigger', PARCELS, 'FeaturesDeleted', '--fault', 'unsigned')
       expect(nothing).toMatchObject({

@@ -22,7 +22,7 @@ const digest = (body: string | Uint8Array, key: string | Uint8Array = KEY): Buff
 const hex = (body: string | Uint8Array, key: string | Uint8Array = KEY): string =>
   digest(body, key).toString('hex')
 
-/** A captured request, and the keys of the receiver. */
+/** A faulty request, and the keys of the receiver. */
 interface Mistake {
   headers: [string, string][]
   body?: string | Uint8Array
@@ -32,12 +32,12 @@ interface Mistake {
 const signed = (signature: string): Mistake => ({ headers: [['x-service', signature]] })
 const received = (body: string | Uint8Array, signature: string): Mistake => ({ ...signed(signature), body })
 
-/** A body whose base64 signature contains a plus, which a form decoder turns into a space. */
+/** A body whose base64 signature contains a plus sign, which form decoding turns into a space. */
 const WITH_PLUS = Array.from({ length: 100 }, (_, when) => `{"when":${when}}`).find((body) =>
   digest(body).toString('base64').includes('+'),
 ) as string
 
-/** One mistake for every cause that explain finds. */
+/** For each cause that `explain` can find, a request with that mistake. */
 const MISTAKES: Record<Exclude<Cause, 'ok'>, Mistake> = {
   signature_header_missing: { headers: [['content-type', 'application/json']] },
   signature_in_other_header: { headers: [['X-Hub-Signature-256', `sha256=${hex(JSON_BODY)}`]] },
@@ -96,7 +96,7 @@ function writeCapture(path: string, { headers, body = JSON_BODY }: Mistake): str
 const keyArgs = (keys = [KEY]): string[] => keys.flatMap((key) => ['--key', key])
 
 describe.concurrent('geohook explain', () => {
-  it('is tested with a mistake for every cause', () => {
+  it('has a test for every cause', () => {
     expect(Object.keys(MISTAKES).sort()).toEqual(
       Object.keys(FIXES)
         .filter((cause) => cause !== 'ok')
@@ -114,14 +114,14 @@ describe.concurrent('geohook explain', () => {
     expect(evidence).toMatch(/^ {2}evidence {2}.+\.$/)
     expect(fix).toBe(`  fix       ${FIXES[cause as Cause]}`)
     expect(more).toEqual([''])
-    // A signature made with an older key is valid, but the sender should be updated.
+    // key_previous is not a failure: the signature is valid, but the sender should switch to the newest key.
     expect(code).toBe(cause === 'key_previous' ? 0 : 1)
     expect(stderr).toBe('')
     expect(stdout).not.toContain(KEY)
     expect(stdout).not.toContain(hex(mistake.body ?? JSON_BODY))
   })
 
-  it('explains the captures of a folder in the order of their names', async () => {
+  it('explains the captures of a folder, sorted by file name', async () => {
     const captures = join(folder.path, 'captures')
     mkdirSync(captures)
     writeFileSync(join(captures, 'notes.txt'), 'not a capture')
@@ -165,7 +165,7 @@ describe.concurrent('geohook explain', () => {
     }
   })
 
-  it('keeps white space of a key in a variable, and removes one line end from a key file', async () => {
+  it('keeps white space around a key in a variable, and removes one line end from a key file', async () => {
     const file = writeCapture(join(folder.path, 'right.json'), signed(hex(JSON_BODY)))
     const keyFile = folder.file('key.txt', `${KEY}\n`)
     expect((await geohook(['explain', file, '--key-file', keyFile])).code).toBe(0)

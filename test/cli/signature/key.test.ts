@@ -28,7 +28,7 @@ describe.concurrent('geohook key', () => {
     }
   })
 
-  it('writes the key to a new private file with --out, and does not print it', async () => {
+  it('writes the key to a new file that only its owner can read with --out, and does not print it', async () => {
     const path = join(folder.path, 'new key.txt')
     const { code, stdout, stderr } = await geohook(['key', '--out', path])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -33,8 +33,8 @@ describe.concurrent('colours', () => {
   })
 })
 
-describe.concurrent('a failed output', () => {
-  it('closed by the reader ends a command without an error', async () => {
+describe.concurrent('standard output', () => {
+  it('closed by its reader makes a command exit without an error', async () => {
     const child = spawn(process.execPath, [CLI, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()
     let stderr = ''
@@ -53,7 +53,7 @@ describe.concurrent('a failed output', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'error: cannot write the output: ENOSPC\n' })
   })
 
-  it('closed by the reader ends geohook listen without an error', async () => {
+  it('closed by its reader makes geohook listen exit without an error', async () => {
     const listener = startGeohook(['listen', '--port', '0', '--key', KEY])
     const [, url = ''] = await listener.printed(/(http:\S+)/)
     listener.child.stdout?.destroy()
@@ -64,7 +64,7 @@ describe.concurrent('a failed output', () => {
   })
 })
 
-describe('text from outside', () => {
+describe('untrusted text', () => {
   it('has only its control characters and direction marks escaped', () => {
     expect(printable('Flurst\u00fccke \ud83d\ude00 \u65e5\u672c')).toBe(
       'Flurst\u00fccke \ud83d\ude00 \u65e5\u672c',

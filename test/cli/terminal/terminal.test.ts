@@ -13,11 +13,11 @@ const CLEAR_LINE = '\r\u001b[2K'
 const folder = createFolder()
 const body = folder.file('body.json', '{}')
 
-/** Python's standard library opens a pseudo-terminal. In CI, a missing Python fails the tests. */
+/** Whether Python is available, which opens the pseudo-terminal. With `CI=true`, the tests fail without it. */
 const hasPython = process.env.CI === 'true' || spawnSync('python3', ['--version']).error === undefined
 const SPAWN = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 
-/** Starts the command line in a terminal, which merges both outputs. */
+/** Starts the command line in a terminal. Its stdout and stderr both arrive in `stdout`. */
 function startInTerminal(args: string[], env: Record<string, string> = {}): Started {
   const unset = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined }
   const options = { ...unset, TERM: 'xterm', SIGNATURE_KEY: KEY, ...env }
@@ -57,11 +57,11 @@ describe.skipIf(!hasPython)('on a terminal', () => {
     expect(code).toBe(0)
     const rows = output.trim().split('\r\n').slice(1)
     expect(rows).toHaveLength(2)
-    // An unknown width counts as narrow.
+    // The pseudo-terminal has no known width, so the errors are truncated to the minimum length.
     for (const row of rows) expect(row).toMatch(/Error: far .{0,12}…$/)
   })
 
-  it('progress is one line that is rewritten, and removed at the end', async () => {
+  it('shows progress in a single line, and removes it at the end', async () => {
     const target = await startHeldTarget()
     const sending = startInTerminal(['send', body, '--to', target.url])
     await sending.printed(/(waiting for[\s\S]*){2}/)
