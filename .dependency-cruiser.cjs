@@ -20,10 +20,10 @@ const upward = LAYERS.map((layer, index) => ({
   from: { path: pathOf(layer) },
   to: { path: '^src/', pathNot: LAYERS.slice(0, index + 1).map(pathOf) },
 }))
-// The command line imports the package by its public entries.
+// The command line may also import src/index.ts, the main entry of the package.
 upward.at(-1).to.pathNot.push('^src/index\\.ts$')
 
-/** The folders of the command line that all commands share, in dependency order. */
+/** Folders of the command line that all commands share, in dependency order. */
 const CLI_SHARED = ['errors', 'terminal', 'io', 'options', 'captures']
 const cliPathOf = (folder) => (folder === 'errors' ? '^src/cli/errors\\.ts$' : `^src/cli/${folder}/`)
 
@@ -34,7 +34,7 @@ const cliShared = CLI_SHARED.map((folder, index) => ({
   to: { path: '^src/cli/', pathNot: CLI_SHARED.slice(0, index + 1).map(cliPathOf) },
 }))
 
-// Every other folder is a family of commands.
+// Every other folder of the command line contains a family of commands.
 const cliFamily = {
   name: 'cli-family-imports-itself-and-shared-folders',
   severity: 'error',
@@ -48,8 +48,8 @@ module.exports = {
     ...cliShared,
     cliFamily,
     {
-      // The build keeps the entries external. Other modules are in the package twice, like
-      // save-queue.ts and change-types.ts, which are small and have no state.
+      // The build keeps the entries external. It bundles other modules a second time, so the only
+      // ones allowed are save-queue.ts and change-types.ts, which are small and have no state.
       name: 'cli-imports-only-entries',
       severity: 'error',
       from: { path: '^src/cli/' },
@@ -78,7 +78,7 @@ module.exports = {
       to: { path: '^src/mock/(control|delivery|openapi)/' },
     },
     {
-      // The port of an engine is src/inbox/engine-port.ts; only the entry `geohook/inbox` loads an engine.
+      // Core modules use engines only through src/inbox/engine-port.ts; only the entry `geohook/inbox` imports engines.
       name: 'inbox-core-imports-no-engine',
       severity: 'error',
       from: { path: '^src/inbox/[^/]+\\.ts$', pathNot: '^src/inbox/index\\.ts$' },
@@ -126,7 +126,7 @@ module.exports = {
   options: {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    // Some packages only have "exports".
+    // Required for packages that have only "exports" in their package.json.
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default'],

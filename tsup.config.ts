@@ -5,10 +5,10 @@ import entry from './entries.json' with { type: 'json' }
 
 const withTypes = !process.argv.includes('--no-dts')
 
-// Not with the option `clean`, because each of the builds would remove the files of the others.
+// Does not use the option `clean`, because each build would remove the files of the others.
 rmSync('dist', { recursive: true, force: true })
 
-/** Keeps the entries external to the command line, because a copy would be a second WebhookError class. */
+/** Keeps the package's entries out of the command line's bundle, where a copy would be a second WebhookError class. */
 const externalEntries: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'external-entries',
   setup({ onResolve }) {
@@ -24,7 +24,7 @@ export default defineConfig([
   {
     entry: {
       ...entry,
-      // Platform modules. "imports" in package.json selects the side at runtime.
+      // Platform modules. "imports" in package.json selects the Node or the web version at runtime.
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
       'platform.node': 'src/receiver/platform.node.ts',
@@ -32,16 +32,16 @@ export default defineConfig([
     },
     external: ['#hmac', '#platform', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
-    // Shared chunks, so that all entries of a format have the same WebhookError class.
+    // Creates shared chunks, so that all entries of a format have the same WebhookError class.
     splitting: true,
     target: 'node20',
     platform: 'neutral',
-    // Bundlers would take "stream" for a package, and some runtimes do not support it.
+    // Without the `node:` prefix, bundlers would take "stream" for a package, and some runtimes would not find it.
     removeNodeProtocol: false,
     dts: withTypes ? { entry } : false,
   },
   {
-    // A separate bundle with copies of its imports: see src/signature/explain.ts.
+    // A separate bundle that contains copies of its imports; see src/signature/explain.ts.
     entry: { diagnose: 'src/signature/explain/diagnose.ts' },
     format: ['esm', 'cjs'],
     splitting: false,
@@ -51,7 +51,7 @@ export default defineConfig([
   {
     entry: { cli: 'src/cli/main.ts' },
     format: 'esm',
-    // Loads each command on demand.
+    // Creates a chunk for each dynamic import, so that commands are loaded on demand.
     splitting: true,
     target: 'node20',
     platform: 'node',

@@ -17,7 +17,7 @@ export const alias = (platform: 'node' | 'web') => [
   })),
 ]
 
-/** Settings of the whole run. */
+/** Settings of the whole test run. */
 export const once = {
   globalSetup: [source('test/helpers/build.ts'), source('test/helpers/requirements.ts')],
   // More workers than cores, because the tests mostly wait for processes, sockets and leases.
@@ -26,10 +26,10 @@ export const once = {
 
 /** Settings of each test file. */
 export const each = {
-  // Milliseconds. Generous, so that tests pass on a busy machine.
+  // Timeouts in milliseconds, long enough for a busy machine.
   testTimeout: 30_000,
   hookTimeout: 30_000,
-  // Starting a process and importing all modules for each file would take longer than most tests.
+  // No isolation: starting a process and importing all modules for each file would take longer than most tests.
   isolate: false,
   tags: TAGS,
   setupFiles: [source('test/helpers/global-state.ts')],
@@ -48,7 +48,7 @@ export default defineConfig({
         },
       },
       {
-        // Tests that do not depend on Node run a second time with WebCrypto.
+        // Runs the tests that do not depend on Node a second time, with WebCrypto.
         resolve: { alias: alias('web') },
         test: {
           name: 'web',

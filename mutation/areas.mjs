@@ -1,6 +1,6 @@
 /**
- * Files to mutate, and the tests that must notice the changes. Tests that start another process are left out, because
- * they use the built package without the change.
+ * For each area, the files to mutate and the tests that must notice the changes. Excludes tests that start another
+ * process, because that process uses the built package, which does not contain the change.
  */
 export const AREAS = {
   signature: {
@@ -34,8 +34,8 @@ export const AREAS = {
     ],
   },
   adapters: {
-    // Only tests with sockets cover the draining of refused requests. The complete contract of all adapters is left out,
-    // because it would take half a minute per change.
+    // refused-uploads.test.ts is included because only tests with sockets cover the draining of refused requests. The
+    // other contract tests are excluded, because they would take half a minute per change.
     mutate: ['src/adapters/*.ts', 'src/receiver/drain.node.ts'],
     tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.test.ts'],
   },

@@ -1,14 +1,14 @@
 // Mutation tests of the signature, payload, receiver and adapter code: makes one small change at a time and checks that
-// a test fails. Prints every unnoticed change and the score of each area.
+// at least one test fails. Prints each unnoticed change and the score of each area.
 //
 //   npm run mutation                       all areas, takes an hour or more
-//   npm run mutation -- payload receiver   only these
+//   npm run mutation -- payload receiver   only these areas
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { AREAS } from './areas.mjs'
 
-/** Percentage of the changes that tests must notice. */
+/** Minimum percentage of changes that tests must notice. */
 const GOAL = 90
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -27,7 +27,7 @@ for (const area of names.length > 0 ? names : Object.keys(AREAS)) {
   const { status } = spawnSync(
     process.execPath,
     [`${folder}node_modules/@stryker-mutator/core/bin/stryker.js`, 'run', 'mutation/stryker.config.mjs'],
-    // Stryker selects tests by title, and the titles of randomised tests contain the seed.
+    // Sets the seed, because Stryker selects tests by title and the titles of randomised tests contain the seed.
     { cwd: `${folder}..`, stdio: 'inherit', env: { SEED: '2026', ...process.env, MUTATION_AREA: area } },
   )
   if (status !== 0) process.exit(status ?? 1)
@@ -41,7 +41,7 @@ console.log(
 )
 if (total.noticed < (total.all * GOAL) / 100) process.exitCode = 1
 
-/** Prints the unnoticed changes, and counts all. */
+/** Prints the unnoticed changes, and returns the number of noticed changes and of all changes. */
 function report({ files }) {
   const count = { noticed: 0, all: 0 }
   for (const [path, { mutants, source }] of Object.entries(files)) {

@@ -4,7 +4,7 @@ const area = process.env.MUTATION_AREA
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  // Only the contract tests cover the modules for other platforms.
+  // Excludes modules for other platforms, because only the contract tests cover them.
   mutate: [...AREAS[area].mutate, '!src/**/*.web.ts'],
   testRunner: 'vitest',
   vitest: { configFile: 'mutation/vitest.config.ts', related: false },

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { alias } from '../vitest.config.ts'
 import { AREAS } from './areas.mjs'
 
-/** The tests of one area. */
+/** Runs the tests of the area in MUTATION_AREA. */
 export default defineConfig({
   resolve: { alias: alias('node') },
   test: {

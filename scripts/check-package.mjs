@@ -1,5 +1,5 @@
-// Packs the package, installs the tarball in each project of test/consumers, and runs the tests of that project.
-// Arguments: names of projects, to run only those.
+// Packs the package, installs the tarball in each project of test/consumers, and runs the project's tests.
+// Optional arguments: names of the projects to run.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -11,7 +11,7 @@ const bin = (name) => resolve('node_modules/.bin', name)
 const folder = mkdtempSync(join(tmpdir(), 'geohook-package-'))
 const failures = []
 
-/** Runs a check and prints a line. Errors are printed at the end. */
+/** Runs a check and prints a line with the result. Collects errors, which are printed at the end. */
 async function check(title, work) {
   const start = performance.now()
   const say = (mark, rest = '') =>
@@ -27,7 +27,7 @@ async function check(title, work) {
   }
 }
 
-/** Runs a few checks at a time, because installing mostly waits for the disk. */
+/** Runs up to four checks in parallel, because installing mostly waits for the disk. */
 async function checkAll(names, work) {
   const queue = [...names]
   const workers = Array.from({ length: Math.max(2, Math.min(4, availableParallelism())) }, async () => {
@@ -45,7 +45,7 @@ try {
   })
   if (tarball) {
     await check('publint', async () => void (await run(bin('publint'), ['run', tarball, '--strict'])))
-    // Profile node16, because geohook does not support module resolution without "exports".
+    // The node16 profile skips module resolution without "exports", which geohook does not support.
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']
     await check('are the types wrong', async () => void (await run(bin('attw'), attw)))
     const requested = process.argv.slice(2)

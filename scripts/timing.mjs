@@ -1,5 +1,5 @@
-// Measures whether response times reveal which tenants exist, or how much of a forged signature is correct. Fails if the
-// medians of a pair differ too much, or if it does not detect the difference of a control.
+// Measures whether response times reveal which tenants exist, or how much of a forged signature is correct. Fails if
+// the median times of a pair of requests differ too much, or if those of a control pair, which must differ, do not.
 //
 //   npm run timing -- --rounds 500 --seed 1
 import { randomInt } from 'node:crypto'
@@ -9,9 +9,9 @@ import { quantile, seeded, welch } from './timing/statistics.mjs'
 
 /** Maximum relative difference of the medians of a pair. */
 const TOLERANCE = 0.03
-/** Requests per side and round. The first ones after another pair are slower, for both sides. */
+/** Requests per side and round. The first requests after a change of pairs are slower, on both sides. */
 const BURST = 20
-/** Ignored rounds, before V8 compiles the code. */
+/** Rounds to ignore at the start, until V8 has compiled the code. */
 const WARM_UP = 100
 
 const { values } = parseArgs({
@@ -26,7 +26,7 @@ const pairs = createPairs().map((pair) => ({ ...pair, figures: [[], []] }))
 for (let round = -WARM_UP; round < rounds; round++) for (const pair of pairs) await measure(pair, round)
 report()
 
-/** Measures single requests of both sides in random order, so that interruptions affect both. */
+/** Alternates single requests of both sides in random order, so that interruptions affect both sides equally. */
 async function measure({ sides, figures }, round) {
   for (let index = 0; index < BURST; index++) {
     const first = random() < 0.5 ? 0 : 1

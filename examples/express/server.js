@@ -19,7 +19,7 @@ const receiver = createReceiver({
   .on('*', (event, delivery) => console.log(`delivery ${delivery.id}: ${event.changeType}`))
 
 const app = express()
-app.post('/hooks/parcels', webhook(receiver)) // before express.json(): the signature covers the raw bytes
+app.post('/hooks/parcels', webhook(receiver)) // before express.json(), because the signature covers the raw bytes
 app.use(express.json())
 app.get('/health', (_req, res) => res.json({ ok: true }))
 

@@ -1,4 +1,4 @@
-// A receiver in Fastify, next to a JSON route with its own schema.
+// A receiver in Fastify, in an app with a JSON route that has its own schema.
 // In your own folder: npm init -y && npm pkg set type=module && npm install geohook fastify
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js

@@ -8,7 +8,8 @@ import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 
 const receiver = createReceiver({
-  signatureKey: process.env.SIGNATURE_KEY, // deploy with --set-secrets, and --allow-unauthenticated because senders have no account
+  // Deploy with --set-secrets, and with --allow-unauthenticated, because senders have no Google account.
+  signatureKey: process.env.SIGNATURE_KEY,
   observer: {
     refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
     failed: ({ error }) => console.error('failed:', error.cause),

@@ -1,4 +1,4 @@
-// geohook as middleware of one route in h3. Nitro and Nuxt use the same handlers.
+// geohook as middleware for one route in h3. Nitro and Nuxt use the same handlers.
 // In your own folder: npm init -y && npm pkg set type=module && npm install geohook h3
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js

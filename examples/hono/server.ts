@@ -15,7 +15,7 @@ app.get('/health', (c) => c.json({ ok: true }))
 
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,
-  // Any Standard Schema. Payloads that do not match get 400, after the signature is verified.
+  // Any Standard Schema. After verifying the signature, the receiver responds with 400 if the payload does not match.
   schema: z.object({ serviceName: z.string(), events: z.array(z.looseObject({ eventType: z.string() })) }),
   observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
 })

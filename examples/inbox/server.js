@@ -1,6 +1,6 @@
-// A receiver with a durable inbox: it stores deliveries on disk before it responds, and handles them afterwards.
+// A receiver with a durable inbox: it stores each delivery on disk, responds, and then handles the delivery.
 // In your own folder: npm init -y && npm pkg set type=module && npm install geohook better-sqlite3
-// (with Node 22.13 or later, which has node:sqlite, better-sqlite3 is not needed)
+// (better-sqlite3 is not needed with Node 22.13 or later, which includes node:sqlite)
 // In a clone of geohook: npm run build (and before Node 22.13: npm run drivers)
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> INBOX=inbox.db PORT=3000 node server.js
 import { createServer } from 'node:http'
@@ -26,7 +26,7 @@ const receiver = createReceiver({
   inbox,
   observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
 }).on('*', async (event, delivery, { attempt }) => {
-  // Fails at first, to show a retry.
+  // The first attempt fails, to show a retry.
   if (attempt === 1) throw new Error('the database is restarting')
   console.log(
     `${event.changeType} on ${event.service.serviceName}, delivery ${delivery.id}, attempt ${attempt}`,
@@ -50,7 +50,7 @@ server.listen(Number(PORT), '127.0.0.1', () => {
 
 closeOnSignal(server, receiver, {
   async after() {
-    await workers.close() // waits for handlers in progress
+    await workers.close() // waits for running handlers
     await inbox.close()
   },
 })

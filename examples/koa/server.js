@@ -1,4 +1,4 @@
-// geohook as middleware in Koa: it verifies the request, and the next function gets the delivery and responds.
+// geohook as middleware in Koa: it verifies the request, then the next middleware gets the delivery and responds.
 // In your own folder: npm init -y && npm pkg set type=module && npm install geohook koa koa-bodyparser
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
@@ -8,7 +8,7 @@ import { closeOnSignal } from 'geohook/node'
 import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 
-// A receiver without handlers passes verified deliveries on.
+// A receiver without handlers passes verified deliveries to the next middleware.
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,
   observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
@@ -23,7 +23,7 @@ async function parcels(ctx) {
 
 const app = new Koa()
 app.use((ctx, next) => (ctx.path === '/hooks/parcels' ? verify(ctx, () => parcels(ctx)) : next()))
-app.use(bodyParser()) // after the webhook: the signature covers the raw bytes
+app.use(bodyParser()) // after the webhook, because the signature covers the raw bytes
 app.use((ctx) => {
   if (ctx.path === '/layers' && ctx.method === 'POST') ctx.body = { added: ctx.request.body.name }
 })

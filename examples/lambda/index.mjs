@@ -1,11 +1,11 @@
 // A receiver as an AWS Lambda function, behind a function URL, API Gateway or a load balancer.
 // In your own folder: npm install geohook, and deploy the folder with the handler index.handler.
 // In a clone of geohook: npm run build
-// Set SIGNATURE_KEY in the function's environment. The URL must not require authorization, because senders have no AWS account.
+// Set SIGNATURE_KEY in the function's environment. The URL must not require authorization: senders have no AWS account.
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/lambda'
 
-// Created once, when the function is loaded.
+// Created once, when Lambda loads the function.
 const receiver = createReceiver({
   signatureKey: process.env.SIGNATURE_KEY,
   observer: {
@@ -13,7 +13,7 @@ const receiver = createReceiver({
     failed: ({ error }) => console.error('failed:', error.cause),
   },
 }).on('*', async (event) => {
-  // Runs before the response, because Lambda freezes the function afterwards.
+  // Handlers run before the response, because Lambda freezes the function after it.
   console.log(`${event.changeType} on ${event.service.serviceName}`)
 })
 

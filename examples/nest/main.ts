@@ -45,7 +45,7 @@ const receiver = createReceiver({
   console.log(`${changeType} on ${serviceName}`)
 })
 
-app.use('/hooks/parcels', webhook(receiver)) // before listen(), and so before the parsers of NestJS
+app.use('/hooks/parcels', webhook(receiver)) // before listen(), which adds the body parsers of NestJS
 await app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
 console.log(`listening on ${await app.getUrl()}/hooks/parcels`)
 

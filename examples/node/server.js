@@ -9,7 +9,7 @@ import { closeOnSignal, webhook } from 'geohook/node'
 const { SIGNATURE_KEY, PREVIOUS_KEY, PORT = '3000' } = process.env
 
 const receiver = createReceiver({
-  signatureKey: PREVIOUS_KEY ? [SIGNATURE_KEY, PREVIOUS_KEY] : SIGNATURE_KEY, // the newest first
+  signatureKey: PREVIOUS_KEY ? [SIGNATURE_KEY, PREVIOUS_KEY] : SIGNATURE_KEY, // newest key first
   observer: {
     handled: ({ delivery }) => delivery.keyIndex > 0 && console.log('still signed with the previous key'),
     refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),

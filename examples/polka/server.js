@@ -9,13 +9,13 @@ import polka from 'polka'
 
 const { SIGNATURE_KEY, ROADS_KEY, PORT = '3000' } = process.env
 
-// A Map, because the tenant's name comes from the request. Your keys may come from a database.
+// A Map, not an object, because the tenant's name comes from the request. You can also read the keys from a database.
 const keys = new Map([
   ['parcels', SIGNATURE_KEY],
   ['roads', ROADS_KEY],
 ])
 const receiver = createReceiver({
-  signatureKey: ({ params }) => keys.get(params.tenant), // without a key: refused as key_unknown
+  signatureKey: ({ params }) => keys.get(params.tenant), // undefined refuses the delivery with key_unknown
   observer: {
     refused: ({ error, request }) => console.log(`refused: ${error.code} for ${request.params.tenant}`),
     failed: ({ error }) => console.error('failed:', error.cause),

@@ -5,7 +5,7 @@
 // To deploy: npx wrangler secret put SIGNATURE_KEY && npx wrangler deploy
 import { createReceiver } from 'geohook'
 
-/** Receivers by env, because a worker gets its secrets only with a request, and reuses env for later ones. */
+/** Receivers by `env`: a worker gets its secrets only with a request, and later requests reuse the `env` object. */
 const receivers = new WeakMap()
 
 function receiverFor(env) {

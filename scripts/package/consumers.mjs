@@ -16,15 +16,15 @@ const INSTALL = [
 const manifestOf = (name) => JSON.parse(readFileSync(join(CONSUMERS, name, 'package.json'), 'utf8'))
 const linksOf = (name) => Object.keys(manifestOf(name).devDependencies ?? {})
 
-/** Names of the projects in test/consumers. Those with most tools come first, because they take longest. */
+/** Returns the projects in test/consumers. Projects with the most tools come first, because they take longest. */
 export const consumers = () =>
   readdirSync(CONSUMERS)
     .filter((name) => existsSync(join(CONSUMERS, name, 'package.json')))
     .sort((a, b) => linksOf(b).length - linksOf(a).length)
 
 /**
- * Copies a project, installs the tarball there, and runs its tests. Links its devDependencies from this repository, so
- * that it uses the same versions of tools, frameworks and types.
+ * Copies a project, installs the tarball in the copy, and runs the project's tests. Links the project's devDependencies
+ * from this repository, so that it uses the same versions of tools, frameworks and types.
  */
 export async function consume(name, tarball, folder) {
   const project = join(folder, name)

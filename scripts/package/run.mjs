@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 
-/** Runs a program and returns its stdout. Rejects with its complete output. */
+/** Runs a program and resolves with its stdout. If the program fails, rejects with its stdout and stderr. */
 export function run(command, args, { cwd = '.', env = {} } = {}) {
   return new Promise((resolve, reject) => {
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024, timeout: 120_000 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 import { run } from './run.mjs'
 
-/** Packs the package like `npm publish`, and checks that it contains exactly the necessary files. */
+/** Packs the package like `npm publish`. Throws if the tarball lacks a necessary file or has an unnecessary one. */
 export async function pack(folder) {
   const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
@@ -24,7 +24,7 @@ function failIfAny(message, paths) {
   if (paths.length > 0) throw new Error(`${message}:\n${paths.map((path) => `  ${path}`).join('\n')}`)
 }
 
-/** The files that package.json refers to, and all files that they import. */
+/** Returns the files that package.json refers to, and all files that these import. */
 function neededBy({ exports, imports, bin }) {
   const needed = new Set()
   const queue = leavesOf([exports, imports, bin]).map((path) => posix.normalize(path))
@@ -43,12 +43,12 @@ function importsOf(path) {
   try {
     code = readFileSync(path, 'utf8')
   } catch {
-    return [] // also missing in the tarball, which is reported there
+    return [] // pack() reports the missing file
   }
   return [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)["'](\.[^"']+)["']/g)].map(
     ([, relative]) => {
       const file = posix.join(posix.dirname(path), relative)
-      // Declaration files import each other by the names of the code files.
+      // Declaration files import `./a.js`, which means `./a.d.ts`.
       return /\.d\.c?ts$/.test(basename(path)) ? file.replace(/\.(c?)js$/, '.d.$1ts') : file
     },
   )

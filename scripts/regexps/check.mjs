@@ -1,14 +1,14 @@
-// Fails if a regular expression in src can take more than linear time for some text.
+// Fails if matching a regular expression in src can take more than linear time.
 import { readdirSync, readFileSync } from 'node:fs'
 import { check } from 'recheck'
 import ts from 'typescript'
 
 // Uses the checker's JavaScript version, not its Java or native programs.
 process.env.RECHECK_BACKEND = 'pure'
-/** No timeouts, because the result must not depend on the load of the machine. The checker also limits its steps. */
+/** No timeouts, because the result must not depend on the machine's load. The checker also limits its steps. */
 const NO_TIMEOUTS = { timeout: null, attackTimeout: null, incubationTimeout: null }
 
-/** Expressions that the checker must report, to prove that it works. The first once blocked the event loop for seconds. */
+/** Vulnerable expressions that the checker must report, to prove that it works. */
 const CONTROLS = [/^\s*(identity)?\s*$/i, /\s+$/, /^(a+)+$/]
 
 /** Returns the regular expression literals of a file. Reports uses of RegExp, which cannot be checked. */
@@ -30,7 +30,7 @@ function expressionsIn(file) {
   return literals
 }
 
-/** Describes the problem of an expression; `undefined` if it is safe. */
+/** Returns the problem of an expression, or `undefined` if the expression is safe. */
 async function faultOf({ source, flags }) {
   const { status, complexity, attack, error } = await check(source, flags, NO_TIMEOUTS)
   if (status === 'safe') return undefined

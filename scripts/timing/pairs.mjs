@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto'
 import { arcgis, createReceiver } from '../../dist/index.js'
 
 /**
- * @typedef {object} Pair two kinds of requests to compare
+ * @typedef {object} Pair two kinds of requests whose times are compared
  * @property {string} name
  * @property {[send: Send, send: Send]} sides
- * @property {boolean} [isControl] true if the times do differ, so that the measurement must detect it
+ * @property {boolean} [isControl] true if the times are known to differ, so that the measurement must detect it
  *
- * @typedef {(index: number) => unknown} Send sends one request; throws if its outcome is not the expected one
+ * @typedef {(index: number) => unknown} Send sends one request; throws if the outcome is unexpected
  */
 
 const BODY = Buffer.from(
@@ -18,7 +18,7 @@ const withWrongDigit = (index) =>
   DIGEST.slice(0, index) + (DIGEST[index] === '0' ? '1' : '0') + DIGEST.slice(index + 1)
 const [FAR_MISS, NEAR_MISS] = [withWrongDigit(0), withWrongDigit(63)]
 
-/** A delivery as adapters build it, with its body in one chunk. */
+/** Creates a request like an adapter does, with the body in one chunk. */
 const delivery = (url, signature = FAR_MISS) => ({
   method: 'POST',
   url,
@@ -31,7 +31,7 @@ const delivery = (url, signature = FAR_MISS) => ({
 
 const handshake = (url) => ({ method: 'GET', url: `${url}?crc_token=abc`, headers: {}, read: () => BODY })
 
-/** @returns {Pair} requests to one receiver, each with the code that its observer must receive */
+/** @returns {Pair} requests to the same receiver. Each side has the error code that the observer must receive. */
 function pairOf(name, signatureKey, sides) {
   let actual
   const record = ({ error }) => {
@@ -53,7 +53,7 @@ function pairOf(name, signatureKey, sides) {
 
 const NUMBERS = Array.from({ length: 50 }, (_, index) => String(index + 10))
 
-/** @returns {Pair} 50 tenants with keys, and 50 without */
+/** @returns {Pair} requests for 50 tenants with keys, and for 50 without */
 function tenants(
   name,
   toKeys,
@@ -67,20 +67,20 @@ function tenants(
   ])
 }
 
-/** @returns {Pair} a known and an unknown tenant */
+/** @returns {Pair} requests for a known and an unknown tenant */
 const tenant = (name, lookUp, keys = 'parcels2026') =>
   pairOf(name, ({ url }) => lookUp(url === '/a' ? keys : undefined), [
     { requests: [delivery('/a')], code: 'signature_mismatch' },
     { requests: [delivery('/b')], code: 'key_unknown' },
   ])
 
-/** Imports a key only for known tenants, as an insecure receiver would. */
+/** Imports the key only if the tenant is known, as an insecure receiver would. */
 function importKnown(keys) {
   if (keys !== undefined) createHmac('sha256', keys)
   return keys
 }
 
-/** @returns {Send} compares a hundred times, because a single comparison is too fast for the clock */
+/** @returns {Send} compares a hundred times, because a single comparison is too fast to measure */
 const compare = (signature) => () => {
   let equal = 0
   for (let round = 0; round < 100; round++) if (DIGEST === signature) equal++

@@ -1,6 +1,6 @@
 /**
  * @param {readonly number[]} values
- * @param {number} part 0 to 1; 0.5 is the median
+ * @param {number} part the quantile to return, from 0 to 1; 0.5 is the median
  */
 export function quantile(values, part) {
   const sorted = Float64Array.from(values).sort()
@@ -8,8 +8,8 @@ export function quantile(values, part) {
 }
 
 /**
- * Welch's t of two samples: the difference of their means in standard errors. Ignores values above the pooled 95th
- * percentile, which measure interruptions by the operating system.
+ * Returns Welch's t for two samples: the difference of their means, in standard errors. Ignores values above the 95th
+ * percentile of both samples, which measure interruptions by the operating system.
  *
  * @param {readonly number[]} a
  * @param {readonly number[]} b
@@ -20,7 +20,7 @@ export function welch(a, b) {
   return (first.mean - second.mean) / Math.sqrt(first.error + second.error)
 }
 
-/** The mean, and the square of its standard error. */
+/** Returns the mean, and the square of the standard error of the mean. */
 function moments(values) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)

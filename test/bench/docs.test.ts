@@ -13,7 +13,7 @@ it.each(['docs/performance.md', 'docs/scaling.md'])('%s shows the results in ben
   expect(page, 'run npm run bench -- --docs').toBe(fillDocs(page))
 })
 
-it('docs/performance.md has a marker for the goals and for every part of the suite', async () => {
+it('docs/performance.md has a marker for the goals and for each part of the benchmark suite', async () => {
   const { PARTS } = await load('parts.mjs')
   const markers = [...text.matchAll(/<!-- bench: (\w+) -->/g)].map(([, name]) => name)
   expect(markers).toEqual(['goals', ...PARTS])

@@ -30,13 +30,13 @@ describe('the benchmark suite', () => {
       },
     })
     const rounds = Array.from({ length: 100 }, (_, round) => order.slice(round * 3, round * 3 + 3).join(''))
-    // The probability that one of the six orders is missing is one in ten million.
+    // With 100 rounds, the probability that one of the six orders is missing is one in ten million.
     expect(new Set(rounds)).toEqual(new Set(['abc', 'acb', 'bac', 'bca', 'cab', 'cba']))
     const each = Array.from({ length: 99 }, (_, round) => round)
     expect(Object.fromEntries(figures)).toEqual({ a: each, b: each, c: each })
   })
 
-  it('computes medians with quartiles, and ratios within a round', async () => {
+  it('computes medians with quartiles, and ratios within each round', async () => {
     const { ratio, summarize } = await load('lib/rounds.mjs')
     expect(summarize([5, 1, 4, 2, 3])).toEqual({ median: 3, low: 2, high: 4 })
     expect(summarize([1, 2])).toEqual({ median: 1.5, low: 1.25, high: 1.75 })

@@ -1,4 +1,4 @@
-/** The JSON of a capture file, with these members. */
+/** Returns the JSON object of a capture file. `members` override the defaults. */
 export const captureJson = (members: object = {}): Record<string, unknown> => ({
   geohook: 'capture',
   version: 1,

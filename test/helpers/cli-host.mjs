@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-// Runs command lines one after another in one process, for `useGeohook`. Returns the exit code and the output of each.
+// Child process of `useGeohook`: runs command lines one after another, and sends back their exit codes and output.
 
 const cli = new URL('../../dist/cli.js', import.meta.url)
 const [, program] = /import\("(\.\/cli-program-[^"]+)"\)/.exec(readFileSync(cli, 'utf8')) ?? []
@@ -43,6 +43,6 @@ let last = Promise.resolve()
 process.on('message', (request) => {
   last = last.then(() => handle(request))
 })
-// Signal handlers of a server that failed to start could keep the process alive.
+// Exits explicitly, because signal handlers of a server that failed to start could keep the process alive.
 process.on('disconnect', () => process.exit())
 process.send('ready')

@@ -16,8 +16,8 @@ interface HostMessage extends RunResult {
 }
 
 /**
- * Runs every `geohook` of a test file in the same process, because starting one takes longer than most tests. Runs with
- * a standard input or a working directory get their own process.
+ * Runs all `geohook` commands of a test file in the same child process, because starting a process takes longer than
+ * most tests. Commands with `stdin` or `cwd` get their own process.
  */
 export function useGeohook(): CommandLine {
   let starting: Promise<ChildProcess> | undefined

@@ -1,7 +1,7 @@
 import { createFolder } from './cli.ts'
 import { KEY } from './deliver.ts'
 
-/** A seed with the webhook `w0` of Parcels.FeatureServer, and one of Jobs/Analysis.GPServer. */
+/** Returns a seed with the webhook `w0` on Parcels.FeatureServer and a webhook on Jobs/Analysis.GPServer. */
 export const seedFor = (hookUrl: string): object => ({
   webhooks: [
     {
@@ -25,7 +25,7 @@ export const seedFor = (hookUrl: string): object => ({
   settings: { notificationAttempts: 1 },
 })
 
-/** For one test file: returns a function that writes a JSON file and returns its path. */
+/** Returns a function that writes a value to a JSON file and returns the file's path. Call this once per test file. */
 export function useJsonFiles(): (value: unknown) => string {
   const folder = createFolder()
   let count = 0

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { startTarget, type Target } from './target.ts'
 
-/** Starts a receiver, passes it to a test, and closes it. It repeats the statuses in order. */
+/** Starts a target, passes it to a test, and closes it. Responses cycle through `statuses`. */
 export async function withTarget(
   use: (target: Target) => Promise<void>,
   { statuses = [200], body = '' }: { statuses?: number[]; body?: string } = {},
@@ -18,12 +18,12 @@ export async function withTarget(
   }
 }
 
-/** A server that keeps requests in flight until `release` is called. */
+/** A server that does not respond to requests until `release` is called. */
 export interface HeldTarget {
   url: string
   /** Resolves when `count` requests have arrived. */
   arrived(count: number): Promise<void>
-  /** Responds to all requests. */
+  /** Responds to all pending requests. */
   release(): void
   close(): Promise<void>
 }
@@ -51,7 +51,7 @@ export async function startHeldTarget(body = ''): Promise<HeldTarget> {
   }
 }
 
-/** Starts a TCP server that sends the same bytes and closes, or sends nothing. */
+/** Starts a TCP server that responds to any data with `answer` and disconnects. Without `answer`, it never responds. */
 export async function startRawServer(
   answer?: string | Buffer,
 ): Promise<{ host: string; url: string; close(): Promise<void> }> {

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterAll, vi } from 'vitest'
 import { type Started, startNode } from './process.ts'
 
-/** The built command line. */
+/** Path of the built command line. */
 export const CLI = new URL('../../dist/cli.js', import.meta.url).pathname
 
-/** Unsets variables of the developer's environment. */
+/** Unsets variables that the developer's environment may contain. */
 export const CLEAN_ENV = {
   SIGNATURE_KEY: undefined,
   GEOHOOK_URL: undefined,
@@ -35,7 +35,7 @@ export const startGeohook = (args: readonly string[], { env, stdin, cwd }: RunOp
 
 export type Run = (args: readonly string[], options?: RunOptions) => Promise<RunResult>
 
-/** Removes progress lines: on a busy machine every command may take longer than a second. */
+/** Removes progress reports, because on a busy machine every command may take longer than a second. */
 export const withoutProgress = (stderr: string): string => stderr.replace(/^.* \(\d+ s\)\n/gm, '')
 
 /** Runs `geohook` in its own process. */
@@ -68,7 +68,7 @@ export function createFolder(): { path: string; file(name: string, content: stri
   }
 }
 
-/** Resolves when a process has changed its entry in the process list, which hides its arguments. */
+/** Resolves when a process has set its title, which hides its arguments in the process list. */
 export async function untilProcessTitle(pid: number | undefined, title: string): Promise<void> {
   const hasTitle = (): boolean =>
     readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', '').trim() === title
@@ -91,14 +91,14 @@ export async function withListener(
   return { code: await listener.exited, listener }
 }
 
-/** A running mock service, and the command line with its address. */
+/** A running mock service, and a function that runs `geohook` with the service's address. */
 export interface Mock {
   url: string
   mock: Started
   geohook(...args: string[]): Promise<RunResult>
 }
 
-/** Starts `geohook mock` on a free port, passes it to a test, and stops it. `run` runs the other commands. */
+/** Starts `geohook mock` on a free port, passes it to a test, and stops it. `run` runs the test's other commands. */
 export async function withMock(
   args: readonly string[],
   use: (mock: Mock) => Promise<void>,

@@ -3,7 +3,7 @@ import type { DurableInbox, InboxOptions } from 'geohook/inbox'
 import { vi } from 'vitest'
 import { deliver, KEY, payloadOf } from './deliver.ts'
 
-/** Options with which one failed attempt makes a dead letter, without a warning. */
+/** Inbox options: a delivery becomes a dead letter after one failed attempt, and the inbox emits no warnings. */
 export const ONE_ATTEMPT: InboxOptions = {
   attempts: 1,
   observer: { failed() {}, dead() {}, trouble() {} },
@@ -11,13 +11,13 @@ export const ONE_ATTEMPT: InboxOptions = {
 
 let number = 0
 
-/** Creates unique payloads. */
+/** Creates `count` payloads that all differ. */
 export const payloads = (count: number, changeType = 'FeaturesCreated'): string[] =>
   Array.from({ length: count }, () =>
     JSON.stringify({ ...JSON.parse(payloadOf(changeType)), number: number++ }),
   )
 
-/** Sends signed deliveries through a receiver into an inbox. Returns their ids. */
+/** Stores signed deliveries in an inbox by sending them to a receiver. Returns their ids. */
 export async function fill(
   inbox: DurableInbox,
   bodies: readonly string[],
@@ -30,7 +30,7 @@ export async function fill(
   return ids
 }
 
-/** Handles all deliveries of an inbox. With an error, every handler throws it. */
+/** Handles all waiting deliveries of an inbox. If `error` is given, the handler throws it every time. */
 export async function handleAll(inbox: DurableInbox, error?: string): Promise<void> {
   const receiver = createReceiver({ signatureKey: KEY, observer: { failed() {} } }).on('*', () => {
     if (error !== undefined) throw new Error(error)

@@ -5,21 +5,21 @@ export const KEY = 'parcels2026'
 export const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** The signature in hex, computed by Node and not by the package under test. */
+/** Returns the signature in hex, computed with Node instead of the package under test. */
 export const signatureOf = (body: Uint8Array | string, key: string | Uint8Array = KEY): string =>
   createHmac('sha256', key).update(body).digest('hex')
 
 export const base64Of = (body: Uint8Array | string, key: string | Uint8Array = KEY): string =>
   createHmac('sha256', key).update(body).digest('base64')
 
-/** A payload of the service dialect with one event per change type. */
+/** Returns a payload of the service dialect with one event per change type. */
 export const payloadOf = (...changeTypes: string[]): string =>
   JSON.stringify({
     serviceName: 'Parcels',
     events: changeTypes.map((eventType) => ({ eventType, when: 1730385704000 })),
   })
 
-/** Posts a body to `receiver.fetch`; signed with `KEY` unless the headers say otherwise. */
+/** Posts a body to `receiver.fetch`, signed with `KEY` unless `headers` override the signature. */
 export async function deliver(
   receiver: Pick<Receiver, 'fetch'>,
   body: Uint8Array<ArrayBuffer> | string,

@@ -5,10 +5,10 @@ import { KEY, signatureOf } from './deliver.ts'
 export const BODY = '{"events":[]}'
 const quiet = { refused() {}, failed() {} }
 
-/** Its profile reads the signature from another header and answers handshakes. */
+/** A receiver with the arcgis profile, which uses another signature header and responds to handshakes. */
 export const receiver = createReceiver({ signatureKey: KEY, profile: arcgis, observer: quiet })
 
-/** Every header that is read before the signature is verified. */
+/** Names of all headers that a receiver reads before it verifies the signature. */
 export const NAMES = [
   'content-encoding',
   'content-type',
@@ -17,7 +17,7 @@ export const NAMES = [
   'transfer-encoding',
 ]
 
-/** The headers of a delivery that is accepted. */
+/** Headers of a valid delivery. */
 export const SIGNED = { 'x-esrihook-signature': signatureOf(BODY), 'content-type': 'application/json' }
 
 const lambda = lambdaWebhook(receiver)
@@ -35,7 +35,7 @@ const receive = (head: Partial<RequestHead>) =>
     ...head,
   })
 
-/** Entry points of a receiver that accept headers of any length. */
+/** Calls to a receiver, by entry point, with a header value of any length. */
 export const ENTRY_POINTS: Record<string, (name: string, value: string) => unknown> = {
   receive: (name, value) => receive({ headers: { ...SIGNED, [name]: value } }),
   'receive, without a signature': (name, value) => receive({ headers: { [name]: value } }),
@@ -64,7 +64,7 @@ export const ENTRY_POINTS: Record<string, (name: string, value: string) => unkno
     }),
 }
 
-/** Entry points for a handshake that accept a query of any length. */
+/** Handshakes, by entry point, with a query of any length. */
 export const HANDSHAKES = {
   receive: (query: string) => receive({ method: 'GET', url: `/hook?${query}` }),
   fetch: (query: string) => receiver.fetch(new Request(`http://localhost/hook?${query}`)),

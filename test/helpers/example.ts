@@ -4,10 +4,10 @@ import type { Started } from './process.ts'
 
 export const KEY = 'parcels2026'
 
-/** Another route of an example: its path, the expected JSON response, and the JSON body to post (GET without one). */
+/** Another route of an example: path, expected JSON response, and JSON body to post. Without a body, uses GET. */
 export type OtherRoute = [path: string, response: unknown, body?: unknown]
 
-/** The payload URL that an example prints. */
+/** Resolves with the payload URL that an example prints. */
 export const urlOf = async (app: Started): Promise<string> =>
   (await app.printed(/listening on (http:\S+)/))[1] as string
 

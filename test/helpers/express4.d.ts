@@ -1,4 +1,4 @@
-/** Express 4 under an alias. The tests use only functions that Express 5 types in the same way. */
+/** Types for the package alias of Express 4. The tests use only functions that have the same types in Express 5. */
 declare module 'express4' {
   import express from 'express'
   export default express

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** An empty folder for one test. */
+/** Creates an empty folder for one test. */
 export function createFolder(): { path: string; fileIn(name: string): string; remove(): Promise<void> } {
   const path = mkdtempSync(join(tmpdir(), 'geohook-'))
   return {

@@ -1,4 +1,4 @@
-/** A promise that a test resolves by calling `release()`. */
+/** Returns a promise and the function that resolves it. */
 export function createGate(): { gate: Promise<void>; release: () => void } {
   let release = (): void => {}
   const gate = new Promise<void>((resolve) => {

@@ -1,10 +1,10 @@
 import { afterAll, expect, vi } from 'vitest'
 
-// Test files run one after another in the same process, so each must restore global state.
+// Checks that each test file restores global state, because later test files run in the same process.
 
 const EVENTS = ['SIGINT', 'SIGTERM', 'uncaughtException', 'unhandledRejection', 'warning']
 const HANDLES = ['ProcessWrap', 'TCPServerWrap']
-/** Globals that tests replace. Reading some other globals loads modules or emits a warning. */
+/** Globals that tests replace. Other globals are not checked, because reading some loads modules or emits warnings. */
 const GLOBALS = [
   'Date',
   'fetch',
@@ -16,7 +16,7 @@ const GLOBALS = [
   'setTimeout',
 ]
 
-/** Global state, by name. */
+/** Returns global state by name. */
 const readState = (): Map<string, unknown> =>
   new Map([
     ['the working directory', process.cwd()],
@@ -25,7 +25,7 @@ const readState = (): Map<string, unknown> =>
     ...GLOBALS.map((name) => [name, Reflect.get(globalThis, name)] as const),
   ])
 
-/** Names of open processes and servers. */
+/** Returns the resource names of running child processes and servers. */
 const openHandles = (): string[] =>
   process
     .getActiveResourcesInfo()
@@ -37,7 +37,7 @@ const before = { state: readState(), handles: openHandles() }
 afterAll(async () => {
   const state = readState()
   const names = new Set([...before.state.keys(), ...state.keys()])
-  // Only the names, because the environment holds secrets.
+  // Reports only names, because the environment contains secrets.
   const changed = [...names].filter((name) => state.get(name) !== before.state.get(name))
   expect(changed, 'global state that a test did not restore').toEqual([])
   // A handle closes slightly later than its server or process.

@@ -10,14 +10,14 @@ export interface Answer {
 
 export interface Sent {
   method?: string
-  /** A list sends the header once for each value. */
+  /** A header whose value is a list is sent once for each item. */
   headers?: OutgoingHttpHeaders
   body?: Uint8Array | string
-  /** Chunks of the body, sent without a content-length. */
+  /** Chunks of the body. The request is sent without a content-length. */
   chunks?: readonly (Uint8Array | string)[]
 }
 
-/** Sends a request without adding headers, except those that HTTP requires. */
+/** Sends a request with the given headers only, plus those that HTTP requires. */
 export async function send(
   url: string,
   { method = 'POST', headers = {}, body, chunks }: Sent,
@@ -28,9 +28,9 @@ export async function send(
   return answerOf(req)
 }
 
-/** Waits for the response, also if the request is still being sent. */
+/** Resolves with the response, even if it arrives while the request is still being sent. */
 export async function answerOf(req: ReturnType<typeof request>): Promise<Answer> {
-  // A server may respond and close the connection before the request is sent completely.
+  // Ignores errors, because a server may respond and close the connection before the whole request has been sent.
   req.on('error', () => {})
   const [res] = (await once(req, 'response')) as [IncomingMessage]
   const parts: Buffer[] = []
@@ -38,7 +38,7 @@ export async function answerOf(req: ReturnType<typeof request>): Promise<Answer>
   return { status: res.statusCode ?? 0, headers: res.headers, text: Buffer.concat(parts).toString() }
 }
 
-/** Sends the head and a part of the body, and leaves the request open. */
+/** Sends the headers and part of the body, and leaves the request unfinished. */
 export function begin(
   url: string,
   headers: OutgoingHttpHeaders,
@@ -49,7 +49,7 @@ export function begin(
   return req
 }
 
-/** Writes bytes to a socket, and reads until the server ends the connection. */
+/** Writes text to a socket, and returns everything received until the server closes the connection. */
 export async function raw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

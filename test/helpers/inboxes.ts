@@ -4,7 +4,7 @@ import { createFolder, type RunResult } from './cli.ts'
 import { useGeohook } from './cli-host.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from './dead-letters.ts'
 
-/** An id of no delivery. */
+/** A valid id that no delivery has. */
 export const UNKNOWN_ID = '0'.repeat(32)
 
 /** An inbox with the ids of its deliveries by state. */
@@ -14,7 +14,7 @@ export interface FilledInbox {
   done: string[]
   dead: string[]
   waiting: string[]
-  /** Runs a command of `geohook inbox` on it. */
+  /** Runs a `geohook inbox` command on this inbox. */
   run(...args: string[]): Promise<RunResult>
 }
 
@@ -23,7 +23,7 @@ type WithInbox = (
   use: (filled: FilledInbox) => Promise<void>,
 ) => Promise<void>
 
-/** Creates a folder for one test file, and a function that gives each test an inbox with deliveries in these states. */
+/** Creates a folder for one test file, and a function that gives a test an inbox with deliveries in given states. */
 export function createInboxes(): { folder: string; withInbox: WithInbox } {
   const { path: folder } = createFolder()
   const { geohook } = useGeohook()

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 
 const KB = 1024
 
-/** Strings that are slow to parse, trim or match when repeated many times. */
+/** Strings that may be slow to parse, trim or match when they are repeated many times. */
 const PIECES = [
   ...' \t\xa0,;"\'=%+-_./\\:&?#(){}[]<>|~^*@!$',
   ...'0a9Z\x80\x85\xad\xff',
@@ -11,10 +11,10 @@ const PIECES = [
   ...['sha256=', 'payload=', 'crc_token=', '&crc_token=a', '0x1'],
 ]
 
-/** Returns a text of about the given length. */
+/** Returns a text of approximately the given length. */
 export type TextOfLength = (length: number) => string
 
-/** Every piece repeated, with each of these endings: a different ending makes a pattern for the whole text backtrack. */
+/** Repeats each piece, and adds each ending: a final mismatch makes patterns that match the whole text backtrack. */
 export const repeatedPieces = (...ends: string[]): TextOfLength[] =>
   PIECES.flatMap((piece) => ends.map((end) => (length) => piece.repeat(length / piece.length) + end))
 
@@ -25,19 +25,19 @@ async function millisecondsOf(run: () => unknown): Promise<number> {
 }
 
 /**
- * Fails if 64 KB take more than 40 times as long as 4 KB: linear code takes 16 times as long, quadratic code 256 times.
- * Compares the fastest of several runs, because other work on the machine only makes a run slower.
+ * Fails if 64 KB take at least 40 times as long as 4 KB: linear code takes 16 times as long, quadratic code 256 times.
+ * Compares the fastest of several runs, because other work on the machine can only make a run slower.
  */
 export async function expectLinear(run: (text: string) => unknown, textOf: TextOfLength): Promise<void> {
   const [short, long] = [textOf(4 * KB), textOf(64 * KB)]
   let shortTime = Number.POSITIVE_INFINITY
   let longTime = Number.POSITIVE_INFINITY
-  // Times below 0.05 ms are too short for the clock.
+  // Times below 0.05 ms are too short to measure.
   const ratio = (): number => longTime / Math.max(shortTime, 0.05)
   for (let i = 0; i < 3 || (i < 200 && ratio() >= 40); i++) {
     shortTime = Math.min(shortTime, await millisecondsOf(() => run(short)))
     longTime = Math.min(longTime, await millisecondsOf(() => run(long)))
-    if (longTime > 1000) break // too slow to be explained by other work on the machine
+    if (longTime > 1000) break // too slow for linear code, even on a busy machine
   }
   expect(ratio(), JSON.stringify(long.slice(0, 40))).toBeLessThan(40)
 }

@@ -3,11 +3,11 @@ import { signatureOf } from './deliver.ts'
 
 const CONNECTIONS = 8
 
-/** Deliveries sent over keep-alive connections until the server refuses new connections. */
+/** Sends deliveries over keep-alive connections until the server refuses new connections. */
 export interface Load {
-  /** Resolves when this many deliveries have a response. */
+  /** Resolves when `count` requests have finished, with a response or an error. */
   answered(count: number): Promise<void>
-  /** Resolves when the server is gone, with the status or error of every request that reached it. */
+  /** Resolves when the server refuses connections, with the status or error of each request before that. */
   ended: Promise<(number | string)[]>
 }
 

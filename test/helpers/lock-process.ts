@@ -1,6 +1,6 @@
 import { lock } from '../../src/cli/mock/lock.ts'
 
-/** Locks a file at a given time and reports whether it holds the lock. Releases it on request. */
+/** Child process that locks a file at a given time, reports whether it got the lock, and releases it on request. */
 let release: (() => Promise<void>) | undefined
 
 process.on('message', async ({ take, at }: { take?: string; at: number }) => {
@@ -10,7 +10,7 @@ process.on('message', async ({ take, at }: { take?: string; at: number }) => {
     process.send?.('released')
     return
   }
-  while (Date.now() < at); // all processes start in the same millisecond
+  while (Date.now() < at); // so that all processes start in the same millisecond
   release = await lock(take).catch(() => undefined)
   process.send?.(release ? 'owner' : 'refused')
 })

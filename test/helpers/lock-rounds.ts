@@ -21,10 +21,10 @@ async function ask(child: ChildProcess, message: object): Promise<string> {
 }
 
 /**
- * Has several processes lock one file in the same millisecond, in each round. In three of four rounds, there is a stale
- * lock of a killed process.
+ * In each round, several processes try to lock the same file in the same millisecond. Three out of four rounds start
+ * with a stale lock file of a killed process.
  *
- * @returns for each round, how many processes hold the lock
+ * @returns the number of processes that got the lock, for each round
  */
 export async function lockRounds(rounds: number, processes: number): Promise<number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-lock-'))

@@ -16,7 +16,7 @@ import {
 } from './mounts/node.ts'
 import { mountFetch, mountH3, mountHono } from './mounts/web.ts'
 
-/** Every way to mount a receiver, and the entry it uses. Add a line here for a new adapter. */
+/** All ways to mount a receiver, each with its entry point. Add a line here for a new adapter. */
 export const MOUNTS: Record<string, { entry: keyof typeof entries; mount: Mount }> = {
   'node:http': { entry: 'node', mount: mountNode },
   'Express 5': { entry: 'express', mount: mountExpress(express) },
@@ -39,5 +39,5 @@ export const MOUNTS: Record<string, { entry: keyof typeof entries; mount: Mount 
   'Google Cloud Functions': { entry: 'node', mount: mountGoogle },
 }
 
-/** Mounts that hold the connection to the sender. Serverless hosts read the whole body before they call the function. */
+/** Mounts with access to the sender's socket. Serverless hosts read the whole body before they call the function. */
 export const ON_SOCKETS = Object.entries(MOUNTS).filter(([name]) => !/Lambda|Azure|Google/.test(name))

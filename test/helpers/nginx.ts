@@ -5,7 +5,7 @@ import { createFolder } from './folder.ts'
 import { findPort } from './port.ts'
 import { startProgram } from './process.ts'
 
-/** Debian installs nginx in /usr/sbin, which is only in root's PATH. */
+/** Finds nginx in PATH and in /usr/sbin, where Debian installs it and which is only in root's PATH. */
 export const findNginx = (): string | undefined =>
   [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
     .map((folder) => join(folder, 'nginx'))
@@ -16,12 +16,12 @@ export interface Nginx {
   close(): Promise<void>
 }
 
-/** Starts nginx in front of a server, on 127.0.0.1, with its default settings. */
+/** Starts nginx with default proxy settings on 127.0.0.1, as a reverse proxy for `upstream`. */
 export async function startNginx(program: string, upstream: string): Promise<Nginx> {
   const folder = createFolder()
   const port = await findPort()
   mkdirSync(folder.fileIn('logs'))
-  // The default user of worker processes, "nobody", cannot write to the folder.
+  // By default, worker processes run as "nobody", which cannot write to the folder.
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   writeFileSync(
     folder.fileIn('nginx.conf'),

@@ -12,7 +12,7 @@ import {
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
 import { createGate } from './gate.ts'
 
-/** Values that no observer tool may write. Every request contains them where it can. */
+/** Values that observer tools must never write. Requests contain as many of them as possible. */
 export const SECRETS = {
   key: KEY,
   query: 'query-secret',
@@ -25,7 +25,7 @@ const URL = `http://receiver.example/hook?token=${SECRETS.query}`
 export interface Case {
   kind: Outcome['kind']
   status: number
-  /** Requests that are still in flight afterwards. Default 0. */
+  /** Number of requests that are still in flight when `play` resolves. Default: 0. */
   inFlight?: number
   /** Sends the request to a receiver with this observer. */
   play(observer: Observer): Promise<{ receiver: Receiver; response: Response }>
@@ -36,7 +36,7 @@ type Sent = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }
 interface Play {
   options?: Partial<ReceiverOptions>
   sent?: Sent
-  /** Writes the body, if it is incomplete. */
+  /** Writes the body as a stream, for requests with an incomplete body. */
   stream?: (controller: ReadableStreamDefaultController) => void
   handle?: () => unknown
   before?: (request: Request, receiver: Receiver) => unknown
@@ -44,7 +44,7 @@ interface Play {
 
 const BODY = payloadOf('FeaturesCreated')
 
-/** Returns the `play` of a case. By default, it sends a signed delivery, which is handled. */
+/** Returns the `play` function of a case. By default, it sends a signed delivery that is handled. */
 function play({ options, sent, stream, handle = () => {}, before }: Play): Case['play'] {
   return async (observer) => {
     const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', handle)
@@ -77,7 +77,7 @@ const storeOf = (claim: 'busy' | 'done'): DuplicateStore => ({
   release: async () => {},
 })
 
-/** Sends a request to a receiver at capacity: an earlier request, which the observer does not see, never ends. */
+/** Sends a request to a receiver at capacity. The observer does not see the earlier request, which never finishes. */
 async function playBusy(observer: Observer): ReturnType<Case['play']> {
   const { gate, release } = createGate()
   let isFull = false
@@ -105,7 +105,7 @@ async function playBusy(observer: Observer): ReturnType<Case['play']> {
 
 const refused = (status: number, options: Play): Case => ({ kind: 'refused', status, play: play(options) })
 
-/** One request for every outcome. The type requires every error code. */
+/** A case for each outcome. The type enforces that every error code has one. */
 export const OUTCOMES: Record<Exclude<ErrorCode, 'config_invalid'> | Outcome['kind'], Case> = {
   handled: { kind: 'handled', status: 200, play: play({}) },
   stored: { kind: 'stored', status: 202, play: play({ options: { inbox: { put: async () => {} } } }) },

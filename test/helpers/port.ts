@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Returns a free port below the ephemeral range (from 32768 on Linux), so that the system gives it to no other process
- * before a program listens there or while that program is down.
+ * Returns a free port below the ephemeral range, which starts at 32768 on Linux. The system therefore does not assign
+ * it to another process before the test's program listens there, or while that program is stopped.
  */
 export async function findPort(): Promise<number> {
   for (;;) {

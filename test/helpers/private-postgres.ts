@@ -6,13 +6,13 @@ import { delimiter, join } from 'node:path'
 import { findPort } from './port.ts'
 import { POSTGRES } from './servers.ts'
 
-/** A private PostgreSQL server, which a test may stop or suspend. */
+/** A private PostgreSQL server that a test can crash or suspend. */
 export interface PrivatePostgres {
   url: string
   start(): Promise<void>
-  /** Simulates a crash: connections break, and the next start recovers. */
+  /** Simulates a crash: connections break, and the next start performs crash recovery. */
   crash(): Promise<void>
-  /** Sends SIGKILL to all its processes at once. */
+  /** Sends SIGKILL to the server and all its child processes. */
   kill(): Promise<void>
   /** Suspends the server: it does not respond, but keeps its connections. */
   hang(): void
@@ -21,7 +21,7 @@ export interface PrivatePostgres {
   remove(): Promise<void>
 }
 
-/** Finds the folder with the server's programs. */
+/** Returns the folder with the programs `initdb` and `postgres`, if installed. */
 export function findPostgres(): string | undefined {
   const packaged = '/usr/lib/postgresql'
   const versions = existsSync(packaged) ? readdirSync(packaged).sort((a, b) => Number(b) - Number(a)) : []
@@ -32,7 +32,7 @@ export function findPostgres(): string | undefined {
   return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres')))
 }
 
-/** Looks up a user of this machine, for `spawn`. */
+/** Looks up the user and group id of a local user, for `spawn`. */
 function userOf(name: string): { uid: number; gid: number } {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? []
@@ -40,7 +40,7 @@ function userOf(name: string): { uid: number; gid: number } {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** Creates a server in a temporary folder, without starting it. */
+/** Creates a database cluster in a temporary folder, without starting the server. */
 export async function createPrivatePostgres(programs: string): Promise<PrivatePostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-postgres-'))
   // PostgreSQL refuses to run as root.
@@ -57,7 +57,7 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
   let server: ChildProcess | undefined
   let log = ''
 
-  /** Signals the server and its children, one for each connection. */
+  /** Sends a signal to the server and all its child processes. Returns their ids. */
   function signalAll(signal: NodeJS.Signals): number[] {
     const pid = server?.pid ?? 0
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
@@ -68,7 +68,7 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
 
   const isEnded = (): boolean => !server || server.exitCode !== null || server.signalCode !== null
 
-  /** True if a process has ended. A zombie counts, because it has released its resources. */
+  /** Returns true if a process has exited. Includes zombies, because they have released their resources. */
   function isGone(pid: number): boolean {
     try {
       return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -110,7 +110,7 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
       const exited = once(server, 'exit')
       const pids = signalAll('SIGKILL')
       await exited
-      // The next server does not start while one of them holds the shared memory.
+      // A new server cannot start while one of these processes holds the shared memory.
       while (!pids.every(isGone)) await new Promise((resolve) => setTimeout(resolve, 10))
     },
     hang: () => signalAll('SIGSTOP'),

@@ -6,25 +6,25 @@ import { findPort } from './port.ts'
 import { type Started, startProgram } from './process.ts'
 import { REDIS } from './servers.ts'
 
-/** Finds the program in PATH. */
+/** Finds `redis-server` in PATH. */
 export const findRedis = (): string | undefined =>
   (process.env.PATH ?? '')
     .split(delimiter)
     .map((folder) => join(folder, 'redis-server'))
     .find((file) => existsSync(file))
 
-/** A private Redis server, which a test may kill. It listens on loopback and syncs every command to disk. */
+/** A private Redis server that a test can kill. It listens on loopback, and syncs every write to disk. */
 export interface PrivateRedis {
   readonly url: string
-  /** Resolves when the server accepts commands. `settings` override its redis.conf. */
+  /** Starts the server, and resolves when it accepts commands. `settings` are redis.conf directives. */
   start(settings?: Record<string, string>): Promise<void>
-  /** Simulates a crash. */
+  /** Simulates a crash with SIGKILL. */
   crash(): Promise<void>
   /** Suspends the server: it does not respond, but keeps its connections. */
   hang(): void
   /** Resumes a suspended server. */
   resume(): void
-  /** Runs one command as administrator. */
+  /** Runs one command with full permissions. */
   command(name: string, ...args: string[]): Promise<unknown>
   remove(): Promise<void>
 }

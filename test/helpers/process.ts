@@ -3,14 +3,14 @@ import { once } from 'node:events'
 
 /** A program that a test has started. */
 export interface Started {
-  /** stdout and stderr, in the order of arrival. */
+  /** stdout and stderr combined, in order of arrival. */
   readonly output: string
   readonly stdout: string
   readonly stderr: string
   readonly child: ChildProcess
-  /** Resolves with the match once the output matches. */
+  /** Resolves with the match once the output matches `pattern`. Rejects if the program exits first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
-  /** Resolves with the exit code once all output has been read. */
+  /** Resolves with the exit code, or null if a signal ended the program, once all output has been read. */
   readonly exited: Promise<number | null>
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
@@ -27,7 +27,7 @@ export const startNode = (
   options?: StartOptions,
 ): Started => startProgram(process.execPath, args, env, options)
 
-/** Starts a program. Variables that are `undefined` are not set; `stdin: 'open'` keeps stdin open. */
+/** Starts a program. Unsets environment variables that are `undefined`; `stdin: 'open'` keeps stdin open. */
 export function startProgram(
   program: string,
   args: readonly string[],
@@ -39,7 +39,7 @@ export function startProgram(
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
   })
-  // The program may exit before it has read all of stdin.
+  // Ignores errors, because the program may exit before it has read all of stdin.
   child.stdin?.on('error', () => {})
   if (stdin !== 'open') child.stdin?.end(stdin)
   let output = ''

@@ -11,14 +11,14 @@ export const pages: readonly string[] = [
   'scaling',
   'performance',
 ].map((page) => readFileSync(`${root}docs/${page}.md`, 'utf8'))
-/** Code examples in the doc comments of the source, without the asterisks. */
+/** TypeScript examples in the doc comments of the source, without the leading asterisks. */
 export const examples: readonly string[] = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .flatMap((path) => [
     ...readFileSync(`${root}src/${path}`, 'utf8').matchAll(/@example\n *\* ```ts\n(.*?) \* ```/gs),
   ])
   .map(([, code = '']) => code.replace(/^ *\* ?/gm, ''))
-/** Code examples in the README and the pages. */
+/** TypeScript code blocks of the README and the pages in docs/. */
 export const blocks: readonly string[] = [...[readme, ...pages].join('\n').matchAll(/```ts\n(.*?)```/gs)].map(
   ([, code]) => code as string,
 )

@@ -15,7 +15,7 @@ interface ObserverCall {
 export interface Recorder {
   observer: Observer
   calls: ObserverCall[]
-  /** Names and codes so far, for example `['refused signature_missing']`. */
+  /** Names and error codes of the calls so far, for example `['refused signature_missing']`. */
   readonly lines: string[]
   /** Resolves when the observer has recorded this line. */
   waitFor(line: string): Promise<void>

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 
-/** Removes the keys with a prefix. Other programs may use the server. */
+/** Removes only the keys with this prefix, because other programs may use the same server. */
 export async function removePrefix(url: string, prefix: string): Promise<void> {
   const client = new Redis(url)
   try {

@@ -9,12 +9,12 @@ export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Why a requirement is unavailable. Available requirements have no entry. */
+    /** The reason for each unavailable requirement. Available requirements have no entry. */
     missing: Partial<Record<Need, string>>
   }
 }
 
-/** Checks once, before all tests, what is available. Prints one line for anything missing; with `CI=true` the tests fail. */
+/** Checks the requirements before all tests. Prints a line for each missing one; with `CI=true`, tests fail instead. */
 export async function setup({ name, provide }: TestProject): Promise<void> {
   const [postgres, redis] = await Promise.all(
     [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),

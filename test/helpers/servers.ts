@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
 
-/** A shared server that tests need but do not start. */
+/** A shared server that must be running before the tests. */
 export interface Server {
   name: 'PostgreSQL' | 'Redis'
   url: string
@@ -42,7 +42,7 @@ export const REDIS: Server = {
       await client.connect()
       await client.ping()
     } catch (error) {
-      // The rejection only says that the connection is closed; the event has the reason.
+      // The rejection only says that the connection is closed; the `error` event has the reason.
       throw cause ?? error
     } finally {
       client.disconnect()
@@ -50,13 +50,13 @@ export const REDIS: Server = {
   },
 }
 
-/** Node and client error codes for an unreachable server. A server that rejects the client causes other codes. */
+/** Matches error codes for an unreachable server. If a server rejects the client, the error has another code. */
 const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|ENOENT)/
 
 /**
- * Returns one line that says why tests cannot use a server and how to fix it, or undefined if they can.
+ * Returns one line that says why tests cannot use a server and how to fix it, or undefined if they can use it.
  *
- * @param url address of the server; the result does not contain its password
+ * @param url address of the server; its password is removed from the result
  */
 export async function whyMissing(
   { name, variable, howToStart, reach }: Server,

@@ -4,7 +4,7 @@ import type { Server } from './servers.ts'
 
 export { POSTGRES, REDIS } from './servers.ts'
 
-/** Runs tests that need a server. If it is unavailable they fail with `CI=true`, and are skipped otherwise (see reach.ts). */
+/** Runs tests that need a server. If the server is unavailable, skips them, or fails with `CI=true`. */
 export async function describeWith(
   { name, url }: Pick<Server, 'url'> & { name: Need },
   suite: (url: string) => void,

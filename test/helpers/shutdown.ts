@@ -3,7 +3,7 @@ import { KEY, urlOf } from './example.ts'
 import { startLoad } from './load.ts'
 import { startNode } from './process.ts'
 
-/** Starts a server, and stops it while eight connections keep sending: it must exit by itself and answer every request. */
+/** Checks that a server under load, when it is stopped, responds to every request it has received and then exits. */
 export async function expectShutdown(
   args: readonly string[],
   { env = {}, signal = 'SIGTERM' as NodeJS.Signals } = {},

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { root } from '../package/entries.ts'
 import { type Started, startNode } from './process.ts'
 
-/** Source code that returns the SQLite class of this Node, also for programs that a test starts. */
+/** Code that evaluates to the available SQLite class. A string, because tests also pass it to child processes. */
 const CLASS = "process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? require('better-sqlite3')"
 
 interface Opened {
@@ -13,7 +13,7 @@ interface Opened {
 
 type DatabaseClass = new (path: string) => Opened
 
-/** The class of the installed driver. Without a driver, its constructor throws. */
+/** The SQLite class of the available driver. If there is none, the constructor throws. */
 export const SqliteDatabase: DatabaseClass = load()
 
 function load(): DatabaseClass {
@@ -28,10 +28,10 @@ function load(): DatabaseClass {
   }
 }
 
-/** Opens a database as another program would. */
+/** Opens a database directly, without geohook. */
 export const openDatabase = (path: string): Opened => new SqliteDatabase(path)
 
-/** Starts a process that holds the lock of a database until it is stopped. */
+/** Starts a process that holds the write lock of a database until the process is stopped. */
 export async function lock(path: string): Promise<Started> {
   const program = `
     const db = new (${CLASS})(process.argv[1])

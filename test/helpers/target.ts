@@ -10,14 +10,14 @@ export interface TargetRequest {
   body: Buffer
 }
 
-/** A server that records its requests. */
+/** A server that records the requests it receives. */
 export interface Target {
   url: string
   requests: TargetRequest[]
   close(): Promise<void>
 }
 
-/** Starts a target that responds with 200, unless `answer` does something else. */
+/** Starts a target. By default, it responds with 200; `answer` can send another response. */
 export async function startTarget(
   answer: (res: ServerResponse, request: TargetRequest) => void = (res) => res.end(),
 ): Promise<Target> {
@@ -43,8 +43,8 @@ export async function startTarget(
 }
 
 /**
- * An address that refuses connections for as long as this process runs: the client end of a connection occupies the
- * port, so that no server of another test can take it.
+ * Returns a URL that refuses connections for as long as this process runs. The client end of a connection occupies the
+ * port, so no server of another test can listen on it.
  */
 export async function unusedUrl(): Promise<string> {
   const server = createListener((socket) => socket.unref()).listen(0, '127.0.0.1')

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { describe, it } from 'vitest'
 import { createFolder } from './folder.ts'
 
-/** A small separate disk that a test can fill up or make read-only. */
+/** A small tmpfs that a test can fill up or make read-only. */
 export interface Disk {
   path: string
-  /** Makes the disk read-only or writable. Fails with `ro` while a file is open. */
+  /** Makes the disk read-only or writable. `ro` fails while a file is open for writing. */
   remount(mode: 'ro' | 'rw'): void
   remove(): Promise<void>
 }
@@ -14,7 +14,7 @@ const run = (program: string, ...args: string[]): void => {
   execFileSync(program, args, { stdio: 'pipe' })
 }
 
-/** @param megabytes 0 for a disk without a limit, which reports a size of 0 */
+/** @param megabytes size of the disk; 0 creates a disk without a limit, which reports a size of 0 */
 export function createDisk(megabytes: number): Disk {
   const { path, remove } = createFolder()
   run('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path)
@@ -28,7 +28,7 @@ export function createDisk(megabytes: number): Disk {
   }
 }
 
-/** Runs tests that need a separate disk. Without the right to mount, they fail with `CI=true`, else they are skipped. */
+/** Runs tests that need a separate disk. If the user may not mount one, skips them, or fails with `CI=true`. */
 export async function describeWithDisks(suite: () => void): Promise<void> {
   try {
     await createDisk(1).remove()

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Returns the process warnings emitted while `run` runs. */
+/** Runs `run`, and returns the process warnings that it emits. */
 export async function warningsOf(run: () => unknown): Promise<string[]> {
   const lines: string[] = []
   const listen = (warning: Error & { code?: string }) => lines.push(`${warning.code}: ${warning.message}`)
-  await setImmediate() // warnings are emitted one tick late: let earlier ones pass
+  await setImmediate() // Node emits warnings one tick late, so this skips earlier ones
   process.on('warning', listen)
   try {
     await run()

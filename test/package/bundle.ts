@@ -3,16 +3,16 @@ import { gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
 import { manifest, root } from './entries.ts'
 
-/** The part of a bundle that is loaded at the start, without dynamic imports. */
+/** The part of a bundle that is loaded at startup, which excludes dynamic imports. */
 export interface Bundle {
   readonly inputs: readonly string[]
-  /** Packages and built-in modules outside the bundle. */
+  /** Packages and built-in modules that the bundle imports. */
   readonly externals: readonly string[]
-  /** Size of the minified and gzipped code. */
+  /** Size of the code in bytes, minified and gzipped. */
   readonly bytes: number
 }
 
-/** Bundles files of dist for browsers. */
+/** Bundles files in dist for browsers. */
 export async function bundle(...files: readonly string[]): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     entryPoints: files.map((file) => join(root, 'dist', file)),
@@ -27,7 +27,7 @@ export async function bundle(...files: readonly string[]): Promise<Bundle> {
     outdir: 'out',
     write: false,
     metafile: true,
-    tsconfigRaw: {}, // because the tsconfig.json of this project maps #hmac to its source
+    tsconfigRaw: {}, // ignores the project's tsconfig.json, which maps #hmac to its source
     logLevel: 'error',
   })
   const loaded = new Set<string>()

@@ -4,7 +4,7 @@ import entries from '../../entries.json' with { type: 'json' }
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The entries of the package: source file by name. */
+/** Source files of the package's entries, by entry name. */
 export const ENTRIES: ReadonlyMap<string, string> = new Map(Object.entries(entries))
 
 /** Names of the entries for frameworks. */
@@ -12,7 +12,7 @@ export const ADAPTERS: readonly string[] = [...ENTRIES]
   .filter(([, source]) => source.startsWith('src/adapters/'))
   .map(([name]) => name)
 
-/** The parts of package.json that these tests read. */
+/** Members of package.json that these tests read. */
 export interface Manifest {
   readonly exports: Record<string, string | Record<string, Record<string, string>>>
   readonly dependencies: Record<string, string>
@@ -22,5 +22,5 @@ export interface Manifest {
 
 export const manifest: Manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
 
-/** The import specifier of an entry. */
+/** Returns the import specifier of an entry. */
 export const specifierOf = (name: string): string => (name === 'index' ? 'geohook' : `geohook/${name}`)

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ENTRIES, manifest, root } from './entries.ts'
 
-/** All modules that a source file imports, directly or indirectly, as types or values. Ignores examples in comments. */
+/** Returns all modules that a source file imports, directly or indirectly, including types. Ignores comments. */
 function importsOf(file: string, visited = new Map<string, string[]>()): string[] {
   if (!visited.has(file)) {
     const code = readFileSync(join(root, file), 'utf8')
@@ -22,7 +22,7 @@ it('package.json exports only the entries and itself', () => {
   expect(manifest.exports['./package.json']).toBe('./package.json')
 })
 
-it.each([...ENTRIES.keys()])('%s has ESM and CommonJS exports, each with its types first', (name) => {
+it.each([...ENTRIES.keys()])('%s has ESM and CommonJS exports, each with its types condition first', (name) => {
   const conditions = manifest.exports[name === 'index' ? '.' : `./${name}`]
   expect(JSON.stringify(conditions)).toBe(
     JSON.stringify({
@@ -42,6 +42,6 @@ it('every peer dependency is optional and imported by an entry', () => {
   expect(peers.filter((peer) => !imports.has(peer))).toEqual([])
 })
 
-it('no package is both a dependency and a peer', () => {
+it('no package is both a dependency and a peer dependency', () => {
   expect(Object.keys(manifest.dependencies).filter((name) => name in manifest.peerDependencies)).toEqual([])
 })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ADAPTERS, ENTRIES, specifierOf } from './entries.ts'
 import { builtinsOf, closureOf, type Format, type Loaded, load, sourcesOf } from './load.ts'
 
-/** Packages that an entry may load, with their dependencies. Entries missing here load none. */
+/** Packages that an entry may load, including their dependencies. Entries not listed must not load any package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
   // Express depends on `debug`, which loads supports-color if it is installed.
@@ -11,7 +11,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
-/** Built-in modules in the entries that also run in workers: only these files import them. */
+/** In entries that also run in workers, only these files may import built-in modules, and only the listed ones. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   hmac: ['node:crypto'],
   platform: ['node:timers'],
@@ -64,7 +64,7 @@ describe.each(FORMATS)('importing from %s', (format) => {
     }
   })
 
-  it('these tests notice packages and built-in modules that an entry loads', async () => {
+  it('the tests above detect packages and built-in modules that an entry loads', async () => {
     const { packages, own } = await load('geohook/mock', format)
     expect(packages).toContain('express')
     expect(packages).toContain('body-parser') // a dependency of express
@@ -79,7 +79,7 @@ describe.each(FORMATS)('importing from %s', (format) => {
       "process.getBuiltinModule('node:net').createServer().listen(0, '127.0.0.1').unref()",
       { opened: ['TCPSERVERWRAP'], kept: [] },
     ],
-  ])('these tests notice opened resources: %s', async (statement, expected) => {
+  ])('the tests above detect opened resources: %s', async (statement, expected) => {
     const { opened, kept } = await load('geohook', format, statement)
     expect({ opened, kept }).toEqual(expected)
   })

@@ -16,7 +16,7 @@ const LOCKS = execFileSync('git', ['ls-files', '*package-lock.json'], { cwd: roo
   .trim()
   .split('\n')
 
-/** Packages that work without their install script, because npm installs their binaries as separate packages. */
+/** Packages that do not need their install script, because npm installs their binaries as separate packages. */
 const WORK_WITHOUT_SCRIPT = ['esbuild', 'msgpackr-extract']
 
 describe('npm ci', () => {

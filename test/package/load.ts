@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { startNode } from '../helpers/process.ts'
 import { root } from './entries.ts'
 
-/** The modules and resources that importing one entry loads and opens. */
+/** Modules that importing an entry loads, and resources that it opens. */
 export interface Loaded {
-  /** Files of geohook in dist. */
+  /** Names of loaded files in dist. */
   readonly own: readonly string[]
   readonly packages: readonly string[]
-  /** Timers, sockets and handles that were opened, also if they do not keep the process alive. */
+  /** Timers, sockets and handles that were opened, including those that do not keep the process alive. */
   readonly opened: readonly string[]
   /** New resources that keep the process alive. */
   readonly kept: readonly string[]
@@ -25,9 +25,9 @@ const IMPORTS = {
 export type Format = keyof typeof IMPORTS
 
 /**
- * Records opened resources for some ticks, because a server starts to listen later, and an unref'd one does not keep
- * the process alive. Waits up to ten seconds for files that are still being closed. Opens the standard streams first,
- * because `debug`, which Express loads, checks whether they are a terminal.
+ * Records every opened resource, because an unref'd one does not keep the process alive. Does so for ten ticks, because
+ * a server starts to listen later, and then waits up to ten seconds for files that are still being closed. Opens the
+ * standard streams first, because `debug`, which Express loads, checks whether they are a terminal.
  */
 const program = (statement: string): string => `
 const { createHook } = process.getBuiltinModule('node:async_hooks')
@@ -46,7 +46,7 @@ const hook = createHook({ init: (_, type) => void (isHandle(type) && opened.push
   process.stdout.write(JSON.stringify({ opened, kept: kept() }))
 })()`
 
-/** Imports an entry of the built package in a new process, then runs `then`. V8's coverage lists the loaded files. */
+/** Imports an entry of the built package in a new process, then runs `then`. Gets the loaded files from V8 coverage. */
 export async function load(specifier: string, format: Format, then = ''): Promise<Loaded> {
   const coverage = mkdtempSync(join(tmpdir(), 'geohook-loaded-'))
   try {
@@ -72,7 +72,7 @@ export async function load(specifier: string, format: Format, then = ''): Promis
   }
 }
 
-/** The files that V8 ran, ES modules and CommonJS. */
+/** Returns the ES and CommonJS module files that V8 ran. */
 function filesIn(coverage: string): string[] {
   return readdirSync(coverage)
     .flatMap((name) => JSON.parse(readFileSync(join(coverage, name), 'utf8')).result as { url: string }[])
@@ -83,7 +83,7 @@ function filesIn(coverage: string): string[] {
 const packageOf = (file: string): string | undefined =>
   /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1]
 
-/** Built-in modules that a file in dist imports. The build writes each import on its own line. */
+/** Returns the built-in modules that a file in dist imports. The build writes each import on its own line. */
 export function builtinsOf(file: string): string[] {
   const code = readFileSync(join(root, 'dist', file), 'utf8')
   return [...code.matchAll(/^(?:import|export)\b[^"]*"([^"]+)"|\brequire\(['"]([^'"]+)['"]\)/gm)]
@@ -91,13 +91,13 @@ export function builtinsOf(file: string): string[] {
     .filter((name) => isBuiltin(name))
 }
 
-/** Source files of a file in dist, from the comments that esbuild writes. */
+/** Returns the source files that a file in dist contains, according to the comments that esbuild writes. */
 export function sourcesOf(file: string): string[] {
   const code = readFileSync(join(root, 'dist', file), 'utf8')
   return [...code.matchAll(/^(?:"use strict";.*)?\/\/ (src\/\S+\.ts)$/gm)].map(([, source = '']) => source)
 }
 
-/** Packages and all their dependencies, as installed here. */
+/** Returns packages and all their direct and indirect dependencies, as installed. */
 export function closureOf(
   names: readonly string[],
   from: string = join(root, 'package.json'),

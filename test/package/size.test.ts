@@ -26,7 +26,7 @@ it.each(['hono.js', 'h3.js', 'azure.js'])(
   },
 )
 
-it('a bundler without code splitting drops explain from a receiver that does not call it', async () => {
+it('a bundler without code splitting omits explain if the receiver does not call it', async () => {
   const { outputFiles } = await build({
     stdin: {
       contents: `import { createReceiver } from './dist/index.js'
@@ -51,11 +51,11 @@ it('explain is loaded only when it is called', async () => {
   expect(readdirSync(join(root, 'dist')).filter((name) => /^diagnose.*\.js$/.test(name)).length).toBe(1)
 })
 
-/** Gzipped size in addition to the main entry, without Node's built-in modules. */
+/** Measures the gzipped size that an entry adds to the main entry, without Node's built-in modules. */
 describe('in addition to the main entry', async () => {
   const main = await bundle('index.js')
 
-  // otel only wraps an observer, so it has the same limit as an adapter.
+  // The limit of adapters also applies to otel, which only wraps an observer.
   it.each([...ADAPTERS, ...[...ENTRIES.keys()].filter((name) => name === 'otel')])(
     '%s is under 2.5 KB',
     async (name) => {

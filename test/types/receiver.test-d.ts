@@ -39,7 +39,7 @@ it('several change types narrow to their union, and FeaturesEdited to its parts'
   receiver.on('*', (event) => expectTypeOf(event).toEqualTypeOf<WebhookEvent<string>>())
 })
 
-it('any other string is allowed', () => {
+it('any other string is allowed as a change type', () => {
   receiver.on('FeaturesCraeted', (event) => expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesCraeted'>())
   receiver.on('Mine' as string, (event) => expectTypeOf(event.changeType).toEqualTypeOf<string>())
   // @ts-expect-error a change type is a string
@@ -48,7 +48,7 @@ it('any other string is allowed', () => {
   receiver.on('FeaturesCreated', 'log')
 })
 
-it('editors complete the known change types', () => {
+it('editors autocomplete the known change types', () => {
   type On = Parameters<typeof receiver.on<'FeaturesCreated' | 'esriJobSucceeded' | 'PostPerformed'>>[0]
   expectTypeOf<'FeaturesCreated'>().toExtend<On>()
 })
@@ -65,7 +65,7 @@ it('a schema types the payload', () => {
   createReceiver({ signatureKey: 'k', schema: { parse: () => 1 } })
 })
 
-it('the output type of a schema of any library is the payload type', () => {
+it('the output type of a schema from any library is the payload type', () => {
   const length = (text: string): number => text.length
   const schemas = {
     zod: z.object({ name: z.string().transform(length) }),
@@ -106,7 +106,7 @@ it('an observer does not change the payload type of the schema', () => {
   expectTypeOf(createReceiver({ signatureKey: 'k' }).stats()).toEqualTypeOf<ReceiverStats>()
 })
 
-it('options are checked', () => {
+it('invalid options are type errors', () => {
   // @ts-expect-error an unknown encoding
   createReceiver({ signatureKey: 'k', encoding: 'utf8' })
   // @ts-expect-error a misspelt option
@@ -116,7 +116,7 @@ it('options are checked', () => {
   createReceiver({ signatureKey: async ({ params }) => params?.tenant as string })
 })
 
-it('fetch fits the platforms that call it', () => {
+it('fetch is assignable to the handler types of the platforms that call it', () => {
   type Handler<Context> = (request: Request, context: Context) => Promise<Response>
   expectTypeOf(receiver.fetch).toExtend<Handler<{ remoteAddr: unknown }>>() // Deno
   expectTypeOf(receiver.fetch).toExtend<

@@ -1,7 +1,7 @@
 const assert = require('node:assert/strict')
 const { received, startNode, startExpress } = require('./receivers.cjs')
 
-/** Loads the entries one by one, although no framework is installed. */
+/** Loads each entry. All must load without any framework installed, except those that import a peer dependency. */
 function load({ entries, peers }) {
   const loaded = {}
   for (const entry of entries.filter((entry) => entry !== 'geohook/mock')) {

@@ -9,7 +9,7 @@ assert.ok(
   inputs.some((input) => /geohook\/dist\/hmac\.node\./.test(input)),
   `hmac.node is bundled: ${inputs}`,
 )
-// Code that the receiver does not use is not bundled.
+// The bundle must not contain code that the receiver does not use.
 for (const name of ['diagnose', 'mock', 'testing', 'cli', 'hmac.web']) {
   assert.ok(
     !inputs.some((input) => input.includes(`geohook/dist/${name}`)),
@@ -21,7 +21,7 @@ assert.ok(
   'explain is not bundled',
 )
 
-// The bundle works without node_modules.
+// The bundle must work without node_modules.
 rmSync('node_modules', { recursive: true })
 const { received, start } = createRequire(import.meta.url)('./out/receiver.cjs')
 await exchangeWith(start(), received)

@@ -1,4 +1,4 @@
-// A receiver from ESM with an adapter from CommonJS: two copies of geohook must work together.
+// Combines a receiver from the ESM build with an adapter from the CommonJS build: both copies must work together.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 
-/** The key of the receivers in all consumers. */
+/** The signature key of the receivers in all test projects. */
 const signatureKey = 'parcels2026'
 const body = '{"serviceName":"Parcels","events":[{"eventType":"FeaturesCreated"}]}'
 
-/** A request that is signed without geohook. */
+/** Creates a request, and signs it without using geohook. */
 function request(url, key) {
   const signature = createHmac('sha256', key).update(body).digest('hex')
   const headers = { 'content-type': 'application/json', 'x-service': signature }
@@ -22,7 +22,7 @@ export async function exchange(received, send = fetch, url = 'http://receiver.ex
   assert.deepEqual(received, ['FeaturesCreated'], 'a signed delivery reaches its handler')
 }
 
-/** The same over a socket. Closes the server. */
+/** Calls `exchange` over a socket, and then closes the server. */
 export async function exchangeWith(server, received) {
   if (!server.listening) await once(server, 'listening')
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { exchange } from './exchange.mjs'
 
-/** Uses the main functions of the package. Takes the entries by name, from ESM or CommonJS. */
+/** Tests the main functions of the package. `entries` contains the loaded entries by name, from ESM or CommonJS. */
 export async function uses(entries) {
   const { 'geohook/testing': testing, 'geohook/mock': mock, geohook } = entries
   const body = '{"serviceName":"Parcels","events":[{"eventType":"FeaturesCreated"}]}'

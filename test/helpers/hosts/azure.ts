@@ -1,4 +1,4 @@
-// Stands in for the Azure Functions host and worker: node --import tsx azure.ts <file>
+// Replaces the Azure Functions host and worker: node --import tsx azure.ts <file>
 import { Module } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -18,7 +18,7 @@ interface Registered {
 
 const functions = new Map<string, Registered>()
 
-/** Replaces `@azure/functions-core`, which the worker provides and npm does not have. */
+/** Replaces `@azure/functions-core`, which the worker provides and which is not on npm. */
 const core = {
   setProgrammingModel() {},
   registerFunction({ name, bindings }: Metadata, handler: HttpHandler) {
@@ -29,7 +29,7 @@ const core = {
   },
 }
 
-// The worker patches `require` in the same way.
+// Patches `require` like the worker does.
 const { require: load } = Module.prototype
 Module.prototype.require = function require(this: Module, id: string) {
   return id === '@azure/functions-core' ? core : load.call(this, id)

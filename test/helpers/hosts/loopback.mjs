@@ -1,5 +1,5 @@
-// Import this before a program that listens on all addresses: it then listens on 127.0.0.1 only, on a free port that
-// it prints.
+// Import this before a program that listens on all addresses. The program then listens only on 127.0.0.1, on a free
+// port, and prints its URL.
 import { Server } from 'node:net'
 
 const { listen } = Server.prototype

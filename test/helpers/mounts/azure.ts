@@ -7,10 +7,10 @@ import { type Mount, mountServer } from './mounted.ts'
 
 type Azure = typeof import('@azure/functions')
 type HttpRequest = InstanceType<Azure['HttpRequest']>
-// An ES import does not work: Node finds only the export `app` in the bundle.
+// Uses `require`, because Node detects only the export `app` when it imports this CommonJS bundle.
 const { HttpRequest, HttpResponse }: Azure = createRequire(import.meta.url)('@azure/functions')
 
-/** The host lower-cases header names and joins repeated values. */
+/** Converts headers like the host does: lower-cases names, and joins repeated values with commas. */
 function headersOf(pairs: readonly (readonly [string, string])[]): Record<string, string> {
   const all = new Map<string, string>()
   for (const [name, value] of pairs) {
@@ -20,7 +20,7 @@ function headersOf(pairs: readonly (readonly [string, string])[]): Record<string
   return Object.fromEntries(all)
 }
 
-/** The request that the worker builds: the body is bytes, whatever its media type. */
+/** Creates the request that the worker passes to functions. The body is bytes for every media type. */
 export const toHttpRequest = ({ method, target, headers, body }: HostRequest): HttpRequest =>
   new HttpRequest({
     method,
@@ -30,7 +30,7 @@ export const toHttpRequest = ({ method, target, headers, body }: HostRequest): H
     ...(body.length > 0 ? { body: { bytes: body } } : {}),
   })
 
-/** The response that the worker builds from a function's result. */
+/** Converts a function's result to a response like the worker does. */
 export async function toHostResponse(result: HttpResponseInit): Promise<HostResponse> {
   const response = new HttpResponse(result)
   const body = new Uint8Array(await response.arrayBuffer())
@@ -46,7 +46,7 @@ export const mountAzure: Mount = (receiver, { bodyIsRead } = {}) => {
   })
 }
 
-/** With `app.setup({ enableHttpStream: true })` the worker passes on the request object of its HTTP server. */
+/** Creates the request that the worker passes to functions with `app.setup({ enableHttpStream: true })`: a stream. */
 function toStreamRequest(req: IncomingMessage): HttpRequest {
   const hasBody = req.method !== 'GET' && req.method !== 'HEAD'
   const nativeRequest = new Request(`https://app.azurewebsites.net${req.url}`, {

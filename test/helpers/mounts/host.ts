@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type Host, type Mounted, mountServer } from './mounted.ts'
 
-/** A request that a serverless host has read completely. */
+/** A request after a serverless host has read it completely. */
 export interface HostRequest {
   method: string
   /** Path and query as received. */
@@ -13,7 +13,7 @@ export interface HostRequest {
   body: Buffer
 }
 
-/** The response that a serverless host writes. */
+/** The response that a serverless host sends. */
 export interface HostResponse {
   status: number
   headers: [string, string][]
@@ -22,7 +22,7 @@ export interface HostResponse {
 
 const HOP_BY_HOP = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 
-/** Starts a host that reads the whole request, calls a function, and writes its result. */
+/** Starts a host that reads the whole request, calls a function, and sends the function's response. */
 export async function listenHost(
   invoke: (request: HostRequest, message: IncomingMessage) => Promise<HostResponse>,
   host: Host = {},
@@ -32,7 +32,7 @@ export async function listenHost(
     try {
       for await (const part of req) parts.push(part as Buffer)
     } catch {
-      return // the client disconnected, so a host never calls the function
+      return // the client disconnected; hosts do not call the function in this case
     }
     const target = req.url ?? '/'
     const [path = '', ...rest] = target.split('?')

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { HostRequest } from './host.ts'
 
-/** The event formats in which AWS passes HTTP requests to a function, as AWS documents them. */
+/** Documented event formats in which AWS passes HTTP requests to a function. */
 export type LambdaFormat = keyof typeof EVENTS
 
 const TEXT = /^(text\/.*|application\/(json|javascript|xml))$/i
@@ -9,7 +9,7 @@ const TEXT = /^(text\/.*|application\/(json|javascript|xml))$/i
 const headerOf = ({ headers }: HostRequest, wanted: string): string | undefined =>
   headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
 
-/** Text if the media type is textual, the bytes are UTF-8 and not compressed; otherwise base64. */
+/** Encodes the body as text if the media type is textual and the bytes are uncompressed UTF-8, otherwise as base64. */
 function bodyOf(request: HostRequest): { body: string; isBase64Encoded: boolean } {
   const type = headerOf(request, 'content-type')?.split(';')[0]?.trim() ?? ''
   const isText = TEXT.test(type) && isUtf8(request.body) && !headerOf(request, 'content-encoding')
@@ -20,7 +20,7 @@ function bodyOf(request: HostRequest): { body: string; isBase64Encoded: boolean 
 
 type Pair = readonly [string, string]
 
-/** The last value of each name wins. */
+/** Keeps only the last value of each name. */
 const single = (pairs: readonly Pair[]): Record<string, string> => Object.fromEntries(pairs)
 
 const multi = (pairs: readonly Pair[]): Record<string, string[]> => {
@@ -76,13 +76,13 @@ function restEvent(request: HostRequest): unknown {
       stage: 'prod',
       identity: { sourceIp: '192.0.2.1' },
     },
-    // The API lists */* as a binary media type, so every body is base64.
+    // This API is configured with the binary media type */*, so every body is base64.
     body: request.body.length > 0 ? request.body.toString('base64') : null,
     isBase64Encoded: request.body.length > 0,
   }
 }
 
-/** Format 2.0: HTTP APIs and function URLs. */
+/** Creates an event in format 2.0, for HTTP APIs and function URLs. */
 function version2(request: HostRequest, routeKey: string, domainName: string): unknown {
   const headers = lowerCase([...request.headers, ...FORWARDED])
   const cookies = headers.filter(([name]) => name === 'cookie').flatMap(([, value]) => value.split('; '))

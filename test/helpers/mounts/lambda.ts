@@ -4,8 +4,8 @@ import { EVENTS, type LambdaFormat } from './lambda-events.ts'
 import type { Mount } from './mounted.ts'
 
 /**
- * Converts a function's result to the response that the host sends. A load balancer ignores `multiValueHeaders` unless
- * it is configured for them, and then ignores `headers`.
+ * Converts a function's result to the response that the host sends. A load balancer uses `multiValueHeaders` if it is
+ * configured for them, otherwise `headers`, but never both.
  */
 function toHostResponse(format: LambdaFormat, result: LambdaResult): HostResponse {
   const { statusCode, headers = {}, multiValueHeaders = {}, body, isBase64Encoded } = result
@@ -21,7 +21,7 @@ function toHostResponse(format: LambdaFormat, result: LambdaResult): HostRespons
   }
 }
 
-/** Calls a function as AWS does: the event and the result pass through JSON. */
+/** Calls a function like AWS does: serializes the event and the result to JSON and back. */
 export async function invoke(
   handler: (event: unknown) => Promise<LambdaResult>,
   format: LambdaFormat,
@@ -38,7 +38,7 @@ export const mountLambda =
   (format: LambdaFormat): Mount =>
   (receiver, { bodyIsRead } = {}) => {
     const handler = webhook(receiver)
-    // A middleware that parses bodies leaves an object there.
+    // Simulates middleware that has replaced the body with the parsed object.
     const parse = (event: { body?: unknown }): void => {
       if (bodyIsRead) event.body = {}
     }

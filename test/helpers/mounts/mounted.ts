@@ -3,25 +3,25 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Receiver } from 'geohook'
 
-/** A receiver behind a real socket. */
+/** A running server with a mounted receiver. */
 export interface Mounted {
   url: string
   host?: Host
   close(): Promise<void>
 }
 
-/** Properties of a host that affect a request before the receiver sees it. */
+/** What a host does with a request before it calls the receiver. */
 export interface Host {
-  /** Reads the whole body, within its own limits, before it calls the receiver: Lambda, Azure, Google Cloud. */
+  /** Reads the whole body, up to its own size limit, before it calls the receiver: Lambda, Azure, Google Cloud. */
   readsBody?: boolean
-  /** Rejects bodies that it cannot parse: Google Cloud. */
+  /** Parses the body, and rejects invalid ones: Google Cloud. */
   parsesBody?: boolean
-  /** Passes on only the last value of a repeated header or parameter: a load balancer without multi-value headers. */
+  /** Keeps only the last value of a repeated header or parameter: a load balancer without multi-value headers. */
   keepsLast?: boolean
 }
 
 export interface MountOptions {
-  /** Other code parses the body before the receiver is called, and does not keep the bytes. */
+  /** True if other code reads the body before the receiver does, without keeping the raw bytes. */
   bodyIsRead?: boolean
 }
 

@@ -77,7 +77,7 @@ export const mountKoa: Mount = (receiver, { bodyIsRead } = {}) => {
   return listen(app.use(koaWebhook(receiver)).callback())
 }
 
-/** Koa prints an error for every broken connection. */
+/** Silences Koa, which prints an error for every broken connection. */
 export const quiet = (app: Koa): Koa => Object.assign(app, { silent: true })
 
 export async function mountGoogle(receiver: Receiver, { bodyIsRead }: MountOptions = {}): Promise<Mounted> {

@@ -1,11 +1,11 @@
-// A receiver in Next.js: a route handler, whose URL follows from the path of the file.
+// A receiver in Next.js: a route handler, whose URL is derived from the path of this file.
 // In your own app: npm install geohook, and put this file at app/hooks/parcels/route.js
 // In a clone of geohook: npm run build, then in examples/next npm install --no-package-lock
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> npx next dev, or npx next build and then npx next start
 import { createReceiver } from 'geohook'
 
 const receiver = createReceiver({
-  // A function, which reads the key for each delivery: builds also load this file, without a key.
+  // A function, so that the key is read for each delivery: `next build` also loads this file, without a key.
   signatureKey: () => process.env.SIGNATURE_KEY,
   observer: {
     refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`),
