@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { createPairs } from './timing/pairs.mjs'
 import { quantile, seeded, welch } from './timing/statistics.mjs'
 
-/** Maximum relative difference of the medians of a pair. */
+/** Maximum relative difference between the medians of a pair. */
 const TOLERANCE = 0.03
 /** Requests per side and round. The first requests after a change of pairs are slower, on both sides. */
 const BURST = 20

@@ -18,7 +18,7 @@ const receiver = createReceiver({
 app.http('parcels', {
   route: 'hooks/parcels',
   methods: ['POST'],
-  authLevel: 'anonymous', // senders have no function key: the signature authenticates them
+  authLevel: 'anonymous', // senders have no Azure function key; the signature authenticates them
   handler: webhook(receiver),
 })
 

@@ -1,4 +1,4 @@
-// A receiver in NestJS: its handlers call a service of the app, and controllers work as usual.
+// A receiver in NestJS whose handlers call a service of the app. Controllers work as usual.
 // In your own folder, with tsconfig.json: npm init -y && npm pkg set type=module
 //   npm install geohook @nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs tsx
 // In a clone of geohook: npm run build

@@ -1,4 +1,4 @@
-// A receiver on node:http, while its key is being rotated.
+// A receiver on node:http that accepts the new and the previous key during a key rotation.
 // In your own folder: npm init -y && npm pkg set type=module && npm install geohook
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PREVIOUS_KEY=<the one before, if any> PORT=3000 node server.js

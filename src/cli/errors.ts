@@ -59,7 +59,7 @@ function withoutUserInput(code: string, text: string): string {
   if (code === 'commander.unknownCommand') return 'unknown command'
   if (code === 'commander.help') return 'a command is missing'
   if (code === 'commander.unknownOption') return `unknown option ${unknownOptionIn(text)}`.trimEnd()
-  // The user's input ends before the last " is invalid".
+  // Only the text from the last " is invalid" on contains no user input.
   const end = text.slice(text.lastIndexOf(' is invalid'))
   const [, argument, rule] = /^ is invalid(?: for argument '([^']*)')?\. (.*)$/s.exec(end) ?? []
   const name = argument ?? /^option '([^']*)'/.exec(text)?.[1]

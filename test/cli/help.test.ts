@@ -91,7 +91,7 @@ describe.concurrent('help', () => {
     for (const line of lines) expect(paths).toContain(await parse(line))
   })
 
-  it('of the program has valid examples', async () => {
+  it('of the program itself has valid examples', async () => {
     for (const example of examplesIn((await geohook(['--help'])).stdout))
       expect(paths).toContain(await parse(example))
   })

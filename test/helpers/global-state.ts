@@ -40,6 +40,6 @@ afterAll(async () => {
   // Reports only names, because the environment contains secrets.
   const changed = [...names].filter((name) => state.get(name) !== before.state.get(name))
   expect(changed, 'global state that a test did not restore').toEqual([])
-  // A handle closes slightly later than its server or process.
+  // Waits, because a handle closes slightly later than its server or process.
   await vi.waitFor(() => expect(openHandles(), 'handles that a test left open').toEqual(before.handles))
 })

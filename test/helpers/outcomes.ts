@@ -27,7 +27,7 @@ export interface Case {
   status: number
   /** Number of requests that are still in flight when `play` resolves. Default: 0. */
   inFlight?: number
-  /** Sends the request to a receiver with this observer. */
+  /** Creates a receiver with this observer, and sends the request to it. */
   play(observer: Observer): Promise<{ receiver: Receiver; response: Response }>
 }
 

@@ -15,7 +15,7 @@ import { expectTypeOf, it } from 'vitest'
 const receiver = createReceiver({ signatureKey: 'k' })
 const typed = createReceiver({ signatureKey: 'k', schema: {} as never })
 
-it('webhook() fits Fastify, and types request.delivery', () => {
+it('webhook() is a Fastify plugin, and types request.delivery', () => {
   expectTypeOf(fastifyWebhook(receiver)).toExtend<FastifyPluginCallback<WebhookPluginOptions>>()
   const app = fastify()
   app.register(fastifyWebhook(receiver))
@@ -37,7 +37,7 @@ it('webhook() fits Fastify, and types request.delivery', () => {
   secure.register(fastifyWebhook(receiver), { prefix: '/d' })
 })
 
-it('webhook() fits Koa, and does not change the types of the app', () => {
+it('webhook() is Koa middleware, and does not change the types of the app', () => {
   expectTypeOf(koaWebhook(receiver)).toExtend<Koa.Middleware>()
   const app = new Koa()
   expectTypeOf(app.use(koaWebhook(receiver)).use(koaWebhook({ signatureKey: 'k' }))).toExtend<Koa>()
@@ -51,7 +51,7 @@ it('webhook() fits Koa, and does not change the types of the app', () => {
   koaWebhook(receiver)({}, async () => {})
 })
 
-it('webhook() of geohook/express fits Connect and Polka', () => {
+it('webhook() of geohook/express is assignable to handlers of Connect and Polka', () => {
   connect().use('/hook', expressWebhook(receiver))
   polka()
     .post('/hook', expressWebhook(receiver))
@@ -59,7 +59,7 @@ it('webhook() of geohook/express fits Connect and Polka', () => {
   expectTypeOf(expressWebhook(receiver)).toExtend<HttpFunction>()
 })
 
-it('webhook() of geohook/node fits Google Cloud Functions and node:http', () => {
+it('webhook() of geohook/node is assignable to handlers of Google Cloud Functions and node:http', () => {
   expectTypeOf(nodeWebhook(receiver)).toExtend<HttpFunction>()
   expectTypeOf(nodeWebhook(receiver)).toExtend<RequestListener>()
 })

@@ -27,7 +27,7 @@ it('a known change type narrows the event', () => {
   })
 })
 
-it('several change types narrow to their union, and FeaturesEdited to its parts', () => {
+it('several change types narrow the event to their union, and FeaturesEdited includes the types it covers', () => {
   receiver.on(['FeaturesUpdated', 'FeaturesDeleted'], (event) => {
     expectTypeOf(event.changeType).toEqualTypeOf<'FeaturesUpdated' | 'FeaturesDeleted'>()
   })
@@ -125,7 +125,7 @@ it('fetch is assignable to the handler types of the platforms that call it', () 
   expectTypeOf(receiver.fetch).toExtend<Handler<{ params: Promise<{ slug: string[] }> }>>() // Next.js
 })
 
-it('webhook() fits Express, and types req.delivery', () => {
+it('webhook() is an Express handler, and types req.delivery', () => {
   express().post('/hook', webhook({ signatureKey: 'k' }), (req, res) => {
     expectTypeOf(req.delivery).toEqualTypeOf<Delivery | undefined>()
     res.json(req.delivery?.changeTypes)

@@ -73,7 +73,7 @@ interface ExportedDelivery {
 
 interface ExportResult {
   exported: ExportedDelivery[]
-  /** Written by an earlier export. */
+  /** Deliveries that an earlier export has already written. */
   alreadyThere: ExportedDelivery[]
   missing: RefusedDelivery[]
 }

@@ -49,9 +49,9 @@ export interface ListenerOptions {
   path?: string | undefined
   forwardTo?: URL | undefined
   forwardRefused?: boolean | undefined
-  /** Aborts forwarding. */
+  /** Aborts requests that are being forwarded. */
   signal: AbortSignal
-  /** Called for each request after its response. */
+  /** Called for each request after the response. */
   onRequest(request: ReceivedRequest): void
   /** Called for each request to another path. */
   onUnknownPath(url: string): void

@@ -26,7 +26,7 @@ export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
   [key, keyEnv, keyFile].some((values) => values !== undefined)
 
 /**
- * Reads the keys in the order given. Returns an empty list if neither an option nor the environment has a key.
+ * Reads the keys, which the user gives newest first. Returns an empty list if no option and no variable has a key.
  *
  * @throws {CliError} exit code 2 for an invalid key
  */

@@ -19,7 +19,7 @@ export type ServiceResponse = Record<string, unknown>
 /** Client for the administration of a service, and for the control API of a mock service. */
 export interface ServiceClient {
   get(path: string): Promise<ServiceResponse>
-  /** Posts a form, as docs/specification.md requires. */
+  /** Posts a form to the administration, as docs/specification.md requires. */
   postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
   /** Posts JSON to the control API. */
   postJson(path: string, body: object): Promise<ServiceResponse>

@@ -65,8 +65,8 @@ async function edit(
   changes: Record<string, string>,
 ): Promise<ServiceResponse> {
   const { id, name, hookUrl, changeTypes } = findWebhook(await listWebhooks(client, service), idOrName)
-  // docs/specification.md, "Edit a webhook": all services require name and payload URL; feature services also
-  // require the change types.
+  // All services require the name and payload URL, and feature services also the change types (docs/specification.md,
+  // "Edit a webhook").
   const required: Record<string, string> = { name, hookUrl }
   if (service.serviceType === 'FeatureServer') required.changeTypes = JSON.stringify(changeTypes)
   return client.postForm(`${webhooksPath(service)}/${encodeURIComponent(id)}/edit`, {

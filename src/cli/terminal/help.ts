@@ -13,7 +13,7 @@ Exit codes:
 With --json the result is JSON on the standard output, and an error is
 {"error": {"code", "message", "hint"}} on the standard error.`
 
-/** Adds examples to the help of a command. A test parses every one of them. */
+/** Adds examples to a command's help. A test checks that every example can be parsed. */
 export function addExamples(command: Command, examples: readonly string[]): Command {
   return command.addHelpText(
     'after',

@@ -5,7 +5,7 @@ const LOG_INTERVAL = 5_000
 
 /** Periodically reports on standard error how long a task has been running. */
 export interface Progress {
-  /** Changes the text of the reports. */
+  /** Changes the text of subsequent reports. */
   update(text: string): void
   /** Removes the report from the terminal. Call this before printing a line of output. */
   clear(): void

@@ -70,7 +70,7 @@ describe.concurrent('geohook listen --save', () => {
     expect(listener.stderr).toMatch(/^cannot save a capture in .*: ENOENT\n$/)
   })
 
-  it('saves readable captures for every request method', async () => {
+  it('saves a capture that can be read again for every request method', async () => {
     const captures = join(folder.path, 'methods')
     await withListener(
       ['--save', captures, '--unsigned', 'accept'],

@@ -77,7 +77,7 @@ describe.concurrent('geohook listen --forward-to', () => {
       )
     }))
 
-  it('forwards all 256 byte values of a refused request with --forward-refused', () =>
+  it('forwards refused requests with --forward-refused, and keeps all 256 byte values', () =>
     withTarget(
       async ({ url: target, requests }) => {
         const bytes = Uint8Array.from({ length: 256 }, (_, byte) => byte)

@@ -10,7 +10,7 @@ const body = payloadOf('FeaturesCreated')
 const signed = { 'content-type': 'application/json', 'x-service': signatureOf(body) }
 
 describe.concurrent('geohook listen with a hostile sender', () => {
-  it('escapes control characters from a sender, also in JSON', async () => {
+  it('escapes control characters from a sender in text and JSON', async () => {
     const hostile = '\u001b[2J\u009b31m\u202eevil\r\n.'
     const payload = JSON.stringify({
       serviceName: hostile,
@@ -67,7 +67,7 @@ describe.concurrent('geohook listen with a hostile sender', () => {
     expect(event).not.toHaveProperty('diagnosis')
   })
 
-  it('returns 413 for a declared length above the limit without reading the body', async () => {
+  it('returns 413 without reading the body if content-length exceeds the limit', async () => {
     await withListener(
       [],
       async (url) => {
@@ -82,7 +82,7 @@ describe.concurrent('geohook listen with a hostile sender', () => {
     )
   })
 
-  it('stops reading a body without a length when it exceeds --limit', async () => {
+  it('stops reading a body without content-length when it exceeds --limit', async () => {
     await withListener(
       ['--limit', '64kb'],
       async (url) => {

@@ -91,7 +91,7 @@ describe.concurrent('geohook listen', () => {
     expect(code).toBe(0)
   })
 
-  it('answers the handshake of the arcgis profile and verifies its header', async () => {
+  it('responds to handshakes and verifies the signature header of the arcgis profile', async () => {
     await withListener(
       ['--profile', 'arcgis'],
       async (url, { printed }) => {

@@ -12,7 +12,7 @@ const ROUNDS = 3
 /** Returns whether this round deletes the webhook. */
 const isDeleted = (webhook: number, round: number): boolean => webhook % (ROUNDS + 1) === round
 
-/** The last acknowledged change of each webhook: the number of the edit, or the deletion. */
+/** The last change of each webhook that the mock acknowledged: the number of the edit, or `deleted`. */
 type Acknowledged = Map<string, number | 'deleted'>
 
 async function start(state: string, seed: string): Promise<{ mock: Started; url: string }> {

@@ -54,7 +54,7 @@ describe.concurrent('geohook mock', () => {
     withTarget(async ({ url, requests }) => {
       const args = ['--service-version', '11.1', '--seed', jsonFile(seedFor(url))]
       await withMock(args, async ({ geohook }) => {
-        expect((await geohook('list')).code).toBe(1) // lists all services from 11.2
+        expect((await geohook('list')).code).toBe(1) // listing all services requires version 11.2
         expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(0)
         expect(requests[0]?.headers['x-service']).toBeUndefined()
       })

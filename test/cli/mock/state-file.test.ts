@@ -62,7 +62,7 @@ describe('a state file', () => {
     expect(read(path)).toEqual({ number: 49 })
   })
 
-  it('is complete at any time during a save', async () => {
+  it('contains complete JSON at any time during a save', async () => {
     const path = join(folder.path, 'large.json')
     const file = await open(path)
     const text = 'x'.repeat(4_000_000)
@@ -160,7 +160,7 @@ describe('a state file', () => {
     expect(readdirSync(locks).sort()).toEqual(others.sort())
   })
 
-  it('is written through a symbolic link, but its temporary file never is', async () => {
+  it('is saved to the target of a symbolic link, but its temporary file never is', async () => {
     const real = folder.file('real.json', '{}')
     const victim = folder.file('victim.txt', 'mine')
     const link = join(folder.path, 'link.json')

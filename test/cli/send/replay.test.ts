@@ -90,7 +90,7 @@ describe.concurrent('geohook replay', () => {
       { statuses: [200, 500] },
     ))
 
-  it('sends the captures of geohook listen in order of arrival, and a receiver verifies them again', async () => {
+  it('sends captures of geohook listen in order of arrival, and a receiver verifies them again', async () => {
     const captures = join(folder.path, 'captures')
     const env = { SIGNATURE_KEY: KEY }
     const bodies = ['FeaturesCreated', 'FeaturesDeleted'].map((type) => payloadOf(type))

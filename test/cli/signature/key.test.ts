@@ -18,7 +18,7 @@ describe.concurrent('geohook key', () => {
     expect(keys[0].stdout).not.toBe(keys[1].stdout)
   })
 
-  it('applies --bytes from 16 to 512', async () => {
+  it('accepts --bytes from 16 to 512', async () => {
     expect((await geohook(['key', '--bytes', '512'])).stdout).toMatch(/^[0-9a-f]{1024}\n$/)
     expect(JSON.parse((await geohook(['key', '--bytes', '16', '--json'])).stdout)).toEqual({
       signatureKey: expect.stringMatching(/^[0-9a-f]{32}$/),

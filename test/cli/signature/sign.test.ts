@@ -42,7 +42,7 @@ describe.concurrent('geohook sign', () => {
     const file = folder.file('key.txt', `${KEY}\r\n`)
     expect(await geohook(['sign', body, '--key', KEY])).toEqual(expected)
     expect(await geohook(['sign', body, '--key-file', file])).toEqual(expected)
-    // An option overrides SIGNATURE_KEY.
+    // The option overrides SIGNATURE_KEY.
     const env = { OTHER: KEY, SIGNATURE_KEY: 'another' }
     expect(await geohook(['sign', body, '--key-env', 'OTHER'], { env })).toEqual(expected)
   })
@@ -127,7 +127,7 @@ describe.concurrent('geohook verify', () => {
     }
   })
 
-  it('prints which of several keys matched', async () => {
+  it('prints which of several keys matches', async () => {
     const ring = ['--key', 'newer', '--key', KEY, '--signature', hmac(BINARY)]
     expect((await verify(...ring)).stdout).toBe('verified with key 1, 0 being the newest\n')
     expect(JSON.parse((await verify(...ring, '--json')).stdout)).toEqual({ ok: true, keyIndex: 1 })

@@ -43,7 +43,7 @@ describe.concurrent('standard output', () => {
     expect(stderr).toBe('')
   })
 
-  it.runIf(existsSync('/dev/full'))('on a full disk is reported with exit code 2', async () => {
+  it.runIf(existsSync('/dev/full'))('on a full disk makes a command exit with 2 and an error', async () => {
     const full = openSync('/dev/full', 'w')
     const child = spawn(process.execPath, [CLI, 'key'], { stdio: ['ignore', full, 'pipe'] })
     let stderr = ''

@@ -49,7 +49,7 @@ export async function listenHost(
       body: Buffer.concat(parts),
     }
     const response = await invoke(request, req).catch(
-      // Hosts send this response if their function throws.
+      // The response that hosts send if the function throws.
       (): HostResponse => ({ status: 502, headers: [], body: '{"message":"Internal server error"}' }),
     )
     res.writeHead(response.status, response.headers.flat())
