@@ -10,7 +10,7 @@ const medianOf = (cell) => Number(cell?.split(' ')[0].replaceAll(',', ''))
 /**
  * Computes how many nodes 10,000 deliveries per second require, if each node runs at half of the measured rate.
  *
- * @param {readonly import('./part.mjs').Table[]} tables of the part inbox
+ * @param {readonly import('./part.mjs').Table[]} tables the tables of the `inbox` part
  * @returns {import('./part.mjs').Table}
  */
 export function toNodesTable(tables) {

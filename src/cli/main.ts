@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Sets the title first, to remove a key given as an option from the process list as early as possible.
+// Runs first: without it, a key that was given as an option stays visible in the process list.
 const [, , command = ''] = process.argv
 process.title = /^[a-z]{1,10}$/.test(command) ? `geohook ${command}` : 'geohook'
 

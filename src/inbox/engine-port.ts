@@ -9,7 +9,7 @@ export interface TakenDelivery {
   attempt: number
   /** Maximum number of attempts, if the table stores it with each delivery. Default: the inbox's `attempts` option. */
   attempts?: number
-  /** True if the lease expired during the previous attempt, which may have terminated its process. */
+  /** True if the lease expired during the previous attempt. That attempt may have crashed its process. */
   isSuspect: boolean
 }
 

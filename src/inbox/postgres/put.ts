@@ -78,8 +78,8 @@ export function createPut(
 
   return async (delivery, { maxPending }) => {
     const envelope = toEnvelope(delivery)
-    // Stored as a string of JSON: PostgreSQL rejects NUL and unpaired surrogates in JSON, but accepts them escaped
-    // twice.
+    // Encoded as JSON twice, here and by pg-boss: PostgreSQL rejects the escapes of NUL and unpaired surrogates in JSON,
+    // unless their backslashes are escaped too.
     const changeTypes = JSON.stringify(envelope.changeTypes) as never
     if (!(await capacity.acquire(maxPending)))
       return (await reader.missing([delivery.id])).length === 0 ? 'duplicate' : 'full'

@@ -12,7 +12,7 @@ const MAX_LAG = 500
  * clock that was at most `MAX_LAG` ahead of the stored time.
  */
 export function watchClock(clock: () => number): (db: Database) => number {
-  /** The stored time when this process last read it. */
+  /** The stored time, as last read by this process. */
   let stored = Infinity
 
   return (db) => {

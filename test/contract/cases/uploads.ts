@@ -12,7 +12,8 @@ async function abandon(subject: Subject): Promise<void> {
   const req = begin(subject.url, { ...headers, 'content-length': 100_000 }, BODY)
   req.on('error', () => {})
   if (subject.host.readsBody) {
-    // The host does not report the upload, but responds to the next request once these bytes have arrived.
+    // The receiver sees nothing of this upload, so there is no line to wait for. When another request has been answered,
+    // these bytes have arrived too.
     await new Promise((flushed) => req.write(BODY, flushed))
     expect((await send(subject.url, signed(BODY))).status).toBe(200)
   } else {
