@@ -1,6 +1,7 @@
 /** The layers in dependency order: a layer imports only from the layers before it. */
 const LAYERS = [
   'errors',
+  'platform',
   'signature',
   'payload',
   'receiver',
@@ -95,7 +96,7 @@ module.exports = {
       name: 'no-node-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|index|signature|payload|receiver|inbox)',
+        path: '^src/(errors|error-statuses|index|platform|signature|payload|receiver|inbox)',
         pathNot: '\\.node\\.ts$',
       },
       to: { dependencyTypes: ['core'] },
@@ -103,7 +104,7 @@ module.exports = {
     {
       name: 'no-package-above-adapters',
       severity: 'error',
-      from: { path: '^src/(errors|error-statuses|index|signature|payload|receiver)' },
+      from: { path: '^src/(errors|error-statuses|index|platform|signature|payload|receiver)' },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
     {

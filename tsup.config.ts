@@ -27,8 +27,8 @@ export default defineConfig([
       // Platform modules. "imports" in package.json selects the Node or the web version at runtime.
       'hmac.node': 'src/signature/hmac.node.ts',
       'hmac.web': 'src/signature/hmac.web.ts',
-      'platform.node': 'src/receiver/platform.node.ts',
-      'platform.web': 'src/receiver/platform.web.ts',
+      'platform.node': 'src/platform/platform.node.ts',
+      'platform.web': 'src/platform/platform.web.ts',
     },
     external: ['#hmac', '#platform', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],

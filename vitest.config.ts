@@ -9,7 +9,7 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 /** Maps the package's entries to their source. */
 export const alias = (platform: 'node' | 'web') => [
   { find: '#hmac', replacement: source(`src/signature/hmac.${platform}.ts`) },
-  { find: '#platform', replacement: source(`src/receiver/platform.${platform}.ts`) },
+  { find: '#platform', replacement: source(`src/platform/platform.${platform}.ts`) },
   { find: '#diagnose', replacement: source('src/signature/explain/diagnose.ts') },
   ...Object.entries(entries).map(([name, path]) => ({
     find: name === 'index' ? /^geohook$/ : `geohook/${name}`,

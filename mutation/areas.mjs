@@ -26,7 +26,7 @@ export const AREAS = {
     ],
   },
   receiver: {
-    mutate: ['src/receiver/*.ts', '!src/receiver/drain.node.ts'],
+    mutate: ['src/receiver/*.ts', 'src/platform/platform.*.ts'],
     tests: [
       'test/receiver/!(stackless-error-frozen).test.ts',
       'test/known-traps.test.ts',
@@ -36,7 +36,7 @@ export const AREAS = {
   adapters: {
     // refused-uploads.test.ts is included because only tests with sockets cover the draining of refused requests. The
     // other contract tests are excluded, because they would take half a minute per change.
-    mutate: ['src/adapters/*.ts', 'src/receiver/drain.node.ts'],
+    mutate: ['src/adapters/*.ts', 'src/platform/drain.node.ts'],
     tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.test.ts'],
   },
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endOfTick } from '#platform'
+import { cutUnreadResponse, drain } from '../platform/drain.node.ts'
 import type { Delivery } from '../receiver/delivery.ts'
-import { cutUnreadResponse, drain } from '../receiver/drain.node.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'

@@ -1,6 +1,5 @@
+import { decodeUtf8 } from '#platform'
 import { WebhookError } from '../errors.ts'
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Creates the error for a verified body that does not match its content type. */
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
@@ -13,7 +12,7 @@ export const malformed = (message: string): WebhookError => new WebhookError('pa
  */
 export function toText(bytes: Uint8Array): string {
   try {
-    return decoder.decode(bytes)
+    return decodeUtf8(bytes)
   } catch {
     throw malformed('the body is not valid UTF-8')
   }

@@ -22,15 +22,18 @@ it('package.json exports only the entries and itself', () => {
   expect(manifest.exports['./package.json']).toBe('./package.json')
 })
 
-it.each([...ENTRIES.keys()])('%s has ESM and CommonJS exports, each with its types condition first', (name) => {
-  const conditions = manifest.exports[name === 'index' ? '.' : `./${name}`]
-  expect(JSON.stringify(conditions)).toBe(
-    JSON.stringify({
-      import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
-      require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
-    }),
-  )
-})
+it.each([...ENTRIES.keys()])(
+  '%s has ESM and CommonJS exports, each with its types condition first',
+  (name) => {
+    const conditions = manifest.exports[name === 'index' ? '.' : `./${name}`]
+    expect(JSON.stringify(conditions)).toBe(
+      JSON.stringify({
+        import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+        require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+      }),
+    )
+  },
+)
 
 it('every peer dependency is optional and imported by an entry', () => {
   const peers = Object.keys(manifest.peerDependencies).sort()

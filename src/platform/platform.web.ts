@@ -1,3 +1,8 @@
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Decodes strict UTF-8, and throws a TypeError for invalid bytes. */
+export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes)
+
 /**
  * Does not wait outside Node: Bun answers pipelined requests only without such a delay, and workers cannot share a
  * promise between requests.
