@@ -61,7 +61,7 @@ await describeWith(REDIS_SERVER, () => {
       expectRecovery(load)
     })
 
-    it('returns 503 and loses nothing while the server's memory is full', async () => {
+    it('returns 503 and loses nothing while the memory of the server is full', async () => {
       const load = await runThroughOutage(async (running) => {
         await fixture.server.command('CONFIG', 'SET', 'maxmemory', '1')
         await until(() => countRejections(running) > 20)
