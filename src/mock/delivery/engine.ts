@@ -146,5 +146,7 @@ const isSchedule = (schedule: Webhook['scheduleInfo']): schedule is ScheduleInfo
   'recurrenceInfo' in schedule
 
 /** Awaits several deliveries, and returns all their attempts. */
-export const collect = async (deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> =>
-  (await Promise.all(deliveries)).flat()
+export async function collect(deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> {
+  const [first] = deliveries
+  return first && deliveries.length === 1 ? first : (await Promise.all(deliveries)).flat()
+}

@@ -111,7 +111,7 @@ export function createRetries(options: RetriesOptions): Retries {
     async deliver(message, request) {
       const place = holdBack.nextPlace()
       const { signal } = waits
-      const delivery: Delivery = { ...message, request: await request }
+      const delivery: Delivery = { request: await request, ...message }
       const { webhookId, fault } = delivery
       const attempts = await sendFirst(delivery, place, signal)
       holdBack.sent(webhookId, place)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Dialect } from '../../testing/index.ts'
-import { createBodySigner, type SignedRequest } from '../../testing/signer.ts'
+import { type BodySigner, createBodySigner, type SignedRequest } from '../../testing/signer.ts'
 import type { SignatureOptions } from '../options.ts'
 import type { Webhook } from '../state/webhook.ts'
 import { has, type ServiceVersion } from '../versions.ts'
@@ -26,13 +26,25 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
   createBodySigner({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
 
+  /** Signers by webhook, which is never changed but replaced: checking options and importing a key takes long. */
+  const signers = new WeakMap<Readonly<Webhook>, BodySigner>()
+
+  function signerOf(webhook: Readonly<Webhook>, signatureKey: string): BodySigner {
+    const { contentType } = webhook
+    const known = signers.get(webhook)
+    if (known && signatureKey === webhook.signatureKey) return known
+    const signer = createBodySigner({ ...signature, contentType, signatureKey })
+    if (signatureKey === webhook.signatureKey) signers.set(webhook, signer)
+    return signer
+  }
+
   async function write(
-    { contentType }: Readonly<Webhook>,
+    webhook: Readonly<Webhook>,
     body: Uint8Array<ArrayBuffer>,
     signatureKey: string,
   ): Promise<SignedRequest> {
-    if (signatureKey && isSigned) return createBodySigner({ ...signature, contentType, signatureKey })(body)
-    const headers: Record<string, string> = { 'content-type': contentType }
+    if (signatureKey && isSigned) return signerOf(webhook, signatureKey)(body)
+    const headers: Record<string, string> = { 'content-type': webhook.contentType }
     // The `organization` dialect sends the secret itself (docs/senders.md, "Three dialects").
     if (signatureKey && dialect === 'organization') headers.secret = signatureKey
     return { method: 'POST', headers, body }
