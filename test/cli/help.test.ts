@@ -39,7 +39,7 @@ const flagsIn = (help: string): string[] =>
 const examplesIn = (help: string): string[] =>
   [...help.matchAll(/^ {2}\$ geohook (.*)$/gm)].map(([, line]) => line as string)
 
-/** Splits a command line into arguments like a shell, including quoted ones. */
+/** Splits a command line into arguments, as a shell does. Supports single quotes. */
 const words = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => (quoted ?? bare) as string)
 

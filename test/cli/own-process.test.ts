@@ -24,7 +24,7 @@ beforeAll(async () => {
   await inbox.close()
 })
 
-/** Every command except the servers, with arguments for which two runs print the same result. */
+/** Every command except the servers and the demo. With these arguments, two runs print the same result. */
 const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number }> = {
   send: (url) => ({ args: ['send', body, '--to', url] }),
   replay: (url) => ({ args: commandsIn(folder).replay?.(url) ?? [] }),
@@ -47,7 +47,7 @@ const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number 
   'inbox backup': () => ({ args: ['inbox', 'backup', path], code: 2 }),
 }
 
-// Other tests run commands in a shared process, where a command that keeps its process alive would go unnoticed.
+// Other tests run commands in a shared process. There, a command that keeps the process alive would go unnoticed.
 describe.concurrent('a command in its own process exits, with the same output as in a shared process', () => {
   it.each(Object.entries(COMMANDS))('%s', async (_, toCase) => {
     const { args, code = 0 } = toCase(target.url)

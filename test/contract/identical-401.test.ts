@@ -9,7 +9,7 @@ import { startHere } from './subject.ts'
 const BODY = `{"a":"${'x'.repeat(120_000)}"}`
 const WRONG = `x-service: ${'0'.repeat(64)}\r\n`
 
-/** Setup and header that cause each error. The receiver responds to the first two before it reads the body. */
+/** For each error, the setup and header that cause it. The receiver sends the first two before it reads the body. */
 const REFUSALS: Record<string, [SetupName, string]> = {
   signature_missing: ['plain', ''],
   signature_malformed: ['plain', 'x-service: oops\r\n'],
@@ -46,7 +46,7 @@ function open(url: string): Sender {
 /** Matches the head and body of a response. The end of a chunked body may arrive later. */
 const RESPONSE = /HTTP\/1.1 4.*?\r\n\r\n.*?\{.*?\}/s
 
-/** Sends a request that is refused. Returns the complete response without its date. */
+/** Sends a request that the receiver refuses. Returns the response without its `date` header. */
 async function refuse(url: string, header: string, connection: string, later: boolean): Promise<string> {
   const sender = open(url)
   const expect100 = later ? 'expect: 100-continue\r\n' : ''

@@ -88,7 +88,7 @@ export function createLog(): Log {
       isReleased = true
     },
     async released() {
-      // Polls, because in a Cloudflare Worker one request must not resolve a promise of another.
+      // Polls, because in a Cloudflare Worker one request must not resolve a promise of another request.
       while (!isReleased) await new Promise((resolve) => setTimeout(resolve, 2))
     },
   }

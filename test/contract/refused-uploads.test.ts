@@ -55,7 +55,10 @@ async function until(check: () => boolean): Promise<void> {
   while (!check()) await setImmediate()
 }
 
-/** Writes until the server, which shares this event loop, stops reading. Returns the number of bytes sent. */
+/**
+ * Writes until `maximum` bytes are sent, or the socket takes no more bytes for 20 ticks of the event loop, which it
+ * shares with the server. Returns the number of bytes sent.
+ */
 async function flood(socket: Socket, maximum: number): Promise<number> {
   const taken = (): number => socket.bytesWritten - socket.writableLength
   const more = Buffer.from(chunk(0x40000))
@@ -69,7 +72,7 @@ async function flood(socket: Socket, maximum: number): Promise<number> {
   return taken()
 }
 
-/** Mounts `receiver.fetch` on srvx, where it can access Node's own request. */
+/** Mounts `receiver.fetch` on srvx. There, the receiver has access to Node's own request object. */
 const mountSrvx: Mount = (receiver) =>
   listenH3(new H3({ silent: true }).all('/hook', ({ req }) => receiver.fetch(req as Request)))
 
@@ -90,7 +93,7 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
       const { url } = await start(refusal.setup)
       const socket = await refused(url, refusal)
       const closed = closing(socket)
-      // The server reads 1 MiB; the rest fits into the socket buffers of both sides.
+      // The server reads 1 MiB. The other sent bytes fit into the socket buffers of both sides.
       expect(await flood(socket, 64 * 2 ** 20)).toBeLessThan(24 * 2 ** 20)
       await vi.advanceTimersByTimeAsync(1_000)
       await closed

@@ -4,12 +4,12 @@ import { createLog, type Log, toLoggedDelivery } from './log.ts'
 
 /** Signature key of every receiver in the contract. */
 export const signatureKey = 'parcels2026'
-/** The time that the clock of a setup returns. */
+/** The fixed time of the clock in the setup `fresh`. */
 export const NOW = Date.UTC(2026, 0, 1)
 
 interface Setup {
   options?: ReceiverOptions
-  /** Handles each event. Handlers that must wait await `log.released()`. */
+  /** Handles each event. To keep a delivery in flight, return the promise of `log.released()`. */
   handle?(log: Log): unknown
 }
 
@@ -26,7 +26,7 @@ const schema: NonNullable<ReceiverOptions['schema']> = {
   },
 }
 
-/** The receivers that the cases need. They have names, so that a test can request one from another process. */
+/** The receivers that the cases need, by name. To start one in another process, a test sends its name. */
 const SETUPS = {
   plain: () => ({}),
   limited: () => ({ options: { limit: 1000 } }),

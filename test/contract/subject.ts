@@ -7,7 +7,7 @@ export interface Subject {
   readonly url: string
   readonly host: Host
   entries(): Promise<readonly Entry[]>
-  /** Resolves when the next entry is added, or earlier. */
+  /** Resolves when the next entry is added. For a receiver in another runtime, resolves after 5 ms instead. */
   changed(): Promise<void>
   /** Lets waiting handlers continue. */
   release(): Promise<void>
@@ -15,7 +15,7 @@ export interface Subject {
   close(): Promise<void>
 }
 
-/** Starts a receiver with a setup. */
+/** Starts the receiver of a setup. */
 export type Start = (setup: SetupName, options?: MountOptions) => Promise<Subject>
 
 /** Returns the observer calls so far. */
@@ -28,7 +28,7 @@ export async function deliveriesOf(subject: Subject): Promise<LoggedDelivery[]> 
   return (await subject.entries()).flatMap(({ delivery }) => delivery ?? [])
 }
 
-/** Waits until the log contains a line. */
+/** Waits until the log contains `line`. */
 export async function waitForLine(subject: Subject, line: string): Promise<void> {
   for (;;) {
     const changed = subject.changed()

@@ -48,7 +48,7 @@ it('examples/worker runs outside of the repository', { timeout: 30_000 }, async 
   const { main, compatibility_date: date } = JSON.parse(readFileSync(join(folder, 'wrangler.jsonc'), 'utf8'))
   copyFileSync(join(here, 'app/worker-example.capnp'), join(folder, 'worker.capnp'))
   expect(readFileSync(join(folder, 'worker.capnp'), 'utf8')).toContain(`compatibilityDate = "${date}"`)
-  // wrangler uses the same options.
+  // These are the options that wrangler uses.
   await build({
     entryPoints: [join(folder, main)],
     outfile: join(folder, 'bundled.mjs'),
@@ -72,7 +72,7 @@ it('examples/worker runs outside of the repository', { timeout: 30_000 }, async 
 it('examples/next runs outside of the repository', { timeout: 120_000 }, async () => {
   const folder = copy('next')
   const { optionalDependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
-  // Copy the packages, because Next.js rejects linked ones.
+  // Copy the packages, because Next.js rejects linked packages.
   for (const name of readdirSync(join(here, 'node_modules'))) {
     if (name.startsWith('.') || name in optionalDependencies || /^@(cloudflare|deno|oven)$/.test(name))
       continue
@@ -82,7 +82,7 @@ it('examples/next runs outside of the repository', { timeout: 120_000 }, async (
     startProgram(
       process.execPath,
       ['node_modules/next/dist/bin/next', ...args],
-      // A build must work without a key.
+      // Runs the build without a key, because a build must not need one.
       {
         SIGNATURE_KEY: args[0] === 'build' ? undefined : KEY,
         NODE_ENV: undefined,

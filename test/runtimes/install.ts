@@ -10,12 +10,12 @@ const root = join(here, '../..')
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Folder that contains the apps, and the package installed from its tarball. */
+    /** Folder with the apps under test. The package is installed there from its tarball. */
     appFolder: string
   }
 }
 
-/** Installs the runtimes and the package from its tarball, and builds the apps under test. */
+/** Installs the runtimes, installs the package from its tarball, and builds the apps under test. */
 export async function setup({ provide }: TestProject): Promise<() => void> {
   npm(isInstalled() ? ['ci', '--dry-run'] : ['ci', '--ignore-scripts'], here)
   const folder = mkdtempSync(join(tmpdir(), 'geohook-runtimes-'))

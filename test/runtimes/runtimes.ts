@@ -7,11 +7,11 @@ export interface Runtime {
   name: string
   /** Path of the program in node_modules. */
   bin: string
-  /** Arguments of the program before the path of the app. */
+  /** Arguments that precede the path of the app. */
   args: readonly string[]
   /** Prefix of the name that the runtime reports. */
   reports: string
-  /** The app under test: the name of a bundled file from ./app. */
+  /** File name of the app under test, in the folder that `install.ts` creates. */
   app: string
   host?: Host
 }
@@ -36,7 +36,7 @@ export const workerd = {
   reports: 'Cloudflare',
 }
 
-/** The runtimes that must pass the contract, besides the Node that runs the tests. Add new runtimes here. */
+/** The runtimes that must pass the contract, in addition to the Node that runs the tests. Add new runtimes here. */
 export const RUNTIMES: readonly Runtime[] = [
   node(20),
   node(22),
@@ -51,7 +51,7 @@ export const RUNTIMES: readonly Runtime[] = [
   { name: 'workerd', ...workerd, app: 'worker.capnp' },
 ]
 
-/** Returns the path of a program in the only package of a scope, because npm installs only the one for this system. */
+/** Returns the path of a program in a scope. The scope has one package, because npm installs only this system's. */
 function onlyIn(scope: string, program: string): string {
   const folder = join(import.meta.dirname, 'node_modules', scope)
   const [system = 'none'] = existsSync(folder) ? readdirSync(folder) : []

@@ -6,7 +6,7 @@ import { startProgram } from '../helpers/process.ts'
 
 const nodeOf = (version: number): string => join(import.meta.dirname, `node_modules/node${version}/bin/node`)
 
-/** Runs app/sqlite.ts with the installed package and an inbox file in an empty folder. Returns its results. */
+/** Runs `app/sqlite.ts` with the installed package and a new inbox file in an empty folder. Returns its results. */
 async function use(version: number): Promise<unknown> {
   const app = inject('appFolder')
   expect(existsSync(join(app, 'node_modules/better-sqlite3'))).toBe(false)

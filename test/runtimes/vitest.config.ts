@@ -10,7 +10,7 @@ export default defineConfig({
     include: ['*.run.ts'],
     reporters: ['default', '../contract/matrix.ts'],
     hookTimeout: 30_000,
-    // The contract tests timeouts, which would fail while Next.js builds on every core.
+    // Timeout tests of the contract would fail while the Next.js build uses every core.
     fileParallelism: false,
   },
 })

@@ -82,7 +82,7 @@ describe.concurrent('geohook inbox export', () => {
       })
       expect(contents()).toEqual(before)
 
-      // After a retry, the dead letter has another position in the list.
+      // The retry changes the position of the dead letter in the list.
       await inbox.retry(dead[0] ?? '')
       const [late = ''] = await fill(inbox, payloads(1))
       await handleAll(inbox, 'the map is still away')

@@ -64,7 +64,7 @@ await describeWith(REDIS, (url) => {
   })
 })
 
-/** Runs every command on one inbox. */
+/** Tests the `geohook inbox` commands on one inbox. */
 function testCommands(inbox: DurableInbox, store: string, options: string[]): void {
   let dead: string[] = []
   beforeAll(async () => {

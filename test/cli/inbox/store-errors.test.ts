@@ -10,13 +10,13 @@ import { unusedUrl } from '../../helpers/target.ts'
 
 const { geohook } = useGeohook()
 
-/** A password that occurs in no other text, so that tests can search for it. URLs contain it percent-encoded. */
+/** A password that occurs in no other text, so that tests can search for it. In URLs, it is percent-encoded. */
 const PASSWORD = 'Geheimnis/0123456789'
 const ENCODED = encodeURIComponent(PASSWORD)
 
 const STACK_TRACE = /^\s+at /m
 
-/** A PostgreSQL ErrorResponse (PostgreSQL documentation, section 55.7). */
+/** Encodes a PostgreSQL ErrorResponse message (PostgreSQL documentation, section 55.7). */
 function postgresError(message: string): Buffer {
   const fields = Buffer.from(`SFATAL\0C28P01\0M${message}\0\0`)
   const length = Buffer.alloc(4)

@@ -9,10 +9,10 @@ const WEBHOOKS = 24
 /** Number of additional webhooks that never change. They make the state file large, so that writing it takes longer. */
 const UNCHANGED = 1500
 const ROUNDS = 3
-/** Returns whether this round deletes the webhook. */
+/** Returns true if the webhook is deleted in this round. */
 const isDeleted = (webhook: number, round: number): boolean => webhook % (ROUNDS + 1) === round
 
-/** The last change of each webhook that the mock acknowledged: the number of the edit, or `deleted`. */
+/** For each webhook, the last change that the mock acknowledged: the number of the edit, or `deleted`. */
 type Acknowledged = Map<string, number | 'deleted'>
 
 async function start(state: string, seed: string): Promise<{ mock: Started; url: string }> {
@@ -21,7 +21,7 @@ async function start(state: string, seed: string): Promise<{ mock: Started; url:
   return { mock, url }
 }
 
-/** Edits and deletes webhooks concurrently until the service is killed. */
+/** Edits and deletes webhooks concurrently until the mock is killed. */
 async function changeUntilKilled(
   url: string,
   round: number,

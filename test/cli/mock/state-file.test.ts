@@ -44,7 +44,7 @@ describe('a state file', () => {
     const path = join(folder.path, 'many.json')
     const file = await open(path)
     const saves = Array.from({ length: 200 }, async (_, number) => {
-      // Some saves start during a write, and some between writes.
+      // With these delays, some saves start during a write, and others between writes.
       await new Promise((resolve) => setTimeout(resolve, number % 20))
       await file.save({ number })
       return (read(path) as { number: number }).number
@@ -95,7 +95,7 @@ describe('a state file', () => {
   it('is readable only by its owner, and the only file in its folder once it is released', async () => {
     const path = join(folder.path, 'private', 'state.json')
     mkdirSync(join(folder.path, 'private'))
-    // Left behind by a killed process.
+    // Simulate the temporary file of a killed process.
     writeFileSync(`${path}-geohook-part`, '{"half":')
     chmodSync(`${path}-geohook-part`, 0o644)
     const file = await open(path)
@@ -141,7 +141,7 @@ describe('a state file', () => {
   })
 
   it('is locked by exactly one of three processes that open it at the same time', async () => {
-    // lock.long.ts runs more rounds with more processes.
+    // `lock.long.ts` runs more rounds with more processes.
     expect(await lockRounds(4, 3)).toEqual(Array(4).fill(1))
   })
 

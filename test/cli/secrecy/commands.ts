@@ -22,7 +22,7 @@ const WEBHOOK = {
   active: true,
 }
 
-/** Starts a server for one test file: a service that returns keys, like the mock, and a receiver at all other paths. */
+/** Starts a server for one test file. Its service returns webhooks with their keys; other paths accept deliveries. */
 export function useTarget(): { readonly url: string } {
   let target: Target
   beforeAll(async () => {
@@ -43,7 +43,7 @@ export function useTarget(): { readonly url: string } {
 
 type Folder = ReturnType<typeof createFolder>
 
-/** Every command that takes a key. */
+/** Returns every command that takes a key, with arguments but without the key. */
 export function commandsIn(folder: Folder): Record<string, (url: string) => string[]> {
   const body = folder.file('body.json', payloadOf('FeaturesCreated'))
   const capture = folder.file('capture.json', JSON.stringify(CAPTURE))
@@ -58,7 +58,7 @@ export function commandsIn(folder: Folder): Record<string, (url: string) => stri
   }
 }
 
-/** Ways to give a key, including mistakes whose error message could quote it. */
+/** Returns ways to give a key. They include mistakes whose error messages could quote the key. */
 function waysIn(folder: Folder): [name: string, args: string[], env: Record<string, string>][] {
   const file = folder.file('key.txt', `${KEY}\n`)
   const padded = folder.file('padded.txt', ` ${KEY}\n`)
@@ -78,7 +78,7 @@ function waysIn(folder: Folder): [name: string, args: string[], env: Record<stri
   ]
 }
 
-/** Runs every command with every selected way to give a key, and with `more` arguments. */
+/** Tests every command with each selected way to give a key. Appends the arguments in `more`. */
 export function describeCommands(
   more: readonly string[],
   isSelected: (command: string, way: string) => boolean = () => true,

@@ -7,7 +7,7 @@ import { startNode } from '../../helpers/process.ts'
 import { startTarget } from '../../helpers/target.ts'
 import { commandsIn, describeCommands, KEY, useTarget } from './commands.ts'
 
-// secrecy.long.ts runs all combinations of commands and ways, with and without --json.
+// `secrecy.long.ts` tests every command with every way to give a key, with and without --json.
 describeCommands(
   [],
   (command, way) => command === 'sign' || way === '--key' || way.startsWith('the key in place'),

@@ -21,7 +21,7 @@ describe.concurrent('geohook create', () => {
       expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(0)
       const [request] = target.requests
       expect(request?.headers['x-service']).toBe(signatureOf(request?.body ?? ''))
-      // Fails, because names must be unique within a service.
+      // The second create fails, because names must be unique within a service.
       const again = await geohook(...args)
       expect(again).toMatchObject({ code: 1, stdout: '' })
       expect(again.stderr).toMatch(/^error: the service answered 400 /)

@@ -17,7 +17,7 @@ const WEBHOOKS = Array.from({ length: MANY }, (_, number) => ({
 const folder = createFolder()
 const seed = folder.file('seed.json', JSON.stringify({ webhooks: WEBHOOKS }))
 
-/** Returns the display column at which a text starts. The replaced characters are two columns wide. */
+/** Returns the display column at which a text starts. Each ideograph is two columns wide, so two dots replace it. */
 const columnOf = (line: string, text: string): number =>
   line.slice(0, line.indexOf(text)).replaceAll('\u5730', '..').replaceAll('\u56f3', '..').length
 

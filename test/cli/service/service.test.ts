@@ -51,7 +51,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
 
           const changed = await geohook('edit', PARCELS, 'w0', '--key', 'another', '--json')
           expect(parseStdout(changed)).toMatchObject({ id: 'w0', name: 'renamed', signatureKey: '***' })
-          // Fails, because the listener does not know the new key.
+          // The delivery fails, because the listener does not know the new key.
           expect(await geohook('trigger', PARCELS, 'FeaturesUpdated')).toMatchObject({ code: 1 })
 
           const deleted = await geohook('delete', PARCELS, 'renamed')
@@ -110,7 +110,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
         expect(result).toMatchObject({ code: 1, stdout: '' })
         expect(result.stderr).toMatch(message)
       }
-      // The delete command with an unknown name has not deleted any webhook.
+      // The failed delete command has deleted no webhook, not even the one with a known name.
       expect((await geohook('list', PARCELS)).stdout).toContain('w0')
     })
   })

@@ -37,7 +37,7 @@ const WITH_PLUS = Array.from({ length: 100 }, (_, when) => `{"when":${when}}`).f
   digest(body).toString('base64').includes('+'),
 ) as string
 
-/** For each cause that `explain` can find, a request with that mistake. */
+/** One faulty request for each cause that `explain` can report. */
 const MISTAKES: Record<Exclude<Cause, 'ok'>, Mistake> = {
   signature_header_missing: { headers: [['content-type', 'application/json']] },
   signature_in_other_header: { headers: [['X-Hub-Signature-256', `sha256=${hex(JSON_BODY)}`]] },

@@ -13,7 +13,7 @@ const CLEAR_LINE = '\r\u001b[2K'
 const folder = createFolder()
 const body = folder.file('body.json', '{}')
 
-/** Whether Python is available, which opens the pseudo-terminal. With `CI=true`, the tests fail without it. */
+/** The tests need Python to open a pseudo-terminal. Without Python they are skipped, or fail if `CI=true`. */
 const hasPython = process.env.CI === 'true' || spawnSync('python3', ['--version']).error === undefined
 const SPAWN = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 

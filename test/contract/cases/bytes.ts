@@ -44,14 +44,14 @@ const refused = (
 
 const ofLength = (length: number): string => JSON.stringify({ a: 'x'.repeat(length - 8) })
 
-/** The signature covers the bytes, so they must arrive unchanged. */
+/** The bytes of the body must reach the receiver unchanged, because the signature covers them. */
 export const BYTES: readonly ContractCase[] = [
   {
     name: 'verifies and keeps all 256 byte values',
     async run(start) {
       const subject = await start('plain')
       const request = signed(everyByte, { 'content-type': 'application/octet-stream' })
-      // The media type is checked only after the signature.
+      // The receiver checks the media type after the signature, so this error shows that the signature was valid.
       expect((await send(subject.url, request)).text).toContain('content_type_unsupported')
       expect((await subject.entries()).at(-1)?.body).toBe(everyByte.toString('hex'))
       const other = everyByte.map((byte) => byte & 0x7f)
@@ -111,7 +111,7 @@ export const BYTES: readonly ContractCase[] = [
     name: 'rejects a repeated content-type with 415, or 401 without a signature',
     async run(start) {
       const subject = await start('plain')
-      if (subject.host.keepsLast) return // the receiver sees only one
+      if (subject.host.keepsLast) return // the host passes on only the last header
       const twice = [
         [JSON_TYPE, JSON_TYPE],
         [JSON_TYPE, 'text/plain'],

@@ -4,7 +4,7 @@ import type { Sent } from '../../helpers/http.ts'
 import { signatureKey } from '../setups.ts'
 import type { Start } from '../subject.ts'
 
-/** One behaviour of a receiver that is the same in every framework and runtime. */
+/** One receiver behaviour, which must be the same in every framework and runtime. */
 export interface ContractCase {
   /** The test title: a statement whose subject is the receiver. */
   name: string
@@ -20,7 +20,7 @@ export const BODY =
 export const signatureOf = (body: Uint8Array | string, key = signatureKey): string =>
   createHmac('sha256', key).update(body).digest('hex')
 
-/** A request with a valid signature. */
+/** Creates a request with a valid signature. */
 export const signed = (body: Uint8Array | string, headers: Sent['headers'] = {}): Sent => ({
   headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body), ...headers },
   body,

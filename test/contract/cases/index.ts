@@ -6,10 +6,10 @@ import { OUTCOMES } from './outcomes.ts'
 import { SIGNATURES } from './signatures.ts'
 import { UPLOADS } from './uploads.ts'
 
-/** The contract: behaviour that is the same in every framework and on every runtime. */
+/** The contract: behaviour that must be the same in every framework and runtime. */
 export const CASES: readonly ContractCase[] = [...OUTCOMES, ...SIGNATURES, ...BYTES, ...UPLOADS, ...METHODS]
 
-/** Every error code. A missing code is a compile error, and each code needs a case. */
+/** Every error code except `config_invalid`. A missing code is a compile error; a code without a case fails a test. */
 export const CODES: Record<Exclude<ErrorCode, 'config_invalid'>, true> = {
   signature_missing: true,
   signature_malformed: true,

@@ -6,7 +6,7 @@ import type { SetupName } from '../setups.ts'
 import { deliveriesOf, linesOf } from '../subject.ts'
 import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.ts'
 
-/** Response body, which is the same for every signature failure. */
+/** The response body for every signature failure. */
 const UNAUTHORIZED = '{"title":"Unauthorized","status":401,"code":"unauthorized"}'
 
 type Value = string | string[] | undefined
@@ -25,7 +25,7 @@ const refusal = (
     if (signature !== undefined) headers['x-service'] = signature
     const answer = await send(subject.url, { headers, body: BODY })
     if (Array.isArray(signature) && subject.host.keepsLast) {
-      expect(answer.status).toBe(200) // the receiver sees only one, which is valid
+      expect(answer.status).toBe(200) // the host passes on only the last one, which is valid
       return
     }
     expect([answer.status, answer.text]).toEqual([401, UNAUTHORIZED])

@@ -7,13 +7,13 @@ import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.
 
 const { headers = {} } = signed(BODY)
 
-/** Starts an upload, and disconnects once its first bytes have arrived. */
+/** Starts an upload, waits until its first bytes have arrived, and disconnects. */
 async function abandon(subject: Subject): Promise<void> {
   const req = begin(subject.url, { ...headers, 'content-length': 100_000 }, BODY)
   req.on('error', () => {})
   if (subject.host.readsBody) {
-    // The receiver sees nothing of this upload, so there is no line to wait for. When another request has been answered,
-    // these bytes have arrived too.
+    // The host does not pass this upload to the receiver, so the log has no line to wait for. Once a later request has
+    // its response, the first bytes of the upload have arrived too.
     await new Promise((flushed) => req.write(BODY, flushed))
     expect((await send(subject.url, signed(BODY))).status).toBe(200)
   } else {
@@ -32,7 +32,7 @@ export const UPLOADS: readonly ContractCase[] = [
       const req = begin(subject.url, { ...headers, 'content-length': BODY.length }, BODY.slice(0, 10))
       if (subject.host.readsBody) {
         req.on('error', () => {})
-        // The host does not report the stalled upload, and responds to other requests.
+        // The host does not pass the stalled upload to the receiver. It still responds to other requests.
         expect((await send(subject.url, signed(BODY))).status).toBe(200)
         req.destroy()
         expect(await linesOf(subject)).toEqual(['accepted', 'handled'])

@@ -121,7 +121,7 @@ export function describeDuplicates(kind: DuplicatesEngineKind): void {
       it('lets the claims of a dead process expire after their lease', async () => {
         const first = engine.open({ lease: 1_000 })
         expect(await first.claim(id)).toBe('claimed')
-        await first.close() // as if its process had exited: its claims remain
+        await first.close() // keeps the claims, as if the process had exited
         const second = open({ lease: 1_000 })
         expect(await second.claim(id)).toBe('busy')
         await until(async () => (await second.claim(id)) === 'claimed')

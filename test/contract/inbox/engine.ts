@@ -15,7 +15,7 @@ export interface InboxEngineKind {
   create(): Promise<InboxEngine>
   /** The shortest lease that the engine accepts, in milliseconds. */
   minLease: number
-  /** True if inboxes can share a store and find each other's deliveries, which all engines except memory support. */
+  /** True if several inboxes can share a store and see each other's deliveries. Only the memory engine cannot. */
   isShared: boolean
 }
 

@@ -7,10 +7,10 @@ import type { InboxEngine, InboxEngineKind } from './engine.ts'
 /** Short delays for tests. */
 const QUICK: InboxOptions = { retryDelay: 50, maxRetryDelay: 200 }
 
-/** Creates a store for each test, and closes its inboxes after the test. */
+/** Creates a store for each test. After the test, closes the inboxes and removes the store. */
 export interface Fixture {
   open(options?: InboxOptions): DurableInbox
-  /** Sends a signed delivery to a receiver with the inbox. Returns the response status and the delivery's id. */
+  /** Sends a signed delivery to a receiver that uses the inbox. Returns the response status and the delivery's id. */
   send(inbox: DurableInbox, changeType?: string): Promise<{ status: number; id: string }>
   /** Starts workers with one handler for all change types. */
   work(inbox: DurableInbox, handler: Handler, options?: WorkOptions): ReturnType<DurableInbox['work']>

@@ -3,7 +3,7 @@ import { describeDuplicates } from './duplicates.ts'
 import { describeInbox } from './inboxes.ts'
 import { describePostgres } from './postgres.ts'
 
-// The lease test is slow, so it is in postgres.long.ts.
+// The lease test is slow, so it is in `postgres.long.ts`.
 await describePostgres(({ connectionString, schema, client, ...kind }) => {
   describeInbox(kind)
 

@@ -23,7 +23,7 @@ export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<v
     })
     suite({
       name: 'PostgreSQL',
-      // pg-boss takes a second to create a schema, so the tests share a schema and each has its own queue.
+      // pg-boss takes a second to create a schema, so the tests share one schema, and each test has its own queue.
       async create() {
         const queue = `inbox-${number++}`
         return {

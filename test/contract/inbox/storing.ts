@@ -59,7 +59,7 @@ export function describeStoring(kind: InboxEngineKind): void {
 
     it('keeps bytes that are not UTF-8, and any header and change type', async () => {
       const inbox = open()
-      // Put it directly, because a receiver would reject this body. An inbox does not parse bodies.
+      // A receiver would reject this body, so the test calls put() itself. An inbox does not parse bodies.
       const rawBody = Uint8Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256)
       const delivery = {
         id: 'ab'.repeat(16),

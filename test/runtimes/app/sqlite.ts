@@ -2,7 +2,7 @@ import { createReceiver } from 'geohook'
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { createSigner } from 'geohook/testing'
 
-/** Uses a SQLite inbox end to end, and prints the results as JSON. */
+// This program uses a SQLite inbox end to end, and prints the results as JSON.
 const [path = ''] = process.argv.slice(2)
 const signatureKey = 'parcels2026'
 const signer = createSigner({ signatureKey })

@@ -15,7 +15,7 @@ export function route(url: string): { receiver: Receiver; log: Log; action: stri
   return { ...subject, action }
 }
 
-/** Returns the name of the runtime, so that the tests detect a column that runs on the wrong one. */
+/** Returns the name of the runtime. The tests use it to check that each column of the matrix runs on the right one. */
 function runtime(): string {
   const { process, navigator } = globalThis as {
     process?: { version: string }
@@ -25,7 +25,7 @@ function runtime(): string {
   return /^(Bun|Deno|Cloudflare)/.exec(agent)?.[0] ?? `Node ${process?.version}`
 }
 
-/** Performs an action that a test requests over HTTP, other than a delivery. Returns JSON. */
+/** Performs a control action that a test requests over HTTP. Returns the name of the runtime or the log, as JSON. */
 export function control(action: string, { receiver, log }: Subject): string {
   if (action === 'release') log.release()
   // Not awaited, because close() waits for deliveries in flight, which the test releases later.
