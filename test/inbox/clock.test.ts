@@ -82,7 +82,7 @@ describe('in a SQLite file that several processes share', () => {
   const open = (options: MemoryInboxOptions) =>
     fixture.keep(createSqliteInbox({ path: fixture.path, ...options }))
 
-  /** Starts workers whose handlers wait until the returned function is called. */
+  /** Starts workers. Their handlers wait until the test calls the returned function. */
   function hold(inbox: ReturnType<typeof open>, ids: string[], concurrency: number): () => void {
     const { gate, release } = createGate()
     const handle = async ({ id }: { id: string }) => {
@@ -93,7 +93,7 @@ describe('in a SQLite file that several processes share', () => {
     return release
   }
 
-  /** Puts a delivery and waits until the workers have handled it, so that they have polled. */
+  /** Puts a delivery and waits until a worker has handled it. This shows that the workers have polled the inbox. */
   async function poll(inbox: ReturnType<typeof open>, ids: string[]): Promise<void> {
     const delivery = deliveryOf()
     await inbox.put(delivery)

@@ -30,7 +30,7 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
 
 losesNothing('sqlite')
 losesNothing('sqlite', { receivers: 2 })
-// Uses a private Redis server that syncs every command to disk.
+// The Redis tests use a private server that syncs every command to disk.
 if (findRedis() || process.env.CI === 'true') {
   losesNothing('redis')
   losesNothing('redis', { receivers: 2, serverKills: 2 })

@@ -2,7 +2,7 @@ import type { Delivery } from 'geohook'
 
 let number = 0
 
-/** Creates a delivery with a unique id, as a receiver passes it to an inbox. */
+/** Creates a delivery with a unique id, like those that a receiver passes to an inbox. */
 export const deliveryOf = (rawBody = new Uint8Array(10)): Delivery => ({
   ...deliveryWithId(`${number++}`.padStart(32, '0')),
   rawBody,

@@ -7,9 +7,9 @@ import { uniquePayload } from '../contract/inbox/fixture.ts'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { type Answer, send } from '../helpers/http.ts'
 
-/** Deliveries sent over HTTP, each retried until it is accepted. */
+/** Deliveries sent over HTTP. The sender retries each delivery until the receiver accepts it. */
 export interface Load {
-  /** All responses, in order. */
+  /** All responses, in the order of arrival. */
   readonly responses: { status: number; retryAfter: string | undefined }[]
   /** Bodies accepted with 202, or with 200 as a duplicate. */
   readonly accepted: ReadonlySet<string>
@@ -23,7 +23,7 @@ export interface Load {
 /** Number of concurrent senders. */
 const SENDERS = 8
 
-/** Milliseconds between two attempts of a sender. */
+/** Milliseconds that a sender waits before it retries. */
 const RETRY_DELAY = 100
 
 /** Starts senders, and a receiver with workers. */

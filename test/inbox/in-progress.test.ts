@@ -66,7 +66,7 @@ it('handles a delivery again after its lease if the log is deleted while a worke
   await inbox.put(delivery)
   const attempts: (number | undefined)[] = []
   inbox.work({ handle: async (_, context) => void attempts.push(context?.attempt) })
-  isDeleting = true // the next transaction that reads the clock is the first take
+  isDeleting = true // the next read of the clock is in the transaction that takes the delivery
   await until(() => errors.length === 1)
   expect(errors).toEqual([expect.stringContaining('was deleted')])
   expect(await inbox.get(delivery.id)).toMatchObject({ state: 'active', attempts: 1 })
@@ -126,7 +126,7 @@ it('renews leases after the event loop was blocked, before it takes another deli
     },
   })
   await until(() => hasBegun)
-  await other.put(second) // put by another inbox, so that the worker is not woken
+  await other.put(second) // a put by another inbox does not wake the worker
   const end = performance.now() + 1_200
   while (performance.now() < end);
   await until(() => left !== undefined)

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { type Load, startLoad } from './http-load.ts'
 
-/** Runs a load before, during and after an outage of the server, until all accepted deliveries are handled. */
+/** Runs a load before, during and after an outage of the server. Waits until all accepted deliveries are handled. */
 export async function runThrough(inbox: DurableInbox, outage: (load: Load) => Promise<void>): Promise<Load> {
   const load = await startLoad(inbox)
   try {
@@ -33,7 +33,7 @@ export async function drain(load: Load): Promise<void> {
 export const countRejections = ({ responses }: Load): number =>
   responses.filter(({ status }) => status === 503).length
 
-/** Asserts that all accepted deliveries were handled, and all others were rejected with 503 and Retry-After. */
+/** Asserts that all accepted deliveries were handled, and that every other response was a 503 with Retry-After. */
 export function expectNothingLost(load: Load): void {
   const { responses, accepted, handled } = load
   expect([...accepted].filter((body) => !handled.has(body))).toEqual([])

@@ -34,7 +34,7 @@ export function createRedisStore(url: string, attempts: number): PoisonStore {
   }
 }
 
-/** Creates a PostgreSQL store. Its `endLeases` expires leases early, because pg-boss's minimum heartbeat is 10 s. */
+/** Creates a PostgreSQL store. Its `endLeases` expires leases early, because pg-boss's shortest heartbeat is 10 s. */
 export async function createPostgresStore(connectionString: string, attempts: number): Promise<PoisonStore> {
   const schema = `geohook_poison_${randomUUID().replaceAll('-', '')}`
   const options = { connectionString, schema, lease: 10_000, attempts, ...QUICK }

@@ -16,18 +16,18 @@ export interface PoisonStore {
   options: Record<string, unknown>
   /** The inbox in the test process, which only puts and lists deliveries. */
   inbox: DurableInbox
-  /** Milliseconds by which each process's clock is ahead of the previous process's, if the engine accepts a clock. */
+  /** Milliseconds by which each new process sets its clock further ahead, if the engine accepts a clock. */
   ahead?: number
-  /** Number of attempts that the engine does not count if the process exits during them. */
+  /** Maximum number of attempts per delivery that the engine does not count if the process exits during the attempt. */
   uncounted?: number
-  /** Expires the leases of a dead process, so that the test need not wait for them. */
+  /** Expires the leases of a dead process, so that the test need not wait until they expire. */
   endLeases?(): Promise<void>
   remove(): Promise<void>
 }
 
 export interface PoisonRun {
   attempts: number
-  /** Change type of each delivery. apps/poison.mjs defines the handlers. */
+  /** Change type of each delivery. `apps/poison.mjs` defines the handlers. */
   deliveries: readonly string[]
   seed: number
 }
@@ -111,7 +111,7 @@ function expectResults(
   { deliveries, attempts, begunOf, uncounted }: Expected,
 ): void {
   const poisons = deliveries.filter(isPoison)
-  // If a handler exits the process while a take is in flight, the attempt is counted but never begins.
+  // If a handler exits the process while a worker takes another delivery, that attempt is counted but never begins.
   const slack = poisons.includes('PoisonLater') ? poisons.length : 0
   const dead = entries.filter(({ state }) => state === 'dead')
   expect(dead.map(({ changeTypes }) => changeTypes[0]).sort()).toEqual(poisons.sort())
@@ -120,7 +120,7 @@ function expectResults(
     expect(entry.attempts).toBeGreaterThanOrEqual(begunOf(entry.id) - uncounted)
     expect(entry.attempts).toBeLessThanOrEqual(begunOf(entry.id) + slack)
     if (entry.state === 'dead') expect(entry.attempts).toBe(attempts)
-    // Each poison delivery interrupts at most one attempt of another delivery.
+    // Each poison delivery interrupts at most one attempt of this delivery.
     else expect(entry.attempts).toBeLessThanOrEqual(1 + poisons.length + slack)
   }
 }

@@ -14,7 +14,7 @@ export interface SharedStore {
   name(): string
   /** URL of the server. */
   url: string
-  /** Number of the attempt that follows after the process of the first attempt was killed. */
+  /** If the process of the first attempt is killed, the number of the attempt that follows. */
   attemptAfterKill: number
 }
 
@@ -35,7 +35,7 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Starts receivers. Returns their URLs, and a function that reads the output of their handlers. */
+  /** Starts receiver processes. Returns them, their URLs, and a function that reads the log of handler calls. */
   async function startReceivers(count: number, mode: 'inbox' | 'duplicates') {
     const [store, file] = [name(), join(folder, 'handled')]
     writeFileSync(file, '')
@@ -57,7 +57,7 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
   const sendTo = (target: string | undefined, body: string): Promise<Answer> =>
     send(target ?? '', { headers: { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }, body })
 
-  /** Sends each delivery to two receivers concurrently, until both respond with 200 or 202. Returns all statuses. */
+  /** Sends each delivery to two receivers concurrently, and retries until both accept it. Returns all statuses. */
   async function sendDoubled(urls: readonly string[]): Promise<Set<number>> {
     const statuses = new Set<number>()
     const sendUntilAccepted = async (target: string | undefined, body: string): Promise<void> => {
@@ -87,7 +87,7 @@ export function describeProcesses({ name, url, attemptAfterKill }: SharedStore):
       const { urls, read } = await startReceivers(PROCESSES, mode)
       const statuses = await sendDoubled(urls)
       await until(() => read().length >= DELIVERIES)
-      // Send more deliveries: if an earlier one was stored twice, its second job is taken before these.
+      // Send more deliveries. If an earlier delivery was stored twice, workers take its second job before these.
       for (const url of urls) await sendTo(url, uniquePayload())
       const countIds = () => new Set(read().map(({ id }) => id)).size
       await until(() => countIds() === DELIVERIES + PROCESSES)

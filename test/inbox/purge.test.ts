@@ -12,7 +12,7 @@ const COUNT = 1_100
 describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (engine) => {
   const fixture = useFolder()
 
-  /** Creates an inbox with `COUNT` deliveries that are done, or dead if `end` throws. */
+  /** Creates an inbox with `COUNT` deliveries. All of them are done, or dead if `end` throws. */
   async function createInbox(end: () => void, options: MemoryInboxOptions = {}) {
     const all = { observer: { dead() {} }, attempts: 1, ...options }
     const inbox = fixture.keep(
@@ -41,7 +41,7 @@ describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (en
     const inbox = await createInbox(() => {}, { clock: () => now, retention: 2_000 })
     now += 2_000
     await until(async () => (await inbox.stats()).done < COUNT)
-    now -= 2_000 // so that a second sweep would remove nothing
+    now -= 2_000 // with this time, a second sweep would remove nothing
     await until(async () => (await inbox.stats()).done === 0)
   })
 })

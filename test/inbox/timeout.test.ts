@@ -13,7 +13,7 @@ it('does not begin the handler of the second event if the attempt times out duri
   const receiver = createReceiver({ signatureKey: KEY, inbox })
     .on('First', async () => {
       begun.push('First')
-      await gate // ignores the signal
+      await gate // ignores the abort signal
       hasFirstEnded = true
     })
     .on('Second', () => begun.push('Second'))

@@ -1,11 +1,11 @@
-// A worker whose handlers may exit the process. Each handler call first appends the delivery's id to LOG.
+// A worker whose handlers may exit the process. Each handler call first appends the delivery's id to the file `LOG`.
 import { appendFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 
 const { ENTRY, FACTORY, OPTIONS, AHEAD, CONCURRENCY, LOG } = process.env
 const observer = { failed() {}, dead() {}, trouble: ({ error }) => console.error(error) }
-// The clock is ahead of the previous process's clock, so that the leases of that process have already expired.
+// This clock is ahead of the previous process's clock, so that the leases of that process have already expired.
 const clock = AHEAD ? { clock: () => Date.now() + Number(AHEAD) } : {}
 const inbox = (await import(ENTRY))[FACTORY]({ ...JSON.parse(OPTIONS), ...clock, observer })
 

@@ -1,5 +1,5 @@
-// Runs a receiver: node receiver.mjs <store> <inbox|duplicates> <file>. It prints its port, and appends a line to the
-// file for each handler call. The handler never ends the first attempt of the change type `Stay`.
+// Usage: `node receiver.mjs <store> <inbox|duplicates> <file>`. The receiver prints its port, and appends a line to the
+// file for each handler call. For the change type `Stay`, the first handler call never ends.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'

@@ -18,8 +18,8 @@ const engines = {
 }
 
 /**
- * Opens the stores of an engine. The URL of the server comes from the environment variable STORE_URL, so that it does
- * not appear in process lists.
+ * Returns functions that open the stores of an engine. The environment variable `STORE_URL` contains the URL of the
+ * server, so that process lists do not show it.
  *
  * @param {string} store `postgres:<schema>` or `redis:<prefix>`
  */

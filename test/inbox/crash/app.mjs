@@ -1,5 +1,5 @@
 // The receiver that the test kills. It uses the built package, and writes its log synchronously, so that a kill loses
-// no line. It reports its progress to the test over a pipe, with the letters in plan.ts.
+// no line. Over a pipe, it reports its progress to the test, with the letters in `plan.ts`.
 import { openSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { webhook } from 'geohook/node'
 
 const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS } = process.env
 const PIPE = 3
-/** Maximum milliseconds to open the inbox, because the server may be down or the machine slow. */
+/** Maximum milliseconds to wait until the inbox opens. The server may be down, or the machine may be slow. */
 const OPEN_TIMEOUT = 60_000
 const log = openSync(LOG, 'a')
 const write = (line) => writeSync(log, `${line} ${Date.now()}\n`)
@@ -74,9 +74,9 @@ process.once('SIGTERM', async () => {
   server.close()
   await receiver.close()
   await inbox.close()
-  // Open handles would keep the process alive.
+  // These handles would keep the process alive.
   process.stdin.destroy()
   server.closeAllConnections()
 })
-// Exit when the test process has exited.
+// If the test process exits, stdin ends. Then this process exits too.
 process.stdin.on('end', () => process.exit()).resume()

@@ -7,7 +7,7 @@ export interface Balancer {
   close(): Promise<void>
 }
 
-/** Forwards each connection to the next port that accepts it. If a receiver exits, its connections are closed. */
+/** Forwards each connection to the next port that accepts it. If a receiver exits, closes its connections. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const sockets = new Set<Socket>()
   let next = 0

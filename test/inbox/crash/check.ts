@@ -1,18 +1,18 @@
 /**
- * Computes the verdict on a run only from the logs of the sender and of the receiver processes. Statistics of the
- * inbox are not used.
+ * Computes the verdict on a run from two sources: the log of the sender and the logs of the receiver processes. It does
+ * not use the statistics of the inbox.
  *
  * A process logs `begin <id>` when a handler begins, `success <id>` just before the handler ends, and `settled <id>`
- * when the inbox reports that the success is recorded. Each line ends with the time. A success without a `settled` is
- * open.
+ * when the inbox reports that the success is recorded. Each line ends with the time. A success without a `settled` line
+ * is called open.
  *
  * - Every acknowledged delivery has a success. Otherwise it is lost.
- * - A delivery may succeed again only if its previous success is open, and its process was killed or the server of the
- *   store was down before the next attempt. A second success after a `settled`, after a graceful exit, or in the same
- *   process without an outage of the server is a fault.
- * - A process may have at most as many open successes as its concurrency, plus the same number for each outage,
- *   because a handler occupies its slot until its end is recorded. This limits the duplicates caused by each kill, and
- *   detects an inbox that records nothing.
+ * - A delivery may succeed again only if its previous success is open. In addition, before the next attempt, either the
+ *   process of that success was killed, or the server of the store was down. A second success after a `settled` line,
+ *   after a graceful exit, or in the same process without an outage of the server is a fault.
+ * - A process may have at most as many open successes as its concurrency, plus the same number for each outage, because
+ *   a handler occupies its slot until the inbox has recorded the success. This rule limits the duplicates that each kill
+ *   can cause, and detects an inbox that records nothing.
  * - A process that exited gracefully has no open successes, except those caused by an outage.
  * - Every handled delivery was sent.
  */
@@ -21,7 +21,7 @@
 export interface ProcessLog {
   lines: readonly string[]
   killed: boolean
-  /** When the process was killed, because several processes may run at the same time. */
+  /** Time of the kill. Processes may run concurrently, so the order of the logs does not show it. */
   killedAt?: number
 }
 
@@ -49,10 +49,10 @@ export interface Verdict {
   faults: string[]
 }
 
-/** A success of a delivery. */
+/** One success of one delivery. */
 interface Success {
   id: string
-  /** Index of the process in the list of logs. */
+  /** Index of the process's log in the list of logs. */
   place: number
   begun: number
   at: number

@@ -23,7 +23,7 @@ export interface EngineNeeds {
 
 /** A store for one run. */
 export interface Engine {
-  /** Entry point of the package. `factory` is the name of its export. */
+  /** Entry point of the package that exports the function `factory`. */
   entry: string
   factory: string
   options: Record<string, unknown>
@@ -59,7 +59,7 @@ async function sqlite(): Promise<Engine> {
   }
 }
 
-/** Uses a private server if the run kills it. PostgreSQL syncs each commit to disk by default. */
+/** Uses a private server if the run kills the server. PostgreSQL syncs each commit to disk by default. */
 async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   const options = { lease: 10_000 }
   if (isKilled) {

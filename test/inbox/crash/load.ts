@@ -4,7 +4,7 @@ import type { Random } from './random.ts'
 
 /** Deliveries sent at a fixed rate, whether or not a receiver is running. */
 export interface Load {
-  /** Calls a listener for every response that acknowledges a delivery. Returns a function that removes it. */
+  /** Calls `listener` for every response that acknowledges a delivery. Returns a function that removes the listener. */
   onAcknowledged(listener: () => void): () => void
   /** Stops sending new deliveries, and resolves when the last attempt has ended. */
   stop(): Promise<Sent[]>
@@ -12,10 +12,10 @@ export interface Load {
 
 /** Milliseconds between two deliveries. */
 const GAP = 20
-/** Maximum number of deliveries in flight, which limits those that fail while no receiver runs. */
+/** Maximum number of deliveries in flight. It limits how many deliveries fail while no receiver runs. */
 const MAX_IN_FLIGHT = 50
 
-/** Services with a webhook each, because the mock deactivates a webhook after 1,000 failed deliveries. */
+/** Services that share the load. Each has its own webhook, and the mock deactivates a webhook after 1,000 failures. */
 const SERVICES = ['Buffer', 'Clip', 'Dissolve', 'Overlay']
 
 const isAcknowledged = ({ answer }: { answer?: { status: number } }): boolean =>

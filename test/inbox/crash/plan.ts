@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** Points of the program that the receiver reports when it reaches them, with the letter that it writes for each. */
+/** Points of the receiver program. When the program reaches a point, it writes the letter of the point. */
 export const POINTS = { opening: 'o', listening: 'l', put: 'p', handler: 'h' } as const
 
 export type Point = keyof typeof POINTS
@@ -9,7 +9,7 @@ export type Point = keyof typeof POINTS
 export interface Kill {
   /** Milliseconds after the start. */
   afterStart?: number
-  /** Milliseconds after the process listens. */
+  /** Milliseconds after the process has begun to listen. */
   afterListening: number
   /** Number of deliveries acknowledged since the start. */
   afterAcknowledged?: number
@@ -17,7 +17,7 @@ export interface Kill {
   at?: { point: Point; times: number; milliseconds: number }
 }
 
-/** Kinds of kills, used in turn, so that a few kills include them all. */
+/** Kinds of kills. A plan uses them in turn, so that a few kills cover all kinds. */
 const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
   (random) => ({
     at: { point: 'handler', times: random.between(1, 40), milliseconds: random.between(0, 20) },
@@ -28,7 +28,7 @@ const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
   (random) => ({ afterStart: random.between(0, 2_000) }),
 ]
 
-/** Milliseconds until the server of the store is killed, and milliseconds for which it stays down. */
+/** A kill of the store's server: milliseconds to wait before the kill, and milliseconds until the restart. */
 export interface ServerKill {
   after: number
   down: number
@@ -40,7 +40,7 @@ export const planServerKills = (count: number, random: Random): ServerKill[] =>
     down: random.between(0, 1_000),
   }))
 
-/** Plans kills. The last one always interrupts handlers, because interrupted deliveries must not be lost. */
+/** Plans kills. The last one always follows the start of a handler, so that every plan can interrupt a delivery. */
 export function planKills(count: number, random: Random): Kill[] {
   const first = random.between(0, KINDS.length - 1)
   return Array.from({ length: count }, (_, index) => {

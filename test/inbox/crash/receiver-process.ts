@@ -6,14 +6,14 @@ import { POINTS, type Point } from './plan.ts'
 
 /** A running receiver process. */
 export interface Process {
-  /** Emits an event for each point that the process reaches, named after the point. */
+  /** Emits an event when the process reaches a point. The event has the name of the point. */
   readonly points: EventEmitter<Record<Point, []>>
   /** Resolves when the process listens. Rejects if the process exits first. */
   readonly listening: Promise<void>
-  /** Output to standard error. */
+  /** Standard error output so far. */
   readonly errors: string
   readonly ended: boolean
-  /** Sends a signal. Resolves when the process has exited, with its exit code and the signal that terminated it. */
+  /** Sends a signal and waits for the exit. Resolves with the exit code and the signal that terminated the process. */
   end(signal: NodeJS.Signals): Promise<[code: number | null, signal: NodeJS.Signals | null]>
 }
 
@@ -46,7 +46,7 @@ export function startReceiver(env: Record<string, string>): Process {
       throw new Error(`the receiver ended with ${code} before it listened:\n${errors}`)
     }),
   ])
-  // Nothing awaits this promise if the process is killed early.
+  // Prevents an unhandled rejection if the process is killed before anything awaits this promise.
   listening.catch(() => {})
   return {
     points,

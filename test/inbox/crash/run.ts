@@ -22,12 +22,12 @@ export interface Run {
   serverKills?: number
 }
 
-/** Number of concurrent handlers. */
+/** Number of concurrent handlers in each receiver process. */
 const CONCURRENCY = 4
 const KEY = 'parcels2026'
 /** Number of kills between two checks of the store. Checks are rare, because a check may repair the store. */
 const CHECK_INTERVAL = 10
-/** Maximum milliseconds until the inbox has no pending deliveries at the end. */
+/** Maximum milliseconds to wait, at the end of a run, until the inbox has no pending deliveries. */
 const DRAIN_TIMEOUT = 120_000
 
 /** The log file of a receiver process. */
@@ -37,7 +37,7 @@ interface LogFile {
   killedAt?: number
 }
 
-/** Kills receivers repeatedly under load, lets the last ones finish, and computes the verdict. */
+/** Kills receivers repeatedly under load, lets the last receivers finish, and computes the verdict. */
 export async function runCrashes(run: Run): Promise<Verdict> {
   const { engine: name, kills, seed, receivers = 1, serverKills = 0 } = run
   const random = createRandom(seed)
@@ -61,7 +61,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
     return { logFile, receiver }
   }
 
-  /** Starts and kills one receiver after another, for each planned kill of this slot. */
+  /** For each planned kill of this slot, starts a receiver and kills it. The kills run one after another. */
   async function killRepeatedly(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
       if (index % receivers !== slot) continue
@@ -71,7 +71,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
       const [code, signal] = await receiver.end('SIGKILL')
       if (signal !== 'SIGKILL')
         throw new Error(`the receiver ended by itself, with ${code}:\n${receiver.errors}`)
-      // With several receivers, at least one always uses the store, so the store cannot be checked.
+      // With several receivers, another receiver may be using the store, so the store cannot be checked.
       if (receivers === 1 && index % CHECK_INTERVAL === CHECK_INTERVAL - 1) await engine.requireSound()
     }
   }
@@ -156,7 +156,7 @@ async function drain(url: string): Promise<InboxStats> {
   }
 }
 
-/** Compares the statistics of the inbox with the logs. */
+/** Compares the statistics of the inbox with the verdict. Returns the differences. */
 function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
   const faults: string[] = []
   if (dead > 0) faults.push(`${dead} dead letters`)

@@ -54,7 +54,7 @@ describe('workers of a table inbox', () => {
   })
 
   it('do not begin a delivery again while it is in progress in this process, even if its lease has expired', async () => {
-    const { inbox, time, id } = await createInbox({ lease: 10_000_000 }) // so that no heartbeat renews it
+    const { inbox, time, id } = await createInbox({ lease: 10_000_000 }) // no heartbeat is due during the test
     const { gate, release } = createGate()
     const attempts: number[] = []
     const receiver = createReceiver({ signatureKey: KEY }).on('*', (_, __, context: HandlerContext) => {

@@ -29,8 +29,8 @@ await describeWith(POSTGRES, (connectionString) => {
         await first.inbox.put(deliveryWithId(id))
         first.inbox.work(first.handle as never, { concurrency: 1 })
         await until(() => begun.length === 1)
-        // pg-boss fails a job whose process sends no heartbeats. The first heartbeat is due after the end of this
-        // test.
+        // Fail the job, as pg-boss does when a process sends no heartbeats. The first heartbeat is due only after
+        // this test.
         await withBoss((boss, queue) => boss.fail(queue, id))
         second.inbox.work(second.handle as never, { concurrency: 1 })
         await until(() => begun.length === 2)
@@ -78,7 +78,7 @@ await describeWith(POSTGRES, (connectionString) => {
         },
       })
       await until(() => begun === 1)
-      // Restore the job's earlier state, but with a later due time, so that the worker does not take it again.
+      // Reset the job to its state before the attempt. The later due time keeps the worker from taking it again.
       const { rowCount } = await client.query(
         `update ${schema}.job set state = 'created', started_on = null, heartbeat_on = null,
           start_after = now() + interval '1 hour' where name = $1 and id = $2`,
@@ -108,7 +108,7 @@ await describeWith(POSTGRES, (connectionString) => {
         },
       })
       await until(() => attempts.length === 1)
-      // The heartbeat must wait for this locked row before it renews the other one.
+      // Lock the other delivery's row. The heartbeat must wait for this lock before it can renew this delivery.
       await client.query('begin')
       try {
         await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [
@@ -159,7 +159,7 @@ await describeWith(POSTGRES, (connectionString) => {
       await inbox.put({ ...deliveryWithId(idOf(3)), receivedAt: received(3) })
       expect((await inbox.stats()).oldest).toEqual(received(2))
       const before = await inbox.get(id)
-      // Retry it through an inbox with other options.
+      // Retry the dead letter through an inbox with other options.
       expect(await open({ attempts: 1 }).retry(id)).toBe(true)
       expect((await inbox.stats()).oldest).toEqual(received(1))
       expect((await inbox.list()).entries.map((entry) => entry.id)).toEqual([id, idOf(2), idOf(3)])

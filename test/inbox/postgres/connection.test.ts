@@ -124,7 +124,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const stores = [1, 2, 3].map(() => createPostgresDuplicates({ connectionString, schema }))
       closing.push(...inboxes, ...stores)
       const claims = Promise.all(stores.map((store) => store.claim(ID)))
-      // A store may fail if another creates the schema concurrently, but its next call succeeds.
+      // A call may fail while another store creates the schema, but the next call succeeds.
       const put = async (inbox: (typeof inboxes)[number]) =>
         inbox.put(deliveryWithId(ID)).catch(() => inbox.put(deliveryWithId(ID)))
       expect((await Promise.all(inboxes.map(put))).sort()).toEqual(['duplicate', 'stored', 'stored'])

@@ -48,7 +48,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
         await drain(load)
         expectNothingLost(load)
         expect(troubles.length).toBeGreaterThan(0)
-        // pg-boss has closed its failed connections.
+        // This limit holds only if pg-boss has closed its failed connections.
         expect(await countConnections(server.url)).toBeLessThanOrEqual(10)
       } finally {
         await load.close()
@@ -78,7 +78,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       expectNothingLost(load)
     })
 
-    // Uses the private server, because the schema has the same name in every test run.
+    // These tests use the private server, because the schemas have the same names in every test run.
     it.each(['user', 'order', 'ALL', 'select', 'public'])(
       'an inbox works in a schema named %s',
       async (schema) => {

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 
-/** Creates a schema for one test file, with a queue for each test, a SQL client and pg-boss. */
+/** Provides a schema for one test file, a queue for each test, a SQL client and pg-boss. */
 export function useSchema(connectionString: string, name: string) {
   const schema = `geohook_${name}_${process.pid}_${Date.now()}`
   const client = new pg.Client({ connectionString })
@@ -48,7 +48,7 @@ export function useSchema(connectionString: string, name: string) {
       closing.push(inbox)
       return inbox
     },
-    /** Runs a function with a separate pg-boss instance, as an operator would. */
+    /** Calls a function with a separate pg-boss instance, like the one an operator would use. */
     async withBoss<T>(work: (boss: PgBoss, queue: string) => Promise<T>): Promise<T> {
       const boss = new PgBoss({ connectionString, schema, supervise: false, schedule: false })
       boss.on('error', () => {})

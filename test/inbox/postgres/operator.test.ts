@@ -9,7 +9,7 @@ await describeWith(POSTGRES, (connectionString) => {
   describe('an operator changes the tables of an inbox', { timeout: 60_000 }, () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'operator')
 
-    /** Drops the schema. Retries if the statement and the inbox deadlock. */
+    /** Drops the schema. Retries if PostgreSQL reports a deadlock between this statement and the inbox. */
     const dropSchema = () =>
       until(() =>
         client.query(`drop schema ${schema} cascade`).then(
@@ -28,7 +28,7 @@ await describeWith(POSTGRES, (connectionString) => {
       inbox.work({ handle: async ({ id }) => void handled.push(id) })
       await until(() => handled.length === 1)
       await remove()
-      // Retry like a sender.
+      // Retry the delivery, as a sender would.
       await until(() =>
         inbox.put(deliveryWithId(idOf(2))).then(
           (result) => {
@@ -129,8 +129,8 @@ await describeWith(POSTGRES, (connectionString) => {
       ['an invalid time', '{"head":"{}","body":"","changeTypes":"[5]","receivedAt":"soon"}'],
     ])('a job with %s as its data becomes a dead letter, and the others are handled', async (_, data) => {
       const troubles: unknown[] = []
-      // The lease does not expire during the test.
       const observer = { trouble: ({ error }: { error: unknown }) => troubles.push(error) }
+      // The lease is so long that it does not expire during the test.
       const inbox = open({ attempts: 2, lease: 600_000, observer })
       for (const digit of [1, 2, 3]) await inbox.put(deliveryWithId(idOf(digit)))
       await client.query(`update ${schema}.job set data = $3 where name = $1 and id = $2`, [
@@ -152,7 +152,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect(Number.isFinite(letter?.receivedAt.getTime())).toBe(true)
       expect(await inbox.get(idOf(2))).toMatchObject({ ...letter, delivery: { id: idOf(2) } })
       expect(troubles.map(String)).toEqual([expect.stringContaining('cannot be read')])
-      // A retry fails in the same way, and the dead letter can be discarded.
+      // A retry fails in the same way. After that, the dead letter can be discarded.
       expect(await inbox.retry(idOf(2))).toBe(true)
       await until(() => troubles.length === 2)
       await until(async () => (await inbox.get(idOf(2)))?.state === 'dead')

@@ -6,7 +6,7 @@ import { useSchema } from './fixture.ts'
 
 const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
-/** Measures the milliseconds that `count` calls take, fifty at a time. */
+/** Makes `count` calls, 50 at a time. Returns the total duration in milliseconds. */
 async function timeOf(count: number, call: () => Promise<unknown>): Promise<number> {
   let remaining = count
   async function callAll(): Promise<void> {
@@ -30,7 +30,7 @@ await describeWith(POSTGRES, (connectionString) => {
           times.put = Math.min(times.put, await timeOf(300, () => inbox.put(newDelivery())))
           times.send = Math.min(times.send, await timeOf(300, () => boss.send(queue, { pad: 'x' })))
         }
-        // Measured: a third or less. Without shared statements the ratio is 1 or more.
+        // The measured ratio is a third or less. Without shared statements, it is 1 or more.
         expect(times.put / times.send).toBeLessThan(0.67)
       })
     })
@@ -53,7 +53,7 @@ await describeWith(POSTGRES, (connectionString) => {
       expect((await inbox.stats()).waiting).toBe(10)
     })
 
-    /** Makes PostgreSQL run a statement before each insert into the queue of the test, while `work` runs. */
+    /** While `work` runs, makes PostgreSQL run a statement before each insert into the queue of the test. */
     async function withTrigger(statement: string, work: () => Promise<void>): Promise<void> {
       await client.query(`create function ${schema}.before() returns trigger language plpgsql as
         $$ begin if new.name = '${queueName()}' then ${statement} end if; return new; end $$`)
@@ -69,7 +69,7 @@ await describeWith(POSTGRES, (connectionString) => {
     it('does not deadlock if two processes put the same deliveries in a different order', async () => {
       const [first, second] = [open(), open()]
       await Promise.all([first.put(deliveryWithId(idOf(1))), second.put(deliveryWithId(idOf(1)))])
-      // The delay lets each statement insert one job before it reaches the job of the other statement.
+      // The delay lets each statement insert its first job before it reaches the job that the other has inserted.
       await withTrigger('perform pg_sleep(0.1);', async () => {
         const puts = await Promise.all([
           ...[2, 3].map((digit) => first.put(deliveryWithId(idOf(digit)))),
@@ -83,7 +83,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const inbox = open()
       await inbox.put(deliveryWithId(idOf(1)))
       await client.query(`create sequence ${schema}.inserts`)
-      // Count with a sequence, because a rollback does not reset it.
+      // Count the inserts with a sequence, because a rollback does not reset a sequence.
       const cancel = `if nextval('${schema}.inserts') = 1 then raise exception using errcode = '40P01'; end if;`
       await withTrigger(cancel, async () => {
         const puts = await Promise.all([2, 1, 3].map((digit) => inbox.put(deliveryWithId(idOf(digit)))))

@@ -33,7 +33,7 @@ await describeWith(REDIS, (url) => {
       const keyOf = (name: string) => `${prefixOfTest()}:inbox:${name}`
       for (let times = 0; times < 3; times++) {
         const token = await client.get(keyOf(`${jobId}:lock`))
-        // Simulates BullMQ's reaction to an expired lock.
+        // Simulate BullMQ's reaction to an expired lock.
         await client
           .multi()
           .del(keyOf(`${jobId}:lock`))
@@ -88,7 +88,7 @@ await describeWith(REDIS, (url) => {
         UnrecoverableError,
         DelayedError,
       })
-      // Make the job a suspect, because only the attempts of suspects are counted before they begin.
+      // Make the job a suspect, because the inbox counts an attempt before it begins only for suspects.
       job.stalledCounter = 1
       await expect(processor.process(job)).rejects.toThrow(DelayedError)
       await leases.clearSuspect(job, true)
@@ -107,7 +107,7 @@ await describeWith(REDIS, (url) => {
       try {
         await first.claim(ours)
         await first.claim(theirs)
-        // Simulates a blocked event loop: both claims expired, and another process took one of them.
+        // Simulate a blocked event loop: both claims have expired, and another process has taken one of them.
         await client.multi().del(keyOf(ours)).set(keyOf(theirs), 'another').exec()
         await until(async () => (await client.exists(keyOf(ours))) === 1)
         expect(await second.claim(ours)).toBe('busy')

@@ -16,7 +16,7 @@ await describeWith(REDIS, (url) => {
       expect(await inbox.stats()).toMatchObject({ waiting: 10 })
       inbox.work(receiverWith(() => {}))
       await until(async () => (await inbox.stats()).done === 10)
-      // A full inbox reuses its count for 0.1 s.
+      // A full inbox caches its count of pending deliveries for 0.1 s.
       await until(async () => (await send(inbox)).status === 202)
     })
 

@@ -2,10 +2,10 @@ import { createRedisInbox, type DurableInbox, type RedisInboxOptions } from 'geo
 import { afterEach, beforeEach } from 'vitest'
 import { createPrivateRedis, findRedis, type PrivateRedis } from '../../helpers/private-redis.ts'
 
-/** For `describeWith`: tests that need the program redis-server. */
+/** Argument of `describeWith` for tests that need the `redis-server` program. */
 export const REDIS_SERVER = { name: 'redis-server', url: '' } as const
 
-/** A Redis server that each test starts and may kill. */
+/** A private Redis server for each test. The test starts the server and may kill it. */
 export interface PrivateRedisFixture {
   readonly server: PrivateRedis
   /** Errors that the inboxes reported as `trouble`. */

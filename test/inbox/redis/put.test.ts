@@ -8,7 +8,7 @@ import { REDIS_SERVER } from './private-server.ts'
 
 const newDelivery = () => deliveryWithId(randomBytes(16).toString('hex'))
 
-// A private server, because the tests count commands and remove scripts.
+// The tests use a private server, because they count its commands and flush its script cache.
 await describeWith(REDIS_SERVER, () => {
   describe('put() of a Redis inbox', () => {
     let server: PrivateRedis
@@ -44,7 +44,7 @@ await describeWith(REDIS_SERVER, () => {
       const before = await countCalls()
       const puts = await Promise.all(Array.from({ length: 500 }, () => inbox.put(newDelivery())))
       expect(new Set(puts)).toEqual(new Set(['stored']))
-      // Besides one script per added job, a few scripts count the pending jobs.
+      // Redis runs one script per added job, and a few more scripts that count the pending jobs.
       expect((await countCalls()) - before).toBeLessThan(500 * 1.3)
     })
 
@@ -77,7 +77,7 @@ await describeWith(REDIS_SERVER, () => {
       await server.command('SCRIPT', 'FLUSH')
       const later = [newDelivery(), newDelivery()]
       for (const delivery of later) await inbox.put(delivery).catch(() => {})
-      // Retries through another process, like a sender.
+      // Retry through another inbox, because the retry of a sender may reach another process.
       const other = open()
       for (const delivery of later) await other.put(delivery)
       await other.close()

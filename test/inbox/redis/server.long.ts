@@ -14,7 +14,7 @@ await describeWith(REDIS_SERVER, () => {
     const fixture = usePrivateRedis()
     const { open } = fixture
 
-    /** Runs a program that can use the variable `inbox`, until it exits. */
+    /** Runs a program and waits until it exits. The program can use the variable `inbox`. */
     async function runProgram(lines: string): Promise<{ stdout: string; stderr: string }> {
       const text = `
       import { createReceiver } from 'geohook'
@@ -110,7 +110,7 @@ await describeWith(REDIS_SERVER, () => {
       await closing
     })
 
-    /** Runs a process that takes a delivery, and kills the process while the handler runs. */
+    /** Starts a process that takes a delivery, and kills the process while its handler runs. */
     async function dieInHandler(options: object): Promise<void> {
       const program = `
       import { createReceiver } from 'geohook'

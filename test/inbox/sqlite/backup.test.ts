@@ -9,7 +9,7 @@ import { root } from '../../package/entries.ts'
 import { deliveryOf } from '../deliveries.ts'
 import { useFolder } from './fixture.ts'
 
-/** Program that makes a backup and is killed before SQLite writes the copy. */
+/** Program that begins a backup and kills itself before SQLite writes the copy. */
 const KILLED_BACKUP = `
   import { createRequire } from 'node:module'
   import { backupSqliteInbox } from 'geohook/sqlite'

@@ -36,7 +36,7 @@ describe('a damaged row', () => {
     expect(handled).toEqual([first, third])
     expect(troubles).toEqual([])
     expect(errorOf(second)).toMatch(error)
-    // A retry fails in the same way, and the dead letter can be discarded.
+    // A retry fails in the same way. After that, the dead letter can be discarded.
     expect(await inbox.retry(second ?? '')).toBe(true)
     await until(async () => (await inbox.stats()).dead === 1)
     expect(await inbox.discard(second ?? '')).toBe(true)

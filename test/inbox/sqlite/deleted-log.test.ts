@@ -21,7 +21,7 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
     })
     expect((await fixture.server.post()).status).toBe(202)
     expect(fixture.server.accepted.length).toBe(151)
-    // Another process sees only the deliveries that would remain if this process were killed.
+    // A second inbox sees only the deliveries that would remain if the process of the first inbox were killed.
     const other = createSqliteInbox({ path: fixture.path })
     const ids = (await other.list({ limit: 1_000 })).entries.map(({ id }) => id)
     await other.close()
@@ -34,7 +34,7 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
   it('detects the deletion without a new delivery, and moves all deliveries into the database', async () => {
     await Promise.all(Array.from({ length: 150 }, () => fixture.server.post()))
     rmSync(`${fixture.path}-wal`)
-    // Read a copy of the database file, because no other process may open the inbox before the log is saved.
+    // Read a copy of the database file. Nothing else may open the original before the inbox has saved the log.
     const copy = fixture.folder.fileIn('copy.db')
     await until(async () => {
       rmSync(copy, { force: true })

@@ -6,7 +6,7 @@ import { type Started, startNode } from '../../helpers/process.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 import { root } from '../../package/entries.ts'
 
-/** Puts deliveries, eight at a time, and prints the id of each accepted one. */
+/** Program that puts deliveries, eight at a time, and prints the id of each accepted delivery. */
 const PUT_PROGRAM = `
   import { createSqliteInbox } from 'geohook/sqlite'
   const inbox = createSqliteInbox({ path: process.argv[1], maxPending: 1e9 })
@@ -29,7 +29,7 @@ const PUT_PROGRAM = `
 const acceptedBy = ({ stdout }: Started): string[] =>
   [...stdout.matchAll(/accepted (\d+)\n/g)].map(([, id = '']) => id)
 
-/** Deletes the log repeatedly while processes put deliveries, then kills the processes. */
+/** Tests that deliveries survive if the log is deleted repeatedly and all processes are killed. */
 export function describeDeletedLog({ processes, deletions }: { processes: number; deletions: number }): void {
   const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
   const title = `${processes} killed processes whose log was deleted ${deletions} times lose no accepted delivery, seed ${seed}`

@@ -5,11 +5,11 @@ import { uniquePayload } from '../../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../../helpers/deliver.ts'
 import { createFolder } from '../../helpers/folder.ts'
 
-/** Creates a folder for each test, and closes its stores after the test. */
+/** Creates a folder for each test. After the test, closes the stores and removes the folder. */
 export interface Fixture {
   readonly folder: ReturnType<typeof createFolder>
   readonly path: string
-  /** Closes a store at the end of the test. */
+  /** Registers a store that the fixture closes after the test. Returns the store. */
   keep<Store extends { close(): Promise<void> }>(store: Store): Store
   /** Opens an inbox at `path`. */
   open(options?: { maxPending?: number }): DurableInbox

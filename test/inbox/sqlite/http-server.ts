@@ -16,7 +16,7 @@ export interface InboxServer {
   post(size?: number): Promise<Answer>
   /** Ids of deliveries whose response was 202. */
   accepted: string[]
-  /** Sends other requests until a promise settles. Resolves with the number of responses. */
+  /** Sends requests to another path until a promise settles. Resolves with the number of responses. */
   countResponsesUntil(end: Promise<unknown>): Promise<number>
   close(): Promise<void>
 }

@@ -84,7 +84,7 @@ describe('a locked SQLite file', () => {
 it('removes expired claims', async () => {
   const first = createSqliteDuplicates({ path: fixture.path, lease: 1_000 })
   for (const id of ['a', 'b', 'c']) await first.claim(id)
-  await first.close() // as if its process had exited: its claims remain
+  await first.close() // keeps the claims, as if the process had exited
   const second = keep(createSqliteDuplicates({ path: fixture.path }))
   let number = 0
   await until(async () => {

@@ -25,7 +25,7 @@ it.each(['PRAGMA user_version', 'PRAGMA application_id', 'SELECT count(*) FROM s
     const spy = vi.spyOn(SqliteDatabase.prototype, 'prepare').mockImplementation(function (sql) {
       if (sql === statement && created++ === 0) {
         const args = ['--input-type=module', '--eval', CREATE_PROGRAM, fixture.path]
-        // The other process may fail, because this check holds a lock. The test accepts both results.
+        // The other process may create the file, or fail because this check holds a lock. The test accepts both.
         spawnSync(process.execPath, args, { cwd: root, timeout: 10_000 })
       }
       return prepare.call(this, sql)
@@ -78,7 +78,7 @@ it.each(paths)('rejects %s with an error that names the path and the fix', async
   await expect(fixture.keep(createSqliteDuplicates({ path })).claim('a')).rejects.toMatchObject(rejected)
 })
 
-// Root may access every file, so a child process runs as another user.
+// Root can access every file, so the test runs a child process as another user.
 it.skipIf(process.getuid?.() !== 0)(
   'rejects a file and a folder without permission, with an error that names the path and the fix',
   () => {

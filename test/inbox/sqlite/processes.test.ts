@@ -10,7 +10,7 @@ import { createGate } from '../../helpers/gate.ts'
 import { type Started, startNode } from '../../helpers/process.ts'
 import { root } from '../../package/entries.ts'
 
-/** Lease in milliseconds. On a busy machine, a process may fail to renew a shorter one in time. */
+/** Lease in milliseconds. On a busy machine, a process may fail to renew a shorter lease in time. */
 const LEASE = 3_000
 
 let folder: ReturnType<typeof createFolder>
@@ -29,7 +29,7 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** Starts a process that runs `program` with the built package, and then prints `ready`. */
+/** Starts a process that uses the built package. It runs `program` and then prints `ready`. */
 async function start(program: string): Promise<Started> {
   const source = `
     import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
@@ -84,7 +84,7 @@ it('takes over the deliveries of a killed process', async () => {
 })
 
 it('a process that was suspended does not end or renew the newer attempt of another process', async () => {
-  // When the process continues, one handler ends and the other never does. Neither may affect the newer attempt.
+  // After the process resumes, one of its handlers ends and the other never does. Neither may affect a newer attempt.
   const child = await start(`
     import { existsSync } from 'node:fs'
     const inbox = createSqliteInbox({ path, lease: ${LEASE}, observer: { failed() {} } })
@@ -118,7 +118,7 @@ it('a process that was suspended does not end or renew the newer attempt of anot
   child.child.kill('SIGCONT')
   await child.printed(/ended/)
   await child.printed(/stopped/)
-  // For longer than a lease, the other processes keep their attempts.
+  // The other processes keep their attempts for longer than a lease.
   const isLater = Date.now() + 1.5 * LEASE
   await until(async () => {
     for (const id of ids) expect(await inbox.get(id)).toMatchObject({ state: 'active', attempts: 2 })

@@ -9,7 +9,7 @@ import { openDatabase } from '../../helpers/sqlite.ts'
 import { createDisk, type Disk } from '../../helpers/tmpfs.ts'
 import { type InboxServer, startInboxServer } from './http-server.ts'
 
-/** A server with an inbox on a disk of 8 MB. Each test gets a new one. */
+/** A server with an inbox on a disk of 8 MB. Each test gets a new disk and server. */
 export interface SmallDisk {
   readonly server: InboxServer
   /** Ids of deliveries in the order of handler calls. */

@@ -73,7 +73,7 @@ describe('transactions', () => {
     }
     inbox.work({ handle }, { concurrency: 1_000 })
     await until(async () => (await inbox.stats()).done === 42)
-    // The event loop must have run before all deliveries were taken.
+    // The workers must let the event loop run before they have taken all deliveries.
     expect(handledAtTick).toBeLessThan(20)
     expect(handled.length).toBe(42)
     expect(await inbox.purge({ state: 'done' })).toBe(42)
