@@ -9,7 +9,7 @@ import { startHere } from './subject.ts'
 const BODY = `{"a":"${'x'.repeat(120_000)}"}`
 const WRONG = `x-service: ${'0'.repeat(64)}\r\n`
 
-/** For each error, the setup and header that cause it. The receiver sends the first two before it reads the body. */
+/** Setup and header that cause each error. For the first two, the receiver responds before it reads the body. */
 const REFUSALS: Record<string, [SetupName, string]> = {
   signature_missing: ['plain', ''],
   signature_malformed: ['plain', 'x-service: oops\r\n'],

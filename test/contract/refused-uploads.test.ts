@@ -56,8 +56,8 @@ async function until(check: () => boolean): Promise<void> {
 }
 
 /**
- * Writes until `maximum` bytes are sent, or the socket takes no more bytes for 20 ticks of the event loop, which it
- * shares with the server. Returns the number of bytes sent.
+ * Writes until `maximum` bytes are sent, or until the socket accepts no more bytes for 20 event loop ticks. The server
+ * uses the same event loop. Returns the number of bytes sent.
  */
 async function flood(socket: Socket, maximum: number): Promise<number> {
   const taken = (): number => socket.bytesWritten - socket.writableLength
@@ -93,7 +93,7 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
       const { url } = await start(refusal.setup)
       const socket = await refused(url, refusal)
       const closed = closing(socket)
-      // The server reads 1 MiB. The other sent bytes fit into the socket buffers of both sides.
+      // The server reads 1 MiB. The remaining bytes stay in the socket buffers of both sides.
       expect(await flood(socket, 64 * 2 ** 20)).toBeLessThan(24 * 2 ** 20)
       await vi.advanceTimersByTimeAsync(1_000)
       await closed

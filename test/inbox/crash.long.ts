@@ -6,14 +6,14 @@ import type { EngineName } from './crash/engines.ts'
 import { toSeed } from './crash/random.ts'
 import { type Run, runCrashes, toLine } from './crash/run.ts'
 
-// `npm run crash` kills processes more often.
+// Number of kills in each test. `npm run crash` uses a larger number.
 const KILLS = 5
 const seed = toSeed(process.env.CRASH_SEED)
 
 function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
   const { receivers = 1, serverKills = 0 } = more
   const which = `${engine}, receivers ${receivers}, server kills ${serverKills}, CRASH_SEED=${seed}`
-  // Concurrent, because each test mostly waits for leases.
+  // The tests run concurrently, because each test mostly waits for leases.
   it.concurrent(`kill -9 loses no acknowledged delivery: ${which}`, {
     timeout: 180_000,
     tags: engine === 'sqlite' ? ['sqlite'] : [],

@@ -6,7 +6,7 @@ import { readInboxOptions } from '../../src/inbox/inbox-options.ts'
 
 const DOCS = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8')
 
-/** Returns the numeric defaults that the tables of a section state, by option. */
+/** Returns the numeric defaults of the options in the tables of a section. */
 function defaultsUnder(heading: string): Record<string, number> {
   const section = DOCS.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
   const rows = section.matchAll(/^\|.*?`(\w+)` \| `(\d+)` \|/gm)

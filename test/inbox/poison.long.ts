@@ -9,7 +9,7 @@ const seed = toSeed(process.env.POISON_SEED)
 const INNOCENT = times(40, 'Quick')
 const MIXED = [...times(30, 'Quick'), ...times(10, 'Slow'), 'Poison', 'PoisonLater', 'PoisonLater']
 
-// Concurrent, because each test mostly waits for leases.
+// The tests run concurrently, because each test mostly waits for leases.
 function describePoison(
   name: string,
   create: (attempts: number) => PoisonStore | Promise<PoisonStore>,

@@ -111,7 +111,8 @@ function expectResults(
   { deliveries, attempts, begunOf, uncounted }: Expected,
 ): void {
   const poisons = deliveries.filter(isPoison)
-  // If a handler exits the process while a worker takes another delivery, that attempt is counted but never begins.
+  // A handler may exit the process while a worker takes another delivery. The attempt of that delivery is counted, but
+  // never begins.
   const slack = poisons.includes('PoisonLater') ? poisons.length : 0
   const dead = entries.filter(({ state }) => state === 'dead')
   expect(dead.map(({ changeTypes }) => changeTypes[0]).sort()).toEqual(poisons.sort())

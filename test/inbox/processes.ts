@@ -10,7 +10,7 @@ import { type Started, startNode } from '../helpers/process.ts'
 
 /** A store that several processes share. */
 export interface SharedStore {
-  /** Creates a store for one test. Returns its name in the format that apps/stores.mjs expects. */
+  /** Creates a store for one test. Returns its name in the format that `apps/stores.mjs` expects. */
   name(): string
   /** URL of the server. */
   url: string

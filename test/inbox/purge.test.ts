@@ -41,7 +41,7 @@ describe.each(['memory', 'SQLite'])('more than a thousand deliveries in %s', (en
     const inbox = await createInbox(() => {}, { clock: () => now, retention: 2_000 })
     now += 2_000
     await until(async () => (await inbox.stats()).done < COUNT)
-    now -= 2_000 // with this time, a second sweep would remove nothing
+    now -= 2_000 // at this time, a second sweep would remove nothing
     await until(async () => (await inbox.stats()).done === 0)
   })
 })

@@ -10,7 +10,7 @@ import { bun, deno, workerd } from './runtimes.ts'
 const here = import.meta.dirname
 const health: OtherRoute = ['/health', { ok: true }]
 
-/** Copies an example next to the installed package, where it cannot import files of this repository. */
+/** Copies an example next to the installed package. There, the example cannot import files of this repository. */
 function copy(name: string): string {
   const folder = join(inject('appFolder'), name)
   cpSync(join(here, '../../examples', name), folder, {
@@ -34,7 +34,7 @@ async function use(app: Started, test: () => Promise<void>): Promise<number | nu
   return app.exited
 }
 
-// Not in a `describe`, because each `describe` becomes a column of the matrix.
+// These tests are not in a `describe`, because each `describe` becomes a column of the matrix.
 it.for([
   ['bun', bun.bin, ['run', 'server.ts']],
   ['deno', deno.bin, ['run', '--allow-env', '--allow-net', 'server.ts']],

@@ -51,7 +51,7 @@ export const RUNTIMES: readonly Runtime[] = [
   { name: 'workerd', ...workerd, app: 'worker.capnp' },
 ]
 
-/** Returns the path of a program in a scope. The scope has one package, because npm installs only this system's. */
+/** Returns the path of a program in a scope. npm installs one package of each scope: the package for this system. */
 function onlyIn(scope: string, program: string): string {
   const folder = join(import.meta.dirname, 'node_modules', scope)
   const [system = 'none'] = existsSync(folder) ? readdirSync(folder) : []

@@ -6,7 +6,7 @@ import { startProgram } from '../helpers/process.ts'
 
 const nodeOf = (version: number): string => join(import.meta.dirname, `node_modules/node${version}/bin/node`)
 
-/** Runs `app/sqlite.ts` with the installed package and a new inbox file in an empty folder. Returns its results. */
+/** Runs `app/sqlite.ts` with the installed package and an inbox file in an empty folder. Returns the app's results. */
 async function use(version: number): Promise<unknown> {
   const app = inject('appFolder')
   expect(existsSync(join(app, 'node_modules/better-sqlite3'))).toBe(false)
@@ -20,7 +20,7 @@ async function use(version: number): Promise<unknown> {
   }
 }
 
-// Not in a `describe`, because each `describe` becomes a column of the matrix.
+// These tests are not in a `describe`, because each `describe` becomes a column of the matrix.
 it.each([22, 24, 26])(
   'the SQLite inbox and duplicate store work with node:sqlite of Node %d',
   async (version) => {

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { alias } from '../../vitest.config.ts'
 
-/** Configures `npm run test:runtimes`, which is not part of `npm test` because it installs a gigabyte of runtimes. */
+/** Configures `npm run test:runtimes`, which installs a gigabyte of runtimes and is therefore not part of `npm test`. */
 export default defineConfig({
   resolve: { alias: alias('node') },
   test: {

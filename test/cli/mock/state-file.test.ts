@@ -95,7 +95,7 @@ describe('a state file', () => {
   it('is readable only by its owner, and the only file in its folder once it is released', async () => {
     const path = join(folder.path, 'private', 'state.json')
     mkdirSync(join(folder.path, 'private'))
-    // Simulate the temporary file of a killed process.
+    // Create the temporary file that a killed process leaves behind.
     writeFileSync(`${path}-geohook-part`, '{"half":')
     chmodSync(`${path}-geohook-part`, 0o644)
     const file = await open(path)

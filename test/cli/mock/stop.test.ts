@@ -16,7 +16,7 @@ it('geohook mock waits for a delivery in flight before it stops, and reports the
     await withMock(['--seed', seed], async ({ mock, geohook }) => {
       await geohook(...trigger)
       await target.arrived(2)
-      // The mock with --json stops first. When the other mock reports its wait, this one has waited at least as long.
+      // Stop the mock with --json first. When the second mock reports its wait, the first has waited at least as long.
       const stopped = [quiet.stop('SIGINT'), mock.stop('SIGINT')]
       await mock.printed(/waiting for deliveries in flight \(1 s\)\n/)
       target.release()

@@ -109,7 +109,7 @@ describe.concurrent('geohook send', () => {
     const target = await startHeldTarget()
     const args = ['send', body, '--to', target.url]
     const quiet = startGeohook([...args, '--json'], { env })
-    // The command with --json starts first. When the other reports its wait, this one has waited at least as long.
+    // The command with --json starts first. When the second reports its wait, the first has waited at least as long.
     await target.arrived(1)
     const started = startGeohook(args, { env })
     await started.printed(/waiting for .* \(1 s\)\n/)

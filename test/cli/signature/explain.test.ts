@@ -114,7 +114,7 @@ describe.concurrent('geohook explain', () => {
     expect(evidence).toMatch(/^ {2}evidence {2}.+\.$/)
     expect(fix).toBe(`  fix       ${FIXES[cause as Cause]}`)
     expect(more).toEqual([''])
-    // key_previous is not a failure: the signature is valid, but the sender should switch to the newest key.
+    // `key_previous` is not a failure: the signature is valid, but the sender should switch to the newest key.
     expect(code).toBe(cause === 'key_previous' ? 0 : 1)
     expect(stderr).toBe('')
     expect(stdout).not.toContain(KEY)

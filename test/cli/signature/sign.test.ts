@@ -42,7 +42,7 @@ describe.concurrent('geohook sign', () => {
     const file = folder.file('key.txt', `${KEY}\r\n`)
     expect(await geohook(['sign', body, '--key', KEY])).toEqual(expected)
     expect(await geohook(['sign', body, '--key-file', file])).toEqual(expected)
-    // The option overrides SIGNATURE_KEY.
+    // The option overrides the variable `SIGNATURE_KEY`.
     const env = { OTHER: KEY, SIGNATURE_KEY: 'another' }
     expect(await geohook(['sign', body, '--key-env', 'OTHER'], { env })).toEqual(expected)
   })

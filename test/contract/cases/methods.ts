@@ -17,7 +17,7 @@ const refused = (method: string): ContractCase => ({
   },
 })
 
-/** Methods other than POST, and the handshake. */
+/** Cases for the handshake, and for methods other than POST. */
 export const METHODS: readonly ContractCase[] = [
   ...['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'].map(refused),
   {

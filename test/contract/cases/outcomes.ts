@@ -8,7 +8,7 @@ import { BODY, type ContractCase, JSON_TYPE, signatureOf, signed } from './case.
 const problem = (status: number, code: string, title: string): string =>
   JSON.stringify({ title, status, code })
 
-/** Creates a case for a failure. Its response asks the sender to retry after 5 seconds. */
+/** Creates a case for a failure whose response asks the sender to retry after 5 seconds. */
 const retryLater = (name: string, setup: SetupName, status: number, code: ErrorCode): ContractCase => ({
   name,
   codes: [code],

@@ -25,7 +25,7 @@ const refusal = (
     if (signature !== undefined) headers['x-service'] = signature
     const answer = await send(subject.url, { headers, body: BODY })
     if (Array.isArray(signature) && subject.host.keepsLast) {
-      expect(answer.status).toBe(200) // the host passes on only the last one, which is valid
+      expect(answer.status).toBe(200) // the host passes on only the last header, which is valid
       return
     }
     expect([answer.status, answer.text]).toEqual([401, UNAUTHORIZED])

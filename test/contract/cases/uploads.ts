@@ -32,7 +32,7 @@ export const UPLOADS: readonly ContractCase[] = [
       const req = begin(subject.url, { ...headers, 'content-length': BODY.length }, BODY.slice(0, 10))
       if (subject.host.readsBody) {
         req.on('error', () => {})
-        // The host does not pass the stalled upload to the receiver. It still responds to other requests.
+        // The host does not pass the stalled upload to the receiver, but still responds to other requests.
         expect((await send(subject.url, signed(BODY))).status).toBe(200)
         req.destroy()
         expect(await linesOf(subject)).toEqual(['accepted', 'handled'])

@@ -15,7 +15,7 @@ export interface InboxEngineKind {
   create(): Promise<InboxEngine>
   /** The shortest lease that the engine accepts, in milliseconds. */
   minLease: number
-  /** True if several inboxes can share a store and see each other's deliveries. Only the memory engine cannot. */
+  /** True if several inboxes can share a store and see each other's deliveries. False only for the memory engine. */
   isShared: boolean
 }
 

@@ -4,7 +4,7 @@ import { deliver, KEY } from '../../helpers/deliver.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { uniquePayload, until, useEngine } from './fixture.ts'
 
-/** Tests order, limits and retention. */
+/** Tests the order of deliveries, the limits and the retention. */
 export function describeLimits(kind: InboxEngineKind): void {
   describe('limits', () => {
     const { open, send, work } = useEngine(kind)

@@ -10,7 +10,7 @@ interface PostgresKind extends InboxEngineKind {
   client: pg.Client
 }
 
-/** Runs a suite over inboxes in one schema, which is dropped at the end. */
+/** Runs a suite with inboxes in one schema, and drops the schema at the end. */
 export const describePostgres = (suite: (kind: PostgresKind) => void): Promise<void> =>
   describeWith(POSTGRES, (connectionString) => {
     const schema = `geohook_test_${process.pid}_${Date.now()}`

@@ -11,7 +11,7 @@
  *   process of that success was killed, or the server of the store was down. A second success after a `settled` line,
  *   after a graceful exit, or in the same process without an outage of the server is a fault.
  * - A process may have at most as many open successes as its concurrency, plus the same number for each outage, because
- *   a handler occupies its slot until the inbox has recorded the success. This rule limits the duplicates that each kill
+ *   a handler occupies its slot until the inbox has recorded the success. This rule limits the duplicates that a kill
  *   can cause, and detects an inbox that records nothing.
  * - A process that exited gracefully has no open successes, except those caused by an outage.
  * - Every handled delivery was sent.
@@ -21,7 +21,7 @@
 export interface ProcessLog {
   lines: readonly string[]
   killed: boolean
-  /** Time of the kill. Processes may run concurrently, so the order of the logs does not show it. */
+  /** Time of the kill. The order of the logs cannot replace it, because processes may run concurrently. */
   killedAt?: number
 }
 

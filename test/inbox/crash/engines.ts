@@ -23,7 +23,7 @@ export interface EngineNeeds {
 
 /** A store for one run. */
 export interface Engine {
-  /** Entry point of the package that exports the function `factory`. */
+  /** Name of the entry point. It exports a function with the name `factory`. */
   entry: string
   factory: string
   options: Record<string, unknown>
@@ -91,7 +91,7 @@ async function postgres({ isKilled }: EngineNeeds): Promise<Engine> {
   }
 }
 
-/** Uses a private server that syncs every command to disk, because the shared server may not write to disk. */
+/** Uses a private server that syncs every command to disk, because the shared server might not write to disk. */
 async function redis(): Promise<Engine> {
   const program = findRedis()
   if (!program) throw new Error('there is no redis-server on this machine')

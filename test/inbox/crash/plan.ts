@@ -7,11 +7,11 @@ export type Point = keyof typeof POINTS
 
 /** When a process is killed: as soon as one of these conditions is met. */
 export interface Kill {
-  /** Milliseconds after the start. */
+  /** Milliseconds after the start of the process. */
   afterStart?: number
   /** Milliseconds after the process has begun to listen. */
   afterListening: number
-  /** Number of deliveries acknowledged since the start. */
+  /** Number of deliveries acknowledged since the start of the process. */
   afterAcknowledged?: number
   /** The process is killed `milliseconds` after it has reached the point `times` times. */
   at?: { point: Point; times: number; milliseconds: number }

@@ -17,6 +17,6 @@ export function createRandom(seed: number): Random {
   return { next, between: (min, max) => min + Math.floor(next() * (max - min + 1)) }
 }
 
-/** Parses a seed, or returns a random one, which the caller must print. */
+/** Parses a seed. Without a text, returns a random seed, which the caller must print. */
 export const toSeed = (text: string | undefined): number =>
   text === undefined ? Math.floor(Math.random() * 2 ** 32) : Number(text)

@@ -164,7 +164,7 @@ function compare({ done, dead }: InboxStats, { handled }: Verdict): string[] {
   return faults
 }
 
-/** Reads the log of a process. The log is empty if the process was killed before it created the file. */
+/** Reads the log of a process. Returns an empty log if the process was killed before it created the file. */
 async function read({ path, ...killed }: LogFile): Promise<ProcessLog> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''

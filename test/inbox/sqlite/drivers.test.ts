@@ -12,7 +12,7 @@ afterEach(async () => {
   await folder.remove()
 })
 
-/** Simulates a version of Node without node:sqlite. */
+/** Simulates a version of Node without `node:sqlite`. */
 function hideNodeSqlite() {
   const { getBuiltinModule } = process
   return vi

@@ -10,7 +10,7 @@ import { useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 
-/** Program that creates the file in another process. */
+/** Program that another process runs to create the file. */
 const CREATE_PROGRAM = `
   import { createSqliteInbox } from 'geohook/sqlite'
   const inbox = createSqliteInbox({ path: process.argv[1] })

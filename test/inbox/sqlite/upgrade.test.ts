@@ -8,7 +8,7 @@ import { send, useFolder } from './fixture.ts'
 
 const fixture = useFolder()
 
-/** The SQL with which version 1 created its tables. Never edit this text. */
+/** The SQL that created the tables of version 1. Never edit this text. */
 const VERSION_1 = `
   CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY,
@@ -71,7 +71,7 @@ function createVersion1(): void {
   db.close()
 }
 
-/** Reads all tables, indexes and triggers of a file, and its version. */
+/** Reads the version of a file, and all its tables, indexes and triggers. */
 function tablesOf(path: string): unknown[] {
   const db = openDatabase(path)
   const tables = db

@@ -25,10 +25,10 @@ function runtime(): string {
   return /^(Bun|Deno|Cloudflare)/.exec(agent)?.[0] ?? `Node ${process?.version}`
 }
 
-/** Performs a control action that a test requests over HTTP. Returns the name of the runtime or the log, as JSON. */
+/** Performs a control action that a test requests over HTTP. Returns JSON: the log, or the name of the runtime. */
 export function control(action: string, { receiver, log }: Subject): string {
   if (action === 'release') log.release()
-  // Not awaited, because close() waits for deliveries in flight, which the test releases later.
+  // The promise is not awaited, because close() waits for deliveries in flight, which the test releases later.
   if (action === 'close') void receiver.close()
   if (action === 'runtime') return JSON.stringify(runtime())
   return JSON.stringify(log.entries)
