@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { alias } from '../../vitest.config.ts'
 
-/** Configures `npm run test:runtimes`, which installs a gigabyte of runtimes and is therefore not part of `npm test`. */
+/** Configures `npm run test:runtimes`. It installs a gigabyte of runtimes, so `npm test` does not include it. */
 export default defineConfig({
   resolve: { alias: alias('node') },
   test: {
