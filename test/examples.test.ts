@@ -12,7 +12,7 @@ interface Example {
   cwd?: string
   otherRoute?: OtherRoute
   env?: Record<string, string>
-  /** The status of a successful delivery. Default 200. */
+  /** The status of a successful delivery. Default: 200. */
   success?: number
   /** True if the example needs a SQLite driver. */
   needsSqlite?: true
@@ -29,8 +29,8 @@ const health: OtherRoute = ['/health', { ok: true }]
 const layers: OtherRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
 
 /**
- * Every example, started as a user would start it. Examples for hosts that npm does not provide run on the hosts in
- * test/helpers.
+ * How to start and test each example. Examples for hosts that are not on npm run on the simulated hosts in
+ * `test/helpers/hosts`.
  */
 const EXAMPLES: Record<string, Example> = {
   express: {
@@ -142,7 +142,7 @@ it.concurrent.for(Object.entries(EXAMPLES))(
   },
 )
 
-/** All examples except polka, which looks up its keys per request. */
+/** All examples that read a key at startup. Polka is excluded, because it looks up keys per request. */
 const { polka: _, ...checked } = EXAMPLES
 
 it.concurrent.for(Object.entries(checked))(

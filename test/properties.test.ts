@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { character } from './helpers/character.ts'
 import { FORM_TYPE, JSON_TYPE } from './helpers/deliver.ts'
 
-/** Printed in the title, to reproduce a failure: `SEED=… npx vitest run test/properties.test.ts`. */
+/** The seed of this run, shown in the title. To repeat a failure: `SEED=… npx vitest run test/properties.test.ts`. */
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const runs = Number(process.env.RUNS ?? 300)
 const check = <T>(property: fc.IAsyncPropertyWithHooks<T> | fc.IPropertyWithHooks<T>) =>
@@ -14,7 +14,7 @@ const bodies = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc.uint8Array({ minLength: 1000, maxLength: 5000 }),
 )
-/** Excludes keys that one flipped bit could turn into zero bytes, which are invalid. */
+/** Excludes keys that could become all zeros, and therefore invalid, if one bit is flipped. */
 const isKey = (bytes: Uint8Array): boolean => bytes.filter((byte) => byte !== 0).length > 1
 const keys = fc.oneof(
   fc.string({ unit: character }).filter((key) => key.trim() !== '' && isKey(Buffer.from(key))),

@@ -19,12 +19,12 @@ const rows = (heading: string): string[][] =>
     )
 
 describe('the README and the docs', () => {
-  // Excludes the backup example, which needs an inbox file: test/cli/inbox/backup.test.ts runs it.
+  // Excludes the backup example, which needs an inbox file. `test/cli/inbox/backup.test.ts` runs it.
   const finiteExamples = examples.filter(
     (code) => !/\.listen\((?!4000)|\.work\(|backupSqliteInbox/.test(code),
   )
   let runs: Started[] = []
-  // All examples start before the first test and run during the others, because one of them waits for retries.
+  // Starts all examples before the first test, so that they run concurrently. One of them waits for retries.
   beforeAll(() => {
     runs = finiteExamples.map((code) =>
       startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),

@@ -7,7 +7,7 @@ import { expectShutdown } from './helpers/shutdown.ts'
 const folder = mkdtempSync(join(tmpdir(), 'geohook-shutdown-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Returns how often an example is stopped. The environment variable SHUTDOWN_RUNS overrides it for all examples. */
+/** Returns how many times an example is started and stopped. `SHUTDOWN_RUNS` overrides the number for all examples. */
 const runsOf = (name: string): number => Number(process.env.SHUTDOWN_RUNS ?? (name === 'inbox' ? 20 : 3))
 const EXAMPLES = ['node', 'express', 'polka', 'fastify', 'koa', 'hono', 'h3', 'inbox']
 

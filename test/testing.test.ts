@@ -84,7 +84,7 @@ describe('createSigner', () => {
     const { headers, body } = await signer.sign({ a: 1 })
     const signature = `sha256=${hmac(Buffer.from('%7B%22a%22%3A1%7D'), 'base64')}`
     expect(headers).toEqual({ 'content-type': FORM_TYPE })
-    // Percent-encoded in lower case, as by senders with a signature field.
+    // Senders with a signature field percent-encode the signature with lower-case hex digits.
     const written = signature.replaceAll('=', '%3d').replaceAll('+', '%2b').replaceAll('/', '%2f')
     expect(text(body)).toBe(`payload=%7B%22a%22%3A1%7D&x-service=${written}`)
   })

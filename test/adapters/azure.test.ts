@@ -12,7 +12,7 @@ const url = 'https://app.azurewebsites.net/api/hooks/lyon?x=1&x=2'
 
 type Init = ConstructorParameters<typeof HttpRequest>[0]
 
-/** Creates requests as the Azure worker does, from bytes or from the request object of its HTTP server. */
+/** The two ways in which the Azure worker creates requests: from bytes, or from a request of its HTTP server. */
 const MODELS: Record<string, (init: Init, body: Uint8Array<ArrayBuffer>) => HttpRequest> = {
   'bytes from the host': (init, bytes) => new HttpRequest({ ...init, body: { bytes } }),
   'HTTP streams': ({ params = {}, ...init }, body) => {

@@ -30,7 +30,7 @@ it.each(cases)(
     const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} } })
     receiver.on('*', (_event, { rawBody }) => bodies.push(Buffer.from(rawBody)))
     const length = sizes.reduce((sum, size) => sum + size, 0)
-    // All chunks differ.
+    // Every chunk has different bytes, so that the comparison below detects swapped chunks.
     const text = Array.from({ length }, (_, index) => index).join('')
     const body = Buffer.from(`["${text.slice(0, length - 4)}"]`)
     expect(body.length).toBe(length)

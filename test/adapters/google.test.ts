@@ -14,7 +14,7 @@ const request = await createSigner({ signatureKey }).sign(createPayload('Feature
 
 let count = 0
 
-/** Deploys a function with a receiver on the test server of @google-cloud/functions-framework. */
+/** Deploys a function with a receiver on the test server of `@google-cloud/functions-framework`. */
 function deploy(options: Partial<ReceiverOptions> = {}) {
   const { observer, calls } = createRecorder()
   const deliveries: Delivery[] = []

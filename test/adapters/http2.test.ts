@@ -33,7 +33,7 @@ async function open(receiver: Receiver, serve: Serve = serveNode): Promise<Clien
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  // Node's client also counts unsent data of ended streams, and rejects responses above this limit.
+  // Raises the memory limit, because Node's client counts unsent data of ended streams and rejects responses above it.
   const session = connect(url, { maxSessionMemory: 1000 })
   onTestFinished(() => session.destroy())
   return session
@@ -112,7 +112,7 @@ const SERVERS: Record<string, Serve> = {
   Koa: (receiver) => createServer(new Koa().use(koaWebhook(receiver)).callback() as never),
 }
 
-/** Requests that are rejected before their body has ended: status, headers and receiver options. */
+/** Each row is a request that is rejected before its body has ended: status, request headers, receiver options. */
 const REFUSALS: [number, Record<string, string>, ReceiverOptions?][] = [
   [401, {}],
   [401, { 'x-service': 'oops' }],
@@ -139,7 +139,7 @@ describe.each(Object.entries(SERVERS))('refused streams of %s', (_, serve) => {
       for (const stream of streams) stream.write('{')
       const answers = await Promise.all(streams.map(answerOf))
       expect(answers.map(([code]) => code)).toEqual(Array(20).fill(status))
-      // close() resolves although no client has ended its streams.
+      // `close()` resolves although the client has not ended its streams.
       await receiver.close()
       expect(receiver.stats().atWork).toBe(0)
       for (const stream of streams) stream.end()

@@ -142,7 +142,7 @@ describe.each(FORMATS)('webhook() in Lambda, behind %s', (format) => {
   it('rejects a repeated parameter if the host passes on all values', async () => {
     const target = '/hook?crc_token=abc&crc_token=def'
     const { status } = await call(format, { method: 'GET', target }, { profile: arcgis })
-    // A load balancer without multi-value headers passes on only the last value.
+    // A load balancer without multi-value headers passes only the last value to the function.
     expect(status).toBe(format === 'ALB' ? 200 : 400)
   })
 

@@ -6,7 +6,7 @@ import { BODY, ENTRY_POINTS, HANDSHAKES, NAMES, receiver, SIGNED } from '../help
 import { expectLinear, repeatedPieces } from '../helpers/linear-time.ts'
 import { mountServer } from '../helpers/mounts/mounted.ts'
 
-// long-headers.long.ts covers all entry points and more texts.
+// `long-headers.long.ts` covers all entry points and more texts.
 const texts = repeatedPieces('x')
 
 describe('takes linear time for any value of', () => {
@@ -38,7 +38,7 @@ describe('takes linear time for any value of', () => {
     }
     try {
       for (const name of NAMES.slice(0, 3)) {
-        for (const piece of ['\xa0', '%', ';']) // not spaces, because Node trims them
+        for (const piece of ['\xa0', '%', ';']) // spaces are not tested, because Node trims them
           await expectLinear(
             (value) => post(name, value),
             (length) => `${piece.repeat(length)}x`,

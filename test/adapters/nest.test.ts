@@ -22,7 +22,7 @@ interface Res {
   json(body: unknown): void
 }
 
-/** Creates an app whose middleware runs after the parsers of NestJS. It echoes bodies, and may contain a webhook. */
+/** Creates an app whose middleware runs after the parsers of NestJS. The route `other` echoes bodies. */
 function createApp(afterParsers?: ReturnType<typeof webhook>): new () => object {
   class App {
     configure(consumer: MiddlewareConsumer): void {

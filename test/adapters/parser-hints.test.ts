@@ -27,7 +27,7 @@ async function read(req: IncomingMessage): Promise<void> {
   for await (const _ of req);
 }
 
-/** Servers on which a parser has read the body and left these members on the request. */
+/** For each adapter: creates a server that reads the body and sets `members` on the request, as a parser would. */
 const SERVERS: Record<
   string,
   (receiver: Receiver, members: object) => RequestListener | Promise<RequestListener>
@@ -59,7 +59,7 @@ const SERVERS: Record<
   },
 }
 
-/** The names of the text parser and the value parser, and parts of the hint. */
+/** For each adapter: the text parser and the value parser that the hint names, and other parts of the hint. */
 const NAMES: Record<string, [text: string, value: string, hints: string[]]> = {
   express: [
     'express.text()',

@@ -74,7 +74,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     expect([server.listening, receiver.stats().closed]).toEqual([false, true])
     const closed = once(idle.resume(), 'close')
     idle.write('POST /other HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
-    await closed // other routes also close their connections
+    await closed // responses of other routes also close their connections
     release()
     await responded
     await until(() => order.length === 2)
@@ -131,7 +131,7 @@ it('closes HTTP/2 sessions after their last request, or immediately without one'
   const ended = once(idle as never, 'close')
   process.emit('SIGTERM')
   await ended
-  await vi.advanceTimersByTimeAsync(4_500) // must not call functions that only HTTP/1 servers have
+  await vi.advanceTimersByTimeAsync(4_500) // the shutdown must not call functions that only HTTP/1 servers have
   expect([busy?.destroyed, after.mock.calls.length]).toEqual([false, 0])
   release()
   const [answer] = await once(stream as never, 'response')

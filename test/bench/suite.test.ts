@@ -40,7 +40,7 @@ describe('the benchmark suite', () => {
     const { ratio, summarize } = await load('lib/rounds.mjs')
     expect(summarize([5, 1, 4, 2, 3])).toEqual({ median: 3, low: 2, high: 4 })
     expect(summarize([1, 2])).toEqual({ median: 1.5, low: 1.25, high: 1.75 })
-    // Every second round is slow for both subjects, which does not change the ratio.
+    // Every other round is slow for both subjects. This must not change the ratio.
     expect(ratio([2, 20, 2, 20], [1, 10, 1, 10])).toEqual({ median: 2, low: 2, high: 2 })
   })
 

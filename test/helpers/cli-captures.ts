@@ -1,4 +1,4 @@
-/** Returns the JSON object of a capture file. `members` override the defaults. */
+/** Returns the JSON object of a capture file. Values in `members` override the defaults. */
 export const captureJson = (members: object = {}): Record<string, unknown> => ({
   geohook: 'capture',
   version: 1,

@@ -35,7 +35,7 @@ export const startGeohook = (args: readonly string[], { env, stdin, cwd }: RunOp
 
 export type Run = (args: readonly string[], options?: RunOptions) => Promise<RunResult>
 
-/** Removes progress reports, because on a busy machine every command may take longer than a second. */
+/** Removes progress reports. Any command that takes over a second prints them, for example on a busy machine. */
 export const withoutProgress = (stderr: string): string => stderr.replace(/^.* \(\d+ s\)\n/gm, '')
 
 /** Runs `geohook` in its own process. */
@@ -68,7 +68,7 @@ export function createFolder(): { path: string; file(name: string, content: stri
   }
 }
 
-/** Resolves when a process has set its title, which hides its arguments in the process list. */
+/** Resolves when the process list shows this title instead of the command line of a process. */
 export async function untilProcessTitle(pid: number | undefined, title: string): Promise<void> {
   const hasTitle = (): boolean =>
     readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', '').trim() === title

@@ -2,7 +2,7 @@ import { createRequire, isBuiltin } from 'node:module'
 
 const hasNodeSqlite = isBuiltin('node:sqlite')
 
-/** Opens a database to check a driver: one compiled for another Node version fails only then. */
+/** Opens a database, because a driver that was compiled for another Node version fails only at this point. */
 function canOpen(driver: string): boolean {
   try {
     ;new (createRequire(import.meta.url)(driver))(':memory:').close()
@@ -25,7 +25,7 @@ export const whyNoBetterSqlite: string | undefined = hasNodeSqlite ? whyNoDriver
 
 /**
  * Tags for tests that need a driver: `// @module-tag sqlite` for a file, `{ tags: ['sqlite'] }` for a test. If the
- * driver is missing, they are skipped. With `CI=true`, they fail instead on Node versions that need the driver.
+ * driver is missing, these tests are skipped. With `CI=true`, they fail instead if Node has no built-in SQLite.
  */
 export const TAGS: { name: string; skip: boolean }[] = [
   { name: 'sqlite', skip: isSkipped(whyNoSqlite) },

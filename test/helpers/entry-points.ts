@@ -5,7 +5,7 @@ import { KEY, signatureOf } from './deliver.ts'
 export const BODY = '{"events":[]}'
 const quiet = { refused() {}, failed() {} }
 
-/** A receiver with the arcgis profile, which uses another signature header and responds to handshakes. */
+/** A receiver with the `arcgis` profile, which has its own signature header and responds to handshakes. */
 export const receiver = createReceiver({ signatureKey: KEY, profile: arcgis, observer: quiet })
 
 /** Names of all headers that a receiver reads before it verifies the signature. */
@@ -35,7 +35,7 @@ const receive = (head: Partial<RequestHead>) =>
     ...head,
   })
 
-/** Calls to a receiver, by entry point, with a header value of any length. */
+/** For each entry point: a function that sends a request with the given header. */
 export const ENTRY_POINTS: Record<string, (name: string, value: string) => unknown> = {
   receive: (name, value) => receive({ headers: { ...SIGNED, [name]: value } }),
   'receive, without a signature': (name, value) => receive({ headers: { [name]: value } }),
@@ -64,7 +64,7 @@ export const ENTRY_POINTS: Record<string, (name: string, value: string) => unkno
     }),
 }
 
-/** Handshakes, by entry point, with a query of any length. */
+/** For each entry point: a function that sends a handshake with the given query. */
 export const HANDSHAKES = {
   receive: (query: string) => receive({ method: 'GET', url: `/hook?${query}` }),
   fetch: (query: string) => receiver.fetch(new Request(`http://localhost/hook?${query}`)),

@@ -4,7 +4,7 @@ import type { Started } from './process.ts'
 
 export const KEY = 'parcels2026'
 
-/** Another route of an example: path, expected JSON response, and JSON body to post. Without a body, uses GET. */
+/** Another route of an example: path, expected JSON response, JSON body to post. Without a body, the method is GET. */
 export type OtherRoute = [path: string, response: unknown, body?: unknown]
 
 /** Resolves with the payload URL that an example prints. */

@@ -13,11 +13,11 @@ export interface Sent {
   /** A header whose value is a list is sent once for each item. */
   headers?: OutgoingHttpHeaders
   body?: Uint8Array | string
-  /** Chunks of the body. The request is sent without a content-length. */
+  /** Chunks to send instead of `body`. The request then has no `content-length` header. */
   chunks?: readonly (Uint8Array | string)[]
 }
 
-/** Sends a request with the given headers only, plus those that HTTP requires. */
+/** Sends a request with the given headers and those that HTTP requires, and no others. */
 export async function send(
   url: string,
   { method = 'POST', headers = {}, body, chunks }: Sent,

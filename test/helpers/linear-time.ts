@@ -14,7 +14,10 @@ const PIECES = [
 /** Returns a text of approximately the given length. */
 export type TextOfLength = (length: number) => string
 
-/** Repeats each piece, and adds each ending: a final mismatch makes patterns that match the whole text backtrack. */
+/**
+ * Returns a text for each combination of a repeated piece and an ending. If the ending does not match, a regular
+ * expression for the whole text backtracks.
+ */
 export const repeatedPieces = (...ends: string[]): TextOfLength[] =>
   PIECES.flatMap((piece) => ends.map((end) => (length) => piece.repeat(length / piece.length) + end))
 

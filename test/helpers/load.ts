@@ -3,11 +3,11 @@ import { signatureOf } from './deliver.ts'
 
 const CONNECTIONS = 8
 
-/** Sends deliveries over keep-alive connections until the server refuses new connections. */
+/** A load generator. It sends deliveries over keep-alive connections until the server refuses new connections. */
 export interface Load {
   /** Resolves when `count` requests have finished, with a response or an error. */
   answered(count: number): Promise<void>
-  /** Resolves when the server refuses connections, with the status or error of each request before that. */
+  /** Resolves once the server refuses connections. The value lists the status or error of each earlier request. */
   ended: Promise<(number | string)[]>
 }
 

@@ -1,6 +1,7 @@
 import { lock } from '../../src/cli/mock/lock.ts'
 
-/** Child process that locks a file at a given time, reports whether it got the lock, and releases it on request. */
+// This child process locks a file at a given time, reports whether it got the lock, and releases it on request.
+
 let release: (() => Promise<void>) | undefined
 
 process.on('message', async ({ take, at }: { take?: string; at: number }) => {

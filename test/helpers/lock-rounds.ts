@@ -24,7 +24,7 @@ async function ask(child: ChildProcess, message: object): Promise<string> {
  * In each round, several processes try to lock the same file in the same millisecond. Three out of four rounds start
  * with a stale lock file of a killed process.
  *
- * @returns the number of processes that got the lock, for each round
+ * @returns for each round, the number of processes that got the lock
  */
 export async function lockRounds(rounds: number, processes: number): Promise<number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'geohook-lock-'))

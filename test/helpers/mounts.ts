@@ -39,5 +39,5 @@ export const MOUNTS: Record<string, { entry: keyof typeof entries; mount: Mount 
   'Google Cloud Functions': { entry: 'node', mount: mountGoogle },
 }
 
-/** Mounts with access to the sender's socket. Serverless hosts read the whole body before they call the function. */
+/** All mounts except serverless hosts, which read the whole body before they call the function. */
 export const ON_SOCKETS = Object.entries(MOUNTS).filter(([name]) => !/Lambda|Azure|Google/.test(name))

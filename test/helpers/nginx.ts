@@ -5,7 +5,7 @@ import { createFolder } from './folder.ts'
 import { findPort } from './port.ts'
 import { startProgram } from './process.ts'
 
-/** Finds nginx in PATH and in /usr/sbin, where Debian installs it and which is only in root's PATH. */
+/** Finds nginx in PATH or in /usr/sbin. Debian installs it in /usr/sbin, which only root has in PATH. */
 export const findNginx = (): string | undefined =>
   [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
     .map((folder) => join(folder, 'nginx'))

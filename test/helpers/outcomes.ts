@@ -12,7 +12,7 @@ import {
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
 import { createGate } from './gate.ts'
 
-/** Values that observer tools must never write. Requests contain as many of them as possible. */
+/** Secrets that observers must never output. Each request contains as many of them as possible. */
 export const SECRETS = {
   key: KEY,
   query: 'query-secret',
@@ -77,7 +77,7 @@ const storeOf = (claim: 'busy' | 'done'): DuplicateStore => ({
   release: async () => {},
 })
 
-/** Sends a request to a receiver at capacity. The observer does not see the earlier request, which never finishes. */
+/** Sends two requests to a receiver with room for one. The first never finishes; the observer sees only the second. */
 async function playBusy(observer: Observer): ReturnType<Case['play']> {
   const { gate, release } = createGate()
   let isFull = false

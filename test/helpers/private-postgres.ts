@@ -68,7 +68,7 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
 
   const isEnded = (): boolean => !server || server.exitCode !== null || server.signalCode !== null
 
-  /** Returns true if a process has exited. Includes zombies, because they have released their resources. */
+  /** Returns true if a process has exited. Zombies count as exited, because they have released their resources. */
   function isGone(pid: number): boolean {
     try {
       return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))

@@ -10,7 +10,7 @@ export interface Started {
   readonly child: ChildProcess
   /** Resolves with the match once the output matches `pattern`. Rejects if the program exits first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
-  /** Resolves with the exit code, or null if a signal ended the program, once all output has been read. */
+  /** Resolves when the program has ended and all output is read. The value is the exit code, or null after a signal. */
   readonly exited: Promise<number | null>
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
@@ -27,7 +27,7 @@ export const startNode = (
   options?: StartOptions,
 ): Started => startProgram(process.execPath, args, env, options)
 
-/** Starts a program. Unsets environment variables that are `undefined`; `stdin: 'open'` keeps stdin open. */
+/** Starts a program without the variables that are `undefined` in `env`. With `stdin: 'open'`, stdin stays open. */
 export function startProgram(
   program: string,
   args: readonly string[],

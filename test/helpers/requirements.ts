@@ -9,12 +9,12 @@ export type Need = 'PostgreSQL' | 'Redis' | 'redis-server' | 'SQLite' | 'nginx'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The reason for each unavailable requirement. Available requirements have no entry. */
+    /** Why each missing requirement is unavailable. Available requirements have no entry. */
     missing: Partial<Record<Need, string>>
   }
 }
 
-/** Checks the requirements before all tests. Prints a line for each missing one; with `CI=true`, tests fail instead. */
+/** Checks the requirements before all tests. Prints the missing ones, unless `CI=true` makes their tests fail. */
 export async function setup({ name, provide }: TestProject): Promise<void> {
   const [postgres, redis] = await Promise.all(
     [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),

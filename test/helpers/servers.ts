@@ -56,7 +56,7 @@ const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|ENOENT)/
 /**
  * Returns one line that says why tests cannot use a server and how to fix it, or undefined if they can use it.
  *
- * @param url address of the server; its password is removed from the result
+ * @param url address of the server; the result never contains its password
  */
 export async function whyMissing(
   { name, variable, howToStart, reach }: Server,

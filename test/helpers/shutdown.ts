@@ -3,7 +3,7 @@ import { KEY, urlOf } from './example.ts'
 import { startLoad } from './load.ts'
 import { startNode } from './process.ts'
 
-/** Checks that a server under load, when it is stopped, responds to every request it has received and then exits. */
+/** Stops a server under load. Checks that it responds to every request that it has received, and then exits. */
 export async function expectShutdown(
   args: readonly string[],
   { env = {}, signal = 'SIGTERM' as NodeJS.Signals } = {},

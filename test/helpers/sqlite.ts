@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { root } from '../package/entries.ts'
 import { type Started, startNode } from './process.ts'
 
-/** Code that evaluates to the available SQLite class. A string, because tests also pass it to child processes. */
+/** An expression for the available SQLite class. It is a string, because tests also pass it to child processes. */
 const CLASS = "process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? require('better-sqlite3')"
 
 interface Opened {

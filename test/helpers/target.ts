@@ -43,8 +43,8 @@ export async function startTarget(
 }
 
 /**
- * Returns a URL that refuses connections for as long as this process runs. The client end of a connection occupies the
- * port, so no server of another test can listen on it.
+ * Returns a URL that refuses connections for as long as this process runs. An open client socket occupies its port, so
+ * no server of another test can listen on it.
  */
 export async function unusedUrl(): Promise<string> {
   const server = createListener((socket) => socket.unref()).listen(0, '127.0.0.1')

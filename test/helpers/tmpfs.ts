@@ -28,7 +28,7 @@ export function createDisk(megabytes: number): Disk {
   }
 }
 
-/** Runs tests that need a separate disk. If the user may not mount one, skips them, or fails with `CI=true`. */
+/** Runs tests that need a separate disk. If mounting a disk fails, skips them, or fails with `CI=true`. */
 export async function describeWithDisks(suite: () => void): Promise<void> {
   try {
     await createDisk(1).remove()

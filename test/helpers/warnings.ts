@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 export async function warningsOf(run: () => unknown): Promise<string[]> {
   const lines: string[] = []
   const listen = (warning: Error & { code?: string }) => lines.push(`${warning.code}: ${warning.message}`)
-  await setImmediate() // Node emits warnings one tick late, so this skips earlier ones
+  await setImmediate() // Node emits warnings one tick late, so earlier warnings arrive here
   process.on('warning', listen)
   try {
     await run()

@@ -5,7 +5,7 @@ import { FAULTS } from '../../src/mock/delivery/faults.ts'
 
 const text = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8')
 
-/** The first cell of each row in the table under a heading. */
+/** Returns the first cell of each row in the table under a heading. */
 const firstCells = (heading: string): string[] => {
   const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
   return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string)

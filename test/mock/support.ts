@@ -43,7 +43,7 @@ export const JOB: Webhook = {
   scheduleInfo: {},
 }
 
-/** A copy of a webhook as a seed, with changes. */
+/** Copies a webhook, and applies changes. The result is a seed for a mock service. */
 export const seed = (from: Webhook, changes: Partial<Webhook> = {}): Webhook => ({
   ...structuredClone(from),
   ...changes,
@@ -115,12 +115,12 @@ export async function capture(
   return { url: `http://127.0.0.1:${address.port}/hook`, port: address.port, requests, close }
 }
 
-/** The path of a webhook (docs/specification.md, "Endpoints"). */
+/** Returns the path of a webhook (docs/specification.md, "Endpoints"). */
 export function pathOf({ folderName, serviceName, serviceType, id }: Webhook): string {
   return `/services/${folderName === '' ? '' : `${folderName}/`}${serviceName}.${serviceType}/webhooks/${id}`
 }
 
-/** Required parameters of an edit that changes nothing. */
+/** Returns the required parameters of an edit with their current values, so that the edit changes nothing. */
 export const same = ({ name, changeTypes, hookUrl }: Webhook): Record<string, string> => ({
   name,
   changeTypes: changeTypes.join(','),
@@ -134,7 +134,7 @@ export interface Posted {
   body: Record<string, unknown>
 }
 
-/** Posts a form. Parameters given as pairs may repeat a name. */
+/** Posts a form. To repeat a name, pass the parameters as pairs. */
 export async function post(
   service: MockService,
   path: string,

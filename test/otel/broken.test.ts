@@ -19,7 +19,7 @@ const fail = (): never => {
   throw new Error('broken')
 }
 
-/** Sends a delivery. Returns the data that each part recorded for it. */
+/** Sends a delivery. Returns its status, and the observer calls, spans and metrics that were recorded. */
 async function sendDelivery(options: Pick<OtelOptions, 'tracerProvider' | 'meterProvider'>) {
   const telemetry = createTelemetry()
   const calls: string[] = []
@@ -49,14 +49,14 @@ const ALL = [
 ]
 const COMPLETE = { status: 200, calls: ['around', 'handled'], active: true, spans: ['handled'], metrics: ALL }
 
-/** Creates a provider with a custom processor. */
+/** Creates a tracer provider with a broken span processor and a working one. */
 const withProcessor = (broken: Partial<SpanProcessor>): TracerProvider => {
   const none = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} }
   const spanProcessors = [{ ...none, ...broken }, new SimpleSpanProcessor(new InMemorySpanExporter())]
   return new BasicTracerProvider({ spanProcessors })
 }
 
-/** Creates a provider whose spans have one broken function. */
+/** Creates a tracer provider whose spans throw in the function with this name. */
 function withSpan(broken: string): TracerProvider {
   const tracer = createTelemetry().tracerProvider.getTracer('real')
   const startSpan: typeof tracer.startSpan = (...args) =>

@@ -29,7 +29,7 @@ export interface Telemetry {
   points(): Promise<Point[]>
 }
 
-/** Creates the real OpenTelemetry SDK for one test, with in-memory exporters. */
+/** Sets up the real OpenTelemetry SDK for one test, with in-memory exporters. */
 export function createTelemetry(): Telemetry {
   const spanExporter = new InMemorySpanExporter()
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)

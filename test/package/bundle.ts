@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
 import { manifest, root } from './entries.ts'
 
-/** The part of a bundle that is loaded at startup, which excludes dynamic imports. */
+/** The part of a bundle that is loaded at startup, without dynamic imports. */
 export interface Bundle {
   readonly inputs: readonly string[]
   /** Packages and built-in modules that the bundle imports. */
@@ -27,7 +27,7 @@ export async function bundle(...files: readonly string[]): Promise<Bundle> {
     outdir: 'out',
     write: false,
     metafile: true,
-    tsconfigRaw: {}, // ignores the project's tsconfig.json, which maps #hmac to its source
+    tsconfigRaw: {}, // ignores the project's `tsconfig.json`, which maps `#hmac` to its source
     logLevel: 'error',
   })
   const loaded = new Set<string>()

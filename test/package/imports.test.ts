@@ -11,7 +11,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
-/** In entries that also run in workers, only these files may import built-in modules, and only the listed ones. */
+/** Built-in modules that each file may import in entries that also run in workers. Other files may import none. */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   hmac: ['node:crypto'],
   platform: ['node:buffer', 'node:timers'],

@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { startNode } from '../helpers/process.ts'
 import { root } from './entries.ts'
 
-/** Modules that importing an entry loads, and resources that it opens. */
+/** The result of importing an entry: loaded modules and opened resources. */
 export interface Loaded {
   /** Names of loaded files in dist. */
   readonly own: readonly string[]
   readonly packages: readonly string[]
   /** Timers, sockets and handles that were opened, including those that do not keep the process alive. */
   readonly opened: readonly string[]
-  /** New resources that keep the process alive. */
+  /** Opened resources that keep the process alive. */
   readonly kept: readonly string[]
 }
 
@@ -25,9 +25,9 @@ const IMPORTS = {
 export type Format = keyof typeof IMPORTS
 
 /**
- * Records every opened resource, because an unref'd one does not keep the process alive. Does so for ten ticks, because
- * a server starts to listen later, and then waits up to ten seconds for files that are still being closed. Opens the
- * standard streams first, because `debug`, which Express loads, checks whether they are a terminal.
+ * Returns a program that runs `statement` and prints the opened resources, including unref'd ones. It records for ten
+ * ticks, because a server starts to listen later, and then waits up to ten seconds for files that are still being
+ * closed. It opens the standard streams first, because `debug`, a dependency of Express, checks if they are a terminal.
  */
 const program = (statement: string): string => `
 const { createHook } = process.getBuiltinModule('node:async_hooks')
@@ -46,7 +46,7 @@ const hook = createHook({ init: (_, type) => void (isHandle(type) && opened.push
   process.stdout.write(JSON.stringify({ opened, kept: kept() }))
 })()`
 
-/** Imports an entry of the built package in a new process, then runs `then`. Gets the loaded files from V8 coverage. */
+/** Imports a built entry in a new process, then runs the code `then`. V8 coverage lists the loaded files. */
 export async function load(specifier: string, format: Format, then = ''): Promise<Loaded> {
   const coverage = mkdtempSync(join(tmpdir(), 'geohook-loaded-'))
   try {

@@ -169,7 +169,7 @@ describe('finds change types in', () => {
     ['events[] as texts', { events: ['A', 'B', 'A'] }, ['A', 'B']],
     ['events[].changeType', { events: [{ changeType: 'A' }] }, ['A']],
     ['changeType', { changeType: 'A' }, ['A']],
-    // In this payload, changeTypes lists the change types that the webhook subscribes to, not the changes.
+    // In this payload, `changeTypes` lists the change types that the webhook subscribes to, not the changes.
     ['events before changeTypes', { events: [{ eventType: 'A' }], changeTypes: ['A', 'B'] }, ['A']],
     [
       'names of object members',

@@ -41,7 +41,7 @@ describe('forms', () => {
     ['=1', { '': '1' }],
     ['a=b=c', { a: 'b=c' }],
     ['a=1\n2', { a: '1\n2' }],
-    // JSON without percent-encoding is expected only after payload= at the start of the body.
+    // The parser expects JSON without percent-encoding only after `payload=` at the start of the body.
     ['12345678{"b":"payload=["}', { '12345678{"b":"payload': '["}' }],
     ['payload=[1]', [1]],
     ['payload=\t{"a":"%41"}', { a: '%41' }],

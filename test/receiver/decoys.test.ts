@@ -23,7 +23,7 @@ const handshake = (url: string, params?: ReceiverRequest['params']): ReceiverReq
   read: () => new Uint8Array(),
 })
 
-/** Creates a receiver for several tenants, whose `keys` are given by path. */
+/** Creates a receiver for several tenants. `keys` contains the keys of each tenant by URL path. */
 function createTenants(keys: Record<string, SignatureKeys>) {
   const recorder = createRecorder()
   const signatureKey = ({ url }: { url: string }) => keys[new URL(url, 'http://a.example').pathname]
@@ -146,14 +146,14 @@ describe('takes as long for a tenant without a key as for a wrong signature:', (
     ['keys as bytes', Buffer.from(KEY), undefined],
     ['a blank key', KEY, ' '],
     ['a handshake', KEY, undefined, handshake],
-    // Retried, because other work on the machine can make equal times differ; it cannot make different times equal.
+    // Retries are safe: other work on the machine can make equal times differ, but cannot make different times equal.
   ])('%s', { retry: 9 }, async (_, known, unknown, toRequest = (url: string) => delivery(url)) => {
     const receiver = createReceiver({
       signatureKey: ({ url }) => (url.startsWith('/known') ? known : unknown),
       profile: arcgis,
       observer: { refused() {}, handshake() {} },
     })
-    // Other work on the machine hardly affects medians. `npm run timing` measures more precisely.
+    // Compares medians, because other work on the machine hardly affects them. `npm run timing` is more precise.
     const requests = [toRequest('/known'), toRequest('/unknown')] as const
     const times: [number[], number[]] = [[], []]
     for (let round = 0; round < 1000; round++) {

@@ -98,7 +98,7 @@ it('keeps no memory of unknown change types', async () => {
   expect(heapUsed() - before).toBeLessThan(2_000_000)
 })
 
-/** Bytes on V8's heap after a full garbage collection. */
+/** Returns the number of bytes on V8's heap after a full garbage collection. */
 function heapUsed(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

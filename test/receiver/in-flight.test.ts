@@ -63,7 +63,8 @@ describe('maxInFlightBytes', () => {
   it('counts the received part of a body, and frees it when the upload ends or fails', async () => {
     const receiver = createSmall()
     for (const end of [
-      (sender: ReadableStreamDefaultController) => sender.close(), // 401, because the signature covers another body
+      // The response is 401, because the signature is that of the complete body.
+      (sender: ReadableStreamDefaultController) => sender.close(),
       (sender: ReadableStreamDefaultController) => sender.error(new Error('gone')),
     ]) {
       const begun = [begin(receiver, body.slice(1)), begin(receiver, body.slice(1))]

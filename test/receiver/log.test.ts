@@ -43,7 +43,7 @@ it('writes to the console if the process cannot emit warnings', async () => {
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
   })
-  // Only emitWarning is hidden: other code still needs the rest of `process`.
+  // Hides only `emitWarning`, because other code still needs the rest of `process`.
   const get = (host: NodeJS.Process, name: string) =>
     name === 'emitWarning' ? undefined : Reflect.get(host, name)
   vi.stubGlobal('process', new Proxy(process, { get: get as never }))

@@ -11,7 +11,7 @@ const headers = {
   'x-service': signatureOf(body),
 }
 
-/** Returns a program with a receiver whose handlers hold each delivery for a second. */
+/** Returns a program with a receiver whose handler takes a second for each delivery. */
 const program = (options: string): string => `
   import { createServer } from 'node:http'
   import { setTimeout } from 'node:timers/promises'
@@ -23,7 +23,7 @@ const program = (options: string): string => `
   const server = createServer(webhook(receiver))
   server.listen(0, '127.0.0.1', () => console.log('port', server.address().port))`
 
-/** Sends a delivery. Returns the status of the response, or the error code. */
+/** Sends a delivery. Resolves with the response's status, or with Node's error code if the connection fails. */
 const post = (port: number): Promise<number | string | undefined> =>
   new Promise((resolve) => {
     const req = request({ port, host: '127.0.0.1', method: 'POST', headers, agent: false })
@@ -52,7 +52,7 @@ it('maxInFlightBytes keeps a heap of 128 MB alive under 200 signed bodies of 5 M
   timeout: 180_000,
 }, async () => {
   const { answers, after } = await attack("maxInFlightBytes: '6mb'")
-  // The receiver disconnects a client that keeps sending, so that client may miss the response.
+  // The receiver disconnects a client that keeps sending, so such a client may miss the response.
   const known = answers.filter((answer) => [200, 503, 'ECONNRESET', 'EPIPE'].includes(answer as never))
   expect([known.length, after]).toEqual([200, 200])
   expect(answers).toContain(200)

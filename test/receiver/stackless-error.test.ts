@@ -14,7 +14,7 @@ const oops = (): never => {
   throw new Error('oops')
 }
 
-/** The error that the observer receives. */
+/** Sends a request, and returns the error that the observer receives. */
 async function errorOf(headers: Record<string, string>, body: string, options: Partial<ReceiverOptions>) {
   const { observer, calls } = createRecorder()
   const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('Bad', oops)

@@ -9,28 +9,28 @@ const HEAD = '{"serviceType":"FeatureServer","changesUrl":"'
 const URL_START = 'https://gis.example/Flur/FeatureServer/extractChanges'
 const TAIL = '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[]}'
 
-/** `json.dumps(payload)` in Python 3.11. */
+/** Output of `json.dumps(payload)` in Python 3.11. */
 const PYTHON =
   '{"serviceType": "FeatureServer", "changesUrl": "https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
   ' "name": "Flurst\\u00fccke <neu> + it\'s", "events": [{"eventType": "FeaturesCreated", "when": 1730385704000}], "extent": []}'
-/** `json.dumps(payload, separators=(',', ':'), sort_keys=True)`. */
+/** Output of `json.dumps(payload, separators=(',', ':'), sort_keys=True)`. */
 const PYTHON_SORTED =
   '{"changesUrl":"https://gis.example/Flur/FeatureServer/extractChanges?gens=[1,2]&async=true",' +
   '"events":[{"eventType":"FeaturesCreated","when":1730385704000}],"extent":[],' +
   '"name":"Flurst\\u00fccke <neu> + it\'s","serviceType":"FeatureServer"}'
-/** `json_encode($payload)` in PHP. */
+/** Output of `json_encode($payload)` in PHP. */
 const PHP = `${HEAD}${URL_START.replaceAll('/', '\\/')}?gens=[1,2]&async=true","name":"Flurst\\u00fccke <neu> + it's",${TAIL}`
-/** `json_encode($payload, JSON_UNESCAPED_UNICODE)` in PHP, which still escapes slashes. */
+/** Output of `json_encode($payload, JSON_UNESCAPED_UNICODE)` in PHP, which still escapes slashes. */
 const PHP_UNICODE = PHP.replace('\\u00fc', '\u00fc')
-/** `new Gson().toJson(payload)`, which escapes for HTML. */
+/** Output of `new Gson().toJson(payload)`, which escapes for HTML. */
 const GSON = `${HEAD}${URL_START}?gens\\u003d[1,2]\\u0026async\\u003dtrue","name":"Flurst\u00fccke \\u003cneu\\u003e + it\\u0027s",${TAIL}`
-/** `json.NewEncoder(w).Encode(payload)` in Go, which escapes for HTML and adds a line feed. */
+/** Output of `json.NewEncoder(w).Encode(payload)` in Go, which escapes for HTML and adds a line feed. */
 const GO = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\u00fccke \\u003cneu\\u003e + it's",${TAIL}\n`
-/** Jackson with ESCAPE_NON_ASCII. */
+/** Output of Jackson with `ESCAPE_NON_ASCII`. */
 const JACKSON = `${HEAD}${URL_START}?gens=[1,2]&async=true","name":"Flurst\\u00FCcke <neu> + it's",${TAIL}`
-/** `JsonSerializer.Serialize(payload)` in .NET. */
+/** Output of `JsonSerializer.Serialize(payload)` in .NET. */
 const DOT_NET = `${HEAD}${URL_START}?gens=[1,2]\\u0026async=true","name":"Flurst\\u00FCcke \\u003Cneu\\u003E \\u002B it\\u0027s",${TAIL}`
-/** The response format `f=pjson`, which indents by one space. */
+/** The body in the response format `f=pjson`, which indents by one space. */
 const PJSON = JSON.stringify(JSON.parse(JSON_BODY), null, 1)
 /** Numbers as Python and Java write them; JavaScript cannot write them this way. */
 const FLOAT = '{"extent":{"xmin":-13045000.0,"10":1E-7,"9":12345678901234567890}}'
@@ -40,8 +40,7 @@ const JAVA_GZIP = Buffer.from('H4sIAAAAAAAA/6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'b
 const PYTHON_GZIP = Buffer.from('H4sIAAAAAAACA6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 
 /**
- * The same data compressed by other programs, which differs in two bytes of the header (RFC 1952 section 2.3: XFL,
- * OS).
+ * Returns the same data as another program would compress it: two header bytes differ (RFC 1952 section 2.3: XFL, OS).
  */
 function gzipAs(effort: number, system: number): Buffer {
   const gzip = Buffer.from(JAVA_GZIP)
@@ -50,7 +49,7 @@ function gzipAs(effort: number, system: number): Buffer {
 }
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le')
-/** \u20ac and \u201c are not in Latin-1. Windows-1252 has them at 0x80 and 0x93. */
+/** Text with \u20ac and \u201c, which Latin-1 does not contain. Windows-1252 encodes them as 0x80 and 0x93. */
 const EURO = '{"price":"5 \u20ac","name":"\u201cFlurst\u00fccke\u201d"}'
 const EURO_1252 = Buffer.from(
   EURO.replace('\u20ac', '\x80').replace('\u201c', '\x93').replace('\u201d', '\x94'),
@@ -111,7 +110,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, string | Uint8Array][] 
   ],
   ['body_trailing_newline', 'an editor added a second line feed', `${JSON_BODY}\n`, `${JSON_BODY}\n\n`],
   ['body_trailing_newline', 'a template added white space at the end', JSON_BODY, `${JSON_BODY} \t\n\n`],
-  // U+00E0 ends in the byte 0xA0, which is white space for String.prototype.trimEnd.
+  // In UTF-8, U+00E0 ends in the byte 0xA0. `String.prototype.trimEnd` treats U+00A0 as white space.
   [
     'body_trailing_newline',
     'white space after text that is not JSON and ends in an accented letter',

@@ -2,16 +2,16 @@ import { stringify as qsStringify } from 'node:querystring'
 import { describeTable, JSON_BODY, type Row } from './explain-table.ts'
 
 const NAMES = '{"name":"it\'s (new) ~*! \u00fc"}'
-/** `urlencode({'payload': NAMES})` in Python, and `URLEncoder.encode(NAMES, UTF_8)` in Java. */
+/** Output of `urlencode({'payload': NAMES})` in Python, and `URLEncoder.encode(NAMES, UTF_8)` in Java. */
 const PYTHON_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+~%2A%21+%C3%BC%22%7D'
 const JAVA_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+%7E*%21+%C3%BC%22%7D'
-/** `$.param({ payload: NAMES })` in jQuery, and `rawurlencode` in PHP. */
+/** Output of `$.param({ payload: NAMES })` in jQuery, and `rawurlencode` in PHP. */
 const JQUERY_FORM = "payload=%7B%22name%22%3A%22it's+(new)+~*!+%C3%BC%22%7D"
 const PHP_FORM = 'payload=%7B%22name%22%3A%22it%27s%20%28new%29%20~%2A%21%20%C3%BC%22%7D'
 const JS_FORM = `payload=${encodeURIComponent(NAMES)}`
-/** `HttpUtility.UrlEncode` in .NET. */
+/** Output of `HttpUtility.UrlEncode` in .NET. */
 const DOT_NET_FORM = 'payload=%7b%22name%22%3a%22Flurst%c3%bccke%22%7d&f=json'
-/** The fields of a form as `express.urlencoded()` parses them. */
+/** Parses the fields of a form, as `express.urlencoded()` does. */
 const parsedForm = (form: string): Record<string, string> => Object.fromEntries(new URLSearchParams(form))
 
 /** Each row: the cause, the mistake, the bytes that were signed, the bytes that the receiver has. */

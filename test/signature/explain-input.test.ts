@@ -84,7 +84,7 @@ describe('explain', () => {
   })
 })
 
-/** Regression tests: each of these inputs once threw, or took more than linear time or memory. */
+/** Regression tests: each of these inputs once made `explain` throw, or use more than linear time or memory. */
 describe('explain survives', () => {
   const MIB = 2 ** 20
   const LONG = MIB / 4
@@ -133,7 +133,7 @@ describe('explain survives', () => {
   )
 
   it('a gzip bomb, which it unpacks only up to a limit', async () => {
-    // A gzip stream may consist of several members (RFC 1952 section 2.2): these decompress to 1 GiB in total.
+    // A gzip stream may have several members (RFC 1952 section 2.2). These 64 members decompress to 1 GiB in total.
     const bomb = Buffer.concat(new Array(64).fill(gzipSync(Buffer.alloc(16 * MIB))))
     const before = process.memoryUsage().arrayBuffers
     let peak = 0

@@ -15,10 +15,10 @@ function fromFile(content: string | Uint8Array): Buffer {
 }
 
 const HEX_KEY = '7b0cafe9d1e24f3a9b5c6d7e8f901a2b'
-/** From `openssl rand -base64 32`. */
+/** Output of `openssl rand -base64 32`. */
 const BASE64_KEY = 'k3+Jm/8vQ2bX+pT0sYw7Zr1uE5hN9aLcG4dKf6iVxO8='
 const DECODED_KEY = Buffer.from(BASE64_KEY, 'base64')
-/** From `openssl rand 32`: not UTF-8, like most random bytes. */
+/** Output of `openssl rand 32`. Like most random bytes, it is not valid UTF-8. */
 const BINARY_KEY = Buffer.from('93e1ff00c3284a9d7780be55d0f6a21b0c4499ee13f7da6682c10a5e3bb8fd71', 'hex')
 const fromHex = (hex: string): Buffer => Buffer.from(hex, 'hex')
 const UMLAUT_KEY = 'Flurst\u00fccke2026'
@@ -74,7 +74,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
   ['key_encoding', 'a key with a space was never decoded from a URL', 'Parcels%202026', 'Parcels 2026'],
   ['key_encoding', 'the receiver has it percent-encoded', UMLAUT_KEY, encodeURIComponent(UMLAUT_KEY)],
   ['key_encoding', 'the receiver has only / percent-encoded', BASE64_KEY, BASE64_KEY.replaceAll('/', '%2F')],
-  // The decoder must not change the unencoded part.
+  // The decoder must keep the umlaut, which is not percent-encoded.
   ['key_encoding', 'the receiver has only the space percent-encoded', `${UMLAUT_KEY} a`, `${UMLAUT_KEY}%20a`],
   ['key_encoding', 'the sender takes it as Latin-1', Buffer.from(UMLAUT_KEY, 'latin1'), UMLAUT_KEY],
   ['key_encoding', ".NET's Encoding.Unicode", Buffer.from(KEY, 'utf16le'), KEY],
@@ -118,7 +118,7 @@ const TABLE: [Row['cause'], string, string | Uint8Array, Ring, RegExp?][] = [
     /all zero bytes/,
   ],
   ['key_empty', 'a zero byte as text on both sides', '\0', '\0', /all zero bytes/],
-  // verify() throws for a ring with an empty key, whatever the signature.
+  // `verify()` throws for a ring with an empty key, even if the signature is valid.
   ['key_empty', 'an empty key next to the right one', KEY, [KEY, ''], /One of the keys/],
   // Anyone can sign with an empty key.
   ['key_empty', 'empty on both sides, which is never ok', '', ''],

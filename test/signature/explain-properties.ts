@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { character } from '../helpers/character.ts'
 import { expectNoSecrets, hmac, KEY } from './explain-table.ts'
 
-/** Printed in the title, to reproduce a failure: `SEED=… npx vitest run test/signature/explain`. */
+/** The seed of this run, shown in the title. To repeat a failure: `SEED=… npx vitest run test/signature/explain`. */
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 /** Timeout of each test in milliseconds. A run computes several hundred HMACs, which is slow with WebCrypto. */
@@ -47,8 +47,8 @@ const writers = fc.constantFrom<(digest: Buffer) => string>(
 )
 
 /**
- * @param numRuns number of runs per property; most runs are in the long test, because each computes several hundred
- *   HMACs
+ * @param numRuns number of runs per property. The long test uses more runs, because each run computes several hundred
+ *   HMACs.
  */
 export function describeProperties(numRuns: number): void {
   describe(`explain, properties, seed ${seed}`, () => {

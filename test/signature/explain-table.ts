@@ -8,11 +8,11 @@ export interface Row {
   /** Description of the sender's or the receiver's mistake. */
   name: string
   cause: Cause
-  /** Key and body that the sender signed with. Default: {@link KEY} and {@link JSON_BODY}. */
+  /** Key that the sender signed with, and body that it signed. Default: {@link KEY} and {@link JSON_BODY}. */
   sent?: { key?: string | Uint8Array; body?: string | Uint8Array }
   /** Builds the headers from the digest. Default: hex in `x-service`. */
   headers?: (digest: Buffer) => ExplainOptions['headers']
-  /** Key, body and header name on the receiver's side. Default: same as sent. */
+  /** Key, body and header name on the receiver's side. Default: the same as the sender's. */
   got?: {
     key?: ExplainOptions['signatureKey'] | undefined
     body?: string | Uint8Array | ((digest: Buffer) => string | Uint8Array)
@@ -32,7 +32,7 @@ export const JSON_BODY =
 export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash = 'sha256'): Buffer =>
   createHmac(hash, key).update(body).digest()
 
-/** The test file with the fixtures of each cause. A cause that is missing here is a type error. */
+/** For each cause: the test file that contains its fixtures. The type requires an entry for every cause. */
 const TABLES: Record<Cause, 'signature' | 'key' | 'body' | 'form' | 'unexplained'> = {
   ok: 'signature',
   signature_header_missing: 'signature',
@@ -105,7 +105,7 @@ function toRequest({ sent = {}, headers, got = {} }: Row): { options: ExplainOpt
   const options = {
     body: received,
     headers: headers ? headers(digest) : { 'x-service': digest.toString('hex') },
-    // A key is `undefined` if its environment variable is not set.
+    // The key may be `undefined`, as in an application whose environment variable is not set.
     signatureKey: ('key' in got ? got.key : key) as string,
     ...(got.signatureHeader ? { signatureHeader: got.signatureHeader } : {}),
   }
@@ -123,7 +123,7 @@ function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: Exp
   for (const key of [signatureKey].flat() as (string | Uint8Array)[]) {
     expect(evidence).toMatch(new RegExp(`key begins with .*\\b${sha256(key).slice(0, 4)}\\b`))
   }
-  // Only 16 bits of each: more would let an attacker verify guesses of the key.
+  // Shows only 16 bits of each key's hash, because more would let an attacker verify guesses of the key.
   expect(evidence).toMatch(/key begins with [0-9a-f]{4}( or [0-9a-f]{4})*\./)
 }
 
@@ -139,7 +139,7 @@ export function expectNoSecrets(
   const keys = [...own, ...otherKeys].map((key) => Buffer.from((key as string) ?? ''))
   const digests = keys.map((key) => hmac(key, body as string))
   for (const secret of [...keys, ...digests, ...otherDigests]) {
-    // Shorter texts may occur in a sentence by chance. All keys of the tables are longer.
+    // Skips short texts, which a sentence may contain by chance.
     if (secret.toString().trim().length < 8) continue
     for (const encoding of ['utf8', 'hex', 'base64', 'base64url'] as const) {
       const written = secret.toString(encoding).trim().replace(/=+$/, '').toLowerCase()

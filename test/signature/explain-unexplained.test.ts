@@ -3,7 +3,7 @@ import { describeTable, hmac, JSON_BODY, KEY, type Row } from './explain-table.t
 const LATIN1 = Buffer.from(JSON_BODY, 'latin1')
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** Causes that cannot be proved are not reported, because a wrong hint is worse than none. */
+/** `explain` does not report a cause that it cannot prove, because a wrong hint is worse than none. */
 const rows: Row[] = [
   ...(
     [

@@ -2,7 +2,7 @@ import { explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { describeRows, JSON_BODY, KEY, type Row } from './explain-table.ts'
 
-/** Decodes hex as parsers do that do not validate characters. */
+/** Decodes hex without validating the characters, as some parsers do. */
 const looseHex = (text: string): Buffer => Buffer.from((text.match(/../g) ?? []).map((x) => parseInt(x, 16)))
 const HEX_KEY = '7b0cafe9d1e24f3a9b5c6d7e8f901a2b'
 

@@ -106,7 +106,7 @@ describe('createPayload rejects details:', () => {
       [`an empty ${option}`, { [option]: '' }, `${option} is empty`],
     ]),
   ])('%s', (_, details, message) => {
-    // The details are checked in every dialect, even if it does not use them.
+    // Every dialect validates all details, including those that it does not use.
     for (const dialect of ['service', 'hosted', 'organization'] as const)
       expectInvalid(
         () => createPayload('FeaturesCreated', { dialect, ...(details as PayloadDetails) }),

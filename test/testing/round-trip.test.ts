@@ -3,7 +3,7 @@ import { createPayload, createSigner, type PayloadEvents, type SignerOptions } f
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY } from '../helpers/deliver.ts'
 
-/** All characters with a special meaning in forms, JSON or percent-encoding. */
+/** A name with characters that have a special meaning in forms, JSON or percent-encoding. */
 const NAME = 'a&b=c+d %41 %zz "q" \\ ü 東 😀 {[;'
 const WHEN = 1730385704000
 
@@ -116,8 +116,8 @@ interface Case {
 }
 
 /**
- * Every payload with every body, twice. The four two-valued settings cycle through their combinations; the second
- * case inverts them, so that all cases together cover every pair of values.
+ * Two cases for every payload and body. The first case cycles through the combinations of the four two-valued
+ * settings. The second case inverts all four, so that the cases together cover every pair of values.
  */
 const cases: Case[] = Object.keys(PAYLOADS).flatMap((name, i) =>
   bodies.flatMap((body, j) =>

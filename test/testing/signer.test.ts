@@ -11,7 +11,7 @@ async function sign(options: Partial<SignerOptions>, value: unknown = payload) {
   return { headers, body: Buffer.from(body).toString() }
 }
 
-/** Functions that compute expected signatures with Node and percent-encode them, without the package under test. */
+/** Returns the expected signature, computed with Node instead of the package under test. */
 const base64Of = (signed: string): string =>
   `sha256=${createHmac('sha256', KEY).update(signed).digest('base64')}`
 const percent = (signature: string): string =>

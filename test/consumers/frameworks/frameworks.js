@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** By entry point: a function that mounts a webhook in a framework, and returns a server or a fetch function. */
+/** For each entry point: a function that mounts a webhook in a framework, and returns a server or a fetch function. */
 export const frameworks = {
   'geohook/node': (webhook) => createServer(webhook),
   async 'geohook/express'(webhook) {

@@ -9,5 +9,5 @@ export const entries = Object.keys(exports)
   .filter((path) => path !== './package.json')
   .map((path) => path.replace('.', 'geohook'))
 
-/** Entries that import an optional peer dependency at runtime. Other entries import theirs only for types. */
+/** Entries that import an optional peer dependency at runtime. Other entries import only types from their peers. */
 export const peers = { 'geohook/otel': '@opentelemetry/api' }

@@ -1,4 +1,4 @@
-/** By mode, keeps packages external, which is Vite's default for servers, or bundles everything into one file. */
+/** In the mode `bundled`, bundles everything into one file. Otherwise keeps packages external, Vite's default. */
 export default ({ mode }) => ({
   build: { ssr: 'receiver.js', outDir: `out/${mode}`, minify: false },
   ssr: mode === 'bundled' ? { noExternal: true } : {},

@@ -1,4 +1,4 @@
-// Replaces the Azure Functions host and worker: node --import tsx azure.ts <file>
+// Replaces the Azure Functions host and worker. Usage: node --import tsx azure.ts <file>
 import { Module } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -29,7 +29,7 @@ const core = {
   },
 }
 
-// Patches `require` like the worker does.
+// Patches `require` to return `core`, as the worker does.
 const { require: load } = Module.prototype
 Module.prototype.require = function require(this: Module, id: string) {
   return id === '@azure/functions-core' ? core : load.call(this, id)

@@ -1,4 +1,4 @@
-// Replaces AWS Lambda behind a function URL: node --import tsx lambda.ts <file> <name of the handler>
+// Replaces AWS Lambda behind a function URL. Usage: node --import tsx lambda.ts <file> <name of the handler>
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { LambdaResult } from 'geohook/lambda'

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { type Host, type Mounted, mountServer } from './mounted.ts'
 
-/** A request after a serverless host has read it completely. */
+/** A request that a serverless host has read completely. */
 export interface HostRequest {
   method: string
   /** Path and query as received. */

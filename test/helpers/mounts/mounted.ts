@@ -10,13 +10,13 @@ export interface Mounted {
   close(): Promise<void>
 }
 
-/** What a host does with a request before it calls the receiver. */
+/** True for each step that a host performs before it calls the receiver. */
 export interface Host {
-  /** Reads the whole body, up to its own size limit, before it calls the receiver: Lambda, Azure, Google Cloud. */
+  /** The host reads the whole body, up to its own size limit. Lambda, Azure and Google Cloud do this. */
   readsBody?: boolean
-  /** Parses the body, and rejects invalid ones: Google Cloud. */
+  /** The host parses the body, and rejects invalid bodies. Google Cloud does this. */
   parsesBody?: boolean
-  /** Keeps only the last value of a repeated header or parameter: a load balancer without multi-value headers. */
+  /** The host keeps only the last value of a repeated header or parameter: an ALB without multi-value headers. */
   keepsLast?: boolean
 }
 

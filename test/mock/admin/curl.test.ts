@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { FEATURE, JOB, seed, start } from '../support.ts'
 import { auth } from './support.ts'
 
-/** True if a program is installed. Always true with `CI=true`, so that tests fail there instead of being skipped. */
+/** True if a program is installed. Always true with `CI=true`, so that tests fail instead of being skipped. */
 const has = (command: string): boolean =>
   process.env.CI === 'true' || spawnSync(command, ['--version']).error === undefined
 

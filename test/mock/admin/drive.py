@@ -2,8 +2,8 @@
 
 usage: drive.py <base URL> <user name> <password>
 
-After the edit it lets something happen on the service, over the control API. The delivery has to arrive here, signed
-with the key of the edit.
+After the edit, the script triggers an event over the control API. The delivery must arrive at this script, signed with
+the new key.
 """
 
 import base64

@@ -14,7 +14,7 @@ describe('the response of an edit has the fields of the specification, with thei
     name: 'seldom',
   })
 
-  /** Name, type and value of each field after the edit below (docs/specification.md, "Webhook"). */
+  /** Each field after the edit: name, type, and value in both webhooks (docs/specification.md, "Webhook"). */
   const FIELDS: [name: string, type: string, feature: unknown, job: unknown][] = [
     ['id', 'string', FEATURE.id, JOB.id],
     ['folderName', 'string', '', ''],

@@ -33,7 +33,7 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
   restoreSnapshot(state, { webhooks, failures }, options.settings)
   const context: Context = { state, options, save: async () => {} }
-  // Mounted below a path, as an application may do.
+  // The handler is mounted below a path, because applications may do this.
   const mounted = await listen(express().use('/hook', adminHandler(context)))
   closers.push(mounted.close)
   return { state, url: mounted.url }

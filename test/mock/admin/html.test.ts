@@ -5,7 +5,7 @@ import { FEATURE, JOB, pathOf, seed, start } from '../support.ts'
 import { auth, BROWSER, decode, get, postForm, tokenOf } from './support.ts'
 
 const LIST = '/services/Parcels.FeatureServer/webhooks'
-/** The action and the fields of each form of a page, as a browser would send them. */
+/** Returns the action and the fields of each form on a page, as a browser would send them. */
 function formsOf(text: string, url: string): { action: string; fields: Record<string, string> }[] {
   return [...text.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(
     ([, action, inner]) => {
@@ -102,7 +102,7 @@ describe('pages', () => {
       expect([url, status]).toEqual([url, 200])
       open.push(...linksOf(text, url))
     }
-    // The site, its settings, three lists, and three webhooks with their failures.
+    // Pages: the site and its settings, three lists of webhooks, three webhooks, and the failures of each webhook.
     expect(seen.size).toBe(2 + 3 + 3 + 3)
   })
 })

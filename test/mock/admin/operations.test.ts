@@ -6,7 +6,7 @@ import { send } from '../../helpers/http.ts'
 import { FEATURE, post, same, seed, start } from '../support.ts'
 import { auth, tokenOf } from './support.ts'
 
-// Compares the table that the documentation is generated from with the behaviour of the service.
+// The documentation is generated from a table of operations. These tests compare that table with the service.
 
 const operations = operationsOf('11.3', true)
 const seeds = ['', 'City'].map((folderName) => seed(FEATURE, { folderName, id: `w${folderName}` }))
@@ -34,13 +34,13 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
           : {}),
       })
       const isTaken = (operation.methods as readonly string[]).includes(method)
-      // This request for a token has no password.
+      // A request for a token fails, because these parameters contain no password.
       const taken = operation.name === 'generateToken' ? 400 : 200
       expect([text, status]).toEqual([expect.any(String), isTaken ? taken : 405])
     }
   })
 
-  /** Parameters that are ignored or may be repeated, so that repeating them is no error. */
+  /** Parameters that a request may repeat, because the service accepts several values or ignores them. */
   const REPEATABLE = ['changeTypes', 'referer', 'ip']
 
   it('reads every parameter that it describes', async () => {

@@ -33,7 +33,7 @@ export const postForm = (url: string, fields: Fields, headers: Sent['headers'] =
 export const get = (url: string, headers: Sent['headers'] = {}): Promise<Answer> =>
   send(url, { method: 'GET', headers })
 
-/** The name of a value's type in the tables of the specification. */
+/** Returns the name that the specification uses for a value's type. */
 export function typeOf(value: unknown): string {
   if (Number.isSafeInteger(value)) return 'integer'
   if (!Array.isArray(value)) return typeof value
@@ -83,7 +83,7 @@ export const SETTINGS_FIELDS: [name: string, type: string][] = [
   'daysInPast',
 ].map((name) => [name, 'integer'])
 
-/** Names and types of an object's members, to compare with the tables above. */
+/** Returns the names and types of an object's members, to compare with the tables above. */
 export const fieldsOf = (value: object): [name: string, type: string][] =>
   Object.entries(value).map(([name, member]) => [name, typeOf(member)])
 

@@ -23,7 +23,7 @@ const VERSIONS: ServiceVersion[] = ['11.1', '11.2', '11.3']
 const FORMATS = ['json', 'pjson', 'html'] as const
 const TYPES = [FEATURE, JOB]
 
-/** The expected status of a response. */
+/** Returns the expected status of a response. */
 function expectedStatus(
   operation: string,
   { serviceType }: Webhook,
@@ -40,7 +40,7 @@ function expectedStatus(
   return (serviceType === 'GPServer') === (who === 'only geoprocessing') ? 200 : 403
 }
 
-/** Creates a webhook of its own service for each case, so that one mock service can serve all cases. */
+/** Creates the webhook of one case. Each has a different `serviceName`, so that all cases can share a mock service. */
 const webhookOf = (from: Webhook, row: Row, who: Case, f: string): Webhook => {
   const name = `${row.operation} ${who} ${f}`
   return seed(from, {
@@ -111,7 +111,7 @@ describe.each(VERSIONS)('version %s', (version) => {
           const savesBefore = saves
           const answer = await ask(service, row, webhook, { f, token: tokens.get(who) ?? '' })
           try {
-            // The service does not read the form of a request to an unknown path.
+            // For an unknown path, the service does not read the form, so it ignores `f` and responds with JSON.
             const format = code === 404 && row.method === 'POST' ? 'json' : f
             checkAnswer(answer, format, code, (body) => row.check(body, webhook))
             expect(saves - savesBefore).toBe(code === 200 && row.changes ? 1 : 0)

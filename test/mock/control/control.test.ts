@@ -6,7 +6,7 @@ import { call } from './support.ts'
 
 const CREATED = { serviceName: 'Parcels', changeType: 'FeaturesCreated' }
 
-/** A service with one webhook, and the receiver at its payload URL. */
+/** Starts a service with one webhook, and a receiver at the webhook's payload URL. */
 async function startWithReceiver(
   changes: Parameters<typeof seed>[1] = {},
   options: Parameters<typeof start>[1] = {},

@@ -9,7 +9,7 @@ import { createRecorder, type Recorder } from '../../helpers/recorder.ts'
 import { create, seed } from '../support.ts'
 import { PLAIN } from './support.ts'
 
-/** Options of the mock service for each of the three places of a signature. */
+/** The three kinds of deliveries, and the settings of the mock service that produce them. */
 export const FORMS = {
   'JSON, signed in the header': {},
   'a form, signed in the header': { contentType: FORM_TYPE },

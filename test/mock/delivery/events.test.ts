@@ -20,7 +20,7 @@ const OTHERS = [
   'Flurstück geändert',
 ]
 const JOB_ENDS = ['esriJobSucceeded', 'esriJobFailed', 'esriJobCancelled', 'esriJobTimedOut']
-/** A host that is not allowed: the attempt is recorded without a request. */
+/** A payload URL whose host is not allowed. The service records the attempt, but sends no request. */
 const REFUSED = 'http://receiver.example/hook'
 
 const reached = async (webhooks: Webhook[], event: Partial<MockEvent>): Promise<string[]> => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { signatureOf } from '../../helpers/deliver.ts'
 import { CREATED, createAt, NOW, named, payloadOf, receive } from './support.ts'
 
-/** The change types in the order in which they arrived. */
+/** Returns the change types in the order in which they arrived. */
 const orderOf = ({ requests }: { requests: { body: Buffer }[] }) =>
   requests.map((request) => payloadOf(request).events[0]?.eventType)
 
@@ -104,7 +104,7 @@ describe('faults of the connection', () => {
   it.each(['slow_drip', 'wrong_length'] as const)(
     '%s: the timeout ends an attempt whose receiver waits for the rest',
     async (fault) => {
-      const receiver = await receive() // responds only after the whole body
+      const receiver = await receive() // this receiver responds only after it has received the whole body
       const settings = { notificationTimeOutInSeconds: 1, notificationElapsedTimeInSeconds: 0 }
       const { service } = createAt(named(receiver.url, { a: {} }), { settings })
       service.faults.add({ fault })

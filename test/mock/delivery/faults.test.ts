@@ -26,12 +26,12 @@ const SLOW: Outcome = {
   handlers: 1,
 }
 
-/** How our receiver handles each fault, as in the README. All attempts of a corrupted delivery are corrupted. */
+/** How our receiver handles each fault, as in the README. If a delivery is corrupted, its retries are corrupted too. */
 const OUTCOMES: [FaultSeed, Outcome, { [form in Form]?: Outcome }?][] = [
   [{ fault: 'wrong_key' }, MISMATCH],
   [{ fault: 'altered' }, MISMATCH],
   [{ fault: 'unsigned' }, MISSING],
-  // A truncated form lacks the signature at its end.
+  // Truncation removes the signature, which is the last field of the form.
   [{ fault: 'truncated' }, MISMATCH, { 'a form, signed in a field': MISSING }],
   // The receiver looks for a signature field only in forms, and this body is labelled as plain text.
   [{ fault: 'wrong_content_type' }, UNKNOWN, { 'a form, signed in a field': MISSING }],
@@ -71,7 +71,8 @@ describe.each(forms)('response of our receiver to every fault: %s', (form) => {
     const attempts = await service.trigger(CREATED)
     expect(statusesOf(attempts)).toEqual(statuses)
     expect(attempts.every((attempt) => attempt.fault === fault.fault)).toBe(true)
-    for (const line of lines) await recorder.waitFor(line) // the mock may see a broken connection first
+    // The mock service may notice a broken connection before the receiver does.
+    for (const line of lines) await recorder.waitFor(line)
     expect([...recorder.lines].sort()).toEqual([...lines].sort())
     expect(handled).toHaveLength(handlers)
 
@@ -84,7 +85,8 @@ describe.each(forms)('response of our receiver to every fault: %s', (form) => {
 
 describe.each(forms)('one delivery sent twice: %s', (form) => {
   it('two_at_once: one copy is handled, the other gets 409 with Retry-After', async () => {
-    const handle = (recorder: Recorder) => recorder.waitFor('duplicate delivery_in_progress') // the handler runs until the other is refused
+    // The handler of one copy runs until the receiver has refused the other copy.
+    const handle = (recorder: Recorder) => recorder.waitFor('duplicate delivery_in_progress')
     const { service, recorder, handled } = await aim(form, { handle, duplicates: createMemoryDuplicates() })
     service.faults.add({ fault: 'two_at_once', times: 1 })
     const attempts = await service.trigger(CREATED)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { create, seed } from '../support.ts'
 import { CREATED, createAt, named, PLAIN, payloadOf, receive } from './support.ts'
 
-/** A host that is not allowed: the attempt is recorded without a request. */
+/** A payload URL whose host is not allowed. The service records the attempt, but sends no request. */
 const REFUSED = 'http://receiver.example/hook'
 
 const of = (member: string): string => expect.stringContaining(`event.${member}`)

@@ -11,7 +11,7 @@ import { answering, CREATED, createAt, named, PLAIN, payloadOf, receive } from '
 /**
  * Starts a receiver that counts requests in flight.
  *
- * @param together responds only after this number of concurrent requests
+ * @param together number of concurrent requests for which the receiver waits before it responds
  */
 async function measure(together: number) {
   let open = (): void => {}
@@ -138,7 +138,7 @@ describe('close()', () => {
     const closing = Promise.all([service.close(), service.close()]).then(() => {
       isClosed = true
     })
-    const during = service.trigger(CREATED) // the service still sends until it is closed
+    const during = service.trigger(CREATED) // closing has not finished, so the service still sends
     await receiver.arrived(2)
     expect(isClosed).toBe(false)
     for (const answer of answers) answer()

@@ -8,7 +8,7 @@ import { CREATED, createAt, NOW, named, receive } from './support.ts'
 
 const textOf = ({ body }: { body: Uint8Array }): string => Buffer.from(body).toString()
 
-/** A host that is not allowed, so nothing is sent. */
+/** A payload URL whose host is not allowed, so that the service sends no request. */
 const REFUSED = 'http://10.0.0.1/'
 
 it.each<[string, Partial<Webhook>]>([
@@ -50,7 +50,7 @@ const randomSeed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
 it(`writes JSON and forms with numbers of any length and names of any characters, seed ${randomSeed}`, async () => {
   const lengths = fc.integer({ min: 0, max: 15 }).map((power) => 10 ** power)
-  /** Mostly numbers around a power of ten, where their length changes. */
+  /** Numbers, often close to a power of ten, where the number of digits changes. */
   const numbers = fc.oneof(
     fc.tuple(lengths, fc.integer({ min: -3, max: 3 })).map(([power, more]) => Math.max(0, power + more)),
     fc.integer({ min: 10 ** 12, max: 10 ** 13 }),

@@ -17,7 +17,7 @@ async function sentBy(
   return requests
 }
 
-/** The payload as text, because the order of members matters, with the varying generations replaced. */
+/** Returns the payload as text, because the order of members matters. Replaces the generations, which vary. */
 const textOf = ({ body }: Captured): string =>
   body.toString().replaceAll(/(?<=\[|%5B|%5b)\d+(,|%2C|%2c)\d+(?=\]|%5D|%5d)/g, 'FROM$1TO')
 

@@ -111,7 +111,7 @@ describe('a host that is not allowed is never contacted', () => {
     const { answer, error } = await deliverTo(url, { allowHosts: ['other.example', allowed] })
     expect(connect).toHaveBeenCalledOnce()
     expect(error).not.toBe(REFUSED)
-    // Not every machine has IPv6, so only the attempt is checked.
+    // Not every machine has IPv6, so the responses from IPv6 addresses are not checked.
     if (host.endsWith('example')) expect(answer?.status).toBe(200)
   })
 

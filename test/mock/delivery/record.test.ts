@@ -112,7 +112,7 @@ describe('redeliver()', () => {
     const triggered = service.trigger(CREATED)
     await clock.advance(60_000)
     const [first] = (await triggered) as [Attempt]
-    // Later faults and changes to the webhook must have no effect.
+    // Later faults and changes to the webhook must not affect the redelivery.
     service.faults.add({ fault: 'altered' })
     alter(service, { hookUrl: NOWHERE, signatureKey: 'other', active: false })
     const again = await service.redeliver(first.id)
@@ -173,7 +173,7 @@ it('a response and its duration are recorded together', async () => {
   expect(service.deliveries.map(({ answer }) => answer?.status)).toEqual(Array(20).fill(200))
 })
 
-/** A host that is not allowed. */
+/** A payload URL whose host is not allowed. */
 const REFUSED = 'http://10.0.0.1/'
 
 describe('the attempt log', () => {

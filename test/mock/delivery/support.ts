@@ -41,7 +41,7 @@ export interface Waiting {
   arrived(count: number): Promise<void>
 }
 
-/** @param respond called with the number of the request, from 1 */
+/** @param respond sends the response; its first argument is the number of the request, starting at 1 */
 export async function receive(
   respond: (number: number, ...exchange: Parameters<RequestListener>) => void = (_, _req, res) => res.end(),
 ): Promise<Waiting> {
@@ -65,7 +65,7 @@ export const answering =
   (number: number, ...[, res]: Parameters<RequestListener>): void =>
     void res.writeHead(statuses[Math.min(number, statuses.length) - 1] ?? 200).end()
 
-/** A service with default settings and a manual clock. */
+/** Creates a service with default settings and a manual clock. */
 export function createAt(
   webhooks: Webhook[],
   options: MockServiceOptions = {},
@@ -76,11 +76,11 @@ export function createAt(
   return { service, clock }
 }
 
-/** The payload of an attempt or a received request. */
+/** Parses the payload of an attempt or a received request. */
 export const payloadOf = <T = Payload>({ body }: { body: Uint8Array }): T =>
   JSON.parse(Buffer.from(body).toString())
 
-/** The members of a service dialect payload that tests read. */
+/** The members that tests read from payloads of the service dialect. */
 export interface Payload {
   name: string
   id: string
@@ -99,6 +99,6 @@ export function alter(service: MockService, changes: Partial<Webhook>): void {
   service.restore({ ...snapshot, webhooks: snapshot.webhooks.map((webhook) => ({ ...webhook, ...changes })) })
 }
 
-/** Webhooks with the same payload URL, by id. */
+/** Creates webhooks that share a payload URL. `webhooks` contains the changes to {@link PLAIN} by webhook id. */
 export const named = (hookUrl: string, webhooks: Record<string, Partial<Webhook>>): Webhook[] =>
   Object.entries(webhooks).map(([id, changes]) => seed(PLAIN, { id, name: id, hookUrl, ...changes }))

@@ -5,7 +5,7 @@ import { seed } from '../support.ts'
 import { answering, CREATED, createAt, NOW, named, PLAIN, receive } from './support.ts'
 
 const DAY = 86_400_000
-/** One attempt per delivery, so that a delivery fails immediately. */
+/** Settings without retries, so that a delivery fails after one attempt. */
 const ONCE = { notificationAttempts: 1 }
 
 /** Starts a service whose receiver responds with these statuses, and records its notices. */

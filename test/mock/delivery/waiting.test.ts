@@ -63,7 +63,7 @@ describe('a delivery that is held back', () => {
     await receiver.arrived(1)
     service.faults.add({ fault: 'reordered', times: 1 })
     const second = service.trigger({ ...CREATED, when: 2 })
-    await clock.advance(5_000) // retries the first
+    await clock.advance(5_000) // retries the first delivery
     await first
     const third = service.trigger({ ...CREATED, when: 3 })
     await Promise.all([second, third])

@@ -11,7 +11,7 @@ interface Open {
   service: MockService
   clock: ManualClock
   receiver: Waiting
-  /** Edits the webhook as the administration does. */
+  /** Edits the webhook over the administration API. */
   edit(parameters: Record<string, string>): Promise<void>
   triggered: Promise<unknown[]>
 }

@@ -29,7 +29,7 @@ const schedule = fc
   .tuple(interval, frequency, time)
   .map(([interval, frequency, startAt]) => every(interval, frequency, { startAt }))
 
-/** True if a time is a whole number of steps after startAt. Uses only JavaScript's `Date`, not dayjs. */
+/** True if `end` is `startAt` or a whole number of steps later. Uses only JavaScript's `Date`, not dayjs. */
 function isStep({ startAt, recurrenceInfo: { interval, frequency } }: ScheduleInfo, end: number): boolean {
   if (end === startAt) return true
   if (frequency !== 'month' && frequency !== 'year')

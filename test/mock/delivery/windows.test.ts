@@ -7,7 +7,7 @@ type Frequency = ScheduleInfo['recurrenceInfo']['frequency']
 
 const at = (text: string): number => Date.parse(`${text}Z`)
 
-/** Triggers events at these times, and returns the times at which they arrived. */
+/** Triggers events at these times. Returns the time of each attempt, and the times of the events in each delivery. */
 async function gathered(
   webhook: Partial<Webhook>,
   whens: readonly number[],
@@ -36,7 +36,7 @@ describe('a window closes a whole number of steps after startAt', () => {
     ['2024-10-31T00:00:00.000', 7, 'minute', '2024-10-31T00:08:00.000', '2024-10-31T00:14:00.000'],
     ['2024-10-31T00:30:00.000', 1, 'hour', '2024-10-31T05:00:00.000', '2024-10-31T05:30:00.000'],
     ['2024-10-31T00:30:00.000', 36, 'hour', '2024-11-01T13:00:00.000', '2024-11-03T00:30:00.000'],
-    // Nights when daylight saving time ends and begins in Europe.
+    // During these two windows, daylight saving time ends and begins in Europe.
     ['2024-10-26T22:00:00.000', 1, 'day', '2024-10-27T12:00:00.000', '2024-10-27T22:00:00.000'],
     ['2024-03-30T23:00:00.000', 1, 'day', '2024-03-31T12:00:00.000', '2024-03-31T23:00:00.000'],
     ['2024-10-01T00:00:00.000', 2, 'week', '2024-10-20T00:00:00.000', '2024-10-29T00:00:00.000'],
@@ -51,7 +51,7 @@ describe('a window closes a whole number of steps after startAt', () => {
     ['2020-02-29T00:00:00.000', 1, 'year', '2023-02-28T00:00:00.000', '2024-02-29T00:00:00.000'],
     ['2020-02-29T00:00:00.000', 4, 'year', '2024-02-28T23:59:59.999', '2024-02-29T00:00:00.000'],
     ['1970-01-01T00:00:00.000', 1, 'second', '2024-10-31T00:00:00.250', '2024-10-31T00:00:01.000'],
-    // A window that is open before startAt closes at startAt.
+    // A window that opens before `startAt` closes at `startAt`.
     ['2024-11-05T00:00:00.000', 1, 'second', '2024-10-31T00:00:00.000', '2024-11-05T00:00:00.000'],
     ['2024-10-31T00:00:00.001', 1, 'year', '2024-10-31T00:00:00.000', '2024-10-31T00:00:00.001'],
     ['2024-10-31T00:00:00.000', 1, 'day', '2024-10-31T00:00:00.000', '2024-11-01T00:00:00.000'],
