@@ -22,7 +22,7 @@ const cases: [string, announced: number | undefined, sizes: number[], isAccepted
   ['more than announced, in the first chunk', 70_000, [80_000, 40_000], false],
   ['few, and more than announced', 10, [8, 8, 8], false],
 ]
-// Node's HTTP parser never produces the last four cases, but inject() can.
+// Node's HTTP parser never produces the last four cases, but `inject()` can.
 it.each(cases)(
   'accepts exactly the announced number of bytes: %s',
   async (_, announced, sizes, isAccepted) => {

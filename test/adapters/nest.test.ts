@@ -22,7 +22,7 @@ interface Res {
   json(body: unknown): void
 }
 
-/** Creates an app whose middleware runs after the parsers of NestJS. The route `other` echoes bodies. */
+/** Creates an app whose middleware runs after the parsers of NestJS: `afterParsers`, and a route that echoes bodies. */
 function createApp(afterParsers?: ReturnType<typeof webhook>): new () => object {
   class App {
     configure(consumer: MiddlewareConsumer): void {

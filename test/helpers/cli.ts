@@ -68,7 +68,7 @@ export function createFolder(): { path: string; file(name: string, content: stri
   }
 }
 
-/** Resolves when the process list shows this title instead of the command line of a process. */
+/** Resolves when the process list shows `title` instead of the process's command line. */
 export async function untilProcessTitle(pid: number | undefined, title: string): Promise<void> {
   const hasTitle = (): boolean =>
     readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', '').trim() === title

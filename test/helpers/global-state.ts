@@ -4,7 +4,7 @@ import { afterAll, expect, vi } from 'vitest'
 
 const EVENTS = ['SIGINT', 'SIGTERM', 'uncaughtException', 'unhandledRejection', 'warning']
 const HANDLES = ['ProcessWrap', 'TCPServerWrap']
-/** Globals that tests replace. Other globals are not checked, because reading some loads modules or emits warnings. */
+/** Globals that tests replace. Others are not checked, because reading some of them loads modules or emits warnings. */
 const GLOBALS = [
   'Date',
   'fetch',

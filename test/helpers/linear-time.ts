@@ -11,11 +11,11 @@ const PIECES = [
   ...['sha256=', 'payload=', 'crc_token=', '&crc_token=a', '0x1'],
 ]
 
-/** Returns a text of approximately the given length. */
+/** A function that returns a text of approximately the given length. */
 export type TextOfLength = (length: number) => string
 
 /**
- * Returns a text for each combination of a repeated piece and an ending. If the ending does not match, a regular
+ * Returns a function for each combination of a repeated piece and an ending. If the ending does not match, a regular
  * expression for the whole text backtracks.
  */
 export const repeatedPieces = (...ends: string[]): TextOfLength[] =>

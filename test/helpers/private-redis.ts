@@ -16,7 +16,7 @@ export const findRedis = (): string | undefined =>
 /** A private Redis server that a test can kill. It listens on loopback, and syncs every write to disk. */
 export interface PrivateRedis {
   readonly url: string
-  /** Starts the server, and resolves when it accepts commands. `settings` are redis.conf directives. */
+  /** Starts the server, and resolves when it accepts commands. `settings` are directives of `redis.conf`. */
   start(settings?: Record<string, string>): Promise<void>
   /** Simulates a crash with SIGKILL. */
   crash(): Promise<void>

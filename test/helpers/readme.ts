@@ -18,7 +18,7 @@ export const examples: readonly string[] = readdirSync(`${root}src`, { recursive
     ...readFileSync(`${root}src/${path}`, 'utf8').matchAll(/@example\n *\* ```ts\n(.*?) \* ```/gs),
   ])
   .map(([, code = '']) => code.replace(/^ *\* ?/gm, ''))
-/** TypeScript code blocks of the README and the pages in docs/. */
+/** TypeScript code blocks of the README and the pages in `docs/`. */
 export const blocks: readonly string[] = [...[readme, ...pages].join('\n').matchAll(/```ts\n(.*?)```/gs)].map(
   ([, code]) => code as string,
 )

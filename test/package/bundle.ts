@@ -12,7 +12,7 @@ export interface Bundle {
   readonly bytes: number
 }
 
-/** Bundles files in dist for browsers. */
+/** Bundles files in `dist` for browsers. */
 export async function bundle(...files: readonly string[]): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     entryPoints: files.map((file) => join(root, 'dist', file)),

@@ -12,7 +12,7 @@ export const ADAPTERS: readonly string[] = [...ENTRIES]
   .filter(([, source]) => source.startsWith('src/adapters/'))
   .map(([name]) => name)
 
-/** Members of package.json that these tests read. */
+/** Members of `package.json` that these tests read. */
 export interface Manifest {
   readonly exports: Record<string, string | Record<string, Record<string, string>>>
   readonly dependencies: Record<string, string>

@@ -5,7 +5,7 @@ import { builtinsOf, closureOf, type Format, type Loaded, load, sourcesOf } from
 /** Packages that an entry may load, including their dependencies. Entries not listed must not load any package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
-  // Express depends on `debug`, which loads supports-color if it is installed.
+  // Express depends on `debug`, which loads `supports-color` if it is installed.
   mock: ['dayjs', 'express', 'undici', 'zod', 'supports-color'],
 }
 const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']

@@ -8,7 +8,7 @@ import { root } from './entries.ts'
 
 /** The result of importing an entry: loaded modules and opened resources. */
 export interface Loaded {
-  /** Names of loaded files in dist. */
+  /** Names of loaded files in `dist`. */
   readonly own: readonly string[]
   readonly packages: readonly string[]
   /** Timers, sockets and handles that were opened, including those that do not keep the process alive. */
@@ -83,7 +83,7 @@ function filesIn(coverage: string): string[] {
 const packageOf = (file: string): string | undefined =>
   /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1]
 
-/** Returns the built-in modules that a file in dist imports. The build writes each import on its own line. */
+/** Returns the built-in modules that a file in `dist` imports. The build writes each import on its own line. */
 export function builtinsOf(file: string): string[] {
   const code = readFileSync(join(root, 'dist', file), 'utf8')
   return [...code.matchAll(/^(?:import|export)\b[^"]*"([^"]+)"|\brequire\(['"]([^'"]+)['"]\)/gm)]
@@ -91,7 +91,7 @@ export function builtinsOf(file: string): string[] {
     .filter((name) => isBuiltin(name))
 }
 
-/** Returns the source files that a file in dist contains, according to the comments that esbuild writes. */
+/** Returns the source files that a file in `dist` contains, according to the comments that esbuild writes. */
 export function sourcesOf(file: string): string[] {
   const code = readFileSync(join(root, 'dist', file), 'utf8')
   return [...code.matchAll(/^(?:"use strict";.*)?\/\/ (src\/\S+\.ts)$/gm)].map(([, source = '']) => source)

@@ -5,7 +5,7 @@ const MIB = 1024 * 1024
 const FORM = 'application/x-www-form-urlencoded'
 const JSON_TYPE = 'application/json'
 
-/** Returns JSON of the given size in bytes. Its only string ends with `end`. */
+/** Returns JSON of the given size in bytes. Its only string value ends with `end`. */
 const jsonOf = (bytes: number, end = ''): string =>
   `{"a":"${'x'.repeat(bytes - '{"a":""}'.length - Buffer.byteLength(end))}${end}"}`
 

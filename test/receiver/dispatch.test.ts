@@ -94,7 +94,7 @@ it('keeps no memory of unknown change types', async () => {
   await sendNames(0)
   const before = heapUsed()
   for (let round = 1; round <= 8; round++) await sendNames(round)
-  // A cache of all 64,000 names would take about 7 MB.
+  // If the receiver cached all 64,000 names, they would take about 7 MB.
   expect(heapUsed() - before).toBeLessThan(2_000_000)
 })
 

@@ -23,7 +23,7 @@ const requestOf = (rest: Partial<ReceiverRequest> = {}): ReceiverRequest => ({
   ...rest,
 })
 
-/** Response headers other than content-type, by status. */
+/** Response headers other than `content-type`, by status. */
 const EXTRA: Record<number, Record<string, string>> = {
   401: { 'www-authenticate': 'HMAC-SHA256' },
   405: { allow: 'POST' },

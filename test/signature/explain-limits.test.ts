@@ -124,7 +124,7 @@ describe('explain, sizes', () => {
 
   const nest = (length: number): string => `${'['.repeat(129)}"${'x'.repeat(length)}",1${']'.repeat(129)}`
   const indented = (json: string): string => JSON.stringify(JSON.parse(json), null, 4)
-  /** Returns the limit, four times the body plus 64 KiB, minus the length of the indented JSON in bytes. */
+  /** Returns the limit minus the length of the indented JSON. The limit is four times the body plus 64 KiB. */
   const remaining = (json: string): number => 4 * json.length + 0x10000 - indented(json).length
 
   it('indents JSON up to four times its length plus 64 KiB', async () => {

@@ -47,7 +47,7 @@ const writers = fc.constantFrom<(digest: Buffer) => string>(
 )
 
 /**
- * @param numRuns number of runs per property. The long test uses more runs, because each run computes several hundred
+ * @param numRuns number of runs per property. Most runs are in the long test, because a run computes several hundred
  *   HMACs.
  */
 export function describeProperties(numRuns: number): void {

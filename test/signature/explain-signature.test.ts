@@ -8,7 +8,7 @@ const base64 = (digest: Buffer) => digest.toString('base64')
 const pairs = (digest: Buffer) => hex(digest).match(/../g) as string[]
 const lowerPercent = (text: string) => encodeURIComponent(text).replace(/%../g, (code) => code.toLowerCase())
 
-/** A body whose base64 signature contains `+` and `/`, which base64url and form decoding change. */
+/** A body whose base64 signature contains `+` and `/`. Both base64url and form decoding change these. */
 const [bodyWithPlus = ''] = Array.from({ length: 500 }, (_, when) => `{"when":${when}}`).filter((body) =>
   /^[^+]+\+.*\//.test(base64(hmac(KEY, body))),
 )

@@ -123,7 +123,7 @@ function expectFingerprints({ evidence }: Diagnosis, { body, signatureKey }: Exp
   for (const key of [signatureKey].flat() as (string | Uint8Array)[]) {
     expect(evidence).toMatch(new RegExp(`key begins with .*\\b${sha256(key).slice(0, 4)}\\b`))
   }
-  // Shows only 16 bits of each key's hash, because more would let an attacker verify guesses of the key.
+  // The evidence shows only 16 bits of each key's hash, because more would let an attacker verify guesses of the key.
   expect(evidence).toMatch(/key begins with [0-9a-f]{4}( or [0-9a-f]{4})*\./)
 }
 

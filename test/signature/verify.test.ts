@@ -146,7 +146,7 @@ describe('sign and verify throw for', () => {
     ['an empty key in a ring', ['a', '']],
     ['a key without bytes', new Uint8Array()],
     ['a number as key', 7],
-    // HMAC pads keys with zeros (RFC 2104), so these are equivalent to the empty key.
+    // HMAC pads keys with zeros (RFC 2104), so these keys are equivalent to the empty key.
     ['a zero byte as text', '\0'],
     ['zero bytes', new Uint8Array(32)],
     ['more zero bytes than a block', Buffer.alloc(100)],

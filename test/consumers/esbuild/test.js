@@ -21,7 +21,7 @@ assert.ok(
   'explain is not bundled',
 )
 
-// The bundle must work without node_modules.
+// The bundle must work without `node_modules`.
 rmSync('node_modules', { recursive: true })
 const { received, start } = createRequire(import.meta.url)('./out/receiver.cjs')
 await exchangeWith(start(), received)

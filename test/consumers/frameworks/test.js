@@ -1,4 +1,4 @@
-// Tests each installed entry that exports webhook() in its real framework, from ESM and from CommonJS.
+// Tests each installed entry that exports `webhook()` in its real framework, from ESM and from CommonJS.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { entries } from './entries.mjs'

@@ -1,5 +1,5 @@
-// Import this before a server, so that idle connections never time out: the process then exits only if the shutdown
-// closes them.
+// Import this before a server. Idle connections then never time out, so the process exits only if the shutdown closes
+// them.
 import { Server } from 'node:net'
 
 const { listen } = Server.prototype

@@ -46,7 +46,7 @@ export const mountAzure: Mount = (receiver, { bodyIsRead } = {}) => {
   })
 }
 
-/** Like `toHttpRequest`, but with the body as a stream. The worker does this after `enableHttpStream: true`. */
+/** Like `toHttpRequest`, but the body is a stream, as after `app.setup({ enableHttpStream: true })`. */
 function toStreamRequest(req: IncomingMessage): HttpRequest {
   const hasBody = req.method !== 'GET' && req.method !== 'HEAD'
   const nativeRequest = new Request(`https://app.azurewebsites.net${req.url}`, {

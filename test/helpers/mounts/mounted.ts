@@ -10,13 +10,13 @@ export interface Mounted {
   close(): Promise<void>
 }
 
-/** True for each step that a host performs before it calls the receiver. */
+/** Steps that a host performs before it calls the receiver. */
 export interface Host {
   /** The host reads the whole body, up to its own size limit. Lambda, Azure and Google Cloud do this. */
   readsBody?: boolean
   /** The host parses the body, and rejects invalid bodies. Google Cloud does this. */
   parsesBody?: boolean
-  /** The host keeps only the last value of a repeated header or parameter: an ALB without multi-value headers. */
+  /** The host keeps only the last of repeated headers or parameters. An ALB without multi-value headers does this. */
   keepsLast?: boolean
 }
 

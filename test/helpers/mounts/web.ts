@@ -16,7 +16,7 @@ async function listenFetch(
     ...mounted,
     async close() {
       await mounted.close()
-      // Restores the global classes. With the replacements by Hono's server, h3 would respond to every error with 200.
+      // Restores the global classes that Hono's server replaced. Otherwise h3 would respond to every error with 200.
       for (const [name, value] of Object.entries(CLASSES)) Object.defineProperty(globalThis, name, { value })
     },
   }

@@ -116,7 +116,7 @@ describe('an event on several layers', () => {
       const requests = await sentBy({ dialect, fanOut: 'layer' }, onLayers)
       expect(requests).toHaveLength(5)
       const bodies = new Set(requests.map(({ body }) => body.toString()))
-      // A payload of the organization dialect contains no layers, so all bodies are equal.
+      // A payload of the `organization` dialect contains no layers, so all bodies are equal.
       expect(bodies.size).toBe(dialect === 'organization' ? 1 : 5)
       if (dialect !== 'hosted') return
       const items = requests.map((request) => payloadOf<{ layerId: number }[]>(request))

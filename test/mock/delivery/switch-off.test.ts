@@ -8,7 +8,7 @@ const DAY = 86_400_000
 /** Settings without retries, so that a delivery fails after one attempt. */
 const ONCE = { notificationAttempts: 1 }
 
-/** Starts a service whose receiver responds with these statuses, and records its notices. */
+/** Starts a service whose receiver responds with these statuses, and records the notices of the service. */
 async function failing(statuses: number[], options: MockServiceOptions = {}, changes: Partial<Webhook> = {}) {
   const receiver = await receive(answering(...statuses))
   const started = createAt([seed(PLAIN, { hookUrl: receiver.url, ...changes })], {
