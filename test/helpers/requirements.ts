@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** Checks the requirements before all tests. Prints those that are missing. With `CI=true`, their tests fail instead. */
+/** Checks the requirements before all tests. Prints missing ones. With `CI=true`, their tests fail instead. */
 export async function setup({ name, provide }: TestProject): Promise<void> {
   const [postgres, redis] = await Promise.all(
     [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),

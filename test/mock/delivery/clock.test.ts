@@ -78,7 +78,7 @@ describe('a manual clock', () => {
   it('pauses while an attempt is in flight', async () => {
     const times: number[] = []
     const { url } = await receive((number, _req, res) => {
-      // The test advances the clock by days before the receiver responds.
+      // The receiver responds only after the test has called `clock.advance()`.
       setTimeout(() => {
         times.push(clock.now())
         res.writeHead(number === 1 ? 500 : 200).end()
