@@ -59,14 +59,14 @@ function withoutUserInput(code: string, text: string): string {
   if (code === 'commander.unknownCommand') return 'unknown command'
   if (code === 'commander.help') return 'a command is missing'
   if (code === 'commander.unknownOption') return `unknown option ${unknownOptionIn(text)}`.trimEnd()
-  // Only the text from the last " is invalid" on contains no user input.
+  // The text before the last " is invalid" may contain user input; the rest does not.
   const end = text.slice(text.lastIndexOf(' is invalid'))
   const [, argument, rule] = /^ is invalid(?: for argument '([^']*)')?\. (.*)$/s.exec(end) ?? []
   const name = argument ?? /^option '([^']*)'/.exec(text)?.[1]
   return name && rule ? `${name}: ${rule}` : 'wrong usage'
 }
 
-/** Returns the unknown option, or '' if it could contain a secret, like `--key` with the key appended. */
+/** Returns the unknown option, or '' if it could contain a secret. For example, a key may be appended to `--key`. */
 function unknownOptionIn(text: string): string {
   const [, short, long = ''] = /^unknown option '(?:(-[^-])|(--[a-z][a-z-]*)[='])/.exec(text) ?? []
   return short ?? (/^--(key|token|store)/.test(long) ? '' : long)

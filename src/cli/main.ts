@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs first: without it, a key that was given as an option stays visible in the process list.
+// Sets the process title first. Until then, the process list shows a key that was given as an option.
 const [, , command = ''] = process.argv
 process.title = /^[a-z]{1,10}$/.test(command) ? `geohook ${command}` : 'geohook'
 

@@ -53,11 +53,11 @@ export interface MockService {
    * @returns a function that removes the listener
    */
   on(listener: (notice: Notice) => void): () => void
-  /** Returns copies of all services, webhooks (including their keys), settings and counted failures. */
+  /** Returns copies of all services, webhooks (including their keys), settings and recorded failures. */
   snapshot(): Snapshot
   /**
-   * Replaces all services, webhooks, settings and failures with a full or partial snapshot. The attempt log, faults
-   * and gathered events are kept; events of webhooks that no longer exist are not sent.
+   * Replaces all services, webhooks, settings and failures with those of a full or partial snapshot. The attempt log,
+   * faults and gathered events are kept; events of webhooks that no longer exist are not sent.
    *
    * @throws {WebhookError} `config_invalid`, and changes nothing
    */

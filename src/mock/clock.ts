@@ -12,7 +12,7 @@ export interface Clock {
 
 /** The last valid Date (ECMA-262, section 21.4.1.1). */
 const LAST_TIME = 8.64e15
-/** Longer waits overflow Node's timers. */
+/** Longest delay of a Node timer in milliseconds. Longer delays overflow. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
 export const systemClock: Clock = {
@@ -45,7 +45,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 export interface ManualClock extends Clock {
   /**
    * Advances the time from one waiting task to the next, and pauses while an attempt is in flight: an hour of windows
-   * and retries takes only as long as the receiver needs to respond. Concurrent calls add up.
+   * and retries takes only as long as the receiver needs to respond. The times of concurrent calls add up.
    *
    * @param milliseconds a whole number, 0 or more
    * @throws {WebhookError} `config_invalid` for any other value

@@ -31,8 +31,8 @@ export const DEFAULT_SETTINGS: DeliverySettings = {
 }
 
 /**
- * Defaults of hosted services. These count consecutive failures over any time, so `daysInPast` is the maximum
- * (docs/senders.md, "Delivery").
+ * Defaults for hosted services. Hosted services count consecutive failures over any period, so `daysInPast` has its
+ * maximum value (docs/senders.md, "Delivery").
  */
 export const HOSTED_SETTINGS: DeliverySettings = {
   ...DEFAULT_SETTINGS,

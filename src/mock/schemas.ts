@@ -3,7 +3,7 @@ import { configInvalid } from '../errors.ts'
 import { settingsSchema } from './delivery-settings.ts'
 import { FREQUENCIES } from './state/webhook.ts'
 
-// Schemas of seeds, snapshots, state files and request bodies of the control API. The OpenAPI document shows them too.
+// Schemas of seeds, snapshots, state files and request bodies of the control API. They are also in the OpenAPI document.
 
 /** A path segment: no slashes, control characters or lone surrogates, and neither `.` nor `..`. */
 const pathPart = z
@@ -127,7 +127,7 @@ const MAX_MEMBERS = 100
  *   may be a key
  */
 export function check<T>(schema: z.ZodType, value: unknown, name: string): T {
-  // Checked first, because zod would report every unknown member.
+  // Checked before zod runs, because zod would report each unknown member.
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     if (Object.keys(value).length > MAX_MEMBERS) throw configInvalid(`${name} has too many members`)
   }

@@ -52,7 +52,7 @@ export function createMock(given: MockServiceOptions): Mock {
   const options = toOptions(given)
   const { clock, version } = options
   const listeners = createListeners()
-  /** For each service path, the current generation, which starts at the time of the first event. */
+  /** Current generations by service path. A generation starts at the time of the service's first event. */
   const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
     now: clock.now,
@@ -78,7 +78,7 @@ export function createMock(given: MockServiceOptions): Mock {
     counted: () => void save().catch(warn),
   })
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
-  // Keeps the ids and times that were generated for the seeds, so that `reset` restores them.
+  // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
   const seed = toSnapshot(state)
 
   const save = createSaveQueue(() => options.save?.(toSnapshot(state)))

@@ -53,7 +53,7 @@ export function parseCapture(value: unknown, file: string): Capture {
 // Matches every method that Node's HTTP parser accepts.
 const METHOD = /^[A-Z][A-Z-]{0,19}$/
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
-// Header values (RFC 9110 section 5.5), decoded as Latin-1 like in Node: one character per byte.
+// Matches header values (RFC 9110 section 5.5). Node decodes them as Latin-1: one character per byte.
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const isHeaders = (value: unknown): value is [string, string][] =>

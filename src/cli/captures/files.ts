@@ -54,7 +54,7 @@ export async function saveCapture(file: string, capture: Capture): Promise<void>
 }
 
 /**
- * Reads captures from files and folders. Of a folder, reads all `.json` files, sorted by name.
+ * Reads captures from files and folders. In a folder, it reads all `.json` files, sorted by name.
  *
  * @throws {CliError} exit code 2; the message names the file and the invalid member
  */

@@ -1,7 +1,7 @@
 import type { Diagnosis } from '../../index.ts'
 import type { HeaderPairs } from '../io/http.ts'
 
-/** Organization webhooks carry their key as plain text in this header. */
+/** Organization webhooks send their key as plain text in the header `secret`. */
 const isSecretHeader = (name: string): boolean => name.toLowerCase() === 'secret'
 
 /**

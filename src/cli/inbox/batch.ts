@@ -8,7 +8,7 @@ export interface RefusedDelivery {
   state: InboxState | undefined
 }
 
-/** Maximum number of concurrent operations. Each one is a round trip to the server. */
+/** Maximum number of concurrent operations. Each operation waits for a round trip to the server. */
 const CONCURRENCY = 8
 
 /**

@@ -119,11 +119,11 @@ async function save(item: InboxItem, folder: string): Promise<{ file: string; is
   }
 }
 
-/** Hashes ids in an unexpected format, so that a manipulated id in the store cannot choose the path. */
+/** Hashes ids in an unexpected format, so that a manipulated id in the store cannot change the path. */
 const toLabel = (id: string): string =>
   /^[\da-f]{32}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 
-/** Uses a fixed method and URL, which inboxes do not store: deliveries are POST, and `replay` requires a URL. */
+/** Inboxes store no method or URL, so captures get fixed ones: deliveries are POST, and `replay` requires a URL. */
 const toCapture = (item: InboxItem): Capture => ({
   receivedAt: item.receivedAt.toISOString(),
   method: 'POST',
@@ -133,6 +133,6 @@ const toCapture = (item: InboxItem): Capture => ({
   outcome: { status: 202 },
 })
 
-/** Converts a header value to one character per byte, as in captures. Some platforms decode headers as UTF-8. */
+/** Converts a header value to the format of captures, one character per byte. Some platforms decode UTF-8 instead. */
 const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value

@@ -8,7 +8,7 @@ import { printable, printableLines } from '../terminal/printable.ts'
 /** Maximum number of body bytes to print. */
 const MAX_PRINTED = 16 * 1024
 
-/** Returns the headers of a delivery in the format of captures: a pair for each value, with keys redacted. */
+/** Returns the headers of a delivery as in captures: a name and value pair for each value. Redacts keys. */
 export function headersOf({ delivery }: InboxItem): HeaderPairs {
   const pairs = Object.entries(delivery.headers).flatMap(([name, values = []]) =>
     [values].flat().map((value): [string, string] => [name, value]),
@@ -16,7 +16,7 @@ export function headersOf({ delivery }: InboxItem): HeaderPairs {
   return redactHeaders(pairs)
 }
 
-/** Headers with credentials, whose values are never printed. */
+/** Matches headers that contain credentials. Their values are never printed. */
 const CREDENTIALS = /^(authorization|proxy-authorization|cookie)$/i
 
 const headersToPrint = (item: InboxItem): HeaderPairs =>

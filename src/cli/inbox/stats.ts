@@ -30,7 +30,7 @@ const UNITS: readonly (readonly [string, number])[] = [
   ['min', 60_000],
 ]
 
-/** Formats a duration in the largest unit of which it has at least two, otherwise in seconds. */
+/** Formats a duration in the largest unit that gives a value of at least 2, or else in seconds. */
 function toAge(milliseconds: number): string {
   const [unit, size] = UNITS.find(([, size]) => milliseconds >= 2 * size) ?? ['s', 1_000]
   return `${Math.max(0, Math.floor(milliseconds / size))} ${unit}`

@@ -8,7 +8,7 @@ export function deliveryId(value: string): string {
   throw new InvalidArgumentError('give 32 hex digits, as "geohook inbox list" shows them')
 }
 
-/** Parses an id and adds it to the previous ones, without duplicates. */
+/** Parses the id of a delivery, and adds it to the previous ids if it is new. */
 export const deliveryIds = (value: string, previous: readonly string[] = []): string[] => [
   ...new Set([...previous, deliveryId(value)]),
 ]
@@ -25,7 +25,7 @@ export const deliveryNotFound = (id: string): CliError =>
 
 const PAGE_SIZE = 1_000
 
-/** Limits the passes, because new dead letters may appear as fast as the passes find them. */
+/** Maximum number of passes over the list, because new dead letters may keep appearing. */
 const MAX_PASSES = 10
 
 /**

@@ -37,8 +37,8 @@ export async function sendRequest(
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const timeoutSignal = AbortSignal.timeout(timeout)
   const anySignal = signal ? AbortSignal.any([timeoutSignal, signal]) : timeoutSignal
-  // A flat list keeps the case, order and repetition of headers. Sets content-length for every method: the server would
-  // read a body without it as the next request.
+  // A flat list keeps the case, order and repetition of headers. Every method gets a content-length: without it, the
+  // server would read the body as the next request.
   const flat = [['host', url.host], ...headers, ['content-length', String(body.length)]].flat()
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -97,7 +97,7 @@ function toUnreachable(error: unknown, url: URL, timeout: number | undefined): C
   return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${url.origin}: ${why}`, hintFor(code))
 }
 
-/** Node throws an AggregateError if it could connect to no address of a host name. Returns the first error in it. */
+/** Returns the first error in an AggregateError, which Node throws if all addresses of a host name fail. */
 function firstOf(error: unknown): NodeJS.ErrnoException {
   return error instanceof AggregateError ? firstOf(error.errors[0]) : (error as NodeJS.ErrnoException)
 }

@@ -31,7 +31,7 @@ export function createListenCommand(): Command {
   return command.action(listen)
 }
 
-/** Time in milliseconds that requests in flight have to finish after a stop. */
+/** Maximum milliseconds to wait for requests in flight after a stop. */
 const GRACE = 3_000
 
 /** Receives and reports requests until Ctrl-C, or until `count` requests have arrived. */

@@ -23,7 +23,10 @@ export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
 /** Maximum body size in bytes. Explaining larger bodies takes long, and anyone can send them. */
 const MAX_EXPLAINED = 64 * 1024
 
-/** Explains an invalid signature. Returns undefined for other refusals, a large or missing body, or without a key. */
+/**
+ * Explains a signature error. Returns undefined for any other outcome, if there is no key, or if the body is
+ * missing or too large.
+ */
 export async function explainRefusal(
   { outcome, body, headers }: ReceivedRequest,
   { signatureKey, signatureHeader, encoding }: ReportOptions,

@@ -7,7 +7,7 @@ import { printable, toPrintableJson } from '../terminal/printable.ts'
 import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
-/** With this many pending reports, as in a flood of requests, new refusals are reported without an explanation. */
+/** Maximum number of pending reports. In a flood that exceeds it, new refusals are reported without explanations. */
 const MAX_PENDING = 20
 
 export interface ReporterOptions extends ReportOptions {

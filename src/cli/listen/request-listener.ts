@@ -29,7 +29,7 @@ export interface ReceivedRequest {
   forwarded?: ForwardResult
 }
 
-/** Accepted deliveries by the headers object of their request. Used because outcomes do not contain the delivery. */
+/** Accepted deliveries by the headers object of their request. Needed because outcomes do not contain deliveries. */
 export type AcceptedDeliveries = WeakMap<HeaderBag, Delivery>
 
 /** Creates an observer that stores accepted deliveries and keeps the receiver from logging refusals and failures. */
@@ -51,7 +51,7 @@ export interface ListenerOptions {
   forwardRefused?: boolean | undefined
   /** Aborts requests that are being forwarded. */
   signal: AbortSignal
-  /** Called for each request after the response. */
+  /** Called for each request after its response has been sent. */
   onRequest(request: ReceivedRequest): void
   /** Called for each request to another path. */
   onUnknownPath(url: string): void

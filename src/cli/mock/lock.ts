@@ -7,7 +7,7 @@ import { CliError, usageError } from '../errors.ts'
 /** Maximum number of retries while another process holds the lock or tries to get it. */
 const MAX_RETRIES = 10
 
-/** A running process other than this one, with its lock file. */
+/** Another running process that has a lock file. */
 interface OtherProcess {
   pid: number
   file: string
@@ -70,7 +70,7 @@ function pidOf(name: string, stateFile: string): number | undefined {
   return pid === undefined ? undefined : Number(pid)
 }
 
-/** Returns false for our own id: its lock file is from a dead process with the same id, as in a restarted container. */
+/** Returns false for our own id: after a container restart, a dead process may have had the same id. */
 function isAlive(pid: number): boolean {
   if (pid <= 0 || pid === process.pid) return false
   try {

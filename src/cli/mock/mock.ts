@@ -55,7 +55,7 @@ async function runMock(options: MockOptions): Promise<void> {
   }
 }
 
-/** Disabled until the service listens. A state file from a failed start would replace the seed of the next start. */
+/** Saving is disabled until the service listens: a state file from a failed start would replace the next seed. */
 interface Saving {
   isEnabled: boolean
 }
@@ -79,7 +79,7 @@ async function createService(
       await state?.save(snapshot)
     } catch (error) {
       printError(toCliError(error), json)
-      throw error // also sent to the client that made the change
+      throw error // the client that made the change also gets an error
     }
   }
   const service = checkFile(seedFile, () =>

@@ -50,10 +50,10 @@ function createSave(path: string): StateFile['save'] {
 
 /** Writes a temporary file in the same folder, and renames it once it is complete. */
 async function replaceFile(path: string, json: string): Promise<void> {
-  // An existing file of this name is removed, so the name must be one that no user would choose.
+  // Saving removes any existing file with this name, so no user must be likely to choose it.
   const temporary = `${path}-geohook-part`
   try {
-    // A killed process may have left this file, or someone may have created a symbolic link.
+    // A killed process may have left a file with this name, or someone may have created a symbolic link.
     await rm(temporary, { force: true })
     const file = await open(temporary, 'wx', 0o600)
     try {

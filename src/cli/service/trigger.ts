@@ -108,7 +108,7 @@ async function withFault(
     isUsed = !wait || (Array.isArray(response.deliveries) && response.deliveries.length > 0)
     return response
   } finally {
-    // Ignores errors: they must not hide an error of the trigger, and a delivery may have used the fault by now.
+    // Ignores errors: they must not hide an error of the trigger, and the fault may no longer exist.
     if (!isUsed) await client.delete(`/_mock/faults/${encodeURIComponent(String(id))}`).catch(() => {})
   }
 }

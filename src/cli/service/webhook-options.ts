@@ -4,7 +4,7 @@ import { toRecord } from '../io/json.ts'
 import { addNewKeyOptions, hasKeyOption, type KeyOptions, requireKey } from '../options/keys.ts'
 import { collect } from '../options/values.ts'
 
-/** Values of the options with which `create` and `edit` set the members of a webhook. */
+/** Values of the options of `create` and `edit` that set members of a webhook. */
 export interface WebhookOptions extends KeyOptions {
   name?: string
   hookUrl?: URL

@@ -30,7 +30,7 @@ export function printNote(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Prints an error to standard error: the message and the hint on a line each, or both as JSON. */
+/** Prints an error to standard error: the message and the hint on separate lines, or both as JSON. */
 export function printError({ code, message, hint }: CliError, asJson: boolean): void {
   if (asJson) {
     printNote(toPrintableJson({ error: { code, message, hint } }))

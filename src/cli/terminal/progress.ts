@@ -1,4 +1,4 @@
-/** Milliseconds until the first report. The intervals below are the milliseconds between later reports. */
+/** Milliseconds until the first report. The intervals are the milliseconds between later reports. */
 const DELAY = 1_000
 const TERMINAL_INTERVAL = 250
 const LOG_INTERVAL = 5_000
@@ -13,8 +13,8 @@ export interface Progress {
 }
 
 /**
- * Reports progress after one second: on a terminal in one line that it overwrites, elsewhere in a new line every five
- * seconds.
+ * Starts to report progress after one second. A terminal shows one line, which is updated in place; any other output
+ * gets a new line every five seconds.
  *
  * @param quiet disables the reports, for `--json`: standard error then contains only errors
  */

@@ -25,7 +25,7 @@ export interface Auth {
   /**
    * Issues a token. If absent, the service has no `generateToken` operation.
    *
-   * @returns the token and when it expires, in milliseconds since 1970; undefined for wrong credentials
+   * @returns the token and its expiry time in milliseconds since 1970; undefined for wrong credentials
    */
   generateToken?(
     credentials: Credentials,

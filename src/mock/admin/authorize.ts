@@ -35,7 +35,10 @@ export async function identify(
   return user
 }
 
-/** Ignores schemes other than `Bearer` (RFC 6750, section 2.1), in any letter case (RFC 9110, section 11.1). */
+/**
+ * Returns the token of the scheme `Bearer` (RFC 6750, section 2.1); undefined for other schemes. The letter case of the
+ * scheme does not matter (RFC 9110, section 11.1).
+ */
 function bearerToken(header: string | string[] | undefined): string | undefined {
   return /^bearer +(\S.*)$/i.exec(String(header ?? ''))?.[1]
 }

@@ -9,7 +9,8 @@ export type Parameters = ReadonlyMap<string, readonly string[]>
 /**
  * Parses a form (docs/specification.md, "Endpoints"). An empty body has no parameters.
  *
- * @throws {AdminError} 415 for another media type, 400 for an invalid form, 500 if other code has read the body
+ * @throws {AdminError} 415 if the media type is not that of a form, 400 for an invalid form, 500 if other code has
+ *   read the body
  */
 export function readParameters(body: unknown, contentType: string | undefined): Parameters {
   if (body !== undefined && !(body instanceof Uint8Array))

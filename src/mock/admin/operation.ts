@@ -57,7 +57,7 @@ interface Description {
   response: ResponseName
 }
 
-/** `generateToken`, which needs no token. */
+/** The operation `generateToken`, which requires no token. */
 export interface RootOperation extends Description {
   scope: 'root'
   run(call: Omit<Call, 'user'>): Promise<OperationResult>
@@ -84,7 +84,7 @@ export interface WebhookOperation extends Description {
 /** An operation of the administration. */
 export type Operation = RootOperation | SiteOperation | ServiceOperation | WebhookOperation
 
-/** Methods of operations that only read. With POST, clients can keep the token out of the URL. */
+/** Methods of read-only operations. With POST, clients can keep the token out of the URL. */
 export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
 export const CHANGE_METHODS: readonly ('GET' | 'POST')[] = ['POST']
 

@@ -8,7 +8,7 @@ import { type Parameters, single } from './form-fields.ts'
 /** Reads one parameter; returns undefined if it is absent. Throws an AdminError 400 for an invalid value. */
 export type Read<T> = (parameters: Parameters, name: string) => T | undefined
 
-/** Reads a text; refuses leading or trailing white space and control characters. */
+/** Reads a string; refuses leading or trailing white space and control characters. */
 export function text(maxLength: number): Read<string> {
   return (parameters, name) => {
     const value = single(parameters, name)
@@ -51,7 +51,7 @@ export function readUrl(parameters: Parameters, name: string): string | undefine
 /**
  * Reads change types: comma-separated, as a JSON array, or as a repeated parameter.
  *
- * @returns each name once, in the order of the request
+ * @returns the change types without duplicates, in the order of the request
  * @throws {AdminError} 400 for an invalid value, or a change type that the service or its version does not have
  */
 export function readChangeTypes(
@@ -80,8 +80,8 @@ function splitNames(value: string): string[] {
 }
 
 /**
- * Reads `scheduleInfo`: a JSON object with all or some members (docs/senders.md, "Administration"). A geoprocessing
- * webhook has no schedule: it accepts only the empty object, as in its own response.
+ * Reads `scheduleInfo`: a JSON object with all or some members (docs/senders.md, "Administration"). Geoprocessing
+ * webhooks have no schedule: for them, only the empty object is valid, which their responses also contain.
  *
  * @throws {AdminError} 400
  */
@@ -107,7 +107,7 @@ export function readSchedule(
   return withOrderedRecurrence(schedule)
 }
 
-/** The same bounds as in a snapshot, so that every edited webhook can be restored. */
+/** Schemas by member of `scheduleInfo`. Snapshots have the same bounds, so every edited webhook can be restored. */
 const SCHEDULE_MEMBERS = new Map(Object.entries(scheduleSchema.shape))
 
 /** Puts the members of `recurrenceInfo` in the specification's order; the store orders the other members. */

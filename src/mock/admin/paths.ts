@@ -6,11 +6,11 @@ export type Address = SiteAddress | ServiceAddress
 
 interface SiteAddress {
   scope: 'root' | 'site'
-  /** Last segment of the path; empty for the list of the whole site. */
+  /** Last segment of the path; empty for the list of all webhooks. */
   operation: string
 }
 
-/** In `webhooks/<word>`, the word is an operation if the service has one of that name, otherwise a webhook id. */
+/** In `webhooks/<word>`, the word is an operation if the service has an operation of that name, otherwise an id. */
 interface ServiceAddress {
   scope: 'service'
   /** In the format of `servicePath`. */
@@ -27,13 +27,14 @@ const MAX_REST = 2
  * Parses a path (docs/specification.md, "Endpoints"), case-sensitively. The word `webhooks` before an id or an
  * operation is optional, because one edition of the reference omits it.
  *
- * @returns undefined for a path of any other form
+ * @returns undefined if the path does not have one of these forms
  */
 export function parsePath(path: string): Address | undefined {
   const [first, ...parts] = decodeSegments(path) ?? []
   if (first === undefined) return undefined
   if (first !== 'services') return parts.length === 0 ? { scope: 'root', operation: first } : undefined
-  // A folder may be named like a service (`Parcels.FeatureServer`); a webhook id cannot.
+  // If the second segment names a service, the first is its folder, which may also be named like a service
+  // (`Parcels.FeatureServer`). The second segment cannot be a webhook id, because ids are never named like a service.
   const place = serviceTypeOf(parts[1]) ? 1 : 0
   const serviceType = serviceTypeOf(parts[place])
   if (!serviceType) {
@@ -69,7 +70,8 @@ export function pathTemplates({ scope, segment }: Pick<Operation, 'scope' | 'seg
   if (scope === 'root') return [last]
   if (scope === 'site') return [`/services/${WORD}${last}`]
   const id = scope === 'webhook' ? '/{webhookId}' : ''
-  // Without the word `webhooks`, an id and an operation, the path would name the service itself.
+  // The word `webhooks` is required if there is neither an id nor an operation: without it, the path
+  // would name the service itself.
   const words = id + last === '' ? [`/${WORD}`] : [`/${WORD}`, '']
   return words.flatMap((word) => SERVICES.map((service) => `${service}${word}${id}${last}`))
 }

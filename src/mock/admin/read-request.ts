@@ -23,8 +23,8 @@ export function readMethod(req: Request, res: Response, { methods }: Operation):
 }
 
 /**
- * Reads the parameters from the query of a GET request, or the form of a POST request. The query of a POST request may
- * contain `f`, but never a token, because URLs are logged.
+ * Reads the parameters: from the query of a GET request, and from the form of a POST request. The query of a POST
+ * request may contain `f`, but never a token, because URLs are logged.
  */
 export async function readRequest(
   req: Request,

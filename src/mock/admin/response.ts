@@ -17,7 +17,7 @@ const HEADERS = {
 
 /** The response to one request. */
 export interface AdminResponse {
-  /** Updated when the parameters have been read. */
+  /** The format for errors, until the parameters have been read; then the requested format. */
   format: Format
   send(view: Omit<View, 'root' | 'site'>): void
   fail(error: unknown): void

@@ -65,7 +65,7 @@ const deleteAll: ServiceOperation = {
   },
 }
 
-/** Does not modify webhooks that are already in the requested state. */
+/** Edits only the webhooks that are not yet in the requested state, so that the others keep their `modified`. */
 function switchAll({ state }: Context, service: Service, active: boolean, username: string): void {
   for (const webhook of state.webhooks.list(service)) {
     if (webhook.active !== active) state.webhooks.edit(webhook.id, { active }, username)

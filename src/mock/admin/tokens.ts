@@ -66,7 +66,8 @@ export function tokens({ users, expiration = 60 }: TokensOptions): Auth {
     }),
   )
   if (known.size !== users.length) throw configInvalid('two users of tokens have one name')
-  // For unknown user names, a random password is compared, so that the response takes the same time.
+  // For an unknown user name, the given password is compared with this random one, so that the response takes as long
+  // as for a known name.
   const unknownUser = { user: undefined, password: randomBytes(32) }
   const issued = new Map<string, Token>()
 
@@ -141,7 +142,7 @@ export const GENERATE_TOKEN: RootOperation = {
     ]) as { username: string; password: string; expiration?: number }
     const { auth, clock } = context.options
     const token = await auth?.generateToken?.({ username, password, minutes: expiration }, clock.now())
-    // Real services send 400 too. A 401 response would need a WWW-Authenticate header (RFC 9110, section 15.5.2).
+    // Real services also respond with 400. A 401 response requires a WWW-Authenticate header (RFC 9110, section 15.5.2).
     if (!token) throw new AdminError(400, 'Invalid username or password')
     return unchanged({ token: token.token, expires: token.expires })
   },

@@ -15,7 +15,7 @@ import {
   text,
 } from './parameter-values.ts'
 
-/** Determines which parameters are required, and which values are valid. */
+/** The properties of a request that determine which parameters are required, and which values are valid. */
 export interface Subject {
   operation: 'create' | 'edit'
   serviceType: Webhook['serviceType']

@@ -9,10 +9,10 @@ import { AdminError, toAdminError } from '../http/errors.ts'
 export const readBytes = (limit: '1mb' | '16mb'): RequestHandler => raw({ type: () => true, limit })
 
 /**
- * Parses the body of a request. Keys that could change a prototype are refused.
+ * Parses the JSON body of a request. Refuses object keys that could change a prototype.
  *
- * @throws {AdminError} 415 for another media type, so that forms of web pages are refused too; 400 for an empty body
- *   and invalid JSON; 500 if other code has read the body
+ * @throws {AdminError} 415 if the media type is not JSON, so that web pages cannot submit forms; 400 for an empty body
+ *   or invalid JSON; 500 if other code has read the body
  */
 export function readJson({ body, headers }: Request): unknown {
   if (body !== undefined && !(body instanceof Uint8Array))

@@ -2,9 +2,9 @@ import type { Response } from 'express'
 import type { Listeners } from '../event-listeners.ts'
 import { toAttemptJson } from './json.ts'
 
-/** Milliseconds between comments that keep proxies from closing the connection. */
+/** Milliseconds between heartbeat comments, which keep proxies from closing the connection. */
 const HEARTBEAT = 15_000
-/** Bytes that may wait for a slow client before its connection is closed. */
+/** Maximum number of buffered bytes. Beyond this, the client is too slow, and its connection is closed. */
 const MAX_BACKLOG = 4 * 1024 * 1024
 
 /** Sends notices as server-sent events (HTML Living Standard, section 9.2) until the client disconnects. */

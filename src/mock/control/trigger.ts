@@ -13,7 +13,7 @@ const waitSchema = z
   .meta({ description: 'Whether the response waits for the last attempt; default true' })
 const singleEvent = z.object(eventSchema.shape).extend({ wait: waitSchema }).strict()
 
-/** One event, or several. */
+/** The body of a request: one event, or several. */
 export const triggerSchema: z.ZodType = z.union([
   singleEvent,
   z.strictObject({ events: z.array(eventSchema).min(1).max(MAX_TRIGGERED), wait: waitSchema }),

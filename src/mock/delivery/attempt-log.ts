@@ -2,7 +2,7 @@ import type { SignedRequest } from '../../testing/signer.ts'
 import type { FaultName } from './faults.ts'
 import type { Answer } from './http-client.ts'
 
-/** One attempt, as it was sent. */
+/** One attempt to send a delivery, with its result. */
 export interface Attempt {
   id: string
   /** Id shared by all attempts of one delivery. */
@@ -30,7 +30,7 @@ export interface Attempt {
 /** One page of the attempt log. */
 export interface AttemptPage {
   attempts: readonly Attempt[]
-  /** Pass it as `after` to get the next page; undefined on the last page. */
+  /** Value of `after` for the next page; undefined on the last page. */
   next: string | undefined
 }
 

@@ -26,7 +26,7 @@ export interface AttemptContext {
   finished(attempt: Attempt): void
 }
 
-/** Errors of attempts that were not sent. They are not retried, because a retry would fail as well. */
+/** Errors of attempts whose request was not sent. They are not retried, because a retry would fail as well. */
 export const CLOSED = 'the mock service is closed'
 export const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 
@@ -70,7 +70,7 @@ function withConnectionHeaders({ target, request, fault }: Delivery, number: num
   return { method, headers: { host: target.host, ...headers, 'content-length': String(length) }, body }
 }
 
-/** Connection faults apply to the first attempt only, so that a retry can succeed. */
+/** Sends the request. Connection faults apply to the first attempt only, so that a retry can succeed. */
 async function send(
   { target, request, fault }: Delivery,
   attempt: Attempt,

@@ -11,7 +11,7 @@ export function createConcurrencyLimit(maximum: number): ConcurrencyLimit {
     try {
       return await task()
     } finally {
-      // Passes this slot to the next task.
+      // Passes the slot of the finished task to the next one in the queue.
       const startNext = queue.shift()
       if (startNext) startNext()
       else running -= 1

@@ -6,7 +6,7 @@ import type { SignedRequest } from '../../testing/signer.ts'
 import type { FaultName } from './faults.ts'
 import { type Answer, createTextReader, type Target, timeoutError, toAnswer } from './http-client.ts'
 
-// Requests that a correct HTTP client refuses to send, each on a separate connection.
+// Sends requests that a correct HTTP client would refuse to send. Each request uses a separate connection.
 
 /** Writes a request body with a fault. */
 type BodyWriter = (req: http.ClientRequest, body: Uint8Array, options: BodyWriterOptions) => Promise<void>
@@ -53,7 +53,7 @@ export interface ConnectionFaultOptions {
   delay: number | undefined
   /** Timeout in seconds. */
   seconds: number
-  /** Called with the number of body bytes after each write. */
+  /** Called after each write, with the number of body bytes in this write. */
   onWrite(bytes: number): void
 }
 

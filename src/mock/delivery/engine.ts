@@ -24,7 +24,7 @@ export interface Engine {
   notify(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
   /** Sends a recorded attempt again, byte for byte. */
   redeliver(attempt: Attempt): Promise<Attempt>
-  /** Applies the current schedule of a changed webhook; without an id, of all webhooks. */
+  /** Applies the current schedule of a webhook to its open window; without an id, does so for all webhooks. */
   changed(webhookId?: string): void
   /** Drops gathered events, pending retries, the attempt log and all faults. */
   clear(): void
@@ -69,7 +69,7 @@ export function createEngine(state: State, options: Options, { finished, counted
     return gather === 'always' ? defaultSchedule(created) : undefined
   }
 
-  /** Looks the webhook up again: its URL, key and change types may have changed since the window opened. */
+  /** Sends the events of a closed window, using the webhook's current URL, key and change types. */
   async function flush(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]> {
     const webhook = state.webhooks.get(webhookId)
     if (!webhook || scheduleOf(webhookId)?.state === 'disabled') return []
@@ -88,7 +88,7 @@ export function createEngine(state: State, options: Options, { finished, counted
   }
 
   function countResult(webhookId: string, result: DeliveryResult): void {
-    // A success resets the count of a hosted service (docs/senders.md, "Delivery").
+    // In the `hosted` dialect, a success resets the webhook's failure count (docs/senders.md, "Delivery").
     if (result === 'succeeded' && dialect === 'hosted' && state.failures.clear(webhookId)) counted()
     if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
       if (state.failures.add(webhookId, clock.now(), state.settings)) state.webhooks.switchOff(webhookId)
@@ -103,7 +103,7 @@ export function createEngine(state: State, options: Options, { finished, counted
     return promise
   }
 
-  /** One more than the highest attempt number of the delivery in the log. */
+  /** The number for a new attempt of the same delivery: one more than the highest number in the log. */
   const nextNumber = ({ deliveryId, number }: Attempt): number =>
     log
       .list()

@@ -70,7 +70,7 @@ export const faultSchema: z.ZodObject = z.strictObject({
   delay: z.int().min(0).max(86_400_000).optional(),
 })
 
-/** {@link Faults} as the engine uses them. */
+/** {@link Faults} with a method that only the engine uses. */
 export interface FaultStore extends Faults {
   /** Returns the fault for a new delivery of a webhook, and decrements the fault's `times`, if set. */
   take(webhookId: string): Readonly<Fault> | undefined

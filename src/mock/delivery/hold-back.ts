@@ -3,11 +3,11 @@ import type { Fault } from './faults.ts'
 
 /** Holds back deliveries that have the fault `delayed` or `reordered`. */
 export interface HoldBack {
-  /** Returns the next sequence number, from 1. */
+  /** Returns the sequence number (`place`) for a new delivery, starting at 1. */
   nextPlace(): number
   /** Resolves when a delivery may be sent: immediately unless its fault is `delayed` or `reordered`. */
   wait(webhookId: string, place: number, fault: Readonly<Fault>, signal: AbortSignal): Promise<void>
-  /** Called after a delivery was sent. Releases the webhook's reordered delivery if it has an earlier place. */
+  /** Reports that a delivery was sent. Releases the webhook's held-back `reordered` delivery if its place is lower. */
   sent(webhookId: string, place: number): void
 }
 
@@ -15,7 +15,7 @@ const DELAYED_MS = 5_000
 const REORDERED_MS = 10_000
 
 export function createHoldBack(clock: Clock): HoldBack {
-  /** For each webhook id, the delivery that waits until a later one is sent. */
+  /** By webhook id: the delivery that is held back until a later one is sent. */
   const reordered = new Map<string, { place: number; release(): void }>()
   let places = 0
 

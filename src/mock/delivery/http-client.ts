@@ -12,11 +12,11 @@ export interface Answer {
 
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Frozen, so that the log keeps what the receiver sent. */
+/** Returns a frozen object, so that callers cannot change the response in the log. */
 export const toAnswer = (status: number, headers: AnswerHeaders, body: string): Answer =>
   Object.freeze({ status, headers: Object.freeze(headers), body })
 
-/** A payload URL in parts. */
+/** A parsed payload URL. */
 export interface Target {
   hookUrl: string
   origin: string
@@ -38,7 +38,7 @@ export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target
 export interface SendOptions {
   /** Timeout in seconds, from connecting to the last byte of the response. */
   seconds: number
-  /** Closes the connection when the response begins. */
+  /** True to close the connection when the response begins. */
   losesAnswer: boolean
 }
 
@@ -50,8 +50,8 @@ export interface HttpClient {
 
 /** @param concurrency maximum number of requests in flight */
 export function createHttpClient(concurrency: number): HttpClient {
-  // One spare connection per receiver, in case another cannot be established. undici's own timeouts are disabled,
-  // because each request has a shorter one.
+  // Allows one spare connection per receiver, in case another connection cannot be established. Disables undici's own
+  // timeouts, because each request has a shorter timeout.
   const agent = new Agent({ connections: concurrency + 1, headersTimeout: 0, bodyTimeout: 0 })
 
   return {

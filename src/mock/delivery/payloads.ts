@@ -12,7 +12,7 @@ export interface PayloadOptions {
   signature: SignatureOptions
 }
 
-/** Writes the body of each delivery that carries these events to a webhook. */
+/** Returns the bodies of the deliveries with which a webhook receives these events. */
 export type PayloadWriter = (
   webhook: Readonly<Webhook>,
   events: readonly ServiceEvent[],

@@ -34,7 +34,8 @@ export interface Retries {
   /**
    * Makes one attempt, even if the webhook was changed, deactivated or deleted.
    *
-   * @param number returns the attempt's number; called when it begins, because other attempts may begin earlier
+   * @param number returns the number of the attempt. Called when the attempt begins, because other attempts of the same
+   *   delivery may begin before it
    */
   resend(delivery: Delivery, number: () => number): Promise<Attempt>
   /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
@@ -53,7 +54,7 @@ export function createRetries(options: RetriesOptions): Retries {
   const client = createHttpClient(options.concurrency)
   const limit = createConcurrencyLimit(options.concurrency)
   const holdBack = createHoldBack(clock)
-  /** Aborted to end the waits of all current deliveries; `abandon` creates a new one. */
+  /** Aborted to end the waits of all current deliveries; `abandon` then creates a new controller. */
   let waits = createAbortController()
   let closed: Promise<void> | undefined
   const context = { clock, client, isClosed: () => closed !== undefined, record, finished }
@@ -92,7 +93,7 @@ export function createRetries(options: RetriesOptions): Retries {
     return attempts.length < settings().notificationAttempts ? undefined : 'failed'
   }
 
-  /** Adds attempts until the result of the delivery is known. */
+  /** Makes further attempts, and appends them to `attempts`, until the result of the delivery is known. */
   async function retry(
     delivery: Delivery,
     attempts: Attempt[],
@@ -134,7 +135,7 @@ export function createRetries(options: RetriesOptions): Retries {
   }
 }
 
-/** Removes Node's limit of ten listeners, because any number of deliveries may listen. */
+/** Creates a controller without Node's limit of ten listeners, because any number of deliveries may listen. */
 function createAbortController(): AbortController {
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)

@@ -18,7 +18,7 @@ export interface WindowsOptions<E, R> {
 export interface Windows<E, R> {
   /** @returns the result of `flush`, after the window has closed */
   add(webhookId: string, events: readonly E[]): Promise<R[]>
-  /** Applies the current schedule of a changed webhook; without an id, of all webhooks. */
+  /** Applies the current schedule of a webhook to its open window; without an id, does so for all webhooks. */
   changed(webhookId?: string): void
   /** Drops all gathered events. */
   clear(): void
@@ -30,7 +30,7 @@ interface Window<E, R> {
   readonly openedAt: number
   readonly events: E[]
   flushed: Promise<R[]>
-  /** Aborted to wake the window, which then checks whether it has ended. */
+  /** Aborted to interrupt the wait for the end of the window, so that the end is computed again. */
   wake: AbortController
   isDropped: boolean
 }
@@ -101,7 +101,7 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
 
 /**
  * End of the window that is open at `now`. From `startAt` on, each window lasts `interval` times `frequency`, in UTC;
- * an earlier window lasts until `startAt`. In a month without the day of `startAt`, the month's last day is used.
+ * a window that opens earlier lasts until `startAt`. If a month lacks the day of `startAt`, the month's last day is used.
  *
  * @returns milliseconds since 1970, later than `now`; Infinity past the last valid date
  */

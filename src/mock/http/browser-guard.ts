@@ -17,8 +17,8 @@ export function refuseOtherOrigins(headers: IncomingHttpHeaders): void {
 const hostOf = (origin: string): string | null => (URL.canParse(origin) ? new URL(origin).host : null)
 
 /**
- * Refuses requests whose `host` header does not name this machine. Otherwise a web page could reach the service
- * through its own host name, resolved to 127.0.0.1 (DNS rebinding).
+ * Refuses requests whose `host` header does not name this machine. Otherwise a web page whose host name resolves to
+ * 127.0.0.1 could reach the service under that name (DNS rebinding).
  */
 export const refuseOtherHosts =
   (app: RequestListener): RequestListener =>

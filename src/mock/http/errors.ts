@@ -16,7 +16,7 @@ export class AdminError extends Error {
 /** Maximum length of a message, which may quote a request. */
 const MAX_MESSAGE = 300
 
-/** Converts any error. An unexpected error is a bug of the mock, and its message is not disclosed. */
+/** Converts any error to an AdminError. Does not disclose the message of an unexpected error, which is a bug. */
 export function toAdminError(error: unknown): AdminError {
   if (error instanceof AdminError) return error
   if (error instanceof WebhookError && error.code === 'config_invalid')
@@ -28,7 +28,7 @@ export function toAdminError(error: unknown): AdminError {
   return new AdminError(500, 'internal error')
 }
 
-/** Quotes the first 64 characters of a part of a request, for an error message. */
+/** Quotes text from a request in an error message, at most 64 characters of it. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)
 

@@ -57,7 +57,7 @@ export function requirePossible(
   { serviceName, serviceType }: Service,
   version: ServiceVersion,
 ): void {
-  // No payload can contain such a change type, so the other events of its window would be lost too.
+  // A payload cannot contain such a change type, so all events of the same window would be lost.
   if (changeType.trim() !== changeType) throw configInvalid('changeType has white space around it')
   if (changeType === WILDCARD) throw configInvalid('changeType says what happened; * is for subscriptions')
   if (changeType === POST_PERFORMED && !has(version, 'post'))
@@ -70,7 +70,7 @@ export function requirePossible(
     )
 }
 
-/** The generation is set later, once all events of a call are valid. */
+/** Adds defaults to an event. The generation is set later, when all events of the call have been validated. */
 export function toServiceEvent(event: MockEvent, { serviceType }: Service, now: number): ServiceEvent {
   const { changeType, when = now, layerIds, taskName } = event
   const jobId = serviceType === 'GPServer' ? (event.jobId ?? randomUUID()) : undefined

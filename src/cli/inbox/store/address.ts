@@ -52,7 +52,7 @@ const fileAddress = (path: string): StoreAddress => ({
 
 function serverAddress(engine: Engine, text: string, from: string): StoreAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // If the password contains an unescaped /, URL parses the rest of the password and the host as the path.
+  // If the password contains an unescaped /, `URL` treats the rest of the password, and the host, as the path.
   if (!url || /@/.test(url.pathname + url.search + url.hash)) {
     throw usageError(
       `the store in ${from} is not a URL`,
@@ -70,7 +70,7 @@ function serverAddress(engine: Engine, text: string, from: string): StoreAddress
 
 function secretsOf({ username, password, searchParams }: URL): string[] {
   const inQuery = [...searchParams].filter(([name]) => /pass|secret|token|key/i.test(name))
-  // Redis accepts redis://password@host, so a user without a password may be the password.
+  // Redis accepts redis://password@host, so a user name without a password may itself be the password.
   const secrets = [password || username, ...inQuery.map(([, value]) => value)]
   return secrets.flatMap((secret) => [secret, decode(secret)])
 }

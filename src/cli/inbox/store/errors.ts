@@ -3,13 +3,13 @@ import { CliError, EXIT, toCliError, usageError } from '../../errors.ts'
 import { CONNECTION_ERRORS } from '../../io/http.ts'
 import type { Engine, StoreAddress } from './address.ts'
 
-/** Additions to {@link CONNECTION_ERRORS}: why a server is unreachable, by Node error code or SQLSTATE. */
+/** By Node error code or SQLSTATE: why a server is unreachable. Extends {@link CONNECTION_ERRORS}. */
 const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'no such socket'],
   ['57P03', 'it is not ready yet'],
 ])
 
-/** Matches messages of errors without a code that mean an unreachable server. */
+/** For errors without a code: matches messages which mean that the server is unreachable. */
 const UNREACHABLE =
   /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
 
@@ -45,7 +45,7 @@ export function toStoreError(thrown: unknown, { engine, displayName, redact }: S
   return new CliError(EXIT.failure, 'store_failed', `${displayName} reported: ${redact(message)}`)
 }
 
-/** Yields an error and its causes. Node throws an AggregateError if it could connect to no address of a host name. */
+/** Yields an error and its causes. If all addresses of a host name fail, Node throws an AggregateError. */
 function* chainOf(thrown: unknown, depth = 0): Generator<NodeJS.ErrnoException> {
   if (!(thrown instanceof Error) || depth > 8) return
   yield thrown

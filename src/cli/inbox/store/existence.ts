@@ -75,7 +75,7 @@ async function existsInRedis(
     await client.connect()
     return (await client.exists(`${prefix}:${queue}:meta`)) > 0
   } catch (error) {
-    // The rejection only says that the connection is closed; the `error` event has the reason.
+    // The caught error only says that the connection is closed; the error from the `error` event gives the reason.
     throw connectionError ?? error
   } finally {
     client.disconnect()

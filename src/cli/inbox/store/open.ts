@@ -48,10 +48,10 @@ export async function withStore<T>(
   })
 }
 
-/** Does nothing. Without an observer, the inbox would emit warnings about errors that the command prints anyway. */
+/** Ignores all notifications. Without an observer, the inbox would emit warnings about errors that commands print. */
 const observer = { failed() {}, dead() {}, trouble() {} }
 
-/** By engine: a function that loads the engine and opens an inbox. */
+/** For each engine, a function that loads the engine and opens an inbox. */
 const OPENERS: Record<Engine, (text: string, options: StoreOptions) => Promise<DurableInbox>> = {
   async sqlite(path) {
     const { createSqliteInbox } = await import('../../../inbox/sqlite/index.ts')
