@@ -1,6 +1,6 @@
 /**
- * The goals are ratios within one run, so that they are comparable between machines. An `id` begins with the name of
- * the part that measures it.
+ * Goals are ratios of figures from the same run, so that they are comparable between machines. An `id` begins with the
+ * name of the part that measures the goal.
  *
  * @typedef {{ id: string, text: string, unit: string, goal: { atMost: number } | { atLeast: number } }} Goal
  */

@@ -45,7 +45,7 @@ try {
   })
   if (tarball) {
     await check('publint', async () => void (await run(bin('publint'), ['run', tarball, '--strict'])))
-    // The node16 profile skips module resolution without "exports", which geohook does not support.
+    // The node16 profile skips module resolution that ignores "exports". geohook does not support such resolution.
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']
     await check('are the types wrong', async () => void (await run(bin('attw'), attw)))
     const requested = process.argv.slice(2)

@@ -1,5 +1,5 @@
-// Installs the native drivers of drivers/, compiled for this Node version, and links them into node_modules for the
-// tests, examples and benchmarks. They are installed separately, so that `npm ci` needs no compiler.
+// Installs the native drivers listed in drivers/package.json, compiled for this Node version, and links them into
+// node_modules for the tests, examples and benchmarks. This is a separate script, so that `npm ci` needs no compiler.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -1,5 +1,5 @@
 // Measures whether response times reveal which tenants exist, or how much of a forged signature is correct. Fails if
-// the median times of a pair of requests differ too much, or if those of a control pair, which must differ, do not.
+// the median times of a pair of requests differ too much, or if the median times of a control pair do not differ.
 //
 //   npm run timing -- --rounds 500 --seed 1
 import { randomInt } from 'node:crypto'
@@ -9,7 +9,7 @@ import { quantile, seeded, welch } from './timing/statistics.mjs'
 
 /** Maximum relative difference between the medians of a pair. */
 const TOLERANCE = 0.03
-/** Requests per side and round. The first requests after a change of pairs are slower, on both sides. */
+/** Requests per side and round. More than one, because the first requests after a switch to another pair are slower. */
 const BURST = 20
 /** Rounds to ignore at the start, until V8 has compiled the code. */
 const WARM_UP = 100

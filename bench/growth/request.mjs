@@ -1,7 +1,7 @@
 import { createReceiver } from '../../dist/index.js'
 import { KEY, signature } from '../lib/payloads.mjs'
 
-/** Builds a request like an adapter, with the body in one chunk, to measure the receiver without sockets. */
+/** Builds a request as an adapter does, to measure the receiver without sockets. The body is one chunk. */
 export function toRequest(body, isForged = false) {
   return {
     method: 'POST',

@@ -1,7 +1,7 @@
 import { countFor, interleave } from '../lib/rounds.mjs'
 
 /**
- * Measures each subject in every round. Returns the milliseconds per call.
+ * Measures each subject once per round. Returns the milliseconds per call, by subject.
  *
  * @template {{ time(count: number): Promise<number> }} Subject
  * @param {readonly Subject[]} subjects

@@ -13,11 +13,12 @@ function bodyOf(events) {
   )
 }
 
-/** Returns keys, the last of which is the signing key. Its position does not matter: the receiver tries all keys. */
+/** Returns keys that end with the signing key. Its position does not matter, because the receiver tries all keys. */
 const keysOf = (count) => [...Array.from({ length: count - 1 }, (_, index) => `${KEY}${index}`), KEY]
 
 /**
- * The dimensions in which a receiver can grow. `create` returns the subject for a size; `log` makes axes logarithmic.
+ * Each series increases one property of a receiver or its requests. `create` returns the subject for a size, and `log`
+ * makes axes logarithmic.
  *
  * @type {readonly { id: string, title: string, what: string, unit: string, log?: { x?: boolean, y?: boolean }, sizes: readonly number[], create(size: number): Promise<{ time(count: number): Promise<number> }> }[]}
  */

@@ -2,8 +2,8 @@
 // like autocannon, use as much CPU as the servers, so they would measure themselves.
 //
 // For a message { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection
-// until `milliseconds` have elapsed and `atLeast` responses have arrived, then reports the number of responses and the
-// seconds. The process exits with an error after any response other than 200.
+// until `milliseconds` have elapsed and `atLeast` responses have arrived. It then reports the number of responses and
+// the elapsed seconds. The process exits with an error after any response other than 200.
 import { connect } from 'node:net'
 import { jsonBody } from '../lib/payloads.mjs'
 import { requestHead, signedHeaders } from './request.mjs'
@@ -14,7 +14,7 @@ const TIMEOUT = 5000
 
 const requests = new Map()
 
-/** Returns the cached request of a size. One of its signatures contains the time and is valid for five minutes. */
+/** Returns the request for a body size, from a cache. One of its signatures is valid for only five minutes. */
 function request(size) {
   if (!requests.has(size)) {
     const body = jsonBody(size)
@@ -40,7 +40,7 @@ async function run({ port, size, connections, milliseconds, atLeast = 0 }) {
   return { responses, seconds }
 }
 
-/** Opens a connection that reads into one shared buffer and passes each chunk to `read` as text. */
+/** Opens a connection that reuses one read buffer. It passes each chunk as text to its function `read`. */
 function open(port) {
   return new Promise((resolve, reject) => {
     const connection = { socket: undefined, read() {} }
@@ -60,7 +60,7 @@ function open(port) {
   })
 }
 
-/** @param {() => boolean} shouldContinue called for each response */
+/** @param {() => boolean} shouldContinue called after each response; returns whether to send another request */
 function keepBusy(connection, bytes, shouldContinue) {
   const { socket } = connection
   return new Promise((resolve, reject) => {

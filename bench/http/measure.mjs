@@ -4,12 +4,12 @@ import { interleave } from '../lib/rounds.mjs'
 import { check } from './check.mjs'
 
 /** @typedef {{ rate: number, cpu: number }} Sample requests per second, and CPU microseconds per request */
-/** @typedef {Map<string, Sample>} Round samples by subject, measured immediately after each other */
+/** @typedef {Map<string, Sample>} Round the samples of one round by subject, measured in immediate succession */
 
 /**
  * @typedef {object} Plan
- * @property {number} connections each with one request in flight
- * @property {number} passes each with new processes, because compilation and memory layout differ between processes
+ * @property {number} connections number of connections, each with one request in flight
+ * @property {number} passes number of passes, each in new processes: compilation and memory layout vary by process
  * @property {number} seconds time limit for all passes; a pass that would exceed it is skipped
  * @property {number} milliseconds per measurement
  * @property {Record<number, { warmup: number, all: number, goals: number }>} rounds by size of the body, in each pass:
@@ -37,7 +37,7 @@ export async function measureHttp(subjects, plan, say) {
       }
     })
     const each = (performance.now() - started) / 1000 / pass
-    if (each * (pass + 1) > plan.seconds) break // only on a slow or busy machine
+    if (each * (pass + 1) > plan.seconds) break // happens only on a slow or busy machine
   }
   return rounds
 }
@@ -65,7 +65,7 @@ async function withProcesses(subjects, work) {
 async function measureSize(subjects, { size, servers, load, plan }) {
   const { connections, milliseconds } = plan
   const { warmup, all, goals } = plan.rounds[size]
-  // V8 keeps optimizing during the first thousands of requests, and goals apply to the throughput after that.
+  // V8 keeps optimizing during the first thousands of requests. Subjects with a goal are warmed up until it is done.
   const hasGoal = (key) => subjects[key].goals?.includes(size) === true
   const warmupOf = (key) => (hasGoal(key) ? warmup : warmup / 4)
   const measure = async (key, round) => {

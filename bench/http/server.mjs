@@ -1,5 +1,5 @@
-// Runs one server under test: `server.mjs <file in servers/> <function in that file>`. Sends its port, and replies to
-// each message with its CPU time and the number of handled events.
+// Runs one server under test: `server.mjs <file in servers/> <function in that file>`. Sends its port when it is
+// ready, and replies to each message with the CPU time it has used and the number of events it has handled.
 import { KEY } from '../lib/payloads.mjs'
 
 const [file, name] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** Body sizes in bytes: that of a usual delivery, and one too large to arrive in the same chunk as the headers. */
+/** Body sizes in bytes: `SMALL` is a usual delivery, and `LARGE` does not arrive in the same chunk as the headers. */
 export const SMALL = 1024
 export const LARGE = 256 * 1024
 
@@ -7,7 +7,7 @@ export const LARGE = 256 * 1024
  * @property {string} name
  * @property {string} file in `servers/`
  * @property {string} server the function in that file
- * @property {number[]} [goals] body sizes with a goal for which this subject is measured in additional rounds
+ * @property {number[]} [goals] body sizes at which a goal uses this subject, which then gets additional rounds
  */
 
 /** @type {Record<string, Subject>} */
@@ -49,7 +49,7 @@ export const subjects = {
   expressTern: { name: 'tern on Express', file: 'express', server: 'tern' },
 }
 
-/** Measured packages other than geohook. */
+/** The measured packages, without geohook. */
 export const packages = [
   '@hono/node-server',
   '@hookflo/tern',

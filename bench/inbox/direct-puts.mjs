@@ -1,5 +1,5 @@
-// Measures puts into an inbox without HTTP, and hand-written code with the same packages, database server and bytes.
-// Both run in the process of the receiver.
+// Measures puts into an inbox without HTTP, and hand-written code that puts the same bytes with the same packages and
+// database server. Both run in the process of the receiver.
 import { randomBytes } from 'node:crypto'
 
 /** Creates a delivery of 1 KiB as a receiver passes it to the inbox. */
@@ -32,7 +32,7 @@ const toData = ({ id, rawBody, contentType, headers }) => ({
   body: rawBody.toString('base64'),
 })
 
-/** Hand-written equivalents by package entry. `put` resolves when the job is stored. */
+/** For each entry of the package, a hand-written equivalent. Its `put` resolves when the job is stored. */
 const BY_HAND = {
   async postgres({ connectionString, schema }) {
     const { PgBoss } = await import('pg-boss')

@@ -48,7 +48,7 @@ async function startRedis() {
   }
 }
 
-/** For each engine, creates a separate store. Returns how to open and remove the store, and its durability. */
+/** For each engine, a function that creates a separate store. It returns how to open and remove it, and its durability. */
 export const ENGINES = {
   none: async () => ({ durability: 'no inbox' }),
 
@@ -88,7 +88,7 @@ export const ENGINES = {
     }
   },
 
-  /** Uses REDIS_URL, or starts a server that writes to disk before it responds, like the other engines. */
+  /** Uses REDIS_URL, or starts a server that, like the other engines, writes to disk before it responds. */
   async redis() {
     const own = process.env.REDIS_URL ? undefined : await startRedis()
     const url = process.env.REDIS_URL ?? own.url

@@ -1,4 +1,4 @@
-// Runs the receiver under test in a separate process, which the parent process controls by messages.
+// Runs the receiver under test in a separate process. The parent process controls it with messages.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createReceiver } from '../../dist/index.js'

@@ -1,7 +1,7 @@
 /** Deliveries per second for all nodes together. */
 const WANTED = 10_000
 
-/** Rows of the table. The first has no inbox, and shows the cost of verifying and responding alone. */
+/** Rows of the table. The row without an inbox shows the cost of only verifying and responding. */
 const ENGINES = { none: 'no inbox', sqlite: 'SQLite', postgres: 'PostgreSQL', redis: 'Redis' }
 
 /** Parses the median from a cell like `1,234 (1,200-1,300)`. */

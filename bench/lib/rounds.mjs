@@ -1,8 +1,8 @@
 /** @typedef {{ median: number, low: number, high: number }} Summary a median and its quartiles */
 
 /**
- * Measures every subject once per round, so that other work on the machine slows down all subjects of a round. The
- * order is random, so that no subject always follows the same one.
+ * Measures every subject once per round, so that other work on the machine affects all subjects alike. The order within
+ * a round is random, so that no subject always follows the same other subject.
  *
  * @template Subject, Figure
  * @param {readonly Subject[]} subjects
@@ -46,7 +46,7 @@ export function summarize(figures) {
  */
 export const ratio = (figures, base) => summarize(figures.map((figure, round) => figure / base[round]))
 
-/** Milliseconds per measurement: long enough for the clock, short enough that few measurements are interrupted. */
+/** Milliseconds per measurement: long enough to measure precisely, and short enough to be rarely interrupted. */
 const SLICE = 5
 
 /**

@@ -1,10 +1,10 @@
-// Uploads bodies to a server. Replies to messages { task, … } with the result of the task.
+// Uploads bodies to a server. Replies to each message { task, … } with the result of that task.
 import { setTimeout as wait } from 'node:timers/promises'
 import { requestHead, signedHeaders } from '../http/request.mjs'
 import { jsonBody } from '../lib/payloads.mjs'
 import { open } from './connection.mjs'
 
-const BATCH = 100 // connections opened at a time, because the backlog of a server is limited
+const BATCH = 100 // number of connections opened at a time: a server's backlog is limited
 let uploads = []
 
 const bodies = new Map()
@@ -46,7 +46,7 @@ const tasks = {
     return statuses
   },
 
-  /** Sends uploads except for their last byte. */
+  /** Sends each upload except for its last byte. */
   async begin({ port, size, count }) {
     const bytes = request(size)
     const connections = await openAll(port, count)
@@ -66,7 +66,7 @@ const tasks = {
     return statuses
   },
 
-  /** Sends the first bytes of uploads, which then stall. */
+  /** Sends the first bytes of each upload, and then nothing more. */
   async stall({ port, size, count, sent }) {
     const { headers } = bodyOf(size)
     const bytes = Buffer.concat([requestHead(headers, size), bodyOf(size).body.subarray(0, sent)])

@@ -1,5 +1,5 @@
 // Runs a server to measure its memory and time: `node --expose-gc server.mjs <listener> <its options as JSON>`. Sends
-// its port, and replies to each message, which is the name of a figure, with that figure.
+// its port when it is ready. Each message is the name of a function in `answers`; the reply is the function's result.
 import { createServer } from 'node:http'
 import { createArrivals } from './arrivals.mjs'
 import { collect, watchResident } from './resident.mjs'

@@ -4,8 +4,9 @@ import { arrived, startClient, startServer } from './processes.mjs'
 const WARMUP = { size: 1024, count: 200 }
 
 /**
- * Measures the peak memory of simultaneous uploads minus the idle memory, in body sizes per upload. All uploads wait
- * for their last byte at the same time. Each figure is from a new, warmed-up process, and includes parsing.
+ * Measures the peak memory of simultaneous uploads, minus the idle memory, per upload and as a multiple of the body
+ * size. All uploads wait for their last byte at the same time. Each figure is from a new, warmed-up process, and
+ * includes parsing.
  *
  * @param {readonly string[]} listeners
  * @param {{ count: number, size: number, limit?: number, rounds: number }} plan

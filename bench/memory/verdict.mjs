@@ -1,7 +1,7 @@
 import { interleave } from '../lib/rounds.mjs'
 import { startClient, startServer } from './processes.mjs'
 
-/** Requests that are rejected before the body is parsed: for their signature, or for their content type. */
+/** Requests that are rejected before the body is parsed: `wrong` for its signature, `right` for its content type. */
 const requests = {
   wrong: {
     changes: { 'x-service': '0'.repeat(64), 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },

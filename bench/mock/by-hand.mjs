@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { KEY } from '../lib/payloads.mjs'
 
-/** Number of deliveries to keep, the same as in the mock service. */
+/** Number of deliveries to keep. The mock service keeps the same number. */
 const KEPT = 1000
 const TIMEOUT_MS = 10_000
 

@@ -7,10 +7,10 @@ import { recordRequest, SENDERS } from './senders.mjs'
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url))
 const BASE = 'undici Pool.request'
-/** Milliseconds of one measurement, and of the warm-up: V8 keeps optimizing for about 100,000 deliveries. */
+/** Milliseconds of a measurement, and of the warm-up. V8 keeps optimizing for about 100,000 deliveries. */
 const SLICE = 150
 const WARM_UP = 4000
-/** Number of process starts, and rounds per start. One process can be faster than the next for its whole lifetime. */
+/** Number of process starts, and of rounds per start. A process can be faster than others for its whole lifetime. */
 const STARTS = 2
 const ROUNDS = 18
 
@@ -36,7 +36,7 @@ async function measure({ name, child, count }, receiver) {
   return { rate: (count / milliseconds) * 1000, used: microsecondsUsed / count }
 }
 
-/** Warms up a sender, whose first deliveries take several times as long, and sets its deliveries per measurement. */
+/** Warms up a sender, because its first deliveries are several times slower. Also sets its `count` per measurement. */
 async function warmUp(sender, receiver) {
   const started = performance.now()
   while (performance.now() - started < WARM_UP)

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { createMock } from './senders.mjs'
 
-/** Checks that none of many concurrent deliveries is lost or duplicated, and that the concurrency limit is kept. */
+/** Checks that none of many concurrent deliveries is lost or duplicated, and that the concurrency limit holds. */
 export async function requireOnce(count, concurrency) {
   const seen = new Map()
   let [onWire, most] = [0, 0]

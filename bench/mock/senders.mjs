@@ -13,7 +13,7 @@ export function createMock(hookUrl, concurrency) {
   return createMockService({ concurrency, webhooks: [webhook] })
 }
 
-/** Records a request of the mock service, and removes the headers that the connection adds. */
+/** Returns the headers and body of a request of the mock service, without the headers that the HTTP client adds. */
 export async function recordRequest(hookUrl) {
   const service = createMock(hookUrl, 1)
   const [{ request }] = await service.trigger(EVENT)
@@ -36,7 +36,7 @@ const inTurn = (atOnce, sendOne) => async (count) => {
 
 const poolOf = (url, atOnce) => new Pool(new URL(url).origin, { connections: atOnce, pipelining: 1 })
 
-/** Each returns a function that sends `count` requests, and resolves when all responses are read. */
+/** Functions that create senders. A sender is a function that sends `count` requests and awaits their responses. */
 export const SENDERS = {
   async geohook(url, _request, atOnce) {
     const service = createMock(url, atOnce)

@@ -11,7 +11,7 @@ import { number, spread, times } from '../lib/format.mjs'
 import { interleave, ratio, summarize } from '../lib/rounds.mjs'
 import { sqliteVersion, versionsOf } from '../lib/versions.mjs'
 
-/** Rounds, deliveries per round by concurrency, and milliseconds to observe workers. */
+/** `counts` and `putCounts`: deliveries per round, by concurrency. `handling`: milliseconds to observe the workers. */
 const FULL = {
   rounds: 5,
   counts: { 1: 200, 50: 1_000 },
@@ -106,7 +106,7 @@ async function measureAccepting(subjects, { rounds, counts }) {
   return { rows, points, figures }
 }
 
-/** In the process of each receiver, measures puts without HTTP and jobs added directly with pg-boss or BullMQ. */
+/** Measures puts without HTTP, and jobs added directly with pg-boss or BullMQ, in the process of each receiver. */
 async function measureDirectPuts(subjects, { rounds, putCounts }) {
   const [rows, figures] = [[], {}]
   const inboxes = subjects.filter(({ hasInbox }) => hasInbox)
@@ -156,7 +156,7 @@ async function measureHandling(subjects, options) {
   })
 }
 
-/** Goals of engines that are not measured. Goals over HTTP also require the baseline without an inbox. */
+/** Returns the goals that were not measured. Goals over HTTP need both the engine and the baseline without an inbox. */
 function leftOutOf(subjects) {
   const names = subjects.map(({ name }) => name)
   const isMeasured = (kind, engine) => names.includes(engine) && (kind === 'put' || names.includes('none'))

@@ -82,7 +82,7 @@ const uploadsName = ({ count, size }) => `${count} × ${sizeName(size)}`
 
 function uploadTable(uploads, plan) {
   return {
-    // The title describes the content, because the figures include parsing.
+    // The title describes the JSON, because the figures include parsing it.
     title: `Uploads at once, ${uploadsName(plan)} of JSON with one long text, including parsing: peak memory over idle per upload, in bodies`,
     columns: ['receiver', 'bodies'],
     rows: [...uploads].map(([name, figures]) => [names[name], spread(summarize(figures))]),

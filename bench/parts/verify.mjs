@@ -17,7 +17,7 @@ const SUBJECTS = [handWritten, geohook, octokitMethods, octokitWebhooks, stripe,
 const SIZES = [256, 1024, 16 * 1024, 256 * 1024, 5 * 1024 ** 2]
 const FORMATS = { json: jsonBody, form: formBody }
 const ENCODINGS = ['hex', 'base64']
-/** Milliseconds per measurement, above the default because each includes the fixed cost of a garbage collection. */
+/** Milliseconds per measurement. Longer than the default, because each measurement includes a garbage collection. */
 const SLICE = 15
 
 /** Returns the mean milliseconds of `count` consecutive calls, including the collection of their garbage. */
@@ -96,7 +96,7 @@ export async function run({ smoke, say }) {
       const { ratio } = cells.map(({ results }) => results.get(name)).find(Boolean)
       points.push({ series: sizeName(size), x: name, y: ratio.median, low: ratio.low, high: ratio.high })
     }
-    // Uses all four columns, because the worst column would be the one that other work on the machine disturbed most.
+    // Summarizes all four columns. The worst column alone would be the one most disturbed by other work on the machine.
     const figure = summarize(cells.flatMap(({ results }) => results.get(geohook.name).ratios))
     figures[figureId(size)] = figure
     say(`${sizeName(size)}: geohook takes ${digits(figure.median)}× the time of hand-written`)

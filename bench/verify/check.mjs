@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
  * @typedef {object} Subject a verifier of signatures in one encoding
  * @property {(body: Buffer) => unknown} sign returns the signature that the sender would send
  * @property {(body: Buffer, header: any) => unknown} verify calls the package as its users do
- * @property {(result: any) => boolean} [isRight] true if the result is a success. Default: the result is `true`
+ * @property {(result: any) => boolean} [isRight] returns whether a result means success. Default: only `true` does
  */
 
 export const isTrue = (result) => result === true

@@ -2,7 +2,7 @@ import { Webhooks } from '@octokit/webhooks'
 import { verify } from '@octokit/webhooks-methods'
 import { KEY, signature } from '../lib/payloads.mjs'
 
-/** octokit supports only hex with a prefix, and only text, so its times include decoding the body to text. */
+/** octokit supports only hex with a prefix. It verifies only text, so its times include decoding the body. */
 const prepareWith = (verifyText) => (encoding) =>
   encoding === 'hex' && {
     sign: (body) => `sha256=${signature(body)}`,

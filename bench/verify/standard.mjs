@@ -4,7 +4,7 @@ import { KEY } from '../lib/payloads.mjs'
 
 const ID = 'msg_1'
 
-/** Supports only base64. Signs an id, the time and the body, sent in three headers. The key is decoded once. */
+/** Supports only base64. Signs id, time and body; id, time and signature are headers. The key is decoded once. */
 const prepareWith = (webhook, options) => ({
   sign(body) {
     const now = new Date()

@@ -1,7 +1,7 @@
 import Stripe from 'stripe'
 import { KEY } from '../lib/payloads.mjs'
 
-/** Supports only hex, over the time and the body. Calls `verifyHeader`, because `constructEvent` also parses JSON. */
+/** Supports only hex. Signs the time and the body. Calls `verifyHeader`, because `constructEvent` also parses JSON. */
 export const stripe = {
   name: 'stripe',
   prepare: (encoding) =>

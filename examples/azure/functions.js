@@ -1,4 +1,4 @@
-// A receiver as an HTTP-triggered Azure function, in an app with another function.
+// A receiver as an HTTP-triggered Azure function. The app also has another function.
 // In your own folder: npm init -y && npm pkg set type=module main=functions.js
 //   npm install geohook @azure/functions
 // In a clone of geohook: npm run build

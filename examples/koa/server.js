@@ -1,4 +1,4 @@
-// geohook as middleware in Koa: it verifies the request, then the next middleware gets the delivery and responds.
+// geohook as middleware in Koa: geohook verifies the request, then the next middleware gets the delivery and responds.
 // In your own folder: npm init -y && npm pkg set type=module && npm install geohook koa koa-bodyparser
 // In a clone of geohook: npm run build
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js

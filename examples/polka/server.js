@@ -15,7 +15,7 @@ const keys = new Map([
   ['roads', ROADS_KEY],
 ])
 const receiver = createReceiver({
-  signatureKey: ({ params }) => keys.get(params.tenant), // undefined refuses the delivery with key_unknown
+  signatureKey: ({ params }) => keys.get(params.tenant), // if undefined, the delivery is refused with key_unknown
   observer: {
     refused: ({ error, request }) => console.log(`refused: ${error.code} for ${request.params.tenant}`),
     failed: ({ error }) => console.error('failed:', error.cause),

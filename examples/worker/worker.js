@@ -5,7 +5,7 @@
 // To deploy: npx wrangler secret put SIGNATURE_KEY && npx wrangler deploy
 import { createReceiver } from 'geohook'
 
-/** Receivers by `env`: a worker gets its secrets only with a request, and later requests reuse the `env` object. */
+/** Receivers by `env`, because a worker gets its secrets only with a request. Later requests reuse the same `env`. */
 const receivers = new WeakMap()
 
 function receiverFor(env) {

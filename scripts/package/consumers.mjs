@@ -16,7 +16,7 @@ const INSTALL = [
 const manifestOf = (name) => JSON.parse(readFileSync(join(CONSUMERS, name, 'package.json'), 'utf8'))
 const linksOf = (name) => Object.keys(manifestOf(name).devDependencies ?? {})
 
-/** Returns the projects in test/consumers. Projects with the most tools come first, because they take longest. */
+/** Returns the projects in test/consumers. The projects with the most tools come first, because they take longest. */
 export const consumers = () =>
   readdirSync(CONSUMERS)
     .filter((name) => existsSync(join(CONSUMERS, name, 'package.json')))

@@ -3,7 +3,7 @@ import { configInvalid } from '../errors.ts'
 import { settingsSchema } from './delivery-settings.ts'
 import { FREQUENCIES } from './state/webhook.ts'
 
-// Schemas of seeds, snapshots, state files and request bodies of the control API. They are also in the OpenAPI document.
+// Schemas of seeds, snapshots, state files and request bodies of the control API. The OpenAPI document includes them.
 
 /** A path segment: no slashes, control characters or lone surrogates, and neither `.` nor `..`. */
 const pathPart = z

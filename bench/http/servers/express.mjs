@@ -16,7 +16,7 @@ export function geohook({ key, handle }) {
   return createServer(app)
 }
 
-/** Handles the webhook route before the Express application. */
+/** geohook in front of the Express application: it handles the webhook route, and Express handles all others. */
 export function ahead({ key, handle }) {
   const hook = nodeWebhook(createReceiver({ signatureKey: key }).on('*', handle))
   const app = express()

@@ -1,6 +1,6 @@
 import type { FaultName } from '../../mock/index.ts'
 
-/** The mock service's faults. This is a copy, so that the help does not load the service; a test compares both lists. */
+/** A copy of the mock service's faults, so that the help does not load the service. A test compares both lists. */
 export const FAULT_NAMES: readonly FaultName[] = [
   'wrong_key',
   'altered',

@@ -1,6 +1,6 @@
 // A receiver in Next.js: a route handler, whose URL is derived from the path of this file.
 // In your own app: npm install geohook, and put this file at app/hooks/parcels/route.js
-// In a clone of geohook: npm run build, then in examples/next npm install --no-package-lock
+// In a clone of geohook: npm run build, then cd examples/next && npm install --no-package-lock
 // Then: SIGNATURE_KEY=<the webhook's signatureKey> npx next dev, or npx next build and then npx next start
 import { createReceiver } from 'geohook'
 
