@@ -48,7 +48,7 @@ async function startRedis() {
   }
 }
 
-/** For each engine, a function that creates a separate store. It returns how to open and remove it, and its durability. */
+/** For each engine, a function that creates a store. It returns how to open and remove the store, and its durability. */
 export const ENGINES = {
   none: async () => ({ durability: 'no inbox' }),
 

@@ -18,7 +18,7 @@
  * @property {string} y title of the y axis
  * @property {boolean} [logX]
  * @property {boolean} [logY]
- * @property {number} [base] baseline of bars, for example 1 for ratios; drawn as a line. On a log axis, bars start there
+ * @property {number} [base] baseline of bars, for example 1 for ratios; shown as a line. On a log axis, bars start here
  * @property {readonly { series?: string, y: number }[]} [goals] horizontal lines at `y`, in one series or in all
  * @property {readonly { series: string, x: string | number, y: number, low?: number, high?: number }[]} points
  *

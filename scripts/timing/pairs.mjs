@@ -31,7 +31,7 @@ const delivery = (url, signature = FAR_MISS) => ({
 
 const handshake = (url) => ({ method: 'GET', url: `${url}?crc_token=abc`, headers: {}, read: () => BODY })
 
-/** @returns {Pair} requests to the same receiver. `code` is the error code that the observer must receive for a side. */
+/** @returns {Pair} requests to the same receiver. `code` is the error code that the observer must get for a side. */
 function pairOf(name, signatureKey, sides) {
   let actual
   const record = ({ error }) => {

@@ -6,7 +6,7 @@ export interface Clock {
   now(): number
   /** Resolves after the given time; rejects with the signal's reason if it is aborted first. */
   wait(milliseconds: number, signal?: AbortSignal): Promise<void>
-  /** Called with the promise of each attempt, so that a manual clock can pause while the attempt is in flight. */
+  /** Called with the promise of each attempt. A manual clock uses it to pause while an attempt is in flight. */
   during?(work: Promise<unknown>): void
 }
 

@@ -10,7 +10,7 @@ const isSecretHeader = (name: string): boolean => name.toLowerCase() === 'secret
  * @param keys all known keys
  */
 export function redactHeaders(headers: HeaderPairs, keys: readonly string[] = []): HeaderPairs {
-  // Node decodes headers as Latin-1, so a key sent as UTF-8 arrives with one character per byte.
+  // Node decodes headers as Latin-1, so a key that was sent as UTF-8 appears here as one character per byte.
   const known = new Set(keys.flatMap((key) => [key, Buffer.from(key).toString('latin1')]))
   return headers.map(([name, value]) => [name, isSecretHeader(name) || known.has(value) ? '***' : value])
 }

@@ -29,8 +29,8 @@ const PAGE_SIZE = 1_000
 const MAX_PASSES = 10
 
 /**
- * Yields the ids of all dead letters, each once. Lists them repeatedly until a pass finds no new id: one pass can miss
- * some, because pages shift while other processes change dead letters.
+ * Yields the ids of all dead letters, each id once. Lists the dead letters repeatedly until a pass finds no new id,
+ * because a single pass can miss some: pages shift while other processes change dead letters.
  */
 export async function* deadLetters(inbox: DurableInbox): AsyncGenerator<string[], void, void> {
   const known = new Set<string>()

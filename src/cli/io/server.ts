@@ -18,7 +18,7 @@ export async function startServer(
   host: string,
 ): Promise<RunningServer> {
   const server: Server = createServer(listener)
-  server.maxHeadersCount = 0 // no limit, so that Node drops no signature; it still limits the total size
+  server.maxHeadersCount = 0 // no limit, so that Node never drops the signature; the total size stays limited
   try {
     await once(server.listen(port, host), 'listening')
   } catch (error) {

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CliError, usageError } from '../errors.ts'
 
-/** Maximum number of retries while another process holds the lock or tries to get it. */
+/** Maximum number of retries if another process holds the lock, or tries to get it at the same time. */
 const MAX_RETRIES = 10
 
 /** Another running process that has a lock file. */

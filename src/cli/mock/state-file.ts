@@ -4,7 +4,7 @@ import { createSaveQueue } from '../../mock/save-queue.ts'
 import { readJson } from '../io/json.ts'
 import { lock, toStateFileError } from './lock.ts'
 
-/** A JSON file that contains the last saved value completely, even if the process crashes during a save. */
+/** A JSON file that always contains a complete value, even if the process crashes during a save. */
 export interface StateFile {
   /** The parsed content of the file when it was opened, or undefined if the file did not exist. */
   readonly content: unknown

@@ -69,7 +69,7 @@ export function createReplayCommand(): Command {
 
 type ToHeaders = (capture: CaptureFile) => Promise<HeaderPairs>
 
-/** Returns a function that computes the headers to send with a capture. */
+/** Returns a function that takes a capture and returns the headers to send with it. */
 async function createHeaders({
   resign,
   encoding,

@@ -30,7 +30,7 @@ export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
   },
 ]
 
-/** The operations of a service of the given version. */
+/** The operations that a service of the given version has; `generateToken` only if it uses tokens. */
 export const operationsOf = (version: ServiceVersion, hasTokens: boolean): Operation[] =>
   OPERATIONS.filter(
     (operation) => isAtLeast(version, operation.since) && (operation !== GENERATE_TOKEN || hasTokens),
@@ -43,7 +43,7 @@ export interface Match {
   id?: string
 }
 
-/** Returns a function that finds the operation a path names. */
+/** Returns a function that finds the operation of a path. The function returns undefined if there is none. */
 export function createMatcher(operations: readonly Operation[]): (address: Address) => Match | undefined {
   const table = new Map(operations.map((operation) => [`${operation.scope} ${operation.segment}`, operation]))
   return (address) => {

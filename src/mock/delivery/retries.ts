@@ -14,7 +14,7 @@ export interface RetriesOptions {
   /** Maximum number of attempts in flight. */
   concurrency: number
   settings(): DeliverySettings
-  /** False for a webhook that was deleted or deactivated: its remaining attempts are skipped. */
+  /** False for a webhook that was deleted or deactivated. Remaining attempts for such a webhook are skipped. */
   isActive(webhookId: string): boolean
   /** Called when an attempt begins. */
   record(attempt: Attempt): void
@@ -72,7 +72,7 @@ export function createRetries(options: RetriesOptions): Retries {
   const attemptIfDue = (delivery: Delivery, number: number, signal: AbortSignal): Promise<Attempt[]> =>
     limit(async () => (isDue(delivery, signal) ? [await begin(delivery, number)] : []))
 
-  /** Sends a delivery for the first time; with the fault `two_at_once`, twice. */
+  /** Makes the first attempt of a delivery. With the fault `two_at_once`, makes two attempts at the same time. */
   async function sendFirst(delivery: Delivery, place: number, signal: AbortSignal): Promise<Attempt[]> {
     const { webhookId, fault } = delivery
     if (fault) await holdBack.wait(webhookId, place, fault, signal)

@@ -62,7 +62,7 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
   return {
     add(webhookId, events) {
       const open = windows.get(webhookId)
-      // A timer may be late: events after the end of a window belong to the next one.
+      // A timer may be late. Events that arrive after the end of the window belong to the next window.
       const isOver = open && (open.events.length >= MAX_EVENTS || remaining(webhookId, open) <= 0)
       if (isOver) open.wake.abort()
       else if (open) {

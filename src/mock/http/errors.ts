@@ -13,7 +13,7 @@ export class AdminError extends Error {
   }
 }
 
-/** Maximum length of a message, which may quote a request. */
+/** Maximum number of characters of an error message, because it may quote a request. */
 const MAX_MESSAGE = 300
 
 /** Converts any error to an AdminError. Does not disclose the message of an unexpected error, which is a bug. */

@@ -40,7 +40,7 @@ export interface ServiceRegistry {
   restore(services: readonly ServiceSeed[]): void
 }
 
-/** Names a service. `serviceType` is required if both types have a service of that name. */
+/** Names a service. `serviceType` is required only if services of both types have this name. */
 export type ServiceReference = Omit<ServiceSeed, 'serviceType'> & { serviceType?: ServiceType | undefined }
 
 export function createServiceRegistry(): ServiceRegistry {

@@ -63,7 +63,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
   let index = emptyIndex()
 
   function replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
-    // Every edit changes `modified`, even two edits in one millisecond.
+    // `modified` changes with every edit, even if two edits happen in the same millisecond.
     const after = { ...before, ...changes, modified: Math.max(now(), before.modified + 1) }
     index.byName.delete(nameKey(before, before.name))
     put(index, after)
