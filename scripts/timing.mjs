@@ -9,7 +9,7 @@ import { quantile, seeded, welch } from './timing/statistics.mjs'
 
 /** Maximum relative difference between the medians of a pair. */
 const TOLERANCE = 0.03
-/** Requests per side and round. More than one, because the first requests after a switch to another pair are slower. */
+/** Requests per side and round. After a switch to another pair, the first requests of both sides are slower. */
 const BURST = 20
 /** Rounds to ignore at the start, until V8 has compiled the code. */
 const WARM_UP = 100

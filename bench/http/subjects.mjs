@@ -7,7 +7,7 @@ export const LARGE = 256 * 1024
  * @property {string} name
  * @property {string} file in `servers/`
  * @property {string} server the function in that file
- * @property {number[]} [goals] body sizes at which a goal uses this subject, which then gets additional rounds
+ * @property {number[]} [goals] body sizes with a goal for this subject, which gets additional rounds at these sizes
  */
 
 /** @type {Record<string, Subject>} */

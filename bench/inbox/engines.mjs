@@ -48,7 +48,7 @@ async function startRedis() {
   }
 }
 
-/** For each engine, a function that creates a store. It returns how to open and remove the store, and its durability. */
+/** For each engine, a function that creates a store, and returns its durability and how to open and remove it. */
 export const ENGINES = {
   none: async () => ({ durability: 'no inbox' }),
 

@@ -6,7 +6,7 @@ import { cpus } from 'node:os'
 export const canPin = cpus().length > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0
 
 /**
- * Starts a Node process. It must send one message when it is ready, and one reply to each message that `ask` sends.
+ * Starts a Node process. The process must send a message when it is ready, and reply once to each message of `ask`.
  *
  * @param {string} path the module
  * @param {{ core?: number, args?: readonly string[], execArgv?: readonly string[] }} [options] `core`: the core to pin the process to, if possible

@@ -36,7 +36,7 @@ async function measure({ name, child, count }, receiver) {
   return { rate: (count / milliseconds) * 1000, used: microsecondsUsed / count }
 }
 
-/** Warms up a sender, because its first deliveries are several times slower. Also sets its `count` per measurement. */
+/** Warms up a sender, whose first deliveries are several times slower. Sets `count`, its deliveries per measurement. */
 async function warmUp(sender, receiver) {
   const started = performance.now()
   while (performance.now() - started < WARM_UP)

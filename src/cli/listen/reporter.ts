@@ -7,7 +7,7 @@ import { printable, toPrintableJson } from '../terminal/printable.ts'
 import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
-/** Maximum number of pending reports. In a flood that exceeds it, new refusals are reported without explanations. */
+/** With this many pending reports, new refusals are not explained. A flood of requests can cause so many. */
 const MAX_PENDING = 20
 
 export interface ReporterOptions extends ReportOptions {

@@ -55,7 +55,10 @@ async function runMock(options: MockOptions): Promise<void> {
   }
 }
 
-/** Saving is disabled until the service listens: a state file from a failed start would replace the next seed. */
+/**
+ * Saving is disabled until the service listens. Otherwise a failed start could leave a state file, which would replace
+ * the seed of the next start.
+ */
 interface Saving {
   isEnabled: boolean
 }

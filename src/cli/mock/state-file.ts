@@ -50,7 +50,7 @@ function createSave(path: string): StateFile['save'] {
 
 /** Writes a temporary file in the same folder, and renames it once it is complete. */
 async function replaceFile(path: string, json: string): Promise<void> {
-  // Saving removes any existing file with this name, so no user must be likely to choose it.
+  // Saving removes any existing file with this name, so it must be a name that users do not choose.
   const temporary = `${path}-geohook-part`
   try {
     // A killed process may have left a file with this name, or someone may have created a symbolic link.
