@@ -56,8 +56,8 @@ export interface MockService {
   /** Returns copies of all services, webhooks (including their keys), settings and recorded failures. */
   snapshot(): Snapshot
   /**
-   * Replaces all services, webhooks, settings and failures with those of a full or partial snapshot. The attempt log,
-   * faults and gathered events are kept; events of webhooks that no longer exist are not sent.
+   * Replaces all services, webhooks, settings and failures with those of a full or partial snapshot. Keeps the
+   * attempt log, faults and gathered events, but does not send events of webhooks that no longer exist.
    *
    * @throws {WebhookError} `config_invalid`, and changes nothing
    */

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { CliError, EXIT } from '../errors.ts'
 import { addExamples } from '../terminal/help.ts'
 
-/** `npm start` also runs this command. */
+/** Creates the command `demo`, which `npm start` also runs. */
 export function createDemoCommand(): Command {
   const command = new Command('demo')
     .summary("watch one delivery's story")

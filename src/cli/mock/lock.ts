@@ -17,8 +17,8 @@ interface OtherProcess {
  * Locks a state file for this process, because two processes that write it would undo each other's changes.
  *
  * Each process creates its own lock file next to the state file, and holds the lock if no other running process has a
- * lock file there. If two processes try at the same time, at least one sees the lock file of the other, and the process
- * whose file name sorts first wins. Lock files of dead processes can be removed safely, because their names are unique.
+ * lock file there. If two processes try at the same time, at least one sees the other's lock file. The process whose
+ * file name sorts first wins. Lock files of dead processes can be removed safely, because their names are unique.
  *
  * @returns a function that releases the lock
  * @throws {CliError} exit code 2 if another process holds the lock, or the folder is not writable

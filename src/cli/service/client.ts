@@ -28,7 +28,7 @@ export interface ServiceClient {
 }
 
 const TOKEN_VARIABLE = 'GEOHOOK_TOKEN'
-/** Milliseconds. Long, because a trigger responds only after all its deliveries, including schedules and retries. */
+/** Timeout in milliseconds. A trigger request responds only after all its deliveries, including their retries. */
 const TIMEOUT = 10 * 60_000
 const MAX_RESPONSE = 64 * 1024 * 1024
 

@@ -10,7 +10,7 @@ interface SiteAddress {
   operation: string
 }
 
-/** In `webhooks/<word>`, the word is an operation if the service has an operation of that name, otherwise an id. */
+/** In `webhooks/<word>`, the word is an operation if the service has one with this name, otherwise a webhook id. */
 interface ServiceAddress {
   scope: 'service'
   /** In the format of `servicePath`. */

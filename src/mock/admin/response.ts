@@ -5,7 +5,7 @@ import { errorPage, responsePage } from './html/pages.ts'
 import type { Context } from './operation.ts'
 import { type Format, initialFormat } from './response-format.ts'
 
-/** Headers of every response. Responses may contain keys, and HTML pages contain forms. */
+/** Headers of every response. They protect the keys in responses and the forms in HTML pages. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': CONTENT_SECURITY_POLICY,
@@ -17,7 +17,7 @@ const HEADERS = {
 
 /** The response to one request. */
 export interface AdminResponse {
-  /** The format for errors, until the parameters have been read; then the requested format. */
+  /** Until the parameters have been read, the format for errors; afterwards, the requested format. */
   format: Format
   send(view: Omit<View, 'root' | 'site'>): void
   fail(error: unknown): void

@@ -142,7 +142,7 @@ export const GENERATE_TOKEN: RootOperation = {
     ]) as { username: string; password: string; expiration?: number }
     const { auth, clock } = context.options
     const token = await auth?.generateToken?.({ username, password, minutes: expiration }, clock.now())
-    // Like real services. A 401 response would need a WWW-Authenticate header (RFC 9110, section 15.5.2).
+    // Real services also use 400. A 401 response would need a WWW-Authenticate header (RFC 9110, section 15.5.2).
     if (!token) throw new AdminError(400, 'Invalid username or password')
     return unchanged({ token: token.token, expires: token.expires })
   },

@@ -2,7 +2,7 @@ import type { SignedRequest } from '../../testing/signer.ts'
 import type { FaultName } from './faults.ts'
 import type { Answer } from './http-client.ts'
 
-/** One attempt to send a delivery, with its result. */
+/** One attempt to send a delivery. */
 export interface Attempt {
   id: string
   /** Id shared by all attempts of one delivery. */

@@ -26,7 +26,7 @@ export interface AttemptContext {
   finished(attempt: Attempt): void
 }
 
-/** Errors of attempts whose request was not sent. They are not retried, because a retry would fail as well. */
+/** Errors of attempts whose request was not sent. Such attempts are not retried, because a retry would fail as well. */
 export const CLOSED = 'the mock service is closed'
 export const HOST_REFUSED = 'the host is not on this machine and not in allowHosts'
 

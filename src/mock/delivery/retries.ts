@@ -93,7 +93,7 @@ export function createRetries(options: RetriesOptions): Retries {
     return attempts.length < settings().notificationAttempts ? undefined : 'failed'
   }
 
-  /** Makes further attempts, and appends them to `attempts`, until the result of the delivery is known. */
+  /** Makes further attempts until the result of the delivery is known. Appends them to `attempts`. */
   async function retry(
     delivery: Delivery,
     attempts: Attempt[],

@@ -101,7 +101,7 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
 
 /**
  * End of the window that is open at `now`. From `startAt` on, each window lasts `interval` times `frequency`, in UTC;
- * an earlier window lasts until `startAt`. If a month lacks the day of `startAt`, its last day is used.
+ * an earlier window lasts until `startAt`. In a month without the day of `startAt`, the last day is used.
  *
  * @returns milliseconds since 1970, later than `now`; Infinity past the last valid date
  */

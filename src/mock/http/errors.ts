@@ -28,7 +28,7 @@ export function toAdminError(error: unknown): AdminError {
   return new AdminError(500, 'internal error')
 }
 
-/** Quotes text from a request in an error message, at most 64 characters of it. */
+/** Quotes at most 64 characters of text from a request, for use in an error message. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)
 
