@@ -30,7 +30,7 @@ async function post(service, path, form) {
   return body
 }
 
-/** Milliseconds of one call. */
+/** Each function returns the mean milliseconds of one call. */
 const MEASURES = {
   async edit(service, round) {
     const started = performance.now()

@@ -74,7 +74,7 @@ export type Options = {
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl'
 
-/** Signature of hosted services: the last field of a form, or a header for other bodies (docs/senders.md, "Signature"). */
+/** Signature of hosted services: the last field of a form; otherwise a header (docs/senders.md, "Signature"). */
 const HOSTED_SIGNATURE: SignatureOptions = {
   signatureHeader: arcgis.signatureHeader,
   encoding: 'base64',

@@ -28,7 +28,7 @@ export interface ServiceClient {
 }
 
 const TOKEN_VARIABLE = 'GEOHOOK_TOKEN'
-/** Timeout in milliseconds. A trigger request responds only after all its deliveries, including their retries. */
+/** Timeout in milliseconds. Long, because a trigger request waits for all its deliveries, schedules and retries. */
 const TIMEOUT = 10 * 60_000
 const MAX_RESPONSE = 64 * 1024 * 1024
 
