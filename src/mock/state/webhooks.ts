@@ -130,7 +130,7 @@ function toIndex(webhooks: readonly Webhook[]): Index {
   return index
 }
 
-/** Adds or replaces a webhook. A replaced webhook keeps its position in the Maps, so lists stay in creation order. */
+/** Adds or replaces a webhook. A replaced webhook keeps its position, so lists stay in the order of creation. */
 function put({ byId, byService, byName }: Index, webhook: Webhook): void {
   const path = servicePath(webhook)
   byId.set(webhook.id, Object.freeze(webhook))
