@@ -26,7 +26,7 @@ export type ErrorCode =
 const CHECK_SIGNATURE =
   'Call explain() with the body, the headers and the key, or replay the request with `geohook explain`: it finds the cause.'
 
-/** The HTTP status and the hint of each code. Responses never contain the hint. */
+/** The HTTP status and the hint for each error code. Responses never contain the hint. */
 export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   signature_missing: [
     401,

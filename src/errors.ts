@@ -2,7 +2,7 @@ import { ERROR_CODES, type ErrorCode } from './error-statuses.ts'
 
 /** Options of {@link WebhookError}. */
 export interface WebhookErrorOptions {
-  /** What went wrong; never part of a response. Default: the code in words. */
+  /** What went wrong. It never appears in a response. Default: the code in words. */
   message?: string | undefined
   /** How to fix the problem. Default: the hint of the code. */
   hint?: string | undefined
@@ -33,12 +33,12 @@ export class WebhookError extends Error {
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
     const [status, hint = ''] = ERROR_CODES[code]
-    super(options.message ?? toTitle(code), options) // the base class reads `cause`
+    super(options.message ?? toTitle(code), options) // `Error` reads only `cause` from `options`
     Object.assign(this, { name: 'WebhookError', code, status, hint: options.hint ?? hint })
   }
 }
 
-/** Creates the error for an invalid option. It is thrown while an object is created, never during a request. */
+/** Creates the error for an invalid option or argument. */
 export function configInvalid(message: string, hint?: string): WebhookError {
   return new WebhookError('config_invalid', { message, hint })
 }

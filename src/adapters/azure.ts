@@ -5,8 +5,8 @@ import { type Receiving, requireReceiver } from './to-receiver.ts'
 const HINT = 'Pass the request to geohook before any call of request.json() or request.text().'
 
 /**
- * Creates an HTTP handler for Azure Functions (programming model 4), with and without HTTP streams. It responds to every
- * request itself.
+ * Creates an HTTP handler for Azure Functions (programming model 4), with or without HTTP streams. The handler responds
+ * to every request itself.
  *
  * Senders have no function key, so `authLevel` must be `'anonymous'`: the signature authenticates them. For a profile
  * with a handshake, add `'GET'` to the methods.
@@ -27,7 +27,8 @@ export function webhook(receiver: Receiving): (request: HttpRequest) => Promise<
   const { receive } = requireReceiver(receiver)
 
   return async function webhook(request) {
-    // Passed twice, because Azure's request also has the route parameters in `params`.
+    // The second argument is the context, from which route parameters are read: Azure stores them in the request's
+    // `params`.
     const { status, headers, body } = await receive(await toReceiverRequest(request, request, HINT))
     return { status, headers, body }
   }

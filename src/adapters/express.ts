@@ -47,7 +47,7 @@ const parsers = {
  *
  * Mount it before any body parser: the signature covers the exact bytes, which a parser discards. In NestJS, call
  * `app.use('/hooks/parcels', webhook(receiver))` right after `NestFactory.create(App)`. A body parser may run first
- * if it keeps the bytes in `req.rawBody` or `req.body`, as NestJS does with the option `rawBody: true`.
+ * only if it stores the exact bytes in `req.rawBody` or `req.body`. In NestJS, the option `rawBody: true` does this.
  *
  * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
@@ -70,7 +70,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): Middleware {
     const { originalUrl: url, params } = req
     function passOn(delivery: Delivery): undefined {
       req.delivery = delivery
-      req._body = true // makes body-parser skip this request, whose body is already read
+      req._body = true // makes body-parser skip this request: its body has already been read
       next?.()
     }
     const hasNext = typeof next === 'function' // some hosts pass no `next`, or another value

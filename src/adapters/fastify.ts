@@ -15,8 +15,8 @@ declare module 'fastify' {
 /** Options of `app.register(webhook(receiver), options)`, in addition to `prefix`. */
 export interface WebhookPluginOptions {
   /**
-   * The route handler: finds the verified delivery in `request.delivery` and sends the response; `request.body` is
-   * empty. Used only if the receiver has neither handlers nor an inbox. Default: responds with 200.
+   * The route handler, which sends the response. It reads the verified delivery from `request.delivery`; `request.body`
+   * is empty. Used only if the receiver has neither handlers nor an inbox. Default: responds with 200.
    */
   handler?: ((request: FastifyRequest, reply: FastifyReply) => unknown) | undefined
 }
@@ -29,7 +29,7 @@ const parsers = {
 
 /**
  * Mounts a receiver in Fastify 5, as a plugin that handles every method on its `prefix`. It reads the body before
- * Fastify does, so content type parsers, `bodyLimit` and plugins that read bodies have no effect on that route.
+ * Fastify does, so content type parsers, `bodyLimit` and plugins that read bodies have no effect under that prefix.
  * Other routes are not affected.
  *
  * @param receiver the result of `createReceiver`, or its options
@@ -51,7 +51,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCal
 
   return function webhook(scope, { handler }, registered) {
     if (!scope.hasRequestDecorator('delivery')) scope.decorateRequest('delivery')
-    // The adapter reads the body before Fastify's parsers run, so they must not wait for it.
+    // The adapter reads the body before Fastify's parsers run, so the parsers must not wait for the body.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
     scope.all('/', {
@@ -69,7 +69,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCal
           params,
           parsers,
           next: handler ? passOn : undefined,
-          // A Buffer, because Fastify adds a charset to the content-type of strings.
+          // Sends a Buffer, because Fastify adds a charset to the content-type of a string body.
           write: ({ status, headers, body }) => reply.code(status).headers(headers).send(Buffer.from(body)),
         }).catch(done)
       },

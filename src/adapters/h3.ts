@@ -1,4 +1,4 @@
-import type {} from 'h3' // for the module augmentation below
+import type {} from 'h3' // required by the module augmentation below
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
@@ -31,8 +31,9 @@ const HINT = 'Mount geohook before code that calls readBody(event), event.req.js
 
 /**
  * Mounts a receiver in h3. A receiver with handlers or an inbox responds itself. A receiver without them, or plain
- * options, acts as middleware: it rejects unverified requests, sets `event.context.delivery`, and runs the next handler.
- * That handler reads `event.context.delivery.payload`: `readBody(event)` is empty, because h3 does not keep the bytes.
+ * options, acts as middleware: it rejects unverified requests, sets `event.context.delivery`, and runs the next
+ * handler. That handler must read `event.context.delivery.payload`: `readBody(event)` returns nothing, because h3 does
+ * not keep the bytes.
  *
  * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
@@ -64,12 +65,12 @@ export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
       return statusOf(await passedOn, event)
     }
     const outcome = await receive(request)
-    // If the next handler ran, its response or error takes the place of the receiver's.
+    // If the next handler ran, its response or error replaces the receiver's response.
     return passedOn ?? toResponse(outcome)
   }
 }
 
-/** Decodes route parameters as Express and Hono do; h3 does not. */
+/** Percent-decodes route parameters. Express and Hono do this themselves; h3 does not. */
 function decode(params: Record<string, string>): Record<string, string> {
   const decoded = Object.entries(params).map(([name, value]) => {
     try {
@@ -82,8 +83,8 @@ function decode(params: Record<string, string>): Record<string, string> {
 }
 
 /**
- * Returns the status that h3 will send for a handler's result, or undefined for h3's default. Throws a result that
- * is an error.
+ * Returns the status that h3 will send for a handler's result, or undefined for h3's default status. If the result is
+ * an error, throws it.
  */
 function statusOf(result: unknown, { res, runtime }: EventLike): number | undefined | Promise<number> {
   if (result instanceof Error) throw result

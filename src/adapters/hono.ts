@@ -8,7 +8,7 @@ import { toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
 import { toReceiver } from './to-receiver.ts'
 
-/** The variables of Hono's context after `webhook()`. */
+/** The variables that `webhook()` sets in Hono's context. */
 export interface WebhookEnv<Payload = unknown> {
   Variables: {
     /** The verified delivery. */
@@ -17,8 +17,8 @@ export interface WebhookEnv<Payload = unknown> {
 }
 
 /**
- * Middleware that fits apps of every environment type, including one that declares the key in `c.env`. Hono infers
- * the type of `c.get('delivery')` from the last signature.
+ * Middleware for apps of every environment type, for example one that declares the signature key in `c.env`. Hono
+ * infers the type of `c.get('delivery')` from the last call signature.
  */
 export type WebhookMiddleware<Payload = unknown> = (<E extends Env, P extends string, I extends Input>(
   c: Context<E, P, I>,
@@ -68,7 +68,7 @@ export function webhook<Payload = unknown>(
       return statusOf(c)
     }
     const outcome = await receive(request)
-    // If the next handler ran, its response or error takes the place of the receiver's.
+    // If the next handler ran, its response or error replaces the receiver's response.
     if (!passedOn) return toResponse(outcome)
     await passedOn // not returned: it resolves with Hono's context, not with a response
     return undefined
@@ -76,8 +76,8 @@ export function webhook<Payload = unknown>(
 }
 
 /**
- * Returns the bytes that Hono caches in `c.req.arrayBuffer()`. After `c.req.text()`, the exact bytes are not
- * available.
+ * Returns the bytes that Hono cached when other code called `c.req.arrayBuffer()`. If it called `c.req.text()` instead,
+ * the exact bytes are lost.
  */
 function readKept({ req }: Context, { onChunk }: ReadOptions): Promise<Uint8Array> | undefined {
   const kept = req.raw.bodyUsed && req.bodyCache.arrayBuffer
@@ -100,7 +100,7 @@ function keep({ req }: Context, { rawBody }: Delivery): void {
 }
 
 /**
- * Returns the response status: from `c.res`, or from Node's response if a handler wrote to that directly
+ * Returns the response status: from `c.res`, or from Node's response if a handler wrote directly to Node's response
  * (@hono/node-server).
  */
 function statusOf({ res, env }: Context): number | Promise<number> {

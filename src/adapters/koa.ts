@@ -40,8 +40,8 @@ const parsers = {
  * Mounts a receiver in Koa 3. A receiver with handlers or an inbox responds itself. A receiver without them, or plain
  * options, acts as middleware: it rejects unverified requests, sets `ctx.state.delivery`, and runs the next middleware.
  *
- * Mount it before any body parser: the signature covers the exact bytes, which a parser discards. It treats every
- * request that reaches it as a delivery, so use a router or a condition on `ctx.path`.
+ * Mount it before any body parser: the signature covers the exact bytes, which a parser discards. The middleware treats
+ * every request as a delivery, so restrict it with a router or a condition on `ctx.path`.
  *
  * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`
@@ -63,7 +63,8 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
   return function webhook(ctx, next) {
     const { req, res, originalUrl: url, request: parsed } = ctx
     const params = ctx.params as RequestHead['params']
-    // Koa sends the response after all middleware has resolved, so waiting here until it is sent would deadlock.
+    // Koa sends the response after all middleware has resolved, so middleware that waits for the response to be sent
+    // would deadlock.
     return new Promise((resolve, reject) => {
       serve(receive, {
         req,
@@ -74,7 +75,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
         parsers,
         async next(delivery) {
           Object.assign(ctx.state, { delivery })
-          ctx.disableBodyParser = true // the body is already read
+          ctx.disableBodyParser = true // the body has already been read
           const done = Promise.resolve().then(next)
           done.then(() => resolve(), reject)
           await done

@@ -5,8 +5,8 @@ import type { ReadOptions, ReceiverRequest, RequestHead } from '../receiver/requ
 type Bag = Record<string, unknown> | null
 
 /**
- * The event members that any supported host sends. All are optional and unchecked: a function can be invoked with
- * any value.
+ * The event members of all supported hosts. All are optional and unvalidated: anyone who can invoke the function can
+ * pass any value.
  */
 export interface LambdaEvent {
   httpMethod?: unknown
@@ -42,13 +42,13 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 const texts = (value: unknown): string[] => [value].flat().filter((one) => typeof one === 'string')
 
 /**
- * Rebuilds path and query. API Gateway decodes the query, except in `rawQueryString`; a load balancer does not
- * decode it.
+ * Rebuilds the path and the query. API Gateway decodes query parameters, except in `rawQueryString`; a load balancer
+ * does not.
  */
 function toUrl(event: LambdaEvent): string {
   const { rawPath, rawQueryString, path } = event
   const query = typeof rawQueryString === 'string' ? rawQueryString : toQuery(event)
-  // Some hosts decode the path, and a decoded `?` must not start a query.
+  // Some hosts decode the path. A `?` decoded from `%3F` must not start a query.
   const pathname = text(rawPath ?? path).replace(/[?#]/g, encodeURIComponent)
   return query ? `${pathname}?${query}` : pathname
 }

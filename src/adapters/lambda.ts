@@ -5,18 +5,18 @@ import { type Receiving, requireReceiver } from './to-receiver.ts'
 export interface LambdaResult {
   statusCode: number
   headers?: Record<string, string>
-  /** Replaces `headers` if the load balancer's target group uses multi-value headers. */
+  /** Sent in place of `headers` if the load balancer's target group uses multi-value headers. */
   multiValueHeaders?: Record<string, string[]>
   body: string
   isBase64Encoded: boolean
 }
 
 /**
- * Creates a handler for AWS Lambda behind API Gateway (REST and HTTP APIs), a function URL, or a load balancer. It
- * responds to every invocation itself.
+ * Creates a handler for AWS Lambda behind API Gateway (REST and HTTP APIs), a function URL, or a load balancer. The
+ * handler responds to every invocation itself.
  *
- * The `binaryMediaTypes` of a REST API must cover every media type: otherwise API Gateway replaces bytes that are not
- * UTF-8.
+ * For a REST API, set `binaryMediaTypes` so that it covers every media type. Otherwise API Gateway replaces bytes that
+ * are not valid UTF-8.
  *
  * @param receiver the result of `createReceiver`
  * @throws {WebhookError} `config_invalid`

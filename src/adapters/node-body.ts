@@ -2,14 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { WebhookError } from '../errors.ts'
 import type { ReadOptions } from '../receiver/request.ts'
 
-/** Properties in which body parsers and hosts store a body that they have read. Only raw bytes can be verified. */
+/**
+ * Properties in which body parsers and hosts store a body that they have read. geohook can verify such a body only if
+ * it is stored as raw bytes.
+ */
 export interface ParsedBody {
   rawBody?: unknown
   body?: unknown
   _body?: unknown
 }
 
-/** A framework's body parsers, named in the error message if one of them ran first. */
+/** Names of a framework's body parsers, for the error message if a parser ran before geohook. */
 export interface ParserNames {
   /** Names of the parsers that store the body as a string. */
   text: string
@@ -43,7 +46,7 @@ export function readNodeBody(
   return readStream(req, options)
 }
 
-/** Reads the body synchronously if it arrived with the headers, as small bodies do. */
+/** Reads the body synchronously if all of it has arrived; small bodies usually arrive with the headers. */
 function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
   if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || req.destroyed)
@@ -51,7 +54,7 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw encodingSet()
   onChunk(body)
-  req.resume() // without it, 'end' and 'close' would never be emitted
+  req.resume() // otherwise 'end' and 'close' would never be emitted
   return body
 }
 
@@ -63,7 +66,7 @@ let getRawBody: typeof import('raw-body') | undefined
 /** Reads the stream with raw-body. `onChunk` receives each chunk in the event loop tick in which it arrives. */
 async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
   if (!getRawBody) {
-    req.pause() // other code may be listening already, and the chunks of the meantime would be missing here
+    req.pause() // if other code already listens, chunks that arrive during the import would be lost here
     getRawBody = (await import('raw-body')).default
   }
   const read = getRawBody
@@ -71,14 +74,15 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
     const listenersOf = (event: string) => req.listeners(event) as (() => void)[]
     const others = new Set(EVENTS.flatMap(listenersOf))
     function settle(done: () => void): void {
-      // raw-body cannot be cancelled. Removing its listeners frees its chunks while the request is drained.
+      // raw-body cannot be cancelled. Removing its listeners frees the chunks that it has collected, while the request
+      // is drained.
       for (const [event, listener] of added) req.off(event, listener)
       done()
     }
     const fail = (error: unknown): void => settle(() => reject(error))
     req.on('data', (chunk: unknown) => {
       try {
-        if (!(chunk instanceof Uint8Array)) throw encodingSet() // raw-body would throw at 'end', where nothing catches it
+        if (!(chunk instanceof Uint8Array)) throw encodingSet() // raw-body would throw it on 'end', uncaught
         onChunk(chunk)
       } catch (error) {
         fail(error)
@@ -109,7 +113,7 @@ function toWebhookError(error: { type?: string }): WebhookError {
   })
 }
 
-/** Resolves when a fully read request has emitted 'end', so that later readers see an ended stream. */
+/** Resolves when a fully read request has emitted 'end' or 'close'. Later readers then see an ended stream. */
 export async function whenEnded(req: IncomingMessage): Promise<void> {
   if (req.readableEnded || req.destroyed) return
   await new Promise((resolve) => req.once('end', resolve).once('close', resolve))
@@ -121,7 +125,7 @@ const encodingSet = (): WebhookError =>
     hint: 'Remove the call, or mount geohook before it.',
   })
 
-/** Creates the error that names the body parser, recognized by the type of the body it left. */
+/** Creates an error that names the body parser. The type of the parsed body shows which parser ran. */
 function alreadyParsed({ body, _body }: ParsedBody, { text, value, hint }: ParserNames): WebhookError {
   const culprit =
     typeof body === 'string'

@@ -24,8 +24,8 @@ export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Prom
 const closeCallbacks = new WeakMap<Socket, Set<() => void>>()
 
 /**
- * Returns the callbacks to run when the socket closes. They share one listener, because Node warns about more than
- * ten and clients can pipeline any number of requests.
+ * Returns the callbacks to run when the socket closes. All callbacks share one listener: clients can pipeline any
+ * number of requests, and Node warns about more than ten listeners.
  */
 function callbacksOf(socket: Socket): Set<() => void> {
   let callbacks = closeCallbacks.get(socket)

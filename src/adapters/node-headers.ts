@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { HeaderBag } from '../receiver/headers.ts'
 
 /**
- * Returns the headers of a Node request, with repeated values joined as other platforms do. Node itself keeps only
- * the first value of `content-type`, `authorization` and some other headers.
+ * Returns the headers of a Node request, and joins repeated values, as other platforms do. Node itself keeps only the
+ * first value of `content-type`, `authorization` and some other headers.
  */
 export function headersOf({ headers, rawHeaders = [] }: IncomingMessage): HeaderBag {
   // Fast path: in nearly all requests no header occurs twice.

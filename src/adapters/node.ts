@@ -11,11 +11,11 @@ const parsers = {
 }
 
 /**
- * Creates a request listener for `node:http` and `node:https`, which is also an HTTP function for Google Cloud
- * Functions. It responds to every request itself.
+ * Creates a request listener for `node:http` and `node:https`. It also works as an HTTP function for Google Cloud
+ * Functions, and responds to every request itself.
  *
- * In Google Cloud Functions, the host reads the body first, within its own limits, stores the bytes in
- * `req.rawBody`, and rejects bodies that it cannot parse.
+ * In Google Cloud Functions, the host reads the body before geohook does, and stores the bytes in `req.rawBody`. The
+ * host applies its own limits and rejects bodies that it cannot parse.
  *
  * @param receiver the result of `createReceiver`
  * @throws {WebhookError} `config_invalid`

@@ -9,22 +9,22 @@ import { bytesOf, type ParsedBody, type ParserNames, readNodeBody, whenEnded } f
 import { isSent, whenSent } from './node-connection.ts'
 import { headersOf } from './node-headers.ts'
 
-/** One request in a framework built on Node streams. The members are the parts that differ between frameworks. */
+/** One request in a framework built on Node streams. Its members cover the differences between frameworks. */
 export interface NodeExchange {
   req: IncomingMessage
   res: ServerResponse
-  /** The full path and query, if a router strips a prefix from `req.url`. Default: `req.url`. */
+  /** The full path and query. Required if a router strips a prefix from `req.url`. Default: `req.url`. */
   url?: string | undefined
   params?: RequestHead['params']
   /** Object in which body parsers store the body. Default: the request itself. */
   parsed?: ParsedBody
   parsers: ParserNames
   /**
-   * Runs the framework's next handler, which sends the response. Resolves with the response status. Returns
-   * undefined if the framework does not report the status, which is then read from `res`.
+   * Runs the framework's next handler, which sends the response. Resolves with the response status. Returns undefined
+   * if the framework does not report the status; the status is then read from `res`.
    */
   next?: ((delivery: Delivery) => Promise<number> | undefined) | undefined
-  /** Writes the response with the framework's own functions. Default: through `res`. */
+  /** Writes the response with the framework's own functions. Default: writes to `res`. */
   write?(outcome: Outcome): void
 }
 
@@ -38,17 +38,17 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
     if (isStreamRead) await whenEnded(req)
     const sent = whenSent(req, res)
-    parsed.rawBody = delivery.rawBody // for body parsers and further webhook() handlers that run later
+    parsed.rawBody = delivery.rawBody // used by body parsers and webhook() handlers that run later
     isPassedOn = true
     let handled: Promise<number> | undefined
     try {
       handled = run(delivery)
     } catch (error) {
-      isPassedOn = false // so that an error response is sent: not every host handles the exception
+      isPassedOn = false // makes geohook send an error response: not every host handles the exception
       throw error
     }
     if (!handled) return requireStatus(await sent)
-    // The handler's result counts even if the client has disconnected.
+    // Use the handler's result even if the client has disconnected.
     const status = await handled
     await sent
     return status

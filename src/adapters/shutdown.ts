@@ -13,7 +13,10 @@ export interface ShutdownOptions {
   timeout?: number | undefined
 }
 
-/** Interval in milliseconds at which idle connections are closed; until then, each may send another request. */
+/**
+ * Milliseconds between two calls that close idle connections. Until it is closed, an idle connection may send another
+ * request.
+ */
 const IDLE = 1_000
 
 /**
@@ -63,15 +66,16 @@ async function closeServer(
   receiver: Pick<Receiver, 'close'>,
   timeout: number,
 ): Promise<void> {
-  // From now on every response closes its connection, whichever route sends it.
+  // From now on every response, from any route, closes its connection.
   server.prependListener('request', (_req, res) => {
     res.shouldKeepAlive = false
   })
   const closed = once(server, 'close')
-  // server.close() would also close connections whose next request is already on its way.
+  // `http.Server`'s own close() would also close idle connections, although a client may already have sent a request on
+  // them.
   SocketServer.prototype.close.call(server)
   for (const session of sessions) session.close()
-  // HTTP/2 servers lack `closeAllConnections`, and some of them `closeIdleConnections` too.
+  // No HTTP/2 server has `closeAllConnections`, and some also lack `closeIdleConnections`.
   const closingIdle = setInterval(() => server.closeIdleConnections?.(), IDLE)
   const closingAll = setTimeout(() => server.closeAllConnections?.(), timeout)
   await Promise.all([receiver.close(), closed])

@@ -6,14 +6,14 @@ import type { Receiver } from '../receiver/receiver-types.ts'
 /** The part of a receiver that adapters use. */
 export type Receiving = Pick<Receiver, 'receive'>
 
-/** Returns the receiver that `webhook()` was called with, or creates one from its options. */
+/** Returns a receiver that was passed to `webhook()`, or creates one from options. */
 export function toReceiver(given: Receiving | ReceiverOptions): Receiving {
   return isReceiver(given) ? given : createReceiver(given)
 }
 
 /**
- * Returns the receiver that `webhook()` was called with. Rejects plain options: on a platform without a next
- * handler, a receiver created from them would handle nothing.
+ * Returns the receiver that was passed to `webhook()`. Rejects plain options: a receiver created from options has no
+ * handlers, and these platforms have no next handler.
  *
  * @throws {WebhookError} `config_invalid`
  */

@@ -13,8 +13,8 @@ const NAMES: Record<keyof Listeners, true> = {
 }
 
 /**
- * Creates an observer that calls another observer. It has only the functions that the other one has, so that the
- * receiver writes its log in place of the missing ones.
+ * Creates an observer that calls another observer. The new observer has only the functions that the other observer has,
+ * so that the receiver still logs events without a function.
  */
 export function forwardTo(observer: Observer): Observer {
   const names = (Object.keys(NAMES) as (keyof Listeners)[]).filter((name) => has(observer, name))
@@ -28,7 +28,7 @@ function has(observer: Observer, name: keyof Observer): boolean {
   try {
     return typeof observer[name] === 'function'
   } catch {
-    return true // a getter that throws counts as a function that throws
+    return true // treat a getter that throws like a function that throws
   }
 }
 

@@ -17,8 +17,8 @@ import { type DeliverySummary, endSpan, startSpan, summarize } from './spans.ts'
 /** Options of {@link createOtelObserver}. */
 export interface OtelOptions {
   /**
-   * Purpose of the deliveries, part of the span name and of every metric. Use a few constant texts. Default
-   * `'webhook'`.
+   * Purpose of the deliveries. It is part of the span name and an attribute of every metric, so use only a few constant
+   * values. Default `'webhook'`.
    */
   destination?: string | undefined
   /** Default: the provider registered with the OpenTelemetry API, even if it is registered later. */
@@ -33,12 +33,12 @@ export interface OtelOptions {
 const SCOPE = 'geohook'
 
 /**
- * Creates an observer that records metrics, and an OpenTelemetry span for every request. The span is active while
- * key functions, schemas, stores and handlers run, so that their spans become its children. The names are listed in
+ * Creates an observer that records OpenTelemetry metrics, and a span for every request. The span is active while key
+ * functions, schemas, stores and handlers run, so that their spans become its children. The names are listed in
  * docs/observability.md.
  *
- * Of a body, spans and metrics contain only change types that are identifiers. They contain no headers, URLs, keys
- * or error messages.
+ * Spans and metrics contain no headers, URLs, keys or error messages. The only body content in them is change types
+ * that are identifiers.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
@@ -80,14 +80,14 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
         recorder?.end(outcome, summary, (performance.now() - started) / 1000)
       }
       if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
-      return runOnce() // starts the request if there is no span, or if activating it failed
+      return runOnce() // starts the request if there is no span, or if activating the span failed
     },
   }
 }
 
 /**
- * Creates instruments of the currently registered provider, and new ones when another provider is registered.
- * Otherwise instruments created before the registration would record nothing.
+ * Returns a function that creates instruments with the currently registered provider, and creates them again after
+ * another provider is registered. Instruments created before that would record nothing.
  */
 function createLatestInstruments(destination: string, given: MeterProvider | undefined): () => Instruments {
   let provider: MeterProvider | undefined

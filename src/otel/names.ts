@@ -22,7 +22,10 @@ export const SPAN_ATTRIBUTES = [
 /** Attributes of a span's `exception` event. */
 export const EXCEPTION_ATTRIBUTES = ['exception.type', 'geohook.exception.code'] as const
 
-/** Attributes of a measurement. Each has only a few values, because every combination creates a time series. */
+/**
+ * Attributes of a measurement. Each attribute has only a few values, because every combination of values creates a time
+ * series.
+ */
 export const METRIC_ATTRIBUTES = [
   'messaging.system.name',
   'messaging.operation.name',
@@ -40,7 +43,7 @@ export const METRICS = {
   'geohook.delivery.body.size': 'By',
 } as const
 
-/** Attributes whose names are limited to a list. */
+/** Attributes whose names must be in the list `Names`. */
 export type Attributes<Names extends readonly string[], Value> = { [Name in Names[number]]?: Value }
 
 /** The placeholder for values that must not be recorded, as defined by the semantic conventions. */

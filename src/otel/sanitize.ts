@@ -12,7 +12,7 @@ const CODE = /^[A-Z0-9_]{1,40}$/
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'CONNECT', 'TRACE']
 
-/** Replaces methods that HTTP does not define with one placeholder, because clients can send any text. */
+/** Replaces HTTP methods that are not in the list with one placeholder, because clients can send any text. */
 export const sanitizeMethod = (method: string): string => (METHODS.includes(method) ? method : OTHER)
 
 /** Limits the number of change types, and replaces those that are not identifiers: clients can send any text. */
@@ -28,9 +28,9 @@ export function causesOf({ cause }: WebhookError): unknown[] {
 }
 
 /**
- * Returns the class and the code of a thrown value. Its message, stack and `name` are not recorded, because they may
- * quote a payload: the class is the constructor's name. Only errors have codes, because any other value may itself
- * be the payload.
+ * Returns the class and the code of a thrown value. The class is the constructor's name: the message, the stack and
+ * `name` may quote a payload, so they are not read. A code is read only from errors, because any other thrown object
+ * may itself be the payload.
  */
 export function describeThrown(thrown: unknown): { type: string; code?: string } {
   if (typeof thrown !== 'object' || thrown === null) return { type: typeof thrown }
@@ -45,6 +45,6 @@ export function describeThrown(thrown: unknown): { type: string; code?: string }
   }
 }
 
-/** Returns true for errors, including those of another realm, which has its own `Error`. */
+/** Returns true for errors, including errors from another realm, where `Error` is a different class. */
 const isError = (thrown: object): boolean =>
   thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]'

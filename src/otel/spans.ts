@@ -9,8 +9,8 @@ import { causesOf, describeThrown, sanitizeChangeTypes, sanitizeMethod } from '.
 type SpanAttributes = Attributes<typeof SPAN_ATTRIBUTES, string | number | string[]>
 
 /**
- * Starts the span of a request. Its parent is the active span of this process, never one from the request: no signature
- * covers a `traceparent` header. Returns `undefined` if the SDK fails.
+ * Starts the span of a request. Its parent is the active span of this process, never a span named in the request: no
+ * signature covers the `traceparent` header. Returns `undefined` if the SDK fails.
  */
 export function startSpan(
   tracer: Tracer,
@@ -30,7 +30,10 @@ export function startSpan(
   )
 }
 
-/** The attributes of a delivery. Storing the delivery itself would keep its body in memory. */
+/**
+ * The span attributes of a delivery. They are copied, because a reference to the delivery would keep its body in
+ * memory.
+ */
 export interface DeliverySummary {
   id: string
   size: number
@@ -56,7 +59,10 @@ export const summarize = ({
   keyIndex,
 })
 
-/** Ends the span with the outcome. Only failures of the receiver are errors, because anyone can cause rejections. */
+/**
+ * Ends the span with the outcome. Only failures of the receiver mark the span as an error, because anyone can cause
+ * rejections.
+ */
 export function endSpan(span: Span, outcome: Outcome, delivery: DeliverySummary | undefined): void {
   if (ignoreErrors(() => span.isRecording())) {
     ignoreErrors(() => span.setAttributes(attributesOf(outcome, delivery)))
@@ -87,7 +93,7 @@ function attributesOf(
   }
 }
 
-/** Records the causes without calling `recordException`, which would record the message and the stack. */
+/** Records the causes of the error. Does not call `recordException`, because that would record messages and stacks. */
 function recordThrown(span: Span, { error }: Outcome): void {
   for (const thrown of error ? causesOf(error) : []) {
     const { type, code } = describeThrown(thrown)

@@ -20,8 +20,8 @@ export const FEATURE_CHANGE_TYPES = [
 export type FeatureChangeType = (typeof FEATURE_CHANGE_TYPES)[number]
 
 /**
- * The trigger of the post operation, from version 11.3. The specification does not name it, so this name is our
- * choice (docs/decisions.md). If your service uses another name, pass that string to `on`.
+ * The trigger of the post operation, which senders have from version 11.3 on. The specification does not name it, so
+ * this name is our choice (docs/decisions.md). If your service uses another name, pass that string to `on`.
  */
 export const POST_PERFORMED = 'PostPerformed'
 
@@ -41,7 +41,7 @@ export type ChangeType = KnownChangeType | typeof WILDCARD | (string & {})
 
 type EditChangeType = 'FeaturesCreated' | 'FeaturesUpdated' | 'FeaturesDeleted'
 
-/** The change types of the events that a subscription to `T` receives. */
+/** The change types of the events that a handler for `T` receives. */
 export type MatchedChangeType<T extends string> = T extends typeof WILDCARD
   ? string
   : T extends 'FeaturesEdited'
@@ -55,7 +55,10 @@ const EDIT_CHANGE_TYPES: readonly string[] = [
   'FeaturesDeleted',
 ] satisfies EditChangeType[]
 
-/** Returns the subscriptions that match a change type: its own name, `FeaturesEdited` for edits, and the wildcard. */
+/**
+ * Returns the names that a handler can subscribe to in order to receive a change type: its own name, `FeaturesEdited`
+ * for edits, and the wildcard.
+ */
 export function subscriptionsOf(changeType: string): string[] {
   return EDIT_CHANGE_TYPES.includes(changeType)
     ? [changeType, 'FeaturesEdited', WILDCARD]

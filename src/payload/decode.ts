@@ -11,7 +11,7 @@ const RAW_JSON_FIELD = /^payload=\s*[{[]/
 /**
  * Decodes a verified body to the payload: JSON, the JSON in a form's `payload` field, or the fields of a form.
  *
- * @param signatureField name of the form field that may contain the signature, which is not part of the payload
+ * @param signatureField name of the form field that may contain the signature. This field is removed from the payload
  * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
  */
 export function decodePayload(
@@ -30,8 +30,9 @@ function decodeForm(body: Uint8Array, signatureField: string): unknown {
   const text = toText(body)
   const signed = splitSignedForm(body, signatureField)
   const unsigned = signed ? `payload=${toText(signed.signed)}` : text
-  // JSON that is not percent-encoded may contain `&`, `=`, `+`, `%`, and even text that looks like the signature
-  // field. So try the complete body as JSON before parsing it as a form.
+  // JSON that is not percent-encoded may contain `&`, `=`, `+`, `%`, and even text that looks like the signature field.
+  // So before parsing the body as a form, try the text after `payload=` as JSON: first all of it, then without the
+  // signature field.
   for (const form of [text, unsigned]) {
     const payload = RAW_JSON_FIELD.test(form) ? tryJson(form.slice('payload='.length)) : undefined
     if (payload !== undefined) return payload

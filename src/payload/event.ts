@@ -1,13 +1,15 @@
-/** The service that an event comes from. Names missing from the payload are empty strings. */
+/** The service that sent an event. Names missing from the payload are empty strings. */
 export interface ServiceName {
   folderName: string
   serviceName: string
   serviceType: 'FeatureServer' | 'GPServer' | (string & {})
 }
 
-/** One entry of a payload, in the same shape for all dialects. Members missing from the payload are absent. */
+/**
+ * One event of a payload, in the same shape for all dialects. Optional members are absent if the payload lacks them.
+ */
 export interface WebhookEvent<T extends string = string> {
-  /** The name of the trigger as the sender spells it; empty if the payload does not name one. */
+  /** The name of the trigger, as spelled by the sender. Empty if the payload does not name a trigger. */
   changeType: T
   /** Time of the event according to the sender's clock. */
   when?: Date
@@ -31,6 +33,6 @@ export interface Parsed<Payload = unknown> {
   payload: Payload
   /** The change types of the events, in order and without duplicates. */
   changeTypes: string[]
-  /** At least one event: a payload of unknown shape becomes one event without a change type. */
+  /** Contains at least one event: a payload of unknown shape becomes one event with an empty change type. */
   events: WebhookEvent[]
 }

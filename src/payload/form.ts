@@ -2,11 +2,11 @@ import { MAX_FIELDS } from './limits.ts'
 import { malformed } from './utf8.ts'
 
 /**
- * Parses `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), but rejects invalid percent-encoding.
- * Returns a Map, because the sender chooses the field names.
+ * Parses `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), but rejects invalid percent-encoding. Returns a
+ * Map, because field names chosen by a sender are unsafe as object keys.
  *
- * Also rejects a field whose name starts like JSON. The content type is not signed, so an attacker could otherwise
- * replay a captured JSON body as a form, and text inside the JSON would become fields.
+ * Also rejects a field whose name starts like JSON. The signature does not cover the content type, so an attacker could
+ * otherwise replay a captured JSON body as a form, and text inside the JSON would be read as fields.
  *
  * @throws {WebhookError} `payload_malformed`
  */

@@ -7,8 +7,8 @@ export const MAX_DEPTH = 64
 export const MAX_FIELDS = 1000
 
 /**
- * Rejects JSON that could harm code that merges or traverses it: deep nesting and forbidden keys. Services send
- * neither.
+ * Rejects JSON that could harm code that merges or traverses it: deep nesting and forbidden keys. No service sends
+ * either of them.
  *
  * @throws {WebhookError} `payload_malformed`
  */

@@ -15,7 +15,7 @@ export interface ParseOptions {
   /** The value of the `content-type` header. */
   contentType: string | undefined
   /**
-   * The profile of the sender, whose `signatureHeader` also names the form field of the signature. Default:
+   * The profile of the sender. Its `signatureHeader` is also the name of the form field with the signature, by default
    * `x-service`.
    */
   profile?: { signatureHeader?: string }
@@ -24,13 +24,13 @@ export interface ParseOptions {
 /** The reason why a body cannot be decoded. */
 export type PayloadCode = 'content_type_unsupported' | 'payload_malformed'
 
-/** The payload with its events, or the code and the message of an error. */
+/** The payload with its events or, if the body cannot be decoded, an error code and message. */
 export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCode; message: string }
 
 /**
  * Decodes a body (JSON or a form, in valid UTF-8) and reads its events in any dialect. It does not verify the
  * signature. Rejects bodies with more than 64 levels of nesting, more than 1000 form fields, or a key that could
- * pollute a prototype. No body from a sender can make it throw.
+ * pollute a prototype. It returns these rejections as a result: no body from a sender can make it throw.
  *
  * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string
  * @example
@@ -53,7 +53,7 @@ export function parsePayload({ body, contentType, profile }: ParseOptions): Pars
 }
 
 /**
- * Decodes a body like {@link parsePayload}, but throws its errors.
+ * Decodes a body like {@link parsePayload}, but throws an error in place of returning it.
  *
  * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
  */

@@ -5,8 +5,8 @@ import { WebhookError } from '../errors.ts'
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
 
 /**
- * Decodes UTF-8 strictly: invalid bytes are an error, never replaced. Drops one byte order mark (RFC 8259 section
- * 8.1).
+ * Decodes UTF-8 strictly: invalid bytes are an error, never replaced. Removes one leading byte order mark (RFC 8259
+ * section 8.1).
  *
  * @throws {WebhookError} `payload_malformed`
  */

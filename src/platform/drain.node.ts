@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
-/** Lower bound for the number of bytes to discard, if the receiver's limit is smaller. */
+/** Number of bytes to discard if the receiver's `limit` is smaller than this. */
 const MIN_DISCARDED = 1024 * 1024
 
-/** Milliseconds after which the connection is always closed. */
+/** Milliseconds after which a connection that is still draining, or an HTTP/2 stream that is still open, is closed. */
 const MAX_DURATION = 5_000
 
-/** Milliseconds that a sender has to read the response after it has exceeded the limit. */
+/** Milliseconds that a sender has to read the response after sending more bytes than the receiver discards. */
 const READ_TIME = 1_000
 
 /**
@@ -41,14 +41,14 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
   }
   let remaining = Math.max(limit, MIN_DISCARDED)
   req
-    .removeAllListeners('data') // an abandoned reader would buffer the bytes or pause the request
+    .removeAllListeners('data') // the previous reader would still buffer the bytes or pause the request
     .on('error', () => {})
     .on('data', (chunk: Uint8Array) => {
       remaining -= chunk.length
       if (remaining >= 0) return
       req.pause()
-      // If the request is complete by then, the connection stays open: the sender may already use it for another
-      // request.
+      // If the request is complete after `READ_TIME`, the connection stays open, because the sender may already be
+      // using it for another request.
       setTimeout(() => (req.complete ? req.resume() : cut()), READ_TIME).unref()
     })
     .once('end', stop)
@@ -64,7 +64,7 @@ function endAfterResponse(stream: ServerHttp2Stream): undefined {
 /**
  * Keeps Node from destroying the connection right after a response with `connection: close` (RFC 9112 section 9.6).
  *
- * @returns a function that lifts the delay, and closes the connection if Node has tried to close it
+ * @returns a function that ends the delay, and closes the connection if Node tried to close it during the delay
  */
 function delayClose(socket: Socket): () => void {
   const { destroySoon } = socket
@@ -77,13 +77,16 @@ function delayClose(socket: Socket): () => void {
   socket.destroySoon = delayed
   return () => {
     isOver = true
-    // The next request of the connection may have begun its own delay already.
+    // The next request on the connection may already have replaced `destroySoon` too.
     if (socket.destroySoon === delayed) socket.destroySoon = destroySoon
     if (isDue) destroySoon.call(socket)
   }
 }
 
-/** Closes an HTTP/2 stream whose client does not open a flow-control window for the response within 5 seconds. */
+/**
+ * Closes an HTTP/2 stream if it is still open 5 seconds after its response was written, for example because the client
+ * does not open a flow-control window.
+ */
 export function cutUnreadResponse(res: ServerResponse): void {
   const { stream } = res as OnStream
   if (!stream) return

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import timers from 'node:timers'
 import { drain } from './drain.node.ts'
 
-// Read at import time: a test's fake timers, installed later, would never fire.
+// Read at import time, before tests install fake timers, which would never fire.
 const { setImmediate } = timers
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })

@@ -4,10 +4,10 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes)
 
 /**
- * Does not wait outside Node: Bun answers pipelined requests only without such a delay, and workers cannot share a
- * promise between requests.
+ * Returns immediately. Outside Node it must not wait: Bun responds to pipelined requests only without such a delay, and
+ * workers cannot share a promise between requests.
  */
 export function endOfTick(): void {}
 
-/** Does nothing outside Node: the platform ends the request itself when its body is cancelled. */
+/** Does nothing and returns false. Outside Node, the platform ends the request when its body is cancelled. */
 export const drainWebRequest = (_request: object, _context: unknown, _limit: number): boolean => false

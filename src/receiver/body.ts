@@ -7,7 +7,7 @@ import { stacklessError } from './stackless-error.ts'
 
 /**
  * Rejects a request whose headers announce a body that is too large or compressed. Compression is not supported,
- * because some senders sign the compressed bytes and others the original.
+ * because some senders sign the compressed bytes and others sign the original bytes.
  *
  * @throws {WebhookError} `content_encoding_unsupported`, `body_too_large`
  */

@@ -1,7 +1,9 @@
 import type { Parsed } from '../payload/event.ts'
 import type { HeaderBag } from './headers.ts'
 
-/** The part of a verified delivery that inboxes store. The other members are decoded from it again. */
+/**
+ * The part of a verified delivery that inboxes store. The other members of a delivery can be decoded from this part.
+ */
 export interface StoredDelivery {
   /**
    * 32 hex digits. Every request with the same bytes and key has the same id, in every process. The id does not
@@ -16,7 +18,7 @@ export interface StoredDelivery {
   receivedAt: Date
   /** Name of the receiver's profile. */
   profile: string
-  /** The index of the key that matched, 0 for the newest; absent if an unsigned delivery was accepted. */
+  /** The index of the key that matched; 0 is the newest key. Absent if the delivery was unsigned. */
   keyIndex?: number
 }
 

@@ -11,8 +11,8 @@ import type { Delivery } from './delivery.ts'
 /** The third argument of a handler. */
 export interface HandlerContext {
   /**
-   * Aborted when the inbox stops waiting for the handler, for example at its timeout. Never aborted without an
-   * inbox.
+   * Aborted when the inbox stops waiting for the handler, for example after the inbox's `timeout`. Without an inbox, it
+   * is never aborted.
    */
   signal: AbortSignal
   /** Number of this attempt to handle the delivery, from 1. Without an inbox it is always 1. */
@@ -34,15 +34,15 @@ export interface Dispatcher {
    * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
    * run; when the signal is aborted, no further handler starts.
    *
-   * @throws {AggregateError} with the error of each failed handler; if the signal is aborted, its reason is thrown
+   * @throws {AggregateError} with the error of each failed handler. If the signal is aborted, throws the abort reason
    *   instead
    */
   dispatch(delivery: Delivery, context?: HandlerContext): Promise<void>
 }
 
 /**
- * The context used without an inbox. Its signal is created on first access, because creating it takes longer than
- * the dispatch.
+ * The context used without an inbox. Its signal is created on first access, because creating a signal takes longer than
+ * the dispatch itself.
  */
 class FirstAttempt implements HandlerContext {
   attempt = 1
@@ -57,8 +57,8 @@ export function createDispatcher(): Dispatcher {
   const all: { names: readonly string[]; handler: Handler }[] = []
   const subscribed = new Set<string>()
   /**
-   * Cached handlers, by subscribed name or wildcard. Other change types are not cached, so that senders cannot grow
-   * the map.
+   * Cached lists of handlers, by subscribed change type or wildcard. Change types without a subscription are not
+   * cached, so that senders cannot grow the map.
    */
   const found = new Map<string, readonly Handler[]>()
 
@@ -97,7 +97,7 @@ export function createDispatcher(): Dispatcher {
       const given = context ?? new FirstAttempt()
       for (const event of delivery.events) {
         for (const handler of handlersOf(event.changeType)) {
-          // After an abort, another attempt may be running: start no further handler.
+          // After an abort, another attempt may already be running, so start no further handler.
           context?.signal.throwIfAborted()
           try {
             await handler(event, delivery, given)

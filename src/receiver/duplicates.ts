@@ -8,8 +8,8 @@ import { type Outcome, succeeded } from './outcome.ts'
  */
 export interface DuplicateStore {
   /**
-   * Claims the delivery for this attempt. `'busy'`: another attempt is in progress; `'done'`: it is already handled.
-   * Must be atomic.
+   * Claims the delivery for this attempt. Resolves with `'busy'` if another attempt is in progress, or with `'done'` if
+   * the delivery has already been handled. Must be atomic.
    */
   claim(id: string): Promise<'claimed' | 'busy' | 'done'>
   done(id: string): Promise<void>
@@ -38,7 +38,7 @@ export async function handleOnce(
     await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
     throw error
   }
-  // Errors are ignored: the delivery has been handled, and an error would make the sender repeat it.
+  // Ignore store errors: the delivery has been handled, and an error response would make the sender repeat it.
   await guard('inbox_unavailable', () => store.done(id)).catch(() => {})
   return outcome
 }

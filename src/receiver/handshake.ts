@@ -8,9 +8,9 @@ import type { RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
 
 /**
- * Matches a valid token. In a handshake, anyone can choose the text that we sign with the key of the deliveries, so
- * a token that is also a valid body would allow forging a delivery. Therefore tokens exclude characters that every
- * payload needs, and every receiver rejects a body that looks like a token, because receivers can share a key.
+ * Matches a valid token. Handshakes and deliveries use the same key, and anyone can choose the token that we sign. If a
+ * token could be a valid body, its signature would forge a delivery. So tokens exclude characters that every payload
+ * needs, and every receiver rejects bodies that look like a token: receivers can share a key.
  */
 const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 
@@ -19,9 +19,9 @@ export const looksLikeToken = (body: Uint8Array): boolean =>
   body.length <= 514 && body[0] !== 0x7b /* { */ && TOKEN.test(toBinary(body))
 
 /**
- * Answers `GET <hookUrl>?crc_token=T` with the signature of T by the newest key (docs/senders.md, "Handshake"). If
- * the tenant has no key, a decoy key signs, so that responses do not reveal which tenants exist; only the observer
- * sees the error.
+ * Answers `GET <hookUrl>?crc_token=T` with the signature of T, made with the newest key (docs/senders.md, "Handshake").
+ * If the tenant has no key, the signature is made with a decoy key, so that responses do not reveal which tenants
+ * exist. Only the observer sees the error.
  *
  * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
  */
@@ -33,7 +33,7 @@ export async function answerHandshake(
   const token = readToken(request.url, parameter)
   if (!TOKEN.test(token)) throw new WebhookError('handshake_invalid')
   const { keyring, count, keyError, secret } = await findKeys(request)
-  // Created even if there is a key, so that the response takes the same time in both cases.
+  // Create the decoy even if there is a key, so that the response takes the same time in both cases.
   const decoy = importKey(secret + tenantOf(request))
   const error = stacklessError('key_unknown', keyError)
   const hmac = ((count > 0 && keyring[0]) || decoy).start()
@@ -43,8 +43,8 @@ export async function answerHandshake(
 }
 
 /**
- * Identifies the tenant of a request: by its route parameters, or by its path if it has none. Each tenant gets its
- * own decoy that never changes, as with a real key.
+ * Identifies the tenant of a request by its route parameters or, if there are none, by its path. Each tenant has its
+ * own decoy key, which never changes, just like a real key.
  */
 function tenantOf({ url, params }: RequestHead): string | undefined {
   const named = JSON.stringify(params ?? {})
@@ -52,11 +52,11 @@ function tenantOf({ url, params }: RequestHead): string | undefined {
 }
 
 /**
- * Returns the value of the parameter; an invalid token if it is missing or occurs more than once. `+` stays as it is,
- * because it is a base64 character, while URLSearchParams would decode it to a space.
+ * Returns the value of the parameter. If the parameter is missing or occurs more than once, the result is not a valid
+ * token. `+` is a base64 character, so it is kept; URLSearchParams alone would decode it to a space.
  */
 function readToken(url: string, parameter: string): string {
-  if (url.length > 8_000) return '' // RFC 9110 section 4.1 recommends supporting this length
+  if (url.length > 8_000) return '' // RFC 9110 section 4.1 recommends supporting at least 8000
   const query = /\?([^#]*)/.exec(url)?.[1]?.replaceAll('+', '%2B')
   return new URLSearchParams(query).getAll(parameter).join()
 }

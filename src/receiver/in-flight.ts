@@ -4,9 +4,9 @@ import { stacklessError } from './stackless-error.ts'
 /** Counts the body bytes of one request. */
 export interface ByteCounter {
   /**
-   * Counts announced bytes before they arrive, so that the platform can read the body in one piece.
+   * Counts bytes that the sender has announced, before they arrive. The platform can then read the body in one piece.
    *
-   * @returns false if the budget has no room for a reservation: then each chunk is counted as it arrives
+   * @returns false if the bytes cannot be reserved. In this case, call `add` with each chunk as it arrives
    */
   reserve(bytes: number): boolean
   /**
@@ -33,8 +33,8 @@ export function createByteBudget({ limit, maxInFlightBytes }: Config): () => Byt
     }
     return {
       reserve(bytes) {
-        if (counted + bytes > limit) return false // also after release(): nothing would give the bytes back
-        // Announcing a body costs a sender nothing, so reservations may use at most half of the budget.
+        if (counted + bytes > limit) return false // also after release(): nothing would release these bytes
+        // A sender can announce a body without sending it, so reservations may use at most half of the budget.
         if (totalReserved + bytes > maxInFlightBytes / 2 || total + bytes > maxInFlightBytes) return false
         reserved += bytes
         totalReserved += bytes

@@ -5,7 +5,7 @@ import { findKeyError, type Keyring, type SignatureKeys, toKeyList } from '../si
 import { guard } from './guard.ts'
 import type { RequestHead } from './request.ts'
 
-/** Returns the keys for one request; null, undefined or an empty list if there is no key for it. */
+/** Returns the keys for one request; or null, undefined or an empty list if there are none. */
 export type KeyFunction = (
   request: RequestHead,
 ) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>
@@ -14,7 +14,7 @@ export type KeyFunction = (
 export interface FoundKeys {
   /** The keys that are valid for the request, newest first, followed by decoys. */
   keyring: Keyring
-  /** Number of valid keys: 0 if there is no key for the request. */
+  /** Number of valid keys in the keyring. 0 if there is no usable key for the request. */
   count: number
   /** The reason why the keys from the key function are unusable. */
   keyError?: WebhookErrorOptions | undefined
@@ -26,9 +26,9 @@ export interface FoundKeys {
 export type FindKeys = (request: RequestHead) => FoundKeys | Promise<FoundKeys>
 
 /**
- * Returns the function that finds the keys of each request. With a key function every request takes the same time,
- * so that timing does not reveal which tenants exist: decoys extend each keyring to the largest size so far, and are
- * as long as the longest keys so far. Every key is imported and checked for each request.
+ * Returns the function that finds the keys of each request. With a key function every request takes the same time, so
+ * that timing does not reveal which tenants exist. Decoys extend each keyring to the largest size so far, and each
+ * decoy is as long as the longest key so far at its index. Every key is imported and checked for each request.
  */
 export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   if (typeof keys !== 'function') return () => ({ keyring: keys, count: keys.length, secret: '' })
@@ -36,7 +36,7 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   const decoys: string[] = []
   return async (request) => {
     const given = await guard('key_unavailable', () => keys(request))
-    // Created on the first request, because workers have no random numbers before it.
+    // Created on the first request, because Cloudflare Workers cannot generate random values before it.
     secret ||= crypto.randomUUID()
     decoys[0] ??= secret
     const isKnown = given !== null && given !== undefined && given.length !== 0

@@ -1,15 +1,21 @@
 import type { WebhookError } from '../errors.ts'
 import type { Observer } from './observer.ts'
 
-/** Minimum milliseconds between two log lines about the same code: anyone can cause rejections. */
+/**
+ * Minimum milliseconds between two log lines about the same code. Without it, anyone could fill the log with
+ * rejections.
+ */
 const MIN_INTERVAL = 60_000
 
-/** Maximum length of an error in a log line, in characters: messages can quote data from the sender. */
+/**
+ * Maximum length of an error in a log line, in characters. It is limited because messages can quote data from the
+ * sender.
+ */
 const MAX_LENGTH = 500
 
 /**
- * Emits a warning: as a process warning, which Node, Bun and Deno print to standard error with its code, or on the
- * console of a worker.
+ * Emits a process warning, which Node, Bun and Deno print to standard error with its code. In a worker, writes to the
+ * console instead.
  */
 export function warn(message: string, code: string): void {
   const host = (globalThis as { process?: { emitWarning?: (text: string, options: object) => void } }).process
@@ -23,7 +29,8 @@ export function createLog(clock: () => number): Observer {
   const lines = new Map<string, { at: number; suppressed: number }>()
 
   function log({ error }: { error: WebhookError }): void {
-    // Both codes share one rate limit. Separate limits would make response times reveal whether there is a key.
+    // `key_unknown` and `signature_mismatch` share one rate limit. With separate limits, response times would reveal
+    // whether there is a key.
     const subject = error.code === 'key_unknown' ? 'signature_mismatch' : error.code
     const line = lines.get(subject)
     if (line && clock() - line.at < MIN_INTERVAL) {
@@ -54,6 +61,6 @@ function toText(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return '?' // String() throws for some values
+    return '?' // String() throws for some values, such as Object.create(null)
   }
 }

@@ -31,16 +31,16 @@ export interface Observer<Payload = unknown> {
   accepted?(seen: { delivery: Delivery<Payload>; request: RequestHead }): unknown
   /** Called if a request is rejected, or if a handshake finds no key. `body` is set if the body was read. */
   refused?(seen: Ended & { error: WebhookError; body?: Uint8Array | undefined }): unknown
-  /** Called for a delivery that is already handled (status 200) or in progress (409). */
+  /** Called for a delivery that has already been handled (status 200) or is in progress (409). */
   duplicate?(seen: Ended & { delivery: Delivery<Payload> }): unknown
   /**
-   * Called when the handlers have succeeded, or when the inbox has stored the delivery: then `outcome.kind` is
-   * `'stored'`.
+   * Called when the handlers have succeeded, or when the inbox has stored the delivery. In the second case,
+   * `outcome.kind` is `'stored'`.
    */
   handled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
   /** Called if a handler or the inbox failed; `error.cause` contains the errors. */
   failed?(seen: Ended & { delivery: Delivery<Payload>; error: WebhookError }): unknown
-  /** Called when a handshake was answered with a signature. */
+  /** Called when the receiver has answered a handshake with a signature. */
   handshake?(seen: Ended): unknown
 }
 
@@ -53,14 +53,17 @@ export interface Seen extends Partial<Ended> {
   run?: () => Promise<Outcome>
 }
 
-/** Calls the observer, or the log where the observer has no function. */
+/** Calls the observer's function for an event, or the log's function if the observer has none. */
 export interface Notifier {
   notify(name: keyof Observer, seen: Seen): void
-  /** Runs a request inside the observer's `around`, exactly once whatever `around` does. */
+  /** Runs a request inside the observer's `around`. The request runs exactly once, whatever `around` does. */
   around(request: RequestHead, run: () => Promise<Outcome>): Promise<Outcome>
 }
 
-/** Creates the notifier. `body_already_parsed` is always logged, even with an observer: it is a bug in the program. */
+/**
+ * Creates the notifier. `body_already_parsed` is always logged, even with an observer, because it means a bug in the
+ * user's program.
+ */
 export function createNotifier(observer: Observer | undefined, log: Observer): Notifier {
   function notify(name: keyof Observer, seen: Seen): void {
     const isObserved = observer ? call(observer, name, seen) : false

@@ -13,15 +13,18 @@ import { type Profile, service } from './profiles.ts'
 /** A durable store for verified deliveries. */
 export interface Inbox {
   /**
-   * Stores a delivery. Resolves when it would survive a crash: with `'duplicate'` if the inbox already has it,
-   * otherwise with any other value. Rejects if it cannot be stored.
+   * Stores a delivery. Resolves once the delivery would survive a crash: with `'duplicate'` if the inbox already has
+   * it, otherwise with any other value. Rejects if the delivery cannot be stored.
    */
   put(delivery: Delivery): Promise<unknown>
 }
 
-/** Options of {@link createReceiver}. README.md has them as a table. */
+/** Options of {@link createReceiver}, also listed in README.md. */
 export interface ReceiverOptions<Payload = unknown> {
-  /** The webhook's `signatureKey`: string, bytes, several (newest first), or a function. Required unless `unsigned` is `'accept'`. */
+  /**
+   * The webhook's `signatureKey`: a string, bytes, a list of several keys (newest first), or a function that returns
+   * any of these. Required unless `unsigned` is `'accept'`.
+   */
   signatureKey?: SignatureKeys | KeyFunction | undefined
   /** The kind of sender. Default {@link service}. Other options take precedence over it. */
   profile?: Profile | undefined
@@ -32,23 +35,26 @@ export interface ReceiverOptions<Payload = unknown> {
   /** Maximum body size, in bytes or as `'512kb'` or `'1mb'` (1 kb = 1024 bytes). Default `'1mb'`. */
   limit?: number | string | undefined
   /**
-   * Maximum body bytes of all requests in flight together, as a number or like `limit`; at least `limit`. Further requests
-   * are rejected with 503. Default `'64mb'`, or `limit` if that is more.
+   * Maximum body bytes of all requests in flight together, in the same format as `limit`; at least `limit`. Further
+   * requests are rejected with 503. Default: `'64mb'` or `limit`, whichever is larger.
    */
   maxInFlightBytes?: number | string | undefined
   /** Maximum milliseconds for the whole body to arrive, 1 to 2^31 - 1. Default 10,000. */
   bodyTimeout?: number | undefined
   /** `'accept'` accepts requests without a signature: only for senders before version 11.2. Default `'reject'`. */
   unsigned?: 'reject' | 'accept' | undefined
-  /** Maximum milliseconds between now and the newest event, in the past or the future, from 1. Default: not checked. */
+  /**
+   * Maximum milliseconds between now and the time of the newest event, which may be in the past or the future. At least
+   * 1. Default: not checked.
+   */
   maxAge?: number | undefined
-  /** Whether to reject or accept payloads without a valid time if `maxAge` is set. Default `'reject'`. */
+  /** If `maxAge` is set: whether to reject or accept payloads without a valid event time. Default `'reject'`. */
   untimed?: 'reject' | 'accept' | undefined
   /** Remembers handled deliveries, so that no delivery is handled twice. Default: none. */
   duplicates?: DuplicateStore | undefined
   /** Stores deliveries before the receiver responds. Default: none; the handlers run before the response. */
   inbox?: Inbox | undefined
-  /** Validates and types the payload: any Standard Schema. */
+  /** Any Standard Schema. It validates the payload and determines its type. */
   schema?: StandardSchema<Payload> | undefined
   /** Functions called as requests are processed. Default: rejections and failures become process warnings. */
   observer?: Observer<NoInfer<Payload>> | undefined
@@ -113,7 +119,9 @@ export function readOptions(options: ReceiverOptions): Config {
   return config
 }
 
-/** @throws {WebhookError} `config_invalid` if a function is missing, which would make every delivery fail */
+/**
+ * @throws {WebhookError} `config_invalid` if a value is not a function; without this check, every delivery would fail
+ */
 function requireFunctions(option: string, ...functions: unknown[]): void {
   if (functions.some((value) => typeof value !== 'function'))
     throw configInvalid(`${option} is not valid: a function is missing`)

@@ -19,7 +19,10 @@ export interface Outcome {
 export const succeeded = (kind: 'handled' | 'stored' | 'duplicate'): Outcome =>
   toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
 
-/** Creates the response to a handshake. With an error, the outcome is `refused`, but the response looks the same. */
+/**
+ * Creates the response to a handshake. If there is an `error`, the outcome's kind is `refused`, but the response looks
+ * the same.
+ */
 export function handshakeOutcome(body: Record<string, string>, error: WebhookError | undefined): Outcome {
   const outcome = toOutcome(error ? 'refused' : 'handshake', 200, JSON.stringify(body))
   if (error) outcome.error = error
@@ -27,10 +30,10 @@ export function handshakeOutcome(body: Record<string, string>, error: WebhookErr
 }
 
 /**
- * Creates the outcome of an error. The response has a title, a status and a code (RFC 9457). All 401 responses are
- * identical, so that the sender cannot see which check failed.
+ * Creates the outcome of a request that failed. The response body contains a title, a status and a code (RFC 9457). All
+ * 401 responses are identical, so that the sender cannot see which check failed.
  *
- * @param allow the value of the `allow` header for 405
+ * @param allow the value of the `allow` header of a 405 response
  * @param isDelivery whether the request was verified and decoded before the error
  */
 export function errorOutcome(error: WebhookError, allow: string, isDelivery: boolean): Outcome {

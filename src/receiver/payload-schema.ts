@@ -18,7 +18,8 @@ type SchemaResult<Output> =
 /**
  * Validates a payload and returns the output of the schema.
  *
- * @throws {WebhookError} `payload_invalid` with the issues as its cause; `handler_failed` if the schema itself throws
+ * @throws {WebhookError} `payload_invalid` with the schema's issues as its cause; `handler_failed` if the schema itself
+ *   throws
  */
 export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
   const check = () => schema['~standard'].validate(payload)

@@ -24,7 +24,8 @@ export interface Receiver<Payload = unknown> {
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
   /**
-   * Processes one request from an adapter, from verification to handlers. No request can make it reject.
+   * Processes one request from an adapter, from verification to handlers. No request can make the returned promise
+   * reject.
    *
    * @param respond writes the response; `close()` waits for it
    */
@@ -37,7 +38,7 @@ export interface Receiver<Payload = unknown> {
    */
   fetch(request: Request, context?: unknown): Promise<Response>
   /**
-   * Decodes a stored delivery from its bytes and runs its handlers; `inbox.work` calls it.
+   * Decodes a stored delivery from its bytes and runs its handlers. Called by the workers of an inbox.
    *
    * @throws {WebhookError} `payload_malformed`, `payload_invalid` if it cannot be decoded; `config_invalid` without handlers
    * @throws {AggregateError} with the error of each handler that failed
@@ -60,8 +61,8 @@ export interface Receiver<Payload = unknown> {
    */
   stats(): ReceiverStats
   /**
-   * Rejects new requests with 503, and resolves when all requests in flight have a response. A handler must not
-   * await it: `close()` waits for that handler, so neither would finish.
+   * Rejects new requests with 503, and resolves when all requests in flight have a response. A handler must not await
+   * `close()`: each would wait for the other forever.
    */
   close(): Promise<void>
 }

@@ -21,7 +21,8 @@ import { startVerification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
 
 /**
- * Creates a receiver. Mount it with the adapter of your framework, for example `geohook/express`, or as `receiver.fetch`.
+ * Creates a receiver. Mount it with the adapter of your framework, for example `geohook/express`, or pass
+ * `receiver.fetch` to a platform that uses web requests.
  *
  * @throws {WebhookError} `config_invalid` for an invalid option
  * @example
@@ -46,7 +47,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   let closed: Promise<void> | undefined
   let onIdle = (): void => {}
 
-  /** Processes one request and reports its outcome. No request can make it reject. */
+  /** Processes one request and notifies the observer. No request can make the returned promise reject. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     const startedAt = clock()
     const seen: Seen = { request: head }
@@ -63,7 +64,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     const { kind, error, headers } = outcome
     outcomes[kind]++
     notifier.notify(kind === 'stored' ? 'handled' : kind, {
-      outcome: Object.assign({}, outcome, { headers: { ...headers } }), // a copy: observers must not change the response
+      outcome: Object.assign({}, outcome, { headers: { ...headers } }), // a copy: observers cannot change the response
       error,
       milliseconds: clock() - startedAt,
       ...seen,
@@ -71,7 +72,9 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return outcome
   }
 
-  /** Runs the pipeline, in order. No part of the body is parsed or passed on before it is verified. */
+  /**
+   * Runs all steps of a request in order. No part of the body is parsed or passed on before the signature is verified.
+   */
   async function receive(request: ReceiverRequest, seen: Seen, counter: ByteCounter): Promise<Outcome> {
     const { request: head } = seen
     if (closed) throw new WebhookError('receiver_closed')
@@ -105,11 +108,11 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return delivery
   }
 
-  /** Runs the handlers; a receiver without handlers runs the framework's next handler. */
+  /** Runs the handlers. If there are none, runs the framework's next handler. */
   async function handle(delivery: Delivery, { next }: ReceiverRequest): Promise<Outcome> {
     try {
       const status = await (handlers.size > 0 || !next ? handlers.dispatch(delivery) : next(delivery))
-      // An unknown status counts as success.
+      // If the framework does not report a status, the handler counts as successful.
       if ((status as number) >= 400) throw new Error(`the next handler answered with status ${status}`)
     } catch (cause) {
       throw new WebhookError('handler_failed', { cause })
@@ -151,7 +154,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
         if (inFlight === 0) resolve()
       })
       await closed
-      // fetch() callers write the Response only after its promise has resolved: wait one more tick.
+      // Callers of fetch() write the Response only after its promise has resolved, so wait one more event loop tick.
       await new Promise((resolve) => setTimeout(resolve))
     },
   }

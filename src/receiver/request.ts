@@ -13,7 +13,7 @@ export interface RequestHead {
 
 /** Options of {@link ReceiverRequest.read}. */
 export interface ReadOptions {
-  /** Maximum body size in bytes; one more byte is `body_too_large`. */
+  /** Maximum body size in bytes. A larger body causes `body_too_large`. */
   limit: number
   /** Called with each chunk as it arrives, in order. */
   onChunk(chunk: Uint8Array): void
@@ -22,12 +22,12 @@ export interface ReadOptions {
 }
 
 /**
- * A request as an adapter presents it to the receiver. The adapter writes the {@link Outcome} as a response, without
- * decisions of its own.
+ * A request in the form that adapters pass to the receiver. The adapter then writes the {@link Outcome} as the
+ * response, unchanged.
  */
 export interface ReceiverRequest extends RequestHead {
   /**
-   * Reads the exact bytes of the body; synchronously if all of them have arrived.
+   * Reads the exact bytes of the body. May return them synchronously if all of them have arrived.
    *
    * @throws {WebhookError} `body_too_large`, `body_aborted`, `body_already_parsed`
    */
@@ -35,13 +35,13 @@ export interface ReceiverRequest extends RequestHead {
   /**
    * Cancels the rest of the body. Called once, before the response is written, if the body was not read completely.
    *
-   * @param limit maximum number of bytes to read and discard, so that the sender can read the response
+   * @param limit maximum number of bytes to read and discard. Discarding lets the sender finish and read the response
    */
   cancel?(limit: number): void
   /**
    * Passes a verified delivery to the framework's next handler. Resolves with the status of its response, or with
-   * `undefined` if the framework will use its default success status. Called if the receiver has no handlers or
-   * inbox.
+   * `undefined` if the framework will use its default success status. Called only if the receiver has neither handlers
+   * nor an inbox.
    */
   next?: ((delivery: Delivery) => Promise<number | undefined>) | undefined
 }

@@ -16,6 +16,7 @@ export function stacklessError(code: ErrorCode, options?: WebhookErrorOptions): 
 }
 
 /**
- * Sets `Error.stackTraceLimit`. An assignment would throw if the program has frozen `Error`; `Reflect.set` does not.
+ * Sets `Error.stackTraceLimit`. Uses `Reflect.set`, because an assignment would throw if the program has frozen
+ * `Error`.
  */
 const setStackTraceLimit = (frames: number): boolean => Reflect.set(Error, 'stackTraceLimit', frames)

@@ -13,7 +13,7 @@ import { stacklessError } from './stackless-error.ts'
 export interface Proof {
   /** The id of the delivery. */
   id: string
-  /** The key that matched; absent if an unsigned request was accepted. */
+  /** Index of the key that matched. Absent if the request was unsigned. */
   keyIndex?: number
 }
 
@@ -25,8 +25,9 @@ export interface Verification {
 }
 
 /**
- * Reads the signature and finds the keys before the body is read, so that the body can be hashed while it arrives.
- * Only a form without the signature header may carry the signature in its last field (docs/senders.md, "Signature").
+ * Reads the signature and finds the keys before the body is read, so that the body can be hashed while it arrives. If
+ * the signature header is missing, a form may contain the signature in its last field instead (docs/senders.md,
+ * "Signature").
  *
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
@@ -55,7 +56,7 @@ export async function startVerification(request: RequestHead, config: Config): P
   }
 }
 
-/** @throws {WebhookError} `signature_missing` unless unsigned requests are accepted */
+/** @throws {WebhookError} `signature_missing`, unless the receiver accepts unsigned requests */
 function startUnsigned({ acceptUnsigned }: Config): Verification {
   if (!acceptUnsigned) throw stacklessError('signature_missing')
   return { update() {}, end: async (body) => ({ id: await toId(body) }) }
@@ -74,7 +75,7 @@ async function prove(
 }
 
 /**
- * Returns 32 hex digits of a hash as the id. The signature itself would be unsafe: anyone who knows it can send the
- * body again.
+ * Returns 32 hex digits of a hash as the id. The signature itself would be unsafe as the id: anyone who knows it could
+ * replay the delivery.
  */
 const toId = async (bytes: Uint8Array): Promise<string> => (await sha256(bytes)).slice(0, 32)

@@ -6,8 +6,7 @@ import type { Outcome } from './outcome.ts'
 import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
 
 /**
- * The part of a web `Request` that geohook uses; the request classes of h3 and Azure Functions have the same
- * members.
+ * The part of a web `Request` that geohook uses. The request classes of h3 and Azure Functions also have these members.
  */
 export interface RequestLike {
   readonly method: string
@@ -21,8 +20,8 @@ export interface RequestLike {
 /**
  * Wraps a web `Request` in a {@link ReceiverRequest}.
  *
- * @param context the framework's context: Next.js passes `params` (a promise in newer versions), `@hono/node-server`
- *   passes Node's own request; other values are ignored
+ * @param context the framework's context: Next.js passes `params` (a promise in newer versions), and
+ *   `@hono/node-server` passes Node's request. Other values are ignored
  * @param hint how to fix the error if other code has already read the body
  */
 export async function toReceiverRequest(
@@ -48,7 +47,7 @@ export async function toReceiverRequest(
         }
       } catch (cause) {
         if (cause instanceof WebhookError) throw cause
-        // If bodyUsed is still false, other code had locked the stream: see the error below.
+        // If `bodyUsed` is still false, other code has locked the stream, and the error below is thrown instead.
         if (request.bodyUsed) throw new WebhookError('body_aborted', { cause })
       }
       throw new WebhookError('body_already_parsed', {
@@ -66,7 +65,7 @@ export async function toReceiverRequest(
   }
 }
 
-/** Returns undefined if `params` is not an object, or if its promise rejects: such a value is not from a framework. */
+/** Returns undefined if `params` is not an object or its promise rejects: no framework passes such a value. */
 async function readParams(context: unknown): Promise<RequestHead['params']> {
   const given = (context as { params?: unknown } | null)?.params
   const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
@@ -74,8 +73,8 @@ async function readParams(context: unknown): Promise<RequestHead['params']> {
 }
 
 /**
- * Returns true if the body may be read in one piece, which Node's web servers do twice as fast as reading chunks.
- * With a transfer-encoding it may not, because the platform does not enforce the announced length.
+ * Returns true if the body may be read in one piece, which Node's web servers do twice as fast as reading chunks. A
+ * body with a `transfer-encoding` may not, because the platform then does not enforce `content-length`.
  */
 function isReservable(headers: HeaderBag, { limit, reserve }: ReadOptions): boolean {
   const length = Number(headers['content-length'])

@@ -1,7 +1,7 @@
 import { requireSafe } from '../limits.ts'
 import { tryJson } from '../utf8.ts'
 
-// Tolerant readers of payload fields. They return undefined for missing and invalid values.
+// The readers below return undefined for missing and invalid values, unless noted otherwise.
 
 export type Fields = Record<string, unknown>
 
@@ -17,13 +17,14 @@ export function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Reads an integer, also from a string, because forms contain only strings. */
+/** Reads an integer from a number or a string: form fields are always strings. */
 export function readInteger(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(number) ? (number as number) : undefined
 }
 
-// Date parsers also accept texts that are not ISO 8601 ("room 12"), and engines differ in which ones.
+// `Date.parse` also accepts some texts that are not ISO 8601 ("room 12"), and engines differ in which texts they
+// accept.
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/
 
 /** Reads a time in milliseconds since 1970 or in ISO 8601. */
@@ -35,9 +36,9 @@ export function readTime(value: unknown): Date | undefined {
 }
 
 /**
- * Reads a URL. A URL that is percent-encoded as a whole (`https%3a%2f%2f…`) is decoded; any other can be fetched
- * unchanged. Only ASCII is decoded: other characters must stay encoded in a URL, and `decodeURIComponent` would
- * throw for the invalid sequences of some senders (docs/senders.md, "Payloads").
+ * Reads a URL. A URL that is percent-encoded as a whole (`https%3a%2f%2f…`) is decoded; any other URL is returned
+ * unchanged, ready to fetch. Only ASCII is decoded: other characters must stay encoded in a URL, and
+ * `decodeURIComponent` would throw for the invalid sequences of some senders (docs/senders.md, "Payloads").
  */
 export function readUrl(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
@@ -53,7 +54,7 @@ export function readNames(value: unknown): string[] {
   return list.map(readName).filter(Boolean)
 }
 
-/** Assigns the fields that are not undefined. */
+/** Assigns `fields` to `target`, except those that are undefined. */
 export function assignDefined<T extends object>(target: T, fields: { [K in keyof T]?: T[K] | undefined }): T {
   for (const name in fields) {
     const value = fields[name]
@@ -63,7 +64,7 @@ export function assignDefined<T extends object>(target: T, fields: { [K in keyof
 }
 
 /**
- * Parses a JSON array in the text of a form field. Returns any other value unchanged.
+ * Parses the text of a form field if it contains a JSON array. Returns any other value unchanged.
  *
  * @throws {WebhookError} `payload_malformed` if the array is nested too deep or contains a forbidden key
  */

@@ -14,8 +14,8 @@ import {
 
 /**
  * Reads the service dialect: one object per service, in which `events` is an array of `{eventType, when}`
- * (docs/senders.md, "Payloads"). Also reads form fields and older payloads with `changeType`. An object of unknown
- * shape becomes one event without a change type, for the handlers of the wildcard.
+ * (docs/senders.md, "Payloads"). Also reads form fields, and older payloads with `changeType`. An object of unknown
+ * shape becomes one event with an empty change type, which only wildcard handlers receive.
  */
 export function readService(payload: Fields): WebhookEvent[] {
   const shared = readShared(payload)
@@ -38,7 +38,7 @@ export function readService(payload: Fields): WebhookEvent[] {
 
 /** The members that all events of a payload object share. */
 interface SharedMembers extends Pick<WebhookEvent, 'webhook' | 'service'> {
-  /** Optional members. Undefined members are omitted from the event. */
+  /** Optional members of the event. Those that are undefined are omitted from it. */
   details: { [K in Exclude<keyof WebhookEvent, 'webhook' | 'service'>]?: WebhookEvent[K] | undefined }
 }
 
