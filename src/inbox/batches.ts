@@ -1,4 +1,4 @@
-/** Maximum size of a batch in bytes, because building a batch blocks the event loop. */
+/** Maximum size of a batch in bytes. It is limited because building a batch blocks the event loop. */
 const MAX_BYTES = 1_048_576
 
 /** Limits of batches. */
@@ -7,11 +7,14 @@ export interface BatchLimits {
   items: number
   /** Maximum number of batches in flight. */
   inFlight: number
-  /** Maximum milliseconds an item is queued before it is rejected, because a client is waiting for the response. */
+  /**
+   * Maximum milliseconds that an item waits in the queue. After that it is rejected, because an HTTP client is waiting
+   * for the response.
+   */
   maxWait: number
 }
 
-/** The result of each item of a batch, in the order of the items. */
+/** The results of a batch: one per item, in the order of the items. */
 export type BatchResults<Result> = readonly (Result | Error)[]
 
 interface QueuedItem<Item, Result> {
@@ -23,8 +26,8 @@ interface QueuedItem<Item, Result> {
 }
 
 /**
- * Sends items in batches. A batch holds the items of one event loop tick, plus those queued while `inFlight` batches
- * were in flight. An item larger than the maximum size of a batch is sent alone.
+ * Sends items in batches. A batch contains the items added in one event loop tick. If the maximum number of batches is
+ * in flight, items wait in the queue for a later batch. An item larger than the maximum size of a batch is sent alone.
  *
  * @param send sends a batch. If it rejects, every item of the batch is rejected; an `Error` in its results rejects
  *   only the item at that index

@@ -1,32 +1,36 @@
 /**
- * Milliseconds for which a count is reused while the inbox is full. Handlers may have freed places since the count.
+ * Milliseconds for which a count is reused while the inbox is full. This is short, because handlers may have freed
+ * places since the count.
  */
 const FULL_COUNT_TTL = 100
 
-/** Tracks the free places in an inbox from the last count and the deliveries added since. */
+/**
+ * Tracks how many deliveries an inbox can still accept. It uses the last count and the number of deliveries added
+ * since.
+ */
 export interface Capacity {
-  /** Reserves a place until `release` is called. Resolves with false if there is none. */
+  /** Reserves a place until `release` is called. Resolves with false if no place is free. */
   acquire(maxPending: number): Promise<boolean>
-  /** Ends a reservation. The place counts as used if `isUsed` is true; otherwise it is free again. */
+  /** Ends a reservation. If `isUsed` is true, the place is taken by a delivery; otherwise it is free again. */
   release(isUsed: boolean): void
 }
 
 /**
  * Limits an inbox to `maxPending` deliveries without running a count for every delivery.
  *
- * @param count resolves with the number of pending deliveries, or with `limit` if there are more
+ * @param count resolves with the number of pending deliveries, but need not count beyond `limit`
  * @param ttl milliseconds for which a count is reused while the inbox has free places
  */
 export function createCapacity(count: (limit: number) => Promise<number>, ttl: number): Capacity {
   let counted = 0
   let countedAt = -Infinity
   let counting: Promise<void> | undefined
-  /** Number of places reserved for deliveries that a count may not include yet. */
+  /** Number of reserved places. A count may not include their deliveries yet. */
   let reserved = 0
   let added = 0
 
   async function recount(maxPending: number): Promise<void> {
-    // The count may miss deliveries that are added while it runs.
+    // Deliveries added while the count runs may be missing from it, so they are added to the result.
     const addedBefore = added
     try {
       counted = (await count(maxPending)) + added - addedBefore

@@ -4,7 +4,7 @@ import { readNumber } from './inbox-options.ts'
 /** Options of every duplicate store. */
 export interface DuplicatesOptions {
   /**
-   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1. A claim expires unless its process renews it within the
+   * Lease of a claim in milliseconds, 1,000 to 2^31 - 1. A claim expires if its process does not renew it within the
    * lease. Default 30,000.
    */
   lease?: number | undefined
@@ -18,11 +18,11 @@ export interface ClosableDuplicateStore extends DuplicateStore {
 }
 
 /**
- * The port that an engine implements for duplicates: the table of claims. Every method is atomic and uses the store's
- * clock.
+ * The table of claims: the interface that an engine implements for duplicates. Every method is atomic and uses the
+ * store's clock.
  */
 export interface DuplicatesTable {
-  /** Claims a delivery, unless it is done or an unexpired claim for it exists. */
+  /** Claims a delivery, unless the delivery is done or already has an unexpired claim. */
   claim(id: string, owner: string, lease: number): Promise<'claimed' | 'busy' | 'done'>
   renew(ids: readonly string[], owner: string, lease: number): Promise<void>
   /** Records that a delivery is done, even if its claim has expired. */
@@ -41,7 +41,7 @@ export function createDuplicates(
   readNumber('retention', retention, 1)
   // Created on the first claim, because Cloudflare Workers cannot generate random values before the first request.
   let owner: string | undefined
-  /** Claims of this process. A `done` claim stays here until the table has recorded it. */
+  /** Claims of this process, by delivery id. A `done` claim stays in this map until the table has recorded it. */
   const claims = new Map<string, 'in progress' | 'done'>()
   let timer: ReturnType<typeof setInterval> | undefined
 
@@ -49,7 +49,7 @@ export function createDuplicates(
     try {
       await table.renew([...claims.keys()], String(owner), lease)
       for (const [id, state] of claims) if (state === 'done') await recordDone(id)
-    } catch {} // the next heartbeat tries again
+    } catch {} // the next heartbeat retries
   }
 
   async function recordDone(id: string): Promise<void> {
@@ -77,8 +77,8 @@ export function createDuplicates(
       return claim
     },
     async done(id) {
-      // If the table cannot record it now, the heartbeat retries. Without the claim, a resent delivery would be
-      // handled again.
+      // If the table cannot record that the delivery is done, the heartbeat retries. Until then, this entry keeps a
+      // resent delivery from being handled again.
       claims.set(id, 'done')
       await recordDone(id)
     },

@@ -3,8 +3,8 @@ import type { Inbox } from '../receiver/options.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 
 /**
- * State of a delivery: `waiting` for its next attempt, `active` in a process, `done` after its handlers succeeded, or
- * `dead` (a dead letter) when no attempts are left.
+ * State of a delivery: `waiting` for its next attempt; `active` while a process runs its handlers; `done` after its
+ * handlers succeeded; `dead` (a dead letter) after its last attempt failed.
  */
 export type InboxState = 'waiting' | 'active' | 'done' | 'dead'
 
@@ -34,7 +34,7 @@ export interface InboxItem extends InboxEntry {
 
 /** Number of deliveries in each state, and the limit on pending ones. */
 export interface InboxStats extends Record<InboxState, number> {
-  /** Maximum number of waiting and active deliveries. At this limit, the inbox rejects new ones. */
+  /** Maximum number of waiting and active deliveries. At this limit, the inbox rejects new deliveries. */
   maxPending: number
   /** When the oldest waiting delivery was received. */
   oldest?: Date
@@ -46,36 +46,36 @@ export interface ListOptions {
   state?: InboxState | undefined
   /** Maximum number of entries, 1 to 1,000. Default 100. */
   limit?: number | undefined
-  /** The `next` of the previous page. */
+  /** The value of `next` from the previous page. Default: the first page. */
   after?: string | undefined
 }
 
 /**
- * A page of entries, in the order of receipt. A delivery that changes between two calls may appear on both pages or
- * on neither.
+ * A page of entries, in the order in which the deliveries were received. A delivery that changes between two calls may
+ * appear on both pages or on neither.
  */
 export interface InboxPage {
   entries: InboxEntry[]
-  /** Value of `after` for the next page. Absent on the last page. */
+  /** Pass this value as `after` to get the next page. Absent on the last page. */
   next?: string
 }
 
 /** Options of {@link DurableInbox.purge}. */
 export interface PurgeOptions {
   state: 'done' | 'dead'
-  /** Minimum milliseconds since the delivery ended. Default 0, which removes all. */
+  /** Minimum milliseconds since the delivery became done or dead. Default 0, which matches all. */
   olderThan?: number | undefined
 }
 
 /** Options of {@link DurableInbox.work}. */
 export interface WorkOptions {
-  /** Number of deliveries handled at a time, 1 to 1,000. Default 4. */
+  /** Maximum number of deliveries handled at the same time, 1 to 1,000. Default 4. */
   concurrency?: number | undefined
 }
 
 /** The workers that {@link DurableInbox.work} started in this process. */
 export interface Workers {
-  /** Stops taking deliveries, and resolves when the attempts in progress have ended. */
+  /** Stops taking deliveries. Resolves when the attempts in progress have ended. */
   close(): Promise<void>
 }
 
@@ -102,7 +102,7 @@ export interface DurableInbox extends Inbox {
   list(options?: ListOptions): Promise<InboxPage>
   get(id: string): Promise<InboxItem | undefined>
   /**
-   * Makes a delivery due now. A dead letter gets all its attempts again.
+   * Makes a delivery due now. The attempts of a dead letter are counted from 1 again.
    *
    * @returns true if the delivery was waiting or dead; otherwise false
    */
@@ -114,15 +114,15 @@ export interface DurableInbox extends Inbox {
    */
   discard(id: string): Promise<boolean>
   /**
-   * Removes done deliveries or dead letters, and resolves with their number. The inbox no longer recognizes a removed
-   * delivery as a duplicate.
+   * Removes done deliveries or dead letters. Resolves with the number of removed deliveries. The inbox no longer
+   * recognizes a removed delivery as a duplicate.
    *
    * @throws {WebhookError} `config_invalid`
    */
   purge(options: PurgeOptions): Promise<number>
   /**
-   * Stops the workers, waits for the attempts in progress, then closes the store. A handler must not await this
-   * method, which waits for that handler to end.
+   * Stops the workers, waits for the attempts in progress, then closes the store. A handler must not await `close()`:
+   * each would wait for the other forever.
    */
   close(): Promise<void>
 }

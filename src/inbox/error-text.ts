@@ -2,7 +2,7 @@
 const MAX_LENGTH = 2_000
 
 /**
- * Formats the name and message of an error for storage, including the first ten errors of an AggregateError. Replaces
+ * Formats the name and message of an error for storage. For an AggregateError, includes its first ten errors. Replaces
  * NUL and unpaired surrogates, which some stores reject. Never throws.
  */
 export function toErrorText(error: unknown): string {

@@ -2,7 +2,7 @@ import { WebhookError } from '../errors.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
 import { createLog } from '../receiver/log.ts'
 
-/** An ended attempt to handle a delivery, passed to an {@link InboxObserver}. */
+/** An attempt to handle a delivery that has ended. Passed to an {@link InboxObserver}. */
 export interface AttemptEnded {
   delivery: StoredDelivery
   /** Number of the attempt, from 1. */
@@ -17,9 +17,9 @@ export interface InboxObserver {
   handled?(event: AttemptEnded): unknown
   /** An attempt failed, and another will follow. */
   failed?(event: AttemptEnded & { error: unknown }): unknown
-  /** The last attempt failed. */
+  /** The last allowed attempt failed, so the delivery is now a dead letter. */
   dead?(event: AttemptEnded & { error: unknown }): unknown
-  /** The store is unreachable or returned an error. Workers continue as soon as it recovers. */
+  /** The store is unreachable or returned an error. Workers continue as soon as the store recovers. */
   trouble?(event: { error: unknown }): unknown
 }
 

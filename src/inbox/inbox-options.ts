@@ -3,12 +3,15 @@ import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox
 
 /** Options of every inbox, also listed in docs/inbox.md. */
 export interface InboxOptions {
-  /** Maximum number of waiting and active deliveries, from 1; more are rejected with 503. Default 100,000. */
+  /**
+   * Maximum number of waiting and active deliveries, from 1. Further deliveries are rejected with 503. Default 100,000.
+   */
   maxPending?: number | undefined
   /** Maximum number of attempts to handle a delivery, 1 to 1,000. Default 20. */
   attempts?: number | undefined
   /**
-   * Milliseconds between the first attempt and the second, 1 to 2^31 - 1; each further delay doubles. Default 1,000.
+   * Milliseconds between the first attempt and the second, 1 to 2^31 - 1. Each further delay is twice the previous one.
+   * Default 1,000.
    */
   retryDelay?: number | undefined
   /** Maximum delay between two attempts in milliseconds, 1 to 2^31 - 1. Default 600,000. */
@@ -16,8 +19,8 @@ export interface InboxOptions {
   /** Maximum duration of an attempt in milliseconds, 1 to 2^31 - 1. Default 60,000. */
   timeout?: number | undefined
   /**
-   * Lease in milliseconds, 1,000 to 2^31 - 1: if a worker has not renewed it, another takes the delivery. Default
-   * 30,000.
+   * Lease of an active delivery in milliseconds, 1,000 to 2^31 - 1. If its worker does not renew the lease in time,
+   * another worker takes the delivery. Default 30,000.
    */
   lease?: number | undefined
   /** Milliseconds that done deliveries are kept and recognized as duplicates, from 1. Default 86,400,000, one day. */

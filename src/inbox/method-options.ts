@@ -36,9 +36,10 @@ export function readListOptions(options?: ListOptions): ListQuery {
 }
 
 /**
- * Makes a page of entries.
+ * Creates a page of entries.
  *
- * @param entries up to `limit` + 1 entries; the last one only shows that another page follows
+ * @param entries up to `limit` + 1 entries. Entry `limit` + 1 is not part of the page; it only shows that another page
+ *   follows
  */
 export function toPage(entries: InboxEntry[], { limit, offset }: ListQuery): InboxPage {
   if (entries.length <= limit) return { entries }

@@ -4,7 +4,10 @@ import type { InboxConfig } from './inbox-options.ts'
 /** Maximum milliseconds between two sweeps. */
 const SWEEP_INTERVAL = 60_000
 
-/** Maximum number of entries removed in one transaction, which blocks the writes of other processes. */
+/**
+ * Maximum number of entries removed in one transaction. It is limited because the transaction blocks the writes of
+ * other processes.
+ */
 const PURGE_BATCH = 1_000
 
 /** Periodically removes done deliveries and dead letters whose retention has expired. */

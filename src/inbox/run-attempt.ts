@@ -12,8 +12,8 @@ export interface AttemptOptions {
 }
 
 /**
- * Runs the handlers of a delivery once. Rejects at the timeout even if a handler ignores its signal: a handler that
- * hangs must not occupy a worker forever.
+ * Runs the handlers of a delivery once. Rejects after `timeout`, even if a handler ignores its abort signal: a handler
+ * that hangs must not occupy a worker forever.
  */
 export async function runAttempt(
   receiver: Pick<Receiver, 'handle'>,

@@ -1,7 +1,7 @@
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
 import type { HeaderBag } from '../receiver/headers.ts'
 
-/** Copies the stored members of a delivery, so that later changes to the original do not reach the copy. */
+/** Copies the members of a delivery that inboxes store. Later changes to the original do not affect the copy. */
 export function copyDelivery(delivery: Delivery | StoredDelivery): StoredDelivery {
   const { id, rawBody, contentType, headers, receivedAt, profile, keyIndex } = delivery
   return {

@@ -7,10 +7,10 @@ import type { InboxConfig } from './inbox-options.ts'
 import { runAttempt } from './run-attempt.ts'
 import { acquireSuspectSlot } from './suspect-slot.ts'
 
-/** Maximum milliseconds between two polls of the table, which find deliveries stored by other processes. */
+/** Maximum milliseconds between two polls of the table. Polls find deliveries that other processes have stored. */
 const POLL_INTERVAL = 1_000
 
-/** Milliseconds between two attempts to record the end of an attempt while the store is unreachable. */
+/** Milliseconds until recordEnd() retries after an error of the store. */
 const RECORD_RETRY_DELAY = 250
 
 /** Dependencies of {@link startTableWorkers}. */
@@ -20,13 +20,13 @@ export interface TableWorkersOptions {
   concurrency: number
   config: InboxConfig
   clock: () => number
-  /** Ids of the deliveries that all workers of the inbox have in progress. */
+  /** Ids of the deliveries that any worker of the inbox is handling. */
   inProgress: Set<string>
 }
 
 /** Starts workers that take deliveries from a table, run their handlers and record how the attempts ended. */
 export function startTableWorkers(options: TableWorkersOptions): Workers & {
-  /** Polls the table now, because there may be a delivery to take. */
+  /** Polls the table immediately. Call it when there may be a delivery to take. */
   wake(): void
 } {
   const { table, receiver, concurrency, config, clock, inProgress } = options
@@ -66,7 +66,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     }
   }
 
-  /** @returns milliseconds to wait before the next call */
+  /** @returns milliseconds to wait before calling `takeNext` again */
   async function takeNext(): Promise<number> {
     // If the event loop was blocked, leases may be about to expire: renew them before taking more deliveries.
     if (clock() - lastHeartbeat > lease / 2) heartbeat()
@@ -83,8 +83,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         suspects: freeSlot !== undefined,
       })
       if (!taken) return Math.min(POLL_INTERVAL, Math.max(1, wait))
-      // PostgreSQL was unreachable for longer than the lease, and this process is still running the delivery's
-      // handlers.
+      // This process is still running the delivery's handlers. It can be taken again after PostgreSQL was unreachable
+      // for longer than the lease.
       if (inProgress.has(taken.delivery.id)) return 0
       isSuspect = taken.isSuspect
       begin(taken, isSuspect ? freeSlot : undefined)
@@ -112,7 +112,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const started = performance.now()
     const event = () => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
-      // The process exited during the last attempt. Do not start another: the handlers may terminate this process too.
+      // A process exited during the last allowed attempt. Do not start another one, because the handlers may terminate
+      // this process too.
       if (attempt > maxAttempts) throw new Error('its process ended during the last attempt')
       await runAttempt(receiver, delivery, { attempt, timeout, stop })
     } catch (error) {
@@ -130,7 +131,10 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     notify('handled', event())
   }
 
-  /** Retries until the store is reachable again: without a recorded success, the delivery would be handled again. */
+  /**
+   * Records the end of an attempt, and retries while the store fails: without a recorded success, the delivery would be
+   * handled again.
+   */
   async function recordEnd(id: string, end: AttemptEnd): Promise<void> {
     const endedAt = clock()
     for (;;) {
@@ -159,7 +163,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       const asked = [...attempts]
       const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
       const lost = new Error('another process has taken the delivery over')
-      // Skip a delivery that ended and began again during the call: this renewal did not include its new attempt.
+      // Skip a delivery if its attempt ended and a new attempt began during the call, because the call did not renew
+      // the new attempt.
       for (const [id, attempt] of asked)
         if (!kept.has(id) && attempts.get(id) === attempt) attempt.stop.abort(lost)
     } catch (error) {

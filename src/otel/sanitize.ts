@@ -21,7 +21,7 @@ export function sanitizeChangeTypes(changeTypes: readonly string[]): string[] {
   return [...new Set(names)]
 }
 
-/** Returns the causes of a WebhookError as a list. */
+/** Returns the first `MAX_LISTED` causes of a WebhookError. */
 export function causesOf({ cause }: WebhookError): unknown[] {
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
   return causes.slice(0, MAX_LISTED).filter((thrown) => thrown !== undefined)

@@ -9,15 +9,15 @@ const encoder = new TextEncoder()
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)
 
 /**
- * Returns the bytes of a body, without copying them if they already are bytes.
+ * Returns the bytes of a body. A body that already is bytes is not copied.
  *
- * @throws {WebhookError} `body_already_parsed` for anything else, such as a parsed object: serializing it again
- *   would yield other bytes than the sender signed
+ * @throws {WebhookError} `body_already_parsed` for anything else, such as a parsed object: serializing it would yield
+ *   different bytes from those that the sender signed
  */
 export function toBytes(body: Body): Uint8Array {
   if (typeof body === 'string') return utf8(body)
   if (body instanceof Uint8Array) return body
-  // `instanceof ArrayBuffer` is false for buffers of another realm (a worker, a test runner's vm context).
+  // `instanceof ArrayBuffer` would be false for a buffer from another realm, such as a test runner's vm context.
   if ({}.toString.call(body) === '[object ArrayBuffer]') return new Uint8Array(body)
   throw new WebhookError('body_already_parsed', {
     message: `the body must be bytes or a string, but its type is ${typeof body}`,
@@ -31,7 +31,10 @@ export const toHex = (bytes: Uint8Array | ArrayBuffer): string =>
 /** Encodes bytes in standard base64 with padding (RFC 4648 section 4). */
 export const toBase64 = (bytes: Uint8Array): string => btoa(toBinary(bytes))
 
-/** Converts bytes to a binary string, with one character per byte, for lossless search and replace. */
+/**
+ * Converts bytes to a binary string (one character per byte), in which text functions can search and replace without
+ * loss.
+ */
 export function toBinary(bytes: Uint8Array): string {
   let binary = ''
   for (const byte of bytes) binary += String.fromCharCode(byte)

@@ -6,15 +6,18 @@ export type SignatureEncoding = 'auto' | 'hex' | 'base64'
 
 const PREFIX = 'sha256='
 
-/** Maximum length of a value to percent-decode. Signatures are shorter, and decoding 64 KB takes up to 30 ms. */
+/**
+ * Values with this many characters or more are not percent-decoded, because decoding 64 KB takes up to 30 ms.
+ * Signatures are shorter.
+ */
 const MAX_PERCENT_ENCODED = 300
 
 /**
  * Decodes the value of a signature header to exactly 32 bytes. With `auto`, the length distinguishes hex from
  * base64.
  *
- * Percent-encoded values, as some senders send them (docs/senders.md, "Signature"), are decoded once. `+` is not
- * decoded to a space, because it is a base64 character.
+ * Some senders percent-encode the value (docs/senders.md, "Signature"): it is percent-decoded once. `+` is not decoded
+ * to a space, because it is a base64 character.
  *
  * @returns the 32 bytes, or an error code
  */
@@ -46,24 +49,24 @@ export function requireEncoding<E extends SignatureEncoding>(
   return value
 }
 
-/** Replaces each `%XX` by the character with that code (one per byte). Invalid sequences stay as they are. */
+/** Replaces each `%XX` with the character whose code is XX. Invalid sequences are kept. */
 export function percentDecode(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** For each character code, the value of the character plus one; 0 for characters outside the alphabet. */
+/** Maps each character code to the value of its digit plus one, or to 0 if the character is not in the alphabet. */
 const HEX = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) + 1)
 const BASE64 = new Uint8Array(128)
 for (let value = 0; value < 64; value++)
   BASE64[btoa(String.fromCharCode(value << 2)).charCodeAt(0)] = value + 1
 
 /**
- * Decodes text to 32 bytes; returns `undefined` if its length or a character is invalid. Node's own decoders skip
- * invalid characters: `Buffer.from('zz', 'hex')` is empty. Unused bits must be zero, so that different base64 texts
- * never decode to the same bytes.
+ * Decodes text to 32 bytes; returns `undefined` if its length or a character is invalid. Node's own decoders do not
+ * reject invalid characters: `Buffer.from('zz', 'hex')` is empty. Unused bits must be zero, so that different base64
+ * texts never decode to the same bytes.
  */
 function decode(text: string, alphabet: Uint8Array, bitsPerCharacter: 4 | 6): Uint8Array | undefined {
-  // This check also keeps the loop fast: charCodeAt past the end of the text would deoptimize it.
+  // Without this check, charCodeAt could read past the end of the text, which would deoptimize the loop.
   if (text.length !== Math.ceil(256 / bitsPerCharacter)) return undefined
   const bytes = new Uint8Array(32)
   let signs = 0
@@ -74,7 +77,7 @@ function decode(text: string, alphabet: Uint8Array, bitsPerCharacter: 4 | 6): Ui
     signs |= value // negative if any character is invalid
     bits = (bits << bitsPerCharacter) | value
     bitCount = (bitCount + bitsPerCharacter) & 7
-    bytes[(i * bitsPerCharacter) >> 3] = bits >> bitCount // the next character overwrites an incomplete byte
+    bytes[(i * bitsPerCharacter) >> 3] = bits >> bitCount // an incomplete byte is overwritten on the next iteration
   }
   return signs < 0 || bits & ((1 << bitCount) - 1) ? undefined : bytes
 }

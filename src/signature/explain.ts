@@ -3,9 +3,9 @@ import { toBytes } from './bytes.ts'
 import type { Diagnosis, ExplainOptions } from './explain/explain-types.ts'
 
 /**
- * Explains why a signature does not match. It tries the known mistakes of senders, receivers and proxies one by one,
- * and reports a cause only if recomputing the signature proves it. Do not call it for every request: it can compute
- * several hundred HMACs.
+ * Explains why a signature does not match. It tests the known mistakes of senders, receivers and proxies one by one,
+ * and reports a cause only if recomputing the signature proves that cause. Do not call it for every request: it can
+ * compute several hundred HMACs.
  *
  * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string; `config_invalid` for a
  *   key that is neither bytes nor a string
@@ -24,8 +24,8 @@ import type { Diagnosis, ExplainOptions } from './explain/explain-types.ts'
  */
 export async function explain(options: ExplainOptions): Promise<Diagnosis> {
   const body = toBytes(options.body)
-  // Loaded on demand, because it is larger than the verification code. Its bundle has its own copy of the WebhookError
-  // class, so its errors are converted here.
+  // `#diagnose` is loaded on demand, because it is larger than the verification code. Its bundle has a separate copy of
+  // the WebhookError class, so its errors are converted here.
   const { diagnose } = await import('#diagnose')
   return diagnose({ ...options, body }).catch((error: Error) => {
     throw configInvalid(error.message)

@@ -12,16 +12,18 @@ const PAYLOAD = 'payload='
 const AMPERSAND = 0x26
 
 /**
- * Maximum number of bytes read as the signature. A valid signature has at most about 200 bytes when percent-encoded.
+ * Maximum number of bytes read as the value of the signature field. A valid signature has at most about 200 bytes, even
+ * if it is percent-encoded.
  */
 const MAX_SIGNATURE = 512
 
 /**
- * Splits the body `payload=<bytes>&<field>=<signature>` (docs/senders.md, "Signature") at the last `&`: the JSON
- * before it may contain unencoded `&` and `=`. The signature covers the raw bytes between `payload=` and that `&`.
+ * Splits the body `payload=<bytes>&<field>=<signature>` (docs/senders.md, "Signature") at the last `&`: the JSON before
+ * that `&` may itself contain unencoded `&` and `=`. The signature covers the raw bytes between `payload=` and the last
+ * `&`.
  *
  * @param field name of the signature field, case-insensitive
- * @returns undefined if the body does not have this form
+ * @returns undefined if the body does not have this structure
  */
 export function splitSignedForm(body: Uint8Array, field: string): SignedForm | undefined {
   if (toBinary(body.subarray(0, PAYLOAD.length)) !== PAYLOAD) return undefined

@@ -6,20 +6,23 @@ import type { Hmac, HmacKey } from './hmac.ts'
 const BLOCK = 64
 const DIGEST = 32
 
-/** Maximum message size, in bytes, that is copied behind the pad. Larger messages are hashed chunk by chunk. */
+/**
+ * Maximum size, in bytes, of messages that are copied into `inner` after the pad. Larger messages are hashed chunk by
+ * chunk.
+ */
 const MAX_COPIED = 32 * 1024
 
-// Scratch memory. It holds key material, so it must never leave this module.
+// Buffers that all HMACs reuse. They hold key material, so they must never leave this module.
 const inner = Buffer.allocUnsafeSlow(BLOCK + MAX_COPIED)
 const outer = Buffer.allocUnsafeSlow(BLOCK + DIGEST)
 const computed = Buffer.allocUnsafeSlow(DIGEST)
 const expected = Buffer.allocUnsafeSlow(DIGEST)
 
-/** `binary` returns a string with one character per byte, which saves allocating a Buffer. */
+/** `binary` output is a string with one character per byte, which avoids allocating a Buffer. */
 type Output = 'binary' | 'hex'
 const hash: (data: Uint8Array, encoding: Output) => string = crypto.hash
   ? (data, encoding) => crypto.hash('sha256', data, encoding)
-  : (data, encoding) => createHash('sha256').update(data).digest(encoding) // not every runtime has crypto.hash
+  : (data, encoding) => createHash('sha256').update(data).digest(encoding) // for runtimes without crypto.hash
 
 export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
 
@@ -34,9 +37,9 @@ export function importKey(key: Uint8Array | string): HmacKey {
 }
 
 /**
- * Computes SHA-256(outer pad, SHA-256(inner pad, message)). Both pads are the key, extended to one block and
- * combined with a constant (RFC 2104). They are prepared once per key, so that each signature takes two calls of
- * `crypto.hash`: for small messages, the setup of `createHmac` takes longer than the hashing.
+ * Computes SHA-256(outer pad, SHA-256(inner pad, message)). Both pads are the key, extended to one block and combined
+ * with a constant (RFC 2104). The pads are prepared once per key, so that a small message needs only two calls of
+ * `crypto.hash`. For such messages, the setup of `createHmac` takes longer than the hashing.
  */
 class NodeHmac implements Hmac {
   private readonly innerPad: Uint8Array

@@ -1,4 +1,4 @@
-/** An imported key. Every platform implements this interface for HMAC-SHA256 (RFC 2104, FIPS 180-4) behind `#hmac`. */
+/** An imported key for HMAC-SHA256 (RFC 2104, FIPS 180-4). `#hmac` resolves to the implementation for the platform. */
 export interface HmacKey {
   /** Starts one HMAC. */
   start(): Hmac
@@ -18,7 +18,7 @@ export interface Hmac {
 
 /** The exports of a platform module. */
 export interface HmacPlatform {
-  /** Imports a key, given as bytes or as a string that is encoded as UTF-8. */
+  /** Imports a key. A string means its UTF-8 bytes. */
   importKey(key: Uint8Array | string): HmacKey
   /** Computes SHA-256 (FIPS 180-4) in lower-case hex. */
   sha256(bytes: Uint8Array): string | Promise<string>

@@ -2,11 +2,11 @@ import { concat, toHex, utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
 /**
- * Imports a key for HMAC in workers, edge runtimes and browsers. Chunks are collected, because WebCrypto signs only
- * complete messages.
+ * Imports a key for HMAC in workers, edge runtimes and browsers. Chunks of a message are collected, because WebCrypto
+ * can sign only a complete message.
  */
 export function importKey(key: Uint8Array | string): HmacKey {
-  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // slice() would not copy a Buffer
+  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // a copy; slice() would not copy a Buffer
   let imported: Promise<CryptoKey> | undefined
   const toKey = () =>
     (imported ??= crypto.subtle.importKey('raw', copy, { name: 'HMAC', hash: 'SHA-256' }, false, [

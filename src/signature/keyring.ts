@@ -2,7 +2,7 @@ import { importKey } from '#hmac'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
 import type { HmacKey } from './hmac.ts'
 
-/** A shared secret: bytes, or a string that is encoded as UTF-8. */
+/** A shared secret. A string means its UTF-8 bytes. */
 export type SignatureKey = string | Uint8Array
 
 /** One key, or several during a key rotation, newest first. */
@@ -38,8 +38,8 @@ const UNTRIMMED = 'Remove the white space, or pass the key as bytes if the white
  * Checks a list of keys. Returns the options of the error for the first invalid key, or `undefined` if all are valid.
  *
  * @param mustBeTrimmed reject strings with white space around them. Signature keys are alphanumeric
- *   (docs/specification.md, "Edit a webhook"), so such white space is a copying mistake, and no signature would ever
- *   match.
+ *   (docs/specification.md, "Edit a webhook"), so white space around a key is a copying mistake, and no signature would
+ *   ever match
  */
 export function findKeyError(
   keys: readonly SignatureKey[],
@@ -60,7 +60,7 @@ export function findKeyError(
 
 /**
  * Returns true for keys that are empty, blank or all zero bytes. HMAC pads keys with zeros (RFC 2104), so a key of
- * zeros works like the empty key, with which anyone can sign.
+ * zeros is equivalent to the empty key, with which anyone can sign.
  */
 export const isEmpty = (key: SignatureKey): boolean =>
   typeof key === 'string' ? !/[^\s\0]/.test(key) : key.every((byte) => byte === 0)

@@ -16,7 +16,10 @@ export interface VerifyOptions {
   signature: string | null | undefined
   /** The shared secret, or several during a rotation, newest first. */
   signatureKey: SignatureKeys
-  /** Default `'auto'`: 64 hex digits of either case, or 43 or 44 base64 characters, with or without `sha256=`. */
+  /**
+   * Default `'auto'`: accepts 64 hex digits of either case, or 43 or 44 base64 characters, each with or without the
+   * prefix `sha256=`.
+   */
   encoding?: SignatureEncoding | undefined
 }
 
@@ -24,7 +27,8 @@ export interface VerifyOptions {
  * Recomputes HMAC-SHA256 over the body and compares it with the signature in constant time (docs/specification.md,
  * "Signature", step 4). No body and no signature from a sender can make it throw.
  *
- * @throws {WebhookError} `config_invalid` for an empty key, a key of zero bytes, or an unknown encoding; `body_already_parsed` for a parsed body
+ * @throws {WebhookError} `config_invalid` for an invalid key or an unknown encoding; `body_already_parsed` for a body
+ *   that is neither bytes nor a string
  * @example
  * ```ts
  * import { sign, verify } from 'geohook'
@@ -52,13 +56,13 @@ export async function verify({
 }
 
 /**
- * The key of the previous call. Most programs verify with one key, and importing it takes as long as signing a small
- * body.
+ * The key of the previous call. Most programs verify with a single key, and importing a key takes as long as signing a
+ * small body.
  */
 let previous: { signatureKey: SignatureKeys; keyring: Keyring } | undefined
 
 function toKeyring(signatureKey: SignatureKeys): Keyring {
-  // Only strings are cached: lists and bytes can change between two calls.
+  // Only a string key is cached: the contents of a list or of bytes can change between two calls.
   if (typeof signatureKey !== 'string') return createKeyring(signatureKey)
   if (previous?.signatureKey !== signatureKey)
     previous = { signatureKey, keyring: createKeyring(signatureKey) }
@@ -69,13 +73,13 @@ function toKeyring(signatureKey: SignatureKeys): Keyring {
 export interface SignatureCheck {
   update(chunk: Uint8Array): void
   /**
-   * Returns the index of the key that made the signature, or -1; returns a promise if the platform computes digests
-   * asynchronously.
+   * Returns the index of the key that made the signature, or -1 if no key matches. Returns a promise if the platform
+   * computes HMACs asynchronously.
    */
   end(signature: Uint8Array): number | Promise<number>
 }
 
-/** Starts a verification with all keys. Every HMAC is computed and compared, whichever key matches. */
+/** Starts a verification with all keys. Computes and compares the HMAC of every key, even after a match. */
 export function startCheck(keyring: Keyring): SignatureCheck {
   const hmacs = keyring.map((key) => key.start())
   return {
@@ -84,7 +88,7 @@ export function startCheck(keyring: Keyring): SignatureCheck {
     },
     end(signature) {
       const matches = hmacs.map((hmac) => hmac.matches(signature))
-      // Synchronous if the platform is: awaiting would take longer than the signature of a small body.
+      // Await only if the platform returns promises: awaiting would take longer than the HMAC of a small body.
       if (matches[0] instanceof Promise) return Promise.all(matches).then((all) => all.indexOf(true))
       return matches.indexOf(true)
     },

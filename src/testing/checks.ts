@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
 
-// Checks for options and payload details. They return the value, or throw an error that names the option.
+// Each check for an option or payload detail returns a valid value unchanged. For any other value, it throws an error
+// that names the option.
 
 /** @throws {WebhookError} `config_invalid` */
 export function requireOneOf<T extends string>(option: string, value: T, allowed: readonly T[]): T {

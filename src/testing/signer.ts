@@ -19,8 +19,8 @@ export interface SignerOptions {
   /** Media type of the body. In a form, the `payload` field contains the JSON. Default `'application/json'`. */
   contentType?: 'application/json' | 'application/x-www-form-urlencoded' | undefined
   /**
-   * `'field'` appends the signature to a form as its last field, like some senders; JSON bodies ignore it. Default
-   * `'header'`.
+   * `'field'` appends the signature to a form as its last field, as some senders do. It has no effect on JSON bodies.
+   * Default `'header'`.
    */
   signatureIn?: 'header' | 'field' | undefined
   /**
@@ -28,13 +28,13 @@ export interface SignerOptions {
    * are always percent-encoded. Default false.
    */
   percentEncoded?: boolean | undefined
-  /** `'plain'` writes the payload into a form without percent-encoding, like some senders. Default `'encoded'`. */
+  /** `'plain'` writes the payload into a form without percent-encoding, as some senders do. Default `'encoded'`. */
   formPayload?: 'encoded' | 'plain' | undefined
   /** `'pjson'` indents the JSON by two spaces. Default `'json'`. */
   payloadFormat?: 'json' | 'pjson' | undefined
 }
 
-/** A request that a service would send, for `fetch`, supertest, or your server's inject function. */
+/** A request like those of a service. Pass it to `fetch`, supertest, or your server's inject function. */
 export interface SignedRequest {
   method: 'POST'
   headers: Record<string, string>
@@ -46,9 +46,9 @@ export interface Signer {
   /**
    * Writes and signs one request.
    *
-   * @param payload an object or array is serialized as JSON; a string is sent unchanged, in a form as the value of
-   *   the field `payload`; bytes are sent as the complete body, to which only a signature field is appended
-   * @throws {WebhookError} `config_invalid` for a value that JSON cannot represent, such as `undefined`; for bytes
+   * @param payload an object or array is serialized as JSON. A string is sent unchanged; in a form, it becomes the
+   *   value of the field `payload`. Bytes are sent as the complete body; at most a signature field is appended
+   * @throws {WebhookError} `config_invalid` for a value that JSON cannot represent, such as `undefined`; also for bytes
    *   that do not start with `payload=` if the signature goes into a field
    */
   sign(payload: unknown): Promise<SignedRequest>
@@ -59,7 +59,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const PAYLOAD = 'payload='
 
 /**
- * Signs requests like a service, so that your own tests can send deliveries to your receiver.
+ * Creates a signer, which signs requests as a service does. Your tests can use it to send deliveries to your receiver.
  *
  * @param options the key, and how the sender writes the body and the signature
  * @throws {WebhookError} `config_invalid` for an invalid key or another invalid option
@@ -92,7 +92,7 @@ export function createBodySigner(options: SignerOptions): BodySigner {
   requireOneOf('formPayload', options.formPayload ?? 'encoded', ['encoded', 'plain'])
   if (typeof prefix !== 'string') throw configInvalid('prefix must be a string')
   if (typeof percentEncoded !== 'boolean') throw configInvalid('percentEncoded must be true or false')
-  // In a form, an ampersand would start another field.
+  // In a form, an ampersand in the field name would start another field.
   if (requireHeaderName(signatureHeader).includes('&'))
     throw configInvalid('signatureHeader must not contain an ampersand')
 

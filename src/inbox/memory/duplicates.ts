@@ -3,10 +3,13 @@ import type { DuplicatesTable } from '../duplicates.ts'
 /** Creates an in-memory table of claims. */
 export function createMemoryDuplicatesTable(maxEntries: number, clock: () => number): DuplicatesTable {
   const claims = new Map<string, { owner: string; until: number }>()
-  /** Expiry time of each done delivery. The map is in the order in which they were done, so the first expires next. */
+  /**
+   * Expiry time of each done delivery. Entries are in the order in which the deliveries were done, so the first entry
+   * expires next.
+   */
   const done = new Map<string, number>()
 
-  /** Removes expired done deliveries, then the oldest ones until there is space for one more. */
+  /** Removes expired done deliveries. Then, while there is no space for one more, removes the oldest. */
   function evict(): void {
     for (const [id, until] of done) {
       if (until > clock() && done.size + claims.size < maxEntries) return

@@ -35,7 +35,8 @@ export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbo
 /** Options of {@link createMemoryDuplicates}. */
 export interface MemoryDuplicatesOptions extends DuplicatesOptions {
   /**
-   * Maximum number of deliveries to remember, from 1. Beyond it, the oldest done one is forgotten. Default 100,000.
+   * Maximum number of deliveries to remember, from 1. Above this number, the oldest done delivery is forgotten. Default
+   * 100,000.
    */
   maxEntries?: number | undefined
   /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */

@@ -4,17 +4,18 @@ import type { DeliveriesTable } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 
 /**
- * Milliseconds after which `take` yields to timers and sockets, which handlers that never wait for I/O would block.
+ * Milliseconds after which `take` yields to timers and sockets. Handlers that never wait for I/O would otherwise block
+ * them.
  */
 const YIELD_INTERVAL = 10
 
-/** An entry with its internal fields. */
+/** An entry, with fields that only this table uses. */
 interface Row {
   /** Sequence number, in the order of receipt. */
   number: number
   entry: InboxEntry
   delivery: StoredDelivery
-  /** Time when the delivery is due (waiting), its lease expires (active) or it ended (done, dead). */
+  /** Due time of a waiting delivery, expiry of the lease of an active one, or end time of a done or dead one. */
   at: number
   owner?: string
 }
@@ -36,7 +37,7 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
     yieldedAt = performance.now()
   }
 
-  /** Reads the clock. If it was set back, moves all due times and leases back with it. */
+  /** Reads the clock. If the clock was set back, moves all due times and leases back by the same amount. */
   function readTime(): number {
     const now = clock()
     if (now < latest) for (const row of pending.values()) setTime(row, row.at - (latest - now))

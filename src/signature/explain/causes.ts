@@ -1,4 +1,7 @@
-/** Every cause that `explain` reports, with its fix. All causes except `unexplained` are proved. */
+/**
+ * Every cause that `explain` reports, with its fix. `explain` has proof of every cause that it reports, except
+ * `unexplained`.
+ */
 export const FIXES = {
   ok: 'Nothing to fix: the signature is valid.',
   signature_header_missing:

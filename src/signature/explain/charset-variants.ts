@@ -2,7 +2,7 @@ import { fromBinary, toBinary, utf8 } from '../bytes.ts'
 import type { Variant } from './explain-types.ts'
 import { decodeAs, utf16 } from './text.ts'
 
-/** Yields the body in other character sets, or as decoded with a wrong one. */
+/** Yields the body encoded in other charsets, and the results of decoding the body with a wrong charset. */
 export function* charsetVariants(body: Uint8Array, text: string | undefined): Generator<Variant> {
   if (text !== undefined) {
     if (/^[\0-\xff]*$/.test(text)) yield [fromBinary(text), 'the body in Latin-1']

@@ -1,7 +1,7 @@
 import { concat } from '../bytes.ts'
 import type { Variant } from './explain-types.ts'
 
-/** Returns the decompressed body, and the body as common tools compress it. */
+/** Returns the decompressed body, and the body compressed the way common tools do it. */
 export async function compressionVariants(body: Uint8Array): Promise<Variant[]> {
   const variants: Variant[] = []
   for (const format of ['gzip', 'deflate', 'deflate-raw'] as const) {
@@ -33,12 +33,12 @@ const withOtherHeaders = (gzip: Uint8Array): Variant[] =>
     return [copy, 'the compressed body (gzip)']
   })
 
-/** Maximum decompressed size in bytes, because a small body may decompress to gigabytes. */
+/** Maximum decompressed size in bytes. It is limited because a small body may decompress to gigabytes. */
 const MAX_DECOMPRESSED = 16 * 1024 * 1024
 
 /**
- * Pipes the body through a stream. Returns undefined if the body is in another format or too large, or if the
- * platform lacks the stream.
+ * Pipes the body through a stream. Returns undefined if the stream rejects the body or the result is too large, or if
+ * the platform lacks the stream.
  */
 async function pipe(
   body: Uint8Array,

@@ -21,7 +21,7 @@ export async function diagnose(options: ExplainOptions & { body: Uint8Array }): 
 
 async function findCause(request: ReceivedRequest): Promise<Finding> {
   return (
-    // First, because the signature would match if the sender's key is empty too.
+    // This check is first: if the sender's key is empty too, the signature would match.
     findEmptyKey(request) ??
     (await findMatch(request)) ??
     (await findInOtherPlace(request)) ??
@@ -89,8 +89,8 @@ async function findOtherBody(request: ReceivedRequest): Promise<Finding | undefi
       }
     }
   }
-  // Webhooks always have a body. An empty body was lost in transit, unless content-length shows that it was sent
-  // empty.
+  // Senders always send a body. If the body is empty here, it was lost in transit, unless `content-length: 0` shows
+  // that it was sent empty.
   const isLost = body.length === 0 && headers.get('content-length') !== '0'
   if (!isLost || typeof decodeSignature(decoded) === 'string') return undefined
   return {
@@ -101,8 +101,9 @@ async function findOtherBody(request: ReceivedRequest): Promise<Finding | undefi
 }
 
 /**
- * Shows 16 bits of each key's SHA-256: enough to compare both sides, too few to verify guesses of the key. The
- * body's SHA-256 is shown in full, because only that proves that both sides have the same bytes.
+ * Shows 16 bits of each key's SHA-256. That is enough to compare the keys of both sides, but too little to verify a
+ * guessed key. The body's SHA-256 is shown in full, because only the full hash proves that both sides have the same
+ * bytes.
  */
 async function showFingerprints({ body, keys, value, isInField }: ReceivedRequest): Promise<Finding> {
   const fingerprints = await Promise.all(keys.map(async (key) => (await sha256(key)).slice(0, 4)))

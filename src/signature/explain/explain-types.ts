@@ -19,8 +19,7 @@ export interface ExplainOptions {
 
 /**
  * The reason why a signature was rejected, and how to fix it. It contains no key and no signature. For the cause
- * `unexplained`, the evidence contains the SHA-256 of the body, and the first 4 of 64 hex digits of each key's
- * SHA-256.
+ * `unexplained`, the evidence contains the SHA-256 of the body, and the first 4 hex digits of each key's SHA-256.
  */
 export interface Diagnosis {
   /** True if the signature is valid: `cause` is `ok`, or `key_previous` for an older key. */

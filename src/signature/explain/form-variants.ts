@@ -2,7 +2,10 @@ import { fromBinary, utf8 } from '../bytes.ts'
 import { percentDecode } from '../encoding.ts'
 import type { Variant } from './explain-types.ts'
 
-/** Returns the form whose payload field is this body and, if the body is a form, its payload field. */
+/**
+ * Returns a form with this body as its `payload` field. If the body itself is a form, also returns the value of its
+ * `payload` field.
+ */
 export function formFieldVariants(binary: string): Variant[] {
   const variants: Variant[] = [[fromBinary(`payload=${binary}`), 'a form whose payload field is this body']]
   const equals = binary.indexOf('=')
@@ -17,7 +20,7 @@ export function formFieldVariants(binary: string): Variant[] {
   return variants
 }
 
-/** Yields the body as it may have been before or after a form parser. */
+/** Yields the body as it may have been before or after a form parser processed it. */
 export function* formVariants(binary: string, text: string): Generator<Variant> {
   yield [fromBinary(decodeForm(binary)), 'the decoded form']
   yield [fromBinary(percentDecode(binary)), 'the percent-decoded form']
@@ -34,7 +37,9 @@ export function* formVariants(binary: string, text: string): Generator<Variant> 
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
-/** The receiver's limit. It is repeated here, because this layer must not import src/payload/limits.ts. */
+/**
+ * The receiver's maximum number of form fields, copied here because this layer must not import src/payload/limits.ts.
+ */
 const MAX_FIELDS = 1000
 
 function fieldLists(text: string): Fields[] {
@@ -43,7 +48,7 @@ function fieldLists(text: string): Fields[] {
     // The body is the output of a form parser: the payload, or all fields as JSON.
     [['payload', text] as const],
     fieldsOfJson(text),
-    // The body is a form that was decoded as a whole. Its only field may contain &.
+    // The body is a form that was percent-decoded as a whole. If it had only one field, `&` may be part of its value.
     pairs.map(splitPair),
     pairs.length > 1 ? [splitPair(text)] : [],
     // The body is a form that was parsed and encoded again.
@@ -77,7 +82,7 @@ const alsoEncode = (form: string, characters: RegExp): string =>
 
 const spacesToPlus = (form: string): string => form.replaceAll('%20', '+')
 
-/** Encoders differ in how they write a space and the characters `! ' ( ) * ~`. */
+/** Form encoders write a space and the characters `! ' ( ) * ~` in different ways. */
 const ENCODERS: readonly ((form: string) => string)[] = [
   (form) => form,
   spacesToPlus,

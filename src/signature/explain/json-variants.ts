@@ -1,4 +1,4 @@
-/** Yields the JSON as the serializers of other languages write it. */
+/** Yields the JSON in the notations that serializers of other languages produce. */
 export function* rewriteJson(text: string): Generator<string> {
   for (const tokens of tokenLists(text)) {
     for (const layout of LAYOUTS) {
@@ -6,7 +6,7 @@ export function* rewriteJson(text: string): Generator<string> {
       if (json === undefined) continue
       for (const rewritten of [json, ...escaped(json)]) {
         yield rewritten
-        yield `${rewritten}\n` // written by Go's json.Encoder or a print function
+        yield `${rewritten}\n` // Go's json.Encoder and print functions append a line feed
       }
     }
   }
@@ -30,7 +30,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]))
 }
 
-/** Splits valid JSON into tokens. Numbers keep their notation, which JSON.parse would lose: 1.0 becomes 1. */
+/** Splits valid JSON into tokens. Numbers keep their notation: JSON.parse would change 1.0 to 1. */
 function tokenize(json: string): string[] {
   const tokens: string[] = []
   for (let start = 0, end = 0; start < json.length; start = end) {
@@ -63,7 +63,10 @@ const LAYOUTS: readonly Layout[] = [
   ...['  ', '    ', ' ', '\t'].map((indent) => ({ comma: ',', colon: ': ', indent })),
 ]
 
-/** Writes JSON. Returns undefined if it exceeds the limit: indentation makes a small but deeply nested body huge. */
+/**
+ * Writes JSON. Returns undefined if the text exceeds the limit, because indentation can make a small, deeply nested
+ * body huge.
+ */
 function write(tokens: readonly string[], layout: Layout, limit: number): string | undefined {
   const { comma, colon, indent } = layout
   const parts: string[] = []
@@ -92,7 +95,7 @@ function write(tokens: readonly string[], layout: Layout, limit: number): string
 
 const NOT_ASCII = /[\x7f-\uffff]/g
 
-/** Yields the JSON with character escapes that JSON.stringify does not write. */
+/** Yields the JSON with the character escapes that other serializers write and JSON.stringify does not. */
 function* escaped(json: string): Generator<string> {
   const slashes = json.replaceAll('/', '\\/')
   for (const rewritten of [

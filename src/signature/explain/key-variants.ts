@@ -4,7 +4,7 @@ import type { Cause } from './causes.ts'
 import type { Variant } from './explain-types.ts'
 import { decodeAs, trim, utf16 } from './text.ts'
 
-/** Returns bytes that may have been used as the key in place of this one, by cause. */
+/** Returns bytes that the sender may have used in place of this key, grouped by cause. */
 export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {
   const text = decodeAs(key, 'utf-8')
   return [
@@ -16,7 +16,7 @@ export function keyVariants(key: Uint8Array): [Cause, Variant[]][] {
   ]
 }
 
-/** White space and byte order marks that files, shells and forms add to a key. */
+/** White space and byte order marks that files, shells and forms add before or after a key. */
 const BEFORE = ['', ' ', '\ufeff']
 const AFTER = ['', '\n', '\r\n', '\r', ' ', '\t', '\n\n', ' \n']
 
@@ -50,7 +50,7 @@ function encoded(key: Uint8Array): Variant[] {
   ]
 }
 
-/** Returns a binary key as it may look after a conversion to a string. */
+/** Returns the results of converting a binary key to a string in common ways. */
 function convertedToText(key: Uint8Array): Variant[] {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(key)
   return [

@@ -21,11 +21,11 @@ export async function findInOtherPlace(request: ReceivedRequest): Promise<Findin
 const AMPERSAND = 0x26
 const EQUALS = 0x3d
 
-/** Finds a valid signature in a form's last field of any name: `payload=<bytes>&<name>=<signature>`. */
+/** Finds a valid signature in the last field of a form, whatever its name: `payload=<bytes>&<name>=<signature>`. */
 async function findInField({ body, keys }: ReceivedRequest): Promise<Finding | undefined> {
   const end = body.lastIndexOf(AMPERSAND)
   const start = body.indexOf(EQUALS) + 1
-  // Reads one character more than the pattern allows, so that longer fields do not match.
+  // Read one character more than the pattern allows, so that a longer field does not match.
   const field = toBinary(body.subarray(end + 1, end + 403))
   const [, name, signature] = /^([\w.%-]{1,100})=(.{1,300})$/s.exec(field) ?? []
   if (end < start || !name || !signature) return undefined

@@ -17,16 +17,17 @@ export interface ReceivedRequest {
   value: string
   /** The signature after percent-decoding it once, as the receiver does. */
   decoded: string
-  /** True if the signature is a form field. In this case `body` is only the payload field. */
+  /** True if the signature is a form field. In this case, `body` is only the value of the payload field. */
   isInField: boolean
-  /** The keys, newest first. A key that is empty, blank, all zero bytes or not set is an empty array. */
+  /** The keys, newest first. An empty array stands for a key that is empty, blank, all zero bytes or not set. */
   keys: readonly Uint8Array[]
 }
 
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 
 /**
- * Reads the signature as the receiver does: from the header or, without the header, from the last field of a form.
+ * Reads the signature as the receiver does: from the header or, if the header is missing, from the last field of a
+ * form.
  *
  * @throws {TypeError} for a key that is neither a string nor bytes
  */

@@ -5,7 +5,7 @@ import type { Finding } from './explain-types.ts'
 import type { ReceivedRequest } from './read-request.ts'
 import { containsDigest, hmacSha256, isDigest } from './recompute.ts'
 
-/** Finds the valid signature in a notation that the receiver rejects: in another encoding, truncated, or repeated. */
+/** Finds a valid signature in a form that the receiver rejects: in another encoding, truncated, or repeated. */
 export async function findUnusualValue(request: ReceivedRequest): Promise<Finding | undefined> {
   for (const key of request.keys) {
     const digest = await hmacSha256(key, request.body)
@@ -55,8 +55,8 @@ function check({ value, decoded }: ReceivedRequest, digest: Uint8Array): Check[]
 }
 
 /**
- * Returns true for a part of the digest, truncated before or after encoding. Fewer than 8 bytes could match by
- * chance.
+ * Returns true if the value is a part of the digest, truncated before or after encoding. Requires at least 8 bytes,
+ * because fewer could match by chance.
  */
 function isTruncated(value: string, digest: Uint8Array): boolean {
   const withoutCutEscape = value.replace(/%.?$/, '')

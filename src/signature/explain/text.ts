@@ -1,4 +1,6 @@
-/** Decodes bytes. Returns undefined if they are invalid in this character set, or the platform does not support it. */
+/**
+ * Decodes bytes. Returns undefined if the bytes are invalid in this charset, or if the platform does not support it.
+ */
 export function decodeAs(bytes: Uint8Array, charset: string): string | undefined {
   try {
     return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -10,14 +12,14 @@ export function decodeAs(bytes: Uint8Array, charset: string): string | undefined
 const isWhiteSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
 
-/** Removes trailing ASCII white space. A regular expression would take quadratic time. */
+/** Removes trailing ASCII white space. Uses a loop, because a regular expression would take quadratic time. */
 export function trimEnd(bytes: Uint8Array): Uint8Array {
   let end = bytes.length
   while (isWhiteSpace(bytes[end - 1])) end--
   return bytes.subarray(0, end)
 }
 
-/** Removes a leading byte order mark, then ASCII white space on both sides. */
+/** Removes a leading byte order mark, then ASCII white space at both ends. */
 export function trim(bytes: Uint8Array): Uint8Array {
   let start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
   while (isWhiteSpace(bytes[start])) start++

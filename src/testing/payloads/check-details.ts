@@ -27,7 +27,8 @@ export function requireDetails(details: PayloadDetails): void {
   if (dialect !== undefined) requireOneOf('dialect', dialect, DIALECTS)
   if (serviceType !== undefined) requireOneOf('serviceType', serviceType, SERVICE_TYPES)
   if (changesUrl !== undefined) requireOneOf('changesUrl', changesUrl, CHANGES_URLS)
-  // A loop over the names would take several times as long, and the mock writes thousands of payloads per second.
+  // Each detail is checked separately: a loop over the names would take several times as long, and the mock service
+  // writes thousands of payloads per second.
   requireIfGiven('serviceName', details.serviceName)
   requireIfGiven('name', details.name)
   requireIfGiven('id', details.id)
@@ -41,7 +42,7 @@ export function requireDetails(details: PayloadDetails): void {
   requireIfGiven('itemId', details.itemId)
   // An empty folder name means the root folder.
   if (folderName !== undefined && folderName !== '') requireText('folderName', folderName)
-  // The id becomes part of a URL path.
+  // `orgId` becomes part of a URL path.
   if (orgId !== undefined && /[\s/?#]/.test(orgId))
     throw configInvalid('orgId must not contain white space, a slash, ? or #')
   if (when !== undefined) requireTime('when', when)

@@ -13,12 +13,12 @@ export interface PayloadEvent {
   when?: number | undefined
 }
 
-/** One event, or several in the order in which they are sent. */
+/** One event, or a list of events in the order in which to send them. */
 export type PayloadEvents = ChangeType | PayloadEvent | readonly (ChangeType | PayloadEvent)[]
 
 /**
- * Details of the payload that {@link createPayload} writes. All of them are checked. Details without a member in the
- * dialect are ignored, so that the same details can be used for all three dialects.
+ * Details of the payload that {@link createPayload} writes. All of them are checked. Details that a dialect does not
+ * contain are ignored, so that the same details can be used for all three dialects.
  */
 export interface PayloadDetails<D extends Dialect = Dialect> {
   /** Default `'service'`, the dialect of docs/specification.md. */
@@ -27,23 +27,26 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   serviceName?: string | undefined
   /** Default `'FeatureServer'`, or `'GPServer'` for the result of a job. */
   serviceType?: 'FeatureServer' | 'GPServer' | undefined
-  /** Default `''`, the root folder. Hosted payloads contain it only in their URL. */
+  /** Default `''`, the root folder. In the hosted dialect, it appears only in the URL. */
   folderName?: string | undefined
   /** The webhook's name. Default `'webhook'`. */
   name?: string | undefined
   /** The webhook's id; only feature services and organizations send it. Default: a fixed id. */
   id?: string | undefined
-  /** Time of the events without their own time, in milliseconds since 1970. Default: now. */
+  /** Time of all events that have no time of their own, in milliseconds since 1970. Default: now. */
   when?: number | undefined
-  /** URL of the changes or of the job's status. It is sent unchanged and overrides the details below. */
+  /**
+   * URL of the changes or of the job's status. It is sent unchanged, and the details that would otherwise form the URL
+   * are ignored.
+   */
   url?: string | undefined
   /** The part of `changesUrl` that is percent-encoded. Default `'partial'`, or `'whole'` in the hosted dialect. */
   changesUrl?: ChangesUrlEncoding | undefined
   /** The first and the last generation in `changesUrl`, whole numbers from 0. Default `[1, 2]`. */
   serverGens?: readonly [number, number] | undefined
   /**
-   * The URL before `/services`. Default `'https://server.example/server/rest'`; hosted
-   * `'https://olserver.example/<orgId>/rest'`.
+   * The part of the URL before `/services`. Default `'https://server.example/server/rest'`, or
+   * `'https://olserver.example/<orgId>/rest'` in the hosted dialect.
    */
   serverUrl?: string | undefined
   /** Geoprocessing only. Default `'j0'`. */
@@ -60,7 +63,7 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   username?: string | undefined
   /** Organization only: id of that user. Default 32 zeros. */
   userId?: string | undefined
-  /** Organization only: kind of object that the event is about. Default `'items'`. */
+  /** Organization only: kind of object that the event affects. Default `'items'`. */
   source?: 'items' | 'groups' | 'users' | (string & {}) | undefined
   /** Organization only: id of that object. Default 32 zeros. */
   itemId?: string | undefined

@@ -13,7 +13,7 @@ export interface TimedEvent {
 /**
  * Checks the events that a caller passes, and converts them to {@link TimedEvent}.
  *
- * @param when time of the events without their own time, in milliseconds since 1970
+ * @param when time of all events that have no time of their own, in milliseconds since 1970
  * @throws {WebhookError} `config_invalid` for an empty list, an invalid change type or an invalid time
  */
 export function toEvents(changeTypes: PayloadEvents, when: number): TimedEvent[] {
@@ -46,7 +46,10 @@ export const uniqueNames = (events: readonly TimedEvent[]): string[] => [
   ...new Set(events.map(({ changeType }) => changeType)),
 ]
 
-/** Returns true for the result of a job: by the service type if it is given, otherwise by the change types. */
+/**
+ * Returns true if the events are results of a geoprocessing job. Decides by the service type if one is given, otherwise
+ * by the change types.
+ */
 export function isJob(events: readonly TimedEvent[], serviceType: string | undefined): boolean {
   if (serviceType !== undefined) return serviceType === 'GPServer'
   return events.some(({ changeType }) => changeType.startsWith('esriJob'))

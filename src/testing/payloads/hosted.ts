@@ -8,7 +8,7 @@ import { changesUrl, serviceUrl } from './urls.ts'
  * (docs/senders.md, "Payloads"). Events have no times of their own; `lastUpdatedTime` is the time of the newest
  * event.
  *
- * @throws {WebhookError} `config_invalid` for the result of a job, because only feature services are hosted
+ * @throws {WebhookError} `config_invalid` for a job result, because only feature services are hosted
  */
 export function writeHosted(
   events: readonly TimedEvent[],

@@ -4,7 +4,7 @@ import { changesUrl, serviceUrl } from './urls.ts'
 
 /**
  * Writes the service dialect: an object in which `events` is an array of `{eventType, when}` (docs/senders.md,
- * "Payloads"). A job result has job members in place of `changesUrl` and `id`.
+ * "Payloads"). A job result has the members of a job in place of `changesUrl` and `id`.
  */
 export function writeService(
   events: readonly TimedEvent[],

@@ -14,9 +14,9 @@ export function serviceUrl(
 }
 
 /**
- * Returns the URL of the changes, percent-encoded as a sender would (docs/senders.md, "Payloads").
+ * Returns the URL of the changes, percent-encoded like a sender's (docs/senders.md, "Payloads").
  *
- * @param query text to append after the generations, for more parameters
+ * @param query text to append after the generations, such as further parameters
  */
 export function changesUrl(
   service: string,
