@@ -102,7 +102,7 @@ export interface DurableInbox extends Inbox {
   list(options?: ListOptions): Promise<InboxPage>
   get(id: string): Promise<InboxItem | undefined>
   /**
-   * Makes a delivery due now. The attempts of a dead letter are counted from 1 again.
+   * Makes a delivery due now. A dead letter gets its full number of attempts again.
    *
    * @returns true if the delivery was waiting or dead; otherwise false
    */

@@ -12,14 +12,14 @@ export interface PostgresOptions {
 }
 
 /**
- * @returns the schema in quotes, because its name may be an SQL keyword
+ * @returns the options, with the schema in quotes, because its name may be an SQL keyword
  * @throws {WebhookError} `config_invalid`; its message omits the connection string, which may contain a password
  */
 export function readPostgresOptions(options: PostgresOptions): { connectionString: string; schema: string } {
   const { connectionString, schema = 'geohook' } = options ?? {}
   if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
     throw configInvalid('connectionString must be a postgres:// URL')
-  // Check it strictly, because the schema becomes part of SQL statements.
+  // Check the name strictly, because it becomes part of SQL statements.
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,49}$/i.test(schema))
     throw configInvalid('schema must be letters, digits and _, at most 50, with no digit in front')
   const name = schema.toLowerCase()

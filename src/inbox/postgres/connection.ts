@@ -6,20 +6,20 @@ import { isMissing } from './sqlstates.ts'
 import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT, withTimeout } from './timeout.ts'
 
 /**
- * A connection to pg-boss. It starts pg-boss on first use and creates missing tables and queues. It restarts pg-boss
- * after a failed start, or if the tables or the queue are missing.
+ * A connection to pg-boss. It starts pg-boss on first use, and creates the tables and the queue if they are missing.
+ * After a failed start, or if the tables or the queue disappear, the next call starts pg-boss again.
  */
 export interface BossConnection {
   /** Runs a function without an additional timeout. */
   run<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
-  /** Runs a function, and rejects if the server does not respond within `CALL_TIMEOUT`. */
+  /** Runs a function, and rejects if it has not finished within `CALL_TIMEOUT`. */
   runInTime<T>(work: (boss: PgBoss) => Promise<T>): Promise<T>
   /** Stops a pg-boss instance, so that the next call starts a new one. */
   discard(boss: PgBoss): void
   close(): Promise<void>
 }
 
-/** Connection, schema and queue of an inbox's jobs. */
+/** The connection, schema and queue in which an inbox stores its jobs. */
 export interface JobsLocation {
   connection: BossConnection
   schema: string
@@ -37,14 +37,14 @@ export function createBossConnection(
 
   async function start(): Promise<PgBoss> {
     const { PgBoss, getConstructionPlans } = await loadBoss()
-    // Short, so that pg-boss finds deliveries soon after their lease has expired.
+    // The interval is short, so that pg-boss finds deliveries soon after their lease has expired.
     const monitorSeconds = Math.min(60, Math.ceil(lease / 3_000))
     const options: ConstructorOptions & { query_timeout: number } = {
       connectionString,
       schema,
       application_name: 'geohook',
       connectionTimeoutMillis: CONNECT_TIMEOUT,
-      query_timeout: STATEMENT_TIMEOUT, // pg-boss passes unknown options to pg
+      query_timeout: STATEMENT_TIMEOUT, // pg-boss passes options that it does not know to pg
       schedule: false,
       superviseIntervalSeconds: monitorSeconds,
       monitorIntervalSeconds: monitorSeconds,
@@ -64,11 +64,11 @@ export function createBossConnection(
   }
 
   /**
-   * Throws if a newer pg-boss created the tables: pg-boss upgrades older tables, but uses newer ones without a
-   * warning.
+   * Throws if a newer version of pg-boss created the tables. pg-boss itself upgrades older tables, but uses newer ones
+   * without a warning.
    */
   function requireSupported(found: number | null, plans: string): void {
-    // The SQL in `plans` inserts the version of the tables that it creates.
+    // `plans` is the SQL that creates the tables. It also inserts their version.
     const supported = Number(/version\(version\) VALUES \('(\d+)'\)/i.exec(plans)?.[1] ?? Infinity)
     if (found === null || found <= supported) return
     throw configInvalid(

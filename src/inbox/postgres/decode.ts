@@ -5,8 +5,8 @@ import { type Envelope, fromEnvelope } from '../serialize.ts'
 import { JOB_STATES, toId } from './schema.ts'
 
 /**
- * One job without its body. Columns read from `data` may hold any value, because other programs can write to the
- * table.
+ * One job without its body. Columns read from the job's `data` may hold any value, because other programs can write to
+ * the table.
  */
 export interface Row {
   id: string
@@ -30,7 +30,7 @@ export const COLUMNS = `id, state, retry_count as "retryCount", start_after as "
 export function toEntry(row: Row): InboxEntry {
   const { id, state: jobState, retryCount, startAfter, startedOn, completedOn, output } = row
   const state = toInboxState(jobState)
-  // pg-boss stores its own errors in `value`, for example after a process crashed.
+  // pg-boss stores the errors that it detects itself in `value`, for example after a process has crashed.
   const error = output?.error ?? output?.value?.message
   return {
     id: toId(id),
@@ -59,7 +59,7 @@ export const UNREADABLE: Omit<StoredDelivery, 'id' | 'receivedAt'> = {
   profile: '',
 }
 
-/** Restores the delivery of a job. Returns `undefined` if the data was not written by an inbox. */
+/** Restores the delivery of a job. Returns `undefined` if an inbox did not write the data. */
 export function readDelivery(id: string, data: unknown): StoredDelivery | undefined {
   const envelope = data as Partial<Envelope> | null
   if (typeof envelope?.body !== 'string' || typeof envelope.receivedAt !== 'number') return undefined

@@ -26,7 +26,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
       connectionTimeoutMillis: CONNECT_TIMEOUT,
       query_timeout: CALL_TIMEOUT,
     })
-    pool.on('error', () => {}) // an idle connection failed: the next call reports it
+    pool.on('error', () => {}) // ignores errors of idle connections: the next call reports them
     try {
       await ensureTable(pool)
       return pool
@@ -38,7 +38,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
 
   async function ensureTable(pool: Pool): Promise<void> {
     for (let tries = 1; ; tries++) {
-      // Check first, so that a database user without the right to create tables can use an existing one.
+      // Check first, so that a database user without the right to create tables can use an existing table.
       const { rows } = await pool.query('select to_regclass($1) as found', [table])
       if (rows[0]?.found) return
       try {
@@ -59,7 +59,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
     try {
       return await pool.query(text, values)
     } catch (error) {
-      // Create the table again for the next call.
+      // Create the missing table, so that the next call succeeds.
       if (isMissing(error)) await ensureTable(pool).catch(() => {})
       throw error
     }

@@ -25,15 +25,16 @@ export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOp
 /**
  * Creates an inbox in PostgreSQL for any number of processes and machines. It uses pg-boss, which you have to install.
  *
- * It connects on first use. A stored delivery is as durable as the server's `synchronous_commit` makes it. If inboxes
- * with different options share a queue, the one that stored a delivery sets its number of attempts and its retry delay
- * after a crash; the one that ran a failed attempt sets the delay after that attempt. Each process compares
- * `maxPending` with a count of waiting deliveries that is up to a second old and does not include active ones.
+ * It connects on first use. The server's `synchronous_commit` setting determines how durable a stored delivery is. If
+ * inboxes with different options share a queue, the inbox that stored a delivery determines its number of attempts and
+ * its retry delay after a crash; the inbox that ran a failed attempt determines the delay after that attempt. Each
+ * process compares `maxPending` with a count of waiting deliveries that is up to a second old and does not include
+ * active deliveries.
  *
- * The inbox creates the queue if it is missing, even while in use. A job in the queue that is not a delivery becomes a
- * dead letter and is reported as `trouble`; `get` returns it with an empty body.
+ * The inbox creates the queue if it is missing, even if the queue was deleted while the inbox was in use. A job in the
+ * queue that is not a delivery becomes a dead letter and is reported as `trouble`; `get` returns it with an empty body.
  *
- * @throws {WebhookError} `config_invalid`. If the queue exists with a policy other than `standard`, each method
+ * @throws {WebhookError} `config_invalid`. If the queue already exists with a policy other than `standard`, each method
  *   rejects with this error
  * @example
  * ```ts
@@ -48,7 +49,7 @@ export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOp
 export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox {
   const location = { ...readPostgresOptions(options), queue: readQueue(options.queue) }
   const config = readInboxOptions(options)
-  readNumber('lease', config.lease, 10_000) // pg-boss's shortest heartbeat
+  readNumber('lease', config.lease, 10_000) // the shortest heartbeat of pg-boss
   const connection = createBossConnection(location, config)
   return createTableInbox(createPostgresTable({ ...location, connection }, config), config, Date.now)
 }

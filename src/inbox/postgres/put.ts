@@ -11,14 +11,12 @@ import { isDataError, isDeadlock } from './sqlstates.ts'
 import { CALL_TIMEOUT, withTimeout } from './timeout.ts'
 
 /**
- * Two batches in flight: the server inserts the jobs of one while the next is built. A job is queued for at most half
- * of the call timeout before it is sent.
+ * With two batches in flight, the server inserts the jobs of one batch while this process builds the next. A job waits
+ * in the queue for at most half of the call timeout.
  */
 const BATCHES: BatchLimits = { items: 500, inFlight: 2, maxWait: CALL_TIMEOUT / 2 }
 
-/**
- * Milliseconds for which a count of waiting jobs is reused, because PostgreSQL reads every waiting job to count them.
- */
+/** Milliseconds for which a count of waiting jobs is reused. PostgreSQL has to read every waiting job to count them. */
 const COUNT_TTL = 1_000
 
 type PutResult = 'stored' | 'duplicate'
@@ -43,7 +41,8 @@ export function createPut(
     const stored = new Set(ids?.map(toId))
     const missing = [...byId.keys()].filter((id) => !stored.has(id))
     const lost = new Set(missing.length > 0 ? await reader.missing(missing) : [])
-    // pg-boss returns no id for duplicates, but also if the queue is missing or was replaced by one with a policy.
+    // pg-boss returns no id for a duplicate, but also none if the queue is missing or was replaced by a queue with
+    // another policy.
     if (lost.size > 0) connection.discard(boss)
     return jobs.map(({ id }) => {
       if (lost.has(String(id)))
@@ -52,7 +51,7 @@ export function createPut(
     })
   }
 
-  /** Retries once after a deadlock, which statements of other programs can still cause. */
+  /** Retries once after a deadlock. Despite the sorted ids, statements of other programs can still cause one. */
   async function insertWithRetry(jobs: readonly JobInsert[]): Promise<BatchResults<PutResult>> {
     try {
       return await insert(jobs)
@@ -78,14 +77,15 @@ export function createPut(
 
   return async (delivery, { maxPending }) => {
     const envelope = toEnvelope(delivery)
-    // Encoded as JSON twice, here and by pg-boss: PostgreSQL rejects the escapes of NUL and unpaired surrogates in JSON,
-    // unless their backslashes are escaped too.
+    // Encode the change types as JSON here, although pg-boss encodes them again. This escapes the backslashes of `\u`
+    // escapes, because PostgreSQL rejects JSON with the escapes of NUL and unpaired surrogates.
     const changeTypes = JSON.stringify(envelope.changeTypes) as never
     if (!(await capacity.acquire(maxPending)))
       return (await reader.missing([delivery.id])).length === 0 ? 'duplicate' : 'full'
     let result: PutResult | undefined
     try {
-      // An overall time limit, because the job may be queued and then sent in several statements with a limit each.
+      // Set an overall time limit: the job may wait in the queue and then be sent in several statements, each with its
+      // own limit.
       result = await withTimeout(add(toJob({ ...envelope, changeTypes }, config), envelope.body.length))
       return result
     } finally {

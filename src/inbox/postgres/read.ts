@@ -5,9 +5,9 @@ import type { JobsLocation } from './connection.ts'
 import { COLUMNS, type Row, readDelivery, receivedAtOf, toEntry, UNREADABLE } from './decode.ts'
 import { JOB_STATES, jobStatesOf, toId } from './schema.ts'
 
-/** Queries of pg-boss's tables that pg-boss has no functions for. */
+/** Queries on pg-boss's tables for which pg-boss has no functions. */
 export interface JobReader extends Pick<DeliveriesTable, 'counts' | 'list' | 'get'> {
-  /** Returns those of the ids that belong to no job. */
+  /** Returns the given ids for which no job exists. */
   missing(ids: readonly string[]): Promise<string[]>
   /** Counts waiting jobs, up to `limit`. Active jobs are not counted, because they are few and not indexed. */
   countWaiting(limit: number): Promise<number>

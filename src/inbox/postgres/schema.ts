@@ -3,7 +3,10 @@ import type { InboxState } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import type { Envelope } from '../serialize.ts'
 
-/** The pg-boss states for each inbox state. A job cancelled by an operator is not retried, so it is a dead letter. */
+/**
+ * The pg-boss states for each inbox state. pg-boss does not retry a job that an operator has cancelled, so such a job
+ * is a dead letter.
+ */
 export const JOB_STATES: Readonly<Record<InboxState, readonly JobWithMetadata['state'][]>> = {
   waiting: ['created', 'retry'],
   active: ['active'],
@@ -14,16 +17,21 @@ export const JOB_STATES: Readonly<Record<InboxState, readonly JobWithMetadata['s
 /** Returns the pg-boss states for some inbox states, for use in `state::text = any(…)`. */
 export const jobStatesOf = (...states: InboxState[]): string[] => states.flatMap((state) => JOB_STATES[state])
 
-/** True if a job can have this id: job ids are UUIDs, and PostgreSQL accepts any 32 hexadecimal digits as one. */
+/** True if a job can have this id. Job ids are UUIDs, and PostgreSQL accepts any 32 hexadecimal digits as a UUID. */
 export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
 
 /** Converts the id of a job, which PostgreSQL returns with hyphens, to the id of its delivery. */
 export const toId = (uuid: string): string => uuid.replaceAll('-', '')
 
-/** pg-boss's maximum retention in seconds, sixty-eight years, because the inbox itself removes deliveries. */
+/**
+ * Retention in seconds that is set in pg-boss: its maximum of sixty-eight years, because the inbox itself removes
+ * deliveries.
+ */
 const NEVER = 2 ** 31 - 1
 
-/** Maximum milliseconds to add to or subtract from a time: about a thousand years. PostgreSQL fails with more. */
+/**
+ * Maximum milliseconds to add to or subtract from a time: about a thousand years. PostgreSQL rejects larger intervals.
+ */
 export const MAX_INTERVAL = 3e13
 
 const toSeconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)

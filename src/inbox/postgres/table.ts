@@ -14,16 +14,20 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
   const reader = createJobReader(location)
   const writer = createJobWriter(location)
   const takeJob = createTakeJob(location)
-  /** Attempt in progress in this process for each delivery, from 0. Results are recorded only for this attempt. */
+  /**
+   * Number of the attempt that this process is running, from 0, by delivery id. Results are recorded only for this
+   * attempt.
+   */
   const taken = new Map<string, number>()
 
-  /** Forgets an attempt, unless the delivery has been taken again in the meantime. */
+  /** Forgets an attempt, unless this process has taken the delivery again in the meantime. */
   function forget(id: string, retryCount: number): void {
     if (taken.get(id) === retryCount) taken.delete(id)
   }
 
   /**
-   * Makes an unreadable job a dead letter. If that fails, pg-boss makes the job due again when its heartbeat expires.
+   * Turns an unreadable job into a dead letter. If that fails, pg-boss makes the job due again when its heartbeat
+   * expires.
    */
   async function bury(attempt: JobAttempt): Promise<void> {
     const text = `the job ${attempt.id} in the queue ${queue} cannot be read: its data is not a delivery`

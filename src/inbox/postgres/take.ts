@@ -12,12 +12,14 @@ export interface TakenJob {
   isSuspect: boolean
 }
 
-/** SQL condition for a job whose heartbeat expired. pg-boss writes this message. */
+/**
+ * SQL condition for a job whose heartbeat expired. pg-boss stores the message `job heartbeat timeout` in such a job.
+ */
 const IS_SUSPECT = `(job.output->'value'->>'message' is not distinct from 'job heartbeat timeout')`
 
 /**
  * Creates a function that takes a job. pg-boss's own `fetch` cannot skip suspects, and its commit waits for the disk.
- * This update need not be on disk: if the server crashes, the job is waiting again.
+ * This function's update need not reach the disk: without it, the job is waiting again after a server crash.
  */
 export function createTakeJob({
   connection,
@@ -39,9 +41,10 @@ export function createTakeJob({
     returning id, data, retry_count as "retryCount", retry_limit as "retryLimit", ${IS_SUSPECT} as "isSuspect"`
 
   return async ({ suspects }) => {
-    // Handlers that began in this event loop tick run first. If they terminate the process, the next job is not taken.
+    // Let handlers that begin in this event loop tick run first. If they terminate the process, no further job is
+    // taken.
     await new Promise((resolve) => setImmediate(resolve))
-    // No time limit: a job returned after the limit would stay active until its lease expires.
+    // Set no time limit: a job that the server returns after the limit would stay active until its lease expires.
     const { rows } = await connection.run((boss) => boss.getDb().executeSql(text, [queue, suspects]))
     const [job] = rows as TakenJob[]
     return job && { ...job, id: toId(job.id) }

@@ -2,7 +2,7 @@ import type { Db, PgBoss } from 'pg-boss'
 import type { JobsLocation } from './connection.ts'
 import { jobStatesOf, MAX_INTERVAL } from './schema.ts'
 
-/** Result of pg-boss calls that change jobs. The types of pg-boss omit these members. */
+/** Result of pg-boss calls that change jobs. pg-boss returns these members, but its types omit them. */
 export interface ChangedJobs {
   affected: number
   settled: string[]
@@ -17,14 +17,14 @@ export interface JobAttempt {
 
 /** Changes to jobs for which pg-boss has no single call. */
 export interface JobWriter {
-  /** Ends a failed attempt. If another follows, it is due after `milliseconds`. */
+  /** Records that an attempt failed. If another attempt follows, it is due after `milliseconds`. */
   fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>
   /**
-   * Ends a successful attempt whose job is waiting again, because its lease expired or a server crash lost the update
-   * that took it.
+   * Records the success of an attempt whose job is waiting again. This happens if the lease expired, or if a server
+   * crash lost the update that made the job active.
    */
   completeWaiting(attempt: JobAttempt): Promise<boolean>
-  /** Makes an unreadable job a dead letter. */
+  /** Turns an unreadable job into a dead letter. */
   bury(attempt: JobAttempt, error: string): Promise<void>
   retry(id: string): Promise<boolean>
   discard(id: string): Promise<boolean>
@@ -82,7 +82,8 @@ export function createJobWriter({ connection, schema, queue }: JobsLocation): Jo
     async retry(id) {
       const { updated } = await runInTime((boss) => boss.update(queue, undefined, { id, startAfter: 0 }))
       if (updated > 0) return true
-      // Reset the job to its first state, so that it gets all its attempts again and keeps its place in the queue.
+      // Reset the job to its initial state, so that it gets its full number of attempts again and keeps its place in
+      // the queue.
       const retried = await change(
         `update ${schema}.job set state = 'created', start_after = now(), retry_count = 0, started_on = null,
           completed_on = null, heartbeat_on = null

@@ -7,15 +7,15 @@ export interface RedisOptions {
    */
   url: string
   /**
-   * Prefix of every key, 1 to 200 characters without control characters. A cluster requires braces, as in `{geohook}`,
-   * so that all keys are in one slot. Default `geohook`.
+   * Prefix of every key, 1 to 200 characters without control characters. A Redis cluster requires braces, as in
+   * `{geohook}`, which keep all keys in one slot. Default `geohook`.
    */
   prefix?: string | undefined
 }
 
 const DATABASE = /^\d{1,9}$/
 
-/** Returns the database in a URL, by the rules of ioredis. */
+/** Returns the database in a URL, as ioredis reads it. */
 export function toDatabase(url: string): string {
   const { pathname, searchParams } = new URL(url)
   return pathname.slice(1) || (searchParams.getAll('db').at(-1) ?? '0')

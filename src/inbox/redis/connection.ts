@@ -2,19 +2,22 @@ import type { Redis } from 'ioredis'
 import { toDatabase } from './connection-options.ts'
 import { loadIoredis } from './packages.ts'
 
-/** Milliseconds until Redis counts as unreachable. It is short, because an HTTP client is waiting for the response. */
+/**
+ * Milliseconds without a reply after which Redis counts as unreachable. The limit is short, because an HTTP client is
+ * waiting for the response.
+ */
 export const CALL_TIMEOUT = 3_000
 
 /** Maximum milliseconds between two attempts to reconnect. */
 const MAX_RECONNECT_DELAY = 500
 
 /**
- * Milliseconds to wait for the server to close a connection. Redis is slow to close the connection of a worker that
- * waits for jobs, and an open connection keeps the process alive.
+ * Milliseconds to wait for the server to close a connection. The limit is short: Redis is slow to close the connection
+ * of a worker that waits for jobs, and an open connection keeps the process alive.
  */
 export const DISCONNECT_TIMEOUT = 50
 
-/** A connection that opens on first use, fails fast, and reconnects automatically. */
+/** A connection that opens on first use and reconnects automatically. Calls fail fast while Redis is unreachable. */
 export interface Connection<Opened> {
   /**
    * Runs a function over the connection.
@@ -39,7 +42,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
   const { url, open, onError } = options
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
   let closing: Promise<void> | undefined
-  /** Reason for the lack of a connection. The error of a command says only that there is none. */
+  /** Reason why there is no connection. The error of a command only says that there is none. */
   let lastError: Error | undefined
 
   async function connect(): Promise<{ client: Redis; opened: Opened }> {
@@ -48,7 +51,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
       lazyConnect: true,
       connectTimeout: CALL_TIMEOUT,
       commandTimeout: CALL_TIMEOUT,
-      // Closes a silent connection: TCP alone would detect a dead route much later.
+      // Closes a connection on which nothing arrives: TCP alone would detect a dead route much later.
       socketTimeout: CALL_TIMEOUT,
       disconnectTimeout: DISCONNECT_TIMEOUT,
       enableOfflineQueue: false,
@@ -64,7 +67,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
     })
     try {
       await client.connect()
-      // Rejects if the database does not exist. ioredis itself would only report that and use database 0.
+      // Rejects if the database does not exist. ioredis alone would only emit an error and then use database 0.
       await client.select(Number(toDatabase(url)))
       return { client, opened: await open(client) }
     } catch (error) {

@@ -20,7 +20,7 @@ export function toEntry(
   return {
     ...readEntryHead(head ?? '', jobId),
     state,
-    // BullMQ counts an attempt when it ends. Only a suspect's attempt is already counted when it begins.
+    // BullMQ counts an attempt when it ends. Only the attempt of a suspect is already counted when it begins.
     attempts: Number(attempts ?? 0) + Number(state === 'active' && !Number(stalled)),
     receivedAt: new Date(Number(timestamp)),
     ...(state === 'waiting' && { dueAt: new Date(dueAt) }),
@@ -38,7 +38,7 @@ function readEntryHead(text: string, jobId: string): EntryHead {
   }
 }
 
-/** @throws if the stored data was changed, or if another program added the job */
+/** @throws if other programs changed the stored data or added the job */
 export function readDelivery(readData: () => Envelope): StoredDelivery {
   try {
     return fromEnvelope(readData())

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { DuplicatesTable } from '../duplicates.ts'
 import { createConnection } from './connection.ts'
 
-/** Value of a key whose delivery is done. While the delivery is in progress, the value is the owner of the claim. */
+/** Value of a delivery's key after the delivery is done. Before that, the value is the owner of the claim. */
 const DONE = 'done'
 
 const CLAIM = `
@@ -13,7 +13,8 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 'claimed'`
 
 /**
- * Also renews an expired claim that no other process has taken: the event loop of this process may have been blocked.
+ * Renews a claim, even an expired one that no other process has taken: it may have expired because the event loop was
+ * blocked.
  */
 const RENEW = `
 local owner = redis.call('GET', KEYS[1])
@@ -30,7 +31,7 @@ export function createRedisDuplicatesTable(url: string, prefix: string): Duplica
   const connection = createConnection<Redis>({
     url,
     open: async (client) => client,
-    onError() {}, // the caller receives the error
+    onError() {}, // ignored: the caller receives the error
   })
   const keyOf = (id: string) => `${prefix}:duplicates:${id}`
 

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { warn } from '../../receiver/log.ts'
 
 /**
- * Warns once per process if the Redis server's settings risk the loss of deliveries.
+ * Emits a warning for each setting of the Redis server that risks the loss of deliveries, once per process.
  *
  * @returns false if the server does not allow INFO
  */
@@ -22,7 +22,7 @@ export async function checkDurability(client: Redis): Promise<boolean> {
 
 const warned = new Set<string>()
 
-/** Emits each warning once, because many inboxes may share a server. */
+/** Emits each warning only once, because many inboxes may use the same server. */
 function warnOnce(text: string): void {
   if (!warned.has(text)) warn(text, 'inbox_not_durable')
   warned.add(text)

@@ -2,10 +2,11 @@ import type { Connection } from './connection.ts'
 import type { OpenedQueue } from './queue.ts'
 import { ATTEMPTS_FIELD, DATA_FIELD, type DeliveryJob, STALLED_FIELD } from './schema.ts'
 
-/** Functions for attempts whose lease expired, which BullMQ lacks. */
+/** Functions that BullMQ lacks, for attempts whose lease expired. */
 export interface ExpiredLeases {
   /**
-   * Counts an attempt that is about to begin, up to `max`. Resolves with its number, or 0 if the job no longer exists.
+   * Counts an attempt that is about to begin. The stored count never exceeds `max`. Resolves with the number of the
+   * attempt, which is `max` + 1 if none is left, or with 0 if the job no longer exists.
    */
   countAttempt(job: DeliveryJob, max: number): Promise<number>
   /**
@@ -14,13 +15,15 @@ export interface ExpiredLeases {
    */
   clearSuspect(job: DeliveryJob, isCounted: boolean): Promise<void>
   /**
-   * Resolves with true if another worker has taken a job whose lease expired, even if it has already ended the job.
+   * Resolves with true if another worker has taken a job whose lease expired, even if that worker has already ended the
+   * job.
    */
   isTaken(jobId: string, workerId: string): Promise<boolean>
 }
 
 /**
- * Both scripts write only to an existing job: BullMQ would mistake a new hash for a job, and never add the real job.
+ * The scripts `COUNT` and `CLEAR` write only to an existing job. BullMQ would take a new hash for a job, and would
+ * never add the real job.
  */
 const COUNT = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return 0 end
 local attempt = redis.call('HINCRBY', KEYS[1], '${ATTEMPTS_FIELD}', 1)
@@ -57,12 +60,12 @@ export function createExpiredLeases(
 
     async isTaken(jobId, workerId) {
       const taken = run(async ({ queue, client }) => {
-        // The lock of an active job holds a token that begins with its worker's id.
+        // The lock of an active job contains a token that begins with the id of the job's worker.
         const token = await client.get(`${queue.toKey(jobId)}:lock`)
         if (token !== null) return !token.startsWith(`${workerId}:`)
         return !['active', 'waiting'].includes(await queue.getJobState(jobId))
       })
-      // If Redis is unreachable, the next renewal asks again.
+      // If Redis is unreachable, this is checked again after the next failed renewal.
       return taken.catch(() => false)
     },
   }

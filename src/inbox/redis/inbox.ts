@@ -10,7 +10,7 @@ import { countJobs, listEntries, oldestWaiting, readItem } from './read.ts'
 import { startRedisWorkers } from './workers.ts'
 import { discardJob, purgeJobs, retryJob } from './write.ts'
 
-/** Maximum number of entries removed in one command, which blocks Redis. */
+/** Maximum number of entries removed in one command. It is limited because the command blocks Redis. */
 const PURGE_BATCH = 1_000
 
 /** Dependencies of {@link createBullmqInbox}. */

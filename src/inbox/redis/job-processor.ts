@@ -11,10 +11,13 @@ import { readDelivery } from './decode.ts'
 import type { ExpiredLeases } from './expired-leases.ts'
 import type { DeliveryJob } from './schema.ts'
 
-/** Maximum number of runs to remember. Without it, runs whose end BullMQ cannot record would accumulate. */
+/** Maximum number of runs to remember. Without this limit, runs would accumulate if BullMQ cannot record their ends. */
 const MAX_RUNS = 10_000
 
-/** Minimum milliseconds by which a suspect is delayed while another one is in progress. The maximum is twice this. */
+/**
+ * Minimum milliseconds by which a suspect is delayed while another suspect is in progress. The maximum is twice this
+ * value.
+ */
 const SUSPECT_DELAY = 500
 
 /** One run of a delivery's handlers in this process. */
@@ -22,7 +25,7 @@ interface Run {
   stop: AbortController
   /** True if the attempt was counted before it began. */
   isCounted: boolean
-  /** Rejects with the error that BullMQ has to record. */
+  /** If the run fails, rejects with the error that BullMQ has to record. */
   ended: Promise<AttemptEnded>
 }
 
@@ -30,8 +33,8 @@ interface Run {
 export interface JobProcessor {
   process(job: DeliveryJob, token?: string): Promise<void>
   /**
-   * Notifies the observer when BullMQ has recorded the end of an attempt, and aborts runs of jobs that were taken
-   * over.
+   * Notifies the observer when BullMQ has recorded the end of an attempt. Aborts the runs of jobs that another process
+   * has taken.
    */
   watch(worker: Worker<Envelope>): void
   isBusy(): boolean
@@ -56,18 +59,20 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   const runs = new Map<string, Run>()
   const inProgress = new Set<Promise<unknown>>()
   const endings = new WeakMap<DeliveryJob, AttemptEnded>()
-  // Includes the timestamp: a delivery that was removed and stored again is a new job with the same id.
+  // The key includes the timestamp, because a delivery that is removed and stored again becomes a new job with the same
+  // id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
   async function run(job: DeliveryJob, isCounted: boolean, stop: AbortSignal): Promise<AttemptEnded> {
     const attempt = isCounted ? await countAttempt(job, attempts) : job.attemptsMade + 1
     const started = performance.now()
     const delivery = read(job)
-    // The job was removed after another process handled it. With this error, BullMQ records nothing.
+    // The job was removed after another process handled it. This error keeps BullMQ from recording anything.
     if (attempt === 0) throw new DelayedError()
     const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
-      // The process exited during the last attempt. Do not start another: the handlers may terminate this process too.
+      // A process exited during the last allowed attempt. Do not start another one, because the handlers may terminate
+      // this process too.
       if (attempt > attempts) throw new Error('its process ended during the last attempt')
       await runAttempt(receiver, delivery, { attempt, timeout, stop })
       return ended()
@@ -78,7 +83,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
     }
   }
 
-  /** Reads the delivery of a job. Damaged data fails the job without another attempt. */
+  /** Reads the delivery of a job. If the data is damaged, the job fails without another attempt. */
   function read(job: DeliveryJob): StoredDelivery {
     try {
       return readDelivery(() => job.data)
@@ -91,7 +96,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   function begin(job: DeliveryJob, isSuspect: boolean): Run {
     const stop = new AbortController()
     const key = keyOf(job)
-    // BullMQ counts an attempt when it ends. A suspect's handler may terminate the process, so count its attempt now.
+    // BullMQ counts an attempt when it ends. The handlers of a suspect may terminate the process, so count its attempt
+    // before they run.
     const isCounted = isSuspect || job.attemptsMade >= attempts
     const ended = run(job, isCounted, stop.signal)
     const started: Run = { stop, isCounted, ended }
@@ -115,8 +121,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
 
   return {
     async process(job, token) {
-      // If the lease expired while Redis was unreachable or the event loop was blocked, the job may return to the
-      // process that is running its handlers or has run them. Use the result of that run.
+      // If the lease expired while Redis was unreachable or the event loop was blocked, this process may get a job that
+      // it is already running or has run. Use the result of that earlier run.
       const earlier = runs.get(keyOf(job))
       const isSuspect = job.stalledCounter > 0
       const freeSlot = isSuspect && !earlier ? acquireSuspectSlot() : undefined

@@ -10,18 +10,18 @@ import type { OpenedQueue } from './queue.ts'
 import { countPending } from './read.ts'
 import { DATA_FIELD, ENTRY_FIELD, toEntryHead, toJobId, toJobOptions } from './schema.ts'
 
-/** Two small batches in flight: Redis adds the jobs of one while the next is built. */
+/** With two small batches in flight, Redis adds the jobs of one batch while this process builds the next. */
 const BATCHES: BatchLimits = { items: 25, inFlight: 2, maxWait: CALL_TIMEOUT }
 
 /** Milliseconds for which a count of pending jobs is reused. */
 const COUNT_TTL = 100
 
-/** Results of MARK for each key. */
+/** The result that `MARK` returns for each key. */
 const MARKED = { duplicate: 0, stored: 1, missing: 2 }
 
 /**
- * Sets the entry field of the jobs in KEYS. A job without the field is new; BullMQ itself does not report whether a
- * job already existed. A hash that is not a job is deleted, because BullMQ would mistake it for one.
+ * Sets `ENTRY_FIELD` in the jobs in `KEYS`. A job that lacks the field is new; BullMQ itself does not report whether a
+ * job already existed. A hash that is not a job is deleted, because BullMQ would take it for a job.
  */
 const MARK = `local marked = {}
 for index, key in ipairs(KEYS) do
@@ -67,7 +67,7 @@ export function createPut(run: Connection<OpenedQueue>['run'], maxPending: numbe
 
 type AddResult = 'stored' | 'duplicate' | 'missing' | Error
 
-/** Adds jobs, and retries missing ones once. */
+/** Adds jobs. Adds those that are `missing` a second time. */
 async function addAll(
   opened: OpenedQueue,
   deliveries: readonly Delivery[],
@@ -82,16 +82,16 @@ async function addAll(
 }
 
 /**
- * Adds jobs. A job is `missing` if its key held a hash that was not a job, or if BullMQ's script was not in the cache
- * of Redis: ioredis then resends that script after ours.
+ * Adds jobs. A job is `missing` if its key held a hash that was not a job, or if Redis had not cached BullMQ's script.
+ * In the second case, ioredis sends BullMQ's script again, after our script `MARK`.
  */
 async function addJobs(
   { queue, client }: OpenedQueue,
   deliveries: readonly Delivery[],
 ): Promise<AddResult[]> {
   const { Job } = await loadBullmq()
-  // BullMQ's scripts need the client that BullMQ has wrapped. BullMQ 5 exposes it on the queue, later versions on a
-  // backend.
+  // BullMQ's scripts need BullMQ's own wrapper of the client. BullMQ 5 exposes the wrapper on the queue, later versions
+  // on a backend.
   const owner = 'getBackend' in queue ? queue.getBackend() : (queue as WithClient)
   const wrapped = await owner.client
   const keys: string[] = []
@@ -102,7 +102,7 @@ async function addJobs(
     heads.push(toEntryHead(delivery))
     return new Job(queue, 'delivery', toEnvelope(delivery), options, options.jobId).addJob(wrapped)
   })
-  // Sent after the jobs on the same connection, so that Redis runs this script last.
+  // Send `MARK` after the jobs on the same connection, so that Redis runs it last.
   const marking = client.eval(MARK, keys.length, ...keys, ENTRY_FIELD, ...heads) as Promise<number[]>
   const [added, marked] = await Promise.all([Promise.allSettled(adding), marking])
   return added.map((settled, index) => {

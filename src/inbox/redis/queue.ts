@@ -16,7 +16,7 @@ export async function openQueue(client: Redis, name: string, prefix: string): Pr
   const { Queue } = await loadBullmq()
   const allowsInfo = await checkDurability(client)
   const queue = new Queue<Envelope>(name, { connection: client, prefix, skipVersionCheck: !allowsInfo })
-  queue.on('error', () => {}) // the connection reports its errors
+  queue.on('error', () => {}) // ignored: the connection reports its errors
   await queue.waitUntilReady()
   return { queue, client, allowsInfo }
 }

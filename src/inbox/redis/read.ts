@@ -7,7 +7,7 @@ import { readDelivery, toEntry } from './decode.ts'
 import type { OpenedQueue } from './queue.ts'
 import { DATA_FIELD, ENTRY_FIELDS, JOB_TYPES, toJobId, toState } from './schema.ts'
 
-/** Maximum number of delayed jobs that are read to find the one that was received first. */
+/** Maximum number of delayed jobs to read when searching for the one that was received first. */
 const MAX_DELAYED_READ = 1_000
 
 export async function countJobs(queue: Queue<Envelope>): Promise<Record<InboxState, number>> {
@@ -23,8 +23,8 @@ export async function countPending(queue: Queue<Envelope>): Promise<number> {
 }
 
 /**
- * Lists entries by job type, because BullMQ keeps one list per type, ordered by end or due time. Only entries on the
- * same page are sorted by time of receipt.
+ * Lists entries by job type, because BullMQ keeps one list per job type, ordered by end time or due time. Entries are
+ * sorted by time of receipt only within a page.
  *
  * @returns `limit` + 1 entries, if there are that many
  */
@@ -66,7 +66,7 @@ async function readEntry(
     client.hmget(queue.toKey(jobId), ...ENTRY_FIELDS),
     type === 'delayed' ? client.zscore(queue.toKey('delayed'), jobId) : null,
   ])
-  // BullMQ uses the lower twelve bits to order jobs that are due at the same time.
+  // BullMQ uses the lower twelve bits of the score to order jobs that are due at the same time.
   const dueAt = score === null ? undefined : Math.floor(Number(score) / 0x1000)
   return toEntry(jobId, values, toState(type) ?? 'waiting', dueAt)
 }

@@ -6,12 +6,15 @@ import type { Envelope } from '../serialize.ts'
 /** A BullMQ job that holds a delivery. */
 export type DeliveryJob = Job<Envelope>
 
-/** Limit of attempts set in BullMQ: the maximum of our `attempts` option, whose value the worker enforces. */
+/**
+ * Number of attempts that is set in BullMQ. It is the maximum of our `attempts` option; the worker enforces the
+ * option's actual value.
+ */
 const MAX_ATTEMPTS = 1_000
 
 /**
  * Derives the id of a job from its delivery's id, so that a delivery never has two jobs. BullMQ rejects job ids that
- * are numbers or contain colons. The prefix also keeps job ids apart from BullMQ's own keys.
+ * are numbers or contain colons. The prefix also keeps job ids from colliding with BullMQ's own keys.
  */
 export const toJobId = (id: string): string =>
   `delivery-${id.replace(/[%:]/g, (character) => (character === ':' ? '%3a' : '%25'))}`
@@ -42,7 +45,9 @@ export function toState(type: string): InboxState | undefined {
   return type === 'active' ? 'active' : 'waiting'
 }
 
-/** Field that we add to a job's hash for the {@link EntryHead}, so that an entry can be read without the body. */
+/**
+ * Field that we add to a job's hash. It contains the {@link EntryHead}, so that an entry can be read without the body.
+ */
 export const ENTRY_FIELD = 'geohook'
 
 /** BullMQ's field for the data of a job. A hash without it is not a job. */

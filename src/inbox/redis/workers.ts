@@ -17,10 +17,13 @@ const MAX_RETRY_DELAY = 1_000
 /** Milliseconds after which a silent connection is closed. BullMQ waits at most 10 s for a job. */
 const SOCKET_TIMEOUT = 20_000
 
-/** Maximum milliseconds for BullMQ to record the results and disconnect after all handlers have ended. */
+/** Maximum milliseconds that BullMQ has, after all handlers have ended, to record the results and disconnect. */
 const CLOSE_TIMEOUT = 3_000
 
-/** Limit of expired leases set in BullMQ, high enough that only our limit of attempts applies. */
+/**
+ * Maximum number of expired leases per job that is set in BullMQ. It is so high that only our limit of attempts
+ * applies.
+ */
 const MAX_STALLED = 1_000_000
 
 /** Dependencies of {@link startRedisWorkers}. */
@@ -35,7 +38,8 @@ export interface RedisWorkersOptions {
 }
 
 /**
- * Starts a BullMQ worker that runs the handlers once Redis is reachable. It can be closed while Redis is unreachable.
+ * Starts a BullMQ worker as soon as Redis is reachable. The worker runs the handlers, and can be closed while Redis is
+ * unreachable.
  */
 export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   const { url, prefix, name, run, receiver, concurrency, config } = options
@@ -47,7 +51,8 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   let isClosed = false
 
   /**
-   * Opens a connection that waits for Redis without a time limit. BullMQ duplicates it to open its second connection.
+   * Opens a connection that waits for Redis without a time limit. BullMQ duplicates this client to open a second
+   * connection.
    */
   async function connect(): Promise<Redis> {
     const { Redis } = await loadIoredis()
@@ -115,7 +120,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
     }
     await Promise.race([worker?.close().catch(onError), timedOut()])
     timeout.abort()
-    isClosed = true // later errors of the connections are caused by the disconnect
+    isClosed = true // later connection errors are caused by the disconnect below
     for (const client of clients) client.disconnect()
   }
 
@@ -148,7 +153,8 @@ function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Extends BullMQ's worker to take jobs whose data is not JSON. The base class throws and leaves them active forever.
+ * Extends BullMQ's worker to accept jobs whose data is not JSON. For such a job, the base class throws and leaves the
+ * job active forever.
  */
 function toTolerantWorker(Base: typeof Worker<Envelope>): typeof Worker<Envelope> {
   return class extends Base {

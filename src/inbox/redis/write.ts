@@ -21,7 +21,7 @@ export async function discardJob({ queue }: OpenedQueue, id: string): Promise<bo
   return isChanged(found.job.remove())
 }
 
-/** Removes at most `limit` jobs that ended at `before` or earlier. Resolves with their number. */
+/** Removes at most `limit` jobs that ended at `before` or earlier. Resolves with the number of removed jobs. */
 export async function purgeJobs(
   { queue }: OpenedQueue,
   state: 'done' | 'dead',
@@ -48,7 +48,10 @@ async function findJob(queue: Queue<Envelope>, id: string): Promise<FoundJob | u
   return state && { job: new Job(queue, 'delivery', {} as Envelope, {}, jobId), state, type }
 }
 
-/** Resolves with false if the state of the job has changed in the meantime, or if a worker holds it. */
+/**
+ * Resolves with false if the change fails because the job's state has changed in the meantime or a worker holds the
+ * job.
+ */
 async function isChanged(change: Promise<unknown>): Promise<boolean> {
   try {
     await change
