@@ -19,7 +19,7 @@ const IS_SUSPECT = `(job.output->'value'->>'message' is not distinct from 'job h
 
 /**
  * Creates a function that takes a job. pg-boss's own `fetch` cannot skip suspects, and its commit waits for the disk.
- * This function's update need not reach the disk: without it, the job is waiting again after a server crash.
+ * The update below need not reach the disk: if a server crash loses it, the job is waiting again.
  */
 export function createTakeJob({
   connection,

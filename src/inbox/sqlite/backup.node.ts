@@ -16,7 +16,7 @@ import { toConfigInvalid } from './path-errors.node.ts'
 import { createTransactions } from './transactions.ts'
 
 /**
- * Copies an inbox file that is in use. The copy is written to a `-part` file in the same folder, which gets the name
+ * Copies an inbox file that is in use. The copy is written to a `-part` file in the folder of `to`, and gets the name
  * `to` only when it is complete. If the process is killed, at most the `-part` file remains.
  */
 export async function backUp(path: string, to: string): Promise<void> {
@@ -27,7 +27,7 @@ export async function backUp(path: string, to: string): Promise<void> {
   const transactions = createTransactions(path)
   try {
     await transactions.read((db) => {
-      truncateSync(part) // an earlier attempt that failed because of a lock may have written to it
+      truncateSync(part) // `read` retries after a lock error, and the failed attempt may have written to `part`
       db.run('VACUUM INTO ?', part)
     })
     flush(part)
@@ -39,7 +39,7 @@ export async function backUp(path: string, to: string): Promise<void> {
   }
 }
 
-/** Throws early if the target exists. `moveTo` detects a target that is created during the backup. */
+/** Throws before the backup starts if `to` exists. If `to` is created during the backup, `moveTo` detects it. */
 function requireMissing(to: string): void {
   let isMissing: boolean
   try {
@@ -59,7 +59,10 @@ function createEmptyFile(file: string, to: string): void {
   }
 }
 
-/** Uses a hard link, because a rename would replace a file that was created during the backup. */
+/**
+ * Gives `part` the name `to` with a hard link, because a rename would replace a file that was created during the
+ * backup.
+ */
 function moveTo(to: string, part: string): void {
   try {
     linkSync(part, to)
@@ -69,7 +72,7 @@ function moveTo(to: string, part: string): void {
   }
 }
 
-/** Renames the file, for file systems without hard links. Their error codes vary. */
+/** Renames the file, for file systems without hard links. Those report the missing feature with various error codes. */
 function renameWithoutLinks(to: string, part: string): void {
   createEmptyFile(to, to)
   try {

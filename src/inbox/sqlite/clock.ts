@@ -4,12 +4,12 @@ import type { Database } from './driver.node.ts'
 const MAX_LAG = 500
 
 /**
- * Returns a function that reads a clock and detects if the clock was set back. The first process that detects this
- * moves all due times and leases in the file back by the same amount, so that the remaining delays and leases do not
- * change.
+ * Returns a function that reads a clock and detects whether the clock was set back. The first process that detects this
+ * moves all due times and leases in the file back by the same amount, so that the remaining delays and lease durations
+ * do not change.
  *
- * Call the function inside a transaction before writing a time. This ensures that every time in the file comes from a
- * clock that was at most `MAX_LAG` ahead of the stored time.
+ * Call the function inside a transaction before writing a time. As a result, no clock reading used for the file was
+ * ever more than `MAX_LAG` ahead of the stored time.
  */
 export function watchClock(clock: () => number): (db: Database) => number {
   /** The stored time, as last read by this process. */
@@ -23,13 +23,17 @@ export function watchClock(clock: () => number): (db: Database) => number {
     const isOld = now >= latest + MAX_LAG
     if (isSetBack) moveBack(db, latest - now)
     if (isSetBack || isOld) db.run('UPDATE clock SET latest = ?', now)
-    // If the transaction is rolled back, the next one has to detect the same change again.
+    // Do not remember the new time after a set-back: if the transaction is rolled back, the next one has to detect the
+    // set-back again.
     stored = isSetBack ? Infinity : isOld ? now : latest
     return now
   }
 }
 
-/** Moves due times and leases back. Done claims are not moved: they are only remembered for longer. */
+/**
+ * Moves due times and leases back. The expiry times of done claims are not moved, so these claims are remembered for
+ * longer.
+ */
 function moveBack(db: Database, milliseconds: number): void {
   db.run("UPDATE delivery SET at = at - ? WHERE state IN ('waiting', 'active')", milliseconds)
   db.run('UPDATE claim SET until = until - ? WHERE owner IS NOT NULL', milliseconds)

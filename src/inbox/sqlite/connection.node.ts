@@ -10,13 +10,19 @@ import { APPLICATION_ID, UPGRADES } from './schema.ts'
 /** An open inbox file. */
 export interface Connection {
   db: Database
-  /** Begins a write transaction. Its commit waits for the disk only if `synchronous` is `FULL`. */
+  /** Begins a write transaction. The commit waits for the disk only if `synchronous` is `FULL`. */
   begin(synchronous: 'FULL' | 'NORMAL'): void
   /** Throws if a file of the database was deleted or replaced, because further writes would be lost. */
   requireFiles(): void
-  /** Ends a failed transaction, and moves the write-ahead log into the database. Returns false if the move fails. */
+  /**
+   * Rolls back a failed transaction, and moves the write-ahead log into the database. Returns false if the log cannot
+   * be moved completely.
+   */
   checkpoint(): boolean
-  /** Closes the connection. If only this connection can still read a deleted log, keeps it open and returns false. */
+  /**
+   * Closes the connection. Keeps it open and returns false if the log was deleted and cannot be saved yet, because this
+   * connection can still read it.
+   */
   close(): boolean
 }
 
@@ -44,7 +50,7 @@ function connect(db: Database, files: OpenFiles): Connection {
   function checkpoint(): boolean {
     try {
       db.exec('ROLLBACK')
-    } catch {} // SQLite has rolled back already, or no transaction had begun
+    } catch {} // SQLite has already rolled back, or no transaction had begun
     try {
       return moveLog(db)
     } catch {
@@ -59,8 +65,9 @@ function connect(db: Database, files: OpenFiles): Connection {
       db.run('BEGIN IMMEDIATE')
       files.requireSame()
       if (isLogOurs) return
-      // Other processes may still hold a deleted log with transactions that only they can move into the database. They
-      // check their files before each write, so they add no more. Write nothing until they have moved it.
+      // Other processes may still have a deleted log open, and only they can move its transactions into the database.
+      // Write nothing until they have done so. They check their files before each write, so they add no transactions to
+      // that log.
       db.run('ROLLBACK')
       if (!moveLog(db)) throw Object.assign(new Error('a deleted log is in use'), { code: 'SQLITE_BUSY' })
       isLogOurs = true
@@ -84,18 +91,18 @@ function moveLog(db: Database): boolean {
 }
 
 function prepare(db: Database, path: string): void {
-  db.exec('BEGIN') // so that no other process creates the tables between the two reads
+  db.exec('BEGIN') // keeps other processes from creating the tables between the two reads of readVersion()
   const version = readVersion(db, path)
   db.exec('COMMIT')
   // Lets the file shrink when rows are removed. SQLite accepts this setting only while the file is empty.
   if (version === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
   const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
   if (mode !== 'wal') throw configInvalid(`${path} is on a file system without shared memory`)
-  // With FULL, a commit survives a power failure; macOS also needs fullfsync for that.
+  // With `synchronous = FULL`, a commit survives a power failure. On macOS, this also requires `fullfsync`.
   db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216')
   db.exec(`PRAGMA wal_autocheckpoint = ${maxLogPages(path)}`)
   db.exec('PRAGMA temp_store = MEMORY')
-  // Read again: the first read in WAL mode creates the log files.
+  // Read the version again, because the first read in WAL mode creates the log files.
   if (readVersion(db, path) < UPGRADES.length) upgrade(db, path)
 }
 

@@ -2,8 +2,9 @@ import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { pathError, toConfigInvalid } from './path-errors.node.ts'
 
 /**
- * Creates the file of an inbox if it is missing. Only its owner may read it; SQLite gives its log files the same mode.
- * An existing file is not opened, because closing it would release the locks that this process holds on it.
+ * Creates the file of an inbox if it is missing. Only the owner may read the file; SQLite gives its log files the same
+ * mode. An existing file is not opened, because closing it would release the locks that this process already holds on
+ * it.
  *
  * @throws {WebhookError} `config_invalid` if the path cannot be read and written
  */

@@ -25,11 +25,14 @@ export interface RowWithContent extends Row {
 /** @throws if the row is damaged */
 export function toDelivery({ head, id, body, received_at }: RowWithContent): StoredDelivery {
   if (head === null || !(body instanceof Uint8Array)) throw new Error('its bytes are missing')
-  // better-sqlite3 returns a Buffer, whose slice() would not copy.
+  // Convert the Buffer that better-sqlite3 returns: the slice() of a Buffer does not copy.
   return fromHead(head, id, new Uint8Array(body.buffer, body.byteOffset, body.length), received_at)
 }
 
-/** Restores a delivery. If the row is damaged, the result has its id, time of receipt and, if intact, its body. */
+/**
+ * Restores a delivery. If the row is damaged, the result has the delivery's id and time of receipt and, if it is
+ * intact, its body.
+ */
 export function toDeliveryOrRemains(row: RowWithContent): StoredDelivery {
   try {
     return toDelivery(row)

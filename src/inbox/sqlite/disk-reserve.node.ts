@@ -3,20 +3,25 @@ import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'no
 import { dirname } from 'node:path'
 import { realPath } from './path.node.ts'
 
-/** Bytes of the reserve on a disk of 128 MiB or more. On a smaller disk, the reserve is a sixteenth of the disk. */
+/**
+ * Size of the reserve in bytes on a disk of 128 MiB or more. On a smaller disk, the reserve takes a sixteenth of the
+ * disk.
+ */
 const MAX_SIZE = 8 * 1024 ** 2
 
 const PAGE = 4_096
 const CHUNK = 1024 ** 2
 
 /**
- * A file next to the database that only occupies space. It is deleted when the disk is full, so that workers still
- * have space to record results.
+ * A file next to the database whose only purpose is to occupy space. When the disk is full, it is deleted, so that
+ * workers still have space to record results.
  */
 export interface DiskReserve {
   /** Creates the reserve if it is missing. Throws if the disk lacks space for the reserve and `bytes` more. */
   require(bytes: number): void
-  /** True if the last `require` call threw, until the disk has space for the same bytes and a margin. */
+  /**
+   * True if the last `require` call threw and the disk still lacks space for the same number of bytes plus a margin.
+   */
   isShort(): boolean
   /** Deletes the reserve. */
   release(): void
@@ -26,7 +31,10 @@ export function createDiskReserve(path: string): DiskReserve {
   /** `bytes` of the last `require` call, if that call threw. */
   let rejected: number | undefined
 
-  /** Computes the missing bytes of disk space to store `bytes` more, and the bytes still to write to the reserve. */
+  /**
+   * Computes how many bytes of disk space are missing to store `bytes` more (`missing`), and how many bytes the reserve
+   * file needs: 0 if it is complete (`reserve`).
+   */
   function measureNeed(bytes: number): { missing: number; reserve: number; file: string } {
     const file = reserveOf(path)
     const { size, free } = measureDisk(file)
@@ -47,7 +55,7 @@ export function createDiskReserve(path: string): DiskReserve {
     release() {
       try {
         rmSync(reserveOf(path), { force: true })
-      } catch {} // the caller already has the error of the full disk
+      } catch {} // ignored: the caller already has the error of the full disk
     },
   }
 }
@@ -55,7 +63,10 @@ export function createDiskReserve(path: string): DiskReserve {
 /** Resolves symbolic links, because the reserve must be on the same disk as the database. */
 const reserveOf = (path: string): string => `${realPath(path)}-reserve`
 
-/** Returns the number of log pages after which SQLite runs a checkpoint. They must fit into half of the reserve. */
+/**
+ * Returns the number of log pages after which SQLite runs a checkpoint. This many pages must fit into half of the
+ * reserve.
+ */
 export const maxLogPages = (path: string): number => Math.min(1_000, measureDisk(path).size / 2 / PAGE)
 
 /** Returns the target size of the reserve and the free space of the disk, both in bytes. */

@@ -16,7 +16,8 @@ export interface Database {
 }
 
 /**
- * Opens a file, and creates it if it is missing. No call waits for a lock, because that would block the event loop.
+ * Opens a file, and creates it if it is missing. Neither this call nor later statements wait for a lock, because
+ * waiting would block the event loop.
  */
 export type OpenDatabase = (path: string) => Database
 
@@ -44,7 +45,7 @@ export async function loadDriver(): Promise<OpenDatabase> {
   let Better: typeof BetterSqlite
   try {
     Better = (await import('better-sqlite3')).default
-    new Better(':memory:').close() // a build for another Node version throws here, not on import
+    new Better(':memory:').close() // a build for another version of Node throws here, not on import
   } catch (cause) {
     throw new WebhookError('config_invalid', {
       message: 'there is neither node:sqlite nor better-sqlite3 here',
@@ -81,7 +82,7 @@ export const isNotADatabase = (error: unknown): boolean => isResult(error, 26, '
 /** True if SQLite reports a full disk. */
 export const isFull = (error: unknown): boolean => isResult(error, 13, 'SQLITE_FULL')
 
-/** True for every error that a full disk or a quota can cause when a file is opened, created or extended. */
+/** True for errors that a full disk or a quota may have caused while a file was opened, created or extended. */
 export const mayBeFull = (error: unknown): boolean =>
   isFull(error) ||
   isResult(error, 10, 'SQLITE_IOERR') ||
@@ -96,14 +97,17 @@ const VALUE_ERRORS = [
   [25, 'SQLITE_RANGE'],
 ] as const
 
-/** True if the database failed; false for values that SQLite cannot store, and for errors in our own code. */
+/** True if SQLite reported an error, except for values that it cannot store. False for errors in our own code. */
 export function isStoreError(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   const isSqliteError = typeof errcode === 'number' || String(code).startsWith('SQLITE_')
   return isSqliteError && !VALUE_ERRORS.some(([number, name]) => isResult(error, number, name))
 }
 
-/** Compares a result code. `node:sqlite` reports its number and `better-sqlite3` its name, both perhaps extended. */
+/**
+ * True if the error has this result code or one of its extended codes. `node:sqlite` reports the number of a code, and
+ * `better-sqlite3` its name.
+ */
 function isResult(error: unknown, number: number, name: string): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   if (typeof errcode === 'number') return (errcode & 0xff) === number

@@ -2,7 +2,7 @@ import type { DuplicatesTable } from '../duplicates.ts'
 import { watchClock } from './clock.ts'
 import type { Transactions } from './transactions.ts'
 
-/** Maximum number of expired rows that each new claim removes. */
+/** Maximum number of expired rows to remove with each new claim. */
 const REMOVED_PER_CLAIM = 20
 
 /** Creates a table of claims in an inbox file. A row without an owner is a done delivery. */

@@ -13,11 +13,11 @@ export type * from '../entry-types.ts'
 
 /** Options of {@link createSqliteInbox}. */
 export interface SqliteInboxOptions extends InboxOptions {
-  /** Path of the file. A missing file is created, readable by its owner only; its folder must exist. */
+  /** Path of the file, in an existing folder. A missing file is created, and only its owner can read it. */
   path: string
   /**
-   * Maximum total body size of waiting and active deliveries. Deliveries that would exceed it are rejected with 503.
-   * In bytes, or a string such as `'512mb'` or `'4gb'` (units of 1024). Default `'4gb'`.
+   * Maximum total body size of waiting and active deliveries: a number of bytes, or a string such as `'512mb'` or
+   * `'4gb'` (units of 1024). Deliveries that would exceed it are rejected with 503. Default `'4gb'`.
    */
   maxPendingBytes?: number | string | undefined
   /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
@@ -26,10 +26,11 @@ export interface SqliteInboxOptions extends InboxOptions {
 
 /**
  * Creates an inbox in a SQLite file. Accepted deliveries survive a crash and a power failure, and several processes on
- * one machine may share the file. It is opened on first use, with `node:sqlite` (Node 22.13 and newer) or with
- * `better-sqlite3`, which you have to install.
+ * one machine may share the file. The file is opened on first use, with `node:sqlite` (Node 22.13 and newer) or
+ * otherwise with `better-sqlite3`, which you have to install.
  *
- * @throws {WebhookError} `config_invalid`. If the file is not an inbox, each method rejects with this error
+ * @throws {WebhookError} `config_invalid` for an invalid option. If the file is not an inbox, each method rejects with
+ *   this code
  * @example
  * ```ts
  * import { createReceiver } from 'geohook'
@@ -49,8 +50,8 @@ export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
 }
 
 /**
- * Backs up an inbox file while processes use it. The copy is consistent, and is on disk when this resolves; a plain
- * copy of the file would lack the contents of the write-ahead log. Only the owner of the copy can read it.
+ * Backs up an inbox file while processes use it. Resolves when a consistent copy is on disk. A plain copy of the file
+ * would lack the contents of the write-ahead log. Only the owner of the copy can read it.
  *
  * @param path path of the inbox
  * @param to path of the copy, which must not exist yet

@@ -7,14 +7,14 @@ export interface OpenFiles {
   /** Throws if a file was deleted or replaced, because further writes would be lost. */
   requireSame(): void
   /**
-   * True if the log or its index was deleted, and no other process has begun a new one. In this case, the open
-   * connection can still move the deleted log into the database.
+   * True if the log or its index was deleted and no other process has started a new one, while the database file is
+   * still the same. In this case, the open connection can still move the deleted log into the database.
    */
   canSaveLog(): boolean
 }
 
 /**
- * Remembers the identity of the files of an open database, to detect whether one is deleted or replaced.
+ * Remembers the identity of the files of an open database, to detect later whether one of them was deleted or replaced.
  *
  * @param path path of the database. If it is a symbolic link whose target changes, the database counts as replaced
  * @param real path of the open file, without symbolic links
@@ -52,12 +52,13 @@ function watchFile(name: string, opened = name): WatchedFile {
     check() {
       const now = statSync(name, { throwIfNoEntry: false })
       if (isSame(before, now)) return 'same'
-      // A new log that is empty was created by a process that only tried to read.
+      // An empty new log was created by a process that only tried to read, so the old log counts as missing, not as
+      // replaced.
       return now && now.size > 0 ? 'replaced' : 'missing'
     },
   }
 }
 
-/** A missing file is never the same, because all files of an open database exist. */
+/** Returns false for a missing file, because all files of an open database exist. */
 const isSame = (before: Stats | undefined, now: Stats | undefined): boolean =>
   now !== undefined && before?.ino === now.ino && before.dev === now.dev

@@ -11,7 +11,7 @@ import { toConfigInvalid } from './path-errors.node.ts'
 export function readPath(path: unknown): string {
   if (typeof path !== 'string' || path === '' || path === ':memory:')
     throw configInvalid('path must be the path of a file', 'In memory there is createMemoryInbox().')
-  // SQLite would parse `file:` as a URL, and a driver would strip white space or stop at a NUL.
+  // SQLite would parse a path that starts with `file:` as a URL. Drivers strip white space or end the path at a NUL.
   if (/^file:|^\s|\s$|\0/.test(path))
     throw configInvalid('path must be a plain path, without white space around it')
   return resolve(path)

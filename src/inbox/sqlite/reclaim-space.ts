@@ -1,13 +1,13 @@
 import type { Database } from './driver.node.ts'
 import type { Transactions } from './transactions.ts'
 
-/** Maximum body bytes removed in one transaction, which blocks the event loop. */
+/** Maximum body bytes removed in one transaction. It is limited because the transaction blocks the event loop. */
 export const MAX_REMOVED_BYTES: number = 64 * 1024 ** 2
 
 /** Maximum number of 4 KiB pages that one transaction truncates from the end of the file. */
 const VACUUM_PAGES = 500
 
-/** The same limit on a full disk, where the pages must fit into the existing write-ahead log. */
+/** Replaces `VACUUM_PAGES` on a full disk, where the changed pages must fit into the existing write-ahead log. */
 const FULL_DISK_PAGES = 32
 
 /** A row with the size of its body in bytes. */
@@ -25,13 +25,16 @@ export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: num
   })
 }
 
-/** Truncates free pages from the file. Returns the number of free pages left. */
+/** Removes up to `pages` free pages from the end of the file. Returns the number of free pages left. */
 export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
   db.exec(`PRAGMA incremental_vacuum(${pages})`)
   return db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
 }
 
-/** Removes the bodies of the next done deliveries after a given one. Returns these deliveries. */
+/**
+ * Removes the bodies of the done deliveries that follow the delivery with this `at` and `seq`, within a size limit.
+ * Returns the deliveries whose bodies it removed.
+ */
 function removeBodies(db: Database, { at, seq }: { at: number; seq: number }): (Sized & { at: number })[] {
   const done = db.all<Sized & { at: number }>(
     `SELECT seq, size, at FROM delivery WHERE state = 'done' AND (at, seq) > (?, ?) ORDER BY at, seq LIMIT 250`,
@@ -56,7 +59,7 @@ export function createReclaimer({ write, read, reserve }: Transactions): () => v
         done: removeBodies(db, ended),
         free: vacuum(db, FULL_DISK_PAGES),
       }))
-      await read((db) => db.get('PRAGMA wal_checkpoint(PASSIVE)')) // which shrinks the file
+      await read((db) => db.get('PRAGMA wal_checkpoint(PASSIVE)')) // shrinks the file
       if (done.length === 0 && free === 0) return
       ended = done.at(-1) ?? ended
     }
@@ -66,7 +69,7 @@ export function createReclaimer({ write, read, reserve }: Transactions): () => v
     if (isRunning) return
     isRunning = true
     reclaim()
-      .catch(() => {}) // the next rejected delivery tries again
+      .catch(() => {}) // the next rejected delivery starts another attempt
       .finally(() => {
         isRunning = false
       })

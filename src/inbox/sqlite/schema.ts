@@ -2,9 +2,9 @@
 export const APPLICATION_ID = 0x6765686b
 
 /**
- * `delivery.at` is the time when the delivery is due, its lease expires, or it ended, depending on `state`. Bodies
- * have their own table, so that a change of state does not rewrite them. Triggers keep `total` up to date, so that
- * rows need not be counted. A claim without an owner is a done delivery.
+ * `delivery.at` depends on `state`: due time (waiting), expiry of the lease (active) or end time (done, dead). Bodies
+ * have their own table, so that a change of state does not rewrite them. Triggers keep the table `total` up to date, so
+ * that rows need not be counted. A claim without an owner is a done delivery.
  */
 const VERSION_1 = `
   CREATE TABLE delivery (
@@ -46,7 +46,7 @@ const VERSION_1 = `
 `
 
 /**
- * `clock.latest` is a recent time of the machine's clock. If the clock is behind it, the clock was set back.
+ * `clock.latest` is a recent reading of the machine's clock. If the clock now shows an earlier time, it was set back.
  * `total.bytes` is the sum of the body sizes.
  */
 const VERSION_2 = `
@@ -73,6 +73,7 @@ const VERSION_2 = `
 `
 
 /**
- * SQL that upgrades each version to the next. A new file runs all of it, so it has the same tables as an upgraded one.
+ * SQL that upgrades the tables from each version to the next. All of it runs on a new file, so new and upgraded files
+ * have the same tables.
  */
 export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2]

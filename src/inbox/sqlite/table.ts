@@ -8,12 +8,12 @@ import { type Database, isStoreError } from './driver.node.ts'
 import { createReclaimer, MAX_REMOVED_BYTES, type Sized, upToBytes, vacuum } from './reclaim-space.ts'
 import type { Transactions } from './transactions.ts'
 
-/** Maximum number of transactions that shrink the file after each purge. SQLite reuses the remaining free pages. */
+/** Maximum number of transactions that shrink the file after each purge. SQLite reuses the free pages that remain. */
 const VACUUMS_PER_PURGE = 4
 
 const PENDING = "state IN ('waiting', 'active')"
 
-/** Names the index, because SQLite would otherwise use the index of the states and sort all waiting deliveries. */
+/** Names the index explicitly. Otherwise SQLite would use the index on `state` and sort all waiting deliveries. */
 const DUE = 'delivery INDEXED BY delivery_due'
 
 const WITH_CONTENT = 'delivery LEFT JOIN content USING (seq)'

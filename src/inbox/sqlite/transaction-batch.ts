@@ -1,12 +1,12 @@
 import { type Database, isStoreError } from './driver.node.ts'
 
-/** Maximum number of operations in one transaction, which blocks the event loop. */
+/** Maximum number of operations in one transaction. It is limited because the transaction blocks the event loop. */
 const MAX_OPERATIONS = 250
 
 /** Maximum bytes added in one transaction, unless a single delivery is larger. */
 const MAX_BYTES = 2 * 1024 ** 2
 
-/** An operation to run in a transaction, which it usually shares with others. */
+/** An operation to run in a transaction, usually together with other operations. */
 export interface Operation {
   /** Number of bytes that the operation adds to the file. */
   bytes: number
@@ -21,7 +21,7 @@ export interface Operation {
 
 export type OperationResult = { value: unknown } | { error: unknown }
 
-/** Removes the operations of the next transaction from the queue and returns them. */
+/** Takes the operations for the next transaction out of the queue, and returns them. */
 export function takeBatch(queue: Operation[]): Operation[] {
   if (queue[0]?.isAlone) return queue.splice(0, 1)
   let bytes = 0

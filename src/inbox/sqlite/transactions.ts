@@ -9,16 +9,16 @@ import {
   takeBatch,
 } from './transaction-batch.ts'
 
-/** Maximum milliseconds to wait for a lock that another process holds. */
+/** Maximum milliseconds that an operation waits for a lock that another process holds. */
 const LOCK_TIMEOUT = 2_000
 
 /**
- * Maximum milliseconds between two attempts to get the lock. The delay is random, so that processes do not collide
+ * Maximum milliseconds between two attempts to get the lock. The pause is random, so that two processes do not collide
  * again.
  */
 const MAX_PAUSE = 20
 
-/** Milliseconds between two checks of the files, which detect a deleted file even while nothing is written. */
+/** Milliseconds between two checks of the files. The checks detect a deleted file even if nothing is written. */
 const CHECK_INTERVAL = 1_000
 
 /** Runs transactions on a file. The file is opened on first use, and reopened after a failure. */
@@ -26,8 +26,8 @@ export interface Transactions {
   /** Runs an operation in a transaction, completely or not at all. Resolves when its changes are on disk. */
   write<Result>(run: (db: Database) => Result): Promise<Result>
   /**
-   * Runs an operation in a separate transaction before all queued operations. The commit does not wait for the disk,
-   * so it survives a crash of the process, but not a power failure.
+   * Runs an operation in a separate transaction, before all queued operations. The commit does not wait for the disk:
+   * the changes survive a crash of the process, but perhaps not a power failure.
    */
   writeAlone<Result>(run: (db: Database) => Result): Promise<Result>
   /**
@@ -38,7 +38,7 @@ export interface Transactions {
   /** Runs an operation that only reads. It does not wait for writers. */
   read<Result>(run: (db: Database) => Result): Promise<Result>
   reserve: DiskReserve
-  /** Rejects new operations, and resolves when the accepted ones have ended. */
+  /** Rejects new operations. Resolves when all operations accepted before have ended. */
   close(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ export function createTransactions(path: string): Transactions {
     }
   }
 
-  /** Closes the file. The next operation reopens it, because it may have been deleted, replaced or repaired. */
+  /** Closes the file, which may have been deleted, replaced or repaired. The next operation reopens it. */
   function disconnect(): void {
     try {
       if (connection?.close() === false) return
@@ -105,7 +105,10 @@ export function createTransactions(path: string): Transactions {
     isFlushing = false
   }
 
-  /** Rejects all queued operations or, if another process holds the lock, only those past their deadline. */
+  /**
+   * Rejects all queued operations. If another process holds the lock, rejects only operations that are past their
+   * deadline.
+   */
   function rejectQueued(error: unknown): void {
     const cutoff = isBusy(error) ? performance.now() : Infinity
     const rejected = queue.filter(({ deadline }) => deadline <= cutoff)
@@ -131,7 +134,7 @@ export function createTransactions(path: string): Transactions {
     })
   }
 
-  /** Rolls back a failed transaction, and frees disk space if the disk may be full. */
+  /** Ends a failed transaction, and frees disk space if the disk may be full. */
   function recover(error: unknown): void {
     if (mayBeFull(error)) reserve.release()
     // The space freed by the reserve may let SQLite checkpoint the log, so that the log's disk space can be reused.
