@@ -31,9 +31,9 @@ const HINT =
   'Middleware that must read the body first can call c.req.arrayBuffer(), which keeps the bytes.'
 
 /**
- * Mounts a receiver in Hono, on every platform. A receiver with handlers or an inbox responds itself. A receiver without
- * them, or plain options, acts as middleware: it rejects unverified requests, sets `delivery` for `c.get()` and `c.var`,
- * and runs the next handler, where `c.req.json()`, `c.req.parseBody()` and validators read the verified bytes.
+ * Mounts a receiver in Hono on any platform. A receiver with handlers or an inbox responds itself. A receiver without
+ * them, or plain options, acts as middleware: it rejects unverified requests, sets `delivery` for `c.get()` and
+ * `c.var`, and runs the next handler, where `c.req.json()`, `c.req.parseBody()` and validators read the verified bytes.
  *
  * @param receiver the result of `createReceiver`, or its options
  * @throws {WebhookError} `config_invalid`

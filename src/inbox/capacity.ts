@@ -11,12 +11,12 @@ const FULL_COUNT_TTL = 100
 export interface Capacity {
   /** Reserves a place until `release` is called. Resolves with false if no place is free. */
   acquire(maxPending: number): Promise<boolean>
-  /** Ends a reservation. If `isUsed` is true, the place is taken by a delivery; otherwise it is free again. */
+  /** Ends a reservation. If `isUsed` is true, a delivery now occupies the place; otherwise the place is free again. */
   release(isUsed: boolean): void
 }
 
 /**
- * Limits an inbox to `maxPending` deliveries without running a count for every delivery.
+ * Limits an inbox to `maxPending` deliveries, without counting the pending deliveries each time one is added.
  *
  * @param count resolves with the number of pending deliveries, but need not count beyond `limit`
  * @param ttl milliseconds for which a count is reused while the inbox has free places

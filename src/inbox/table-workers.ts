@@ -83,8 +83,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         suspects: freeSlot !== undefined,
       })
       if (!taken) return Math.min(POLL_INTERVAL, Math.max(1, wait))
-      // This process is still running the delivery's handlers. It can be taken again after PostgreSQL was unreachable
-      // for longer than the lease.
+      // This process is still running the delivery's handlers. `take` can return such a delivery after PostgreSQL was
+      // unreachable for longer than the lease.
       if (inProgress.has(taken.delivery.id)) return 0
       isSuspect = taken.isSuspect
       begin(taken, isSuspect ? freeSlot : undefined)

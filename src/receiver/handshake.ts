@@ -9,8 +9,9 @@ import { stacklessError } from './stackless-error.ts'
 
 /**
  * Matches a valid token. Handshakes and deliveries use the same key, and anyone can choose the token that we sign. If a
- * token could be a valid body, its signature would forge a delivery. So tokens exclude characters that every payload
- * needs, and every receiver rejects bodies that look like a token: receivers can share a key.
+ * token could also be a valid body, an attacker could use its signature to forge a delivery. So tokens exclude
+ * characters that every payload needs, and every receiver rejects bodies that look like a token: receivers can share a
+ * key.
  */
 const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 

@@ -40,7 +40,8 @@ export interface Receiver<Payload = unknown> {
   /**
    * Decodes a stored delivery from its bytes and runs its handlers. Called by the workers of an inbox.
    *
-   * @throws {WebhookError} `payload_malformed`, `payload_invalid` if it cannot be decoded; `config_invalid` without handlers
+   * @throws {WebhookError} `payload_malformed`, `payload_invalid` if the delivery cannot be decoded; `config_invalid`
+   *   if the receiver has no handlers
    * @throws {AggregateError} with the error of each handler that failed
    */
   handle(stored: StoredDelivery, context?: HandlerContext): Promise<void>

@@ -15,7 +15,7 @@ export interface JobAttempt {
   retryCount: number
 }
 
-/** Changes to jobs for which pg-boss has no single call. */
+/** Changes to jobs that no single call of pg-boss can make. */
 export interface JobWriter {
   /** Records that an attempt failed. If another attempt follows, it is due after `milliseconds`. */
   fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>

@@ -30,8 +30,8 @@ export function toDelivery({ head, id, body, received_at }: RowWithContent): Sto
 }
 
 /**
- * Restores a delivery. If the row is damaged, the result has the delivery's id and time of receipt and, if it is
- * intact, its body.
+ * Restores a delivery. If the row is damaged, the result has only the delivery's id, its time of receipt and, if the
+ * body is intact, the body.
  */
 export function toDeliveryOrRemains(row: RowWithContent): StoredDelivery {
   try {

@@ -25,7 +25,7 @@ export function upToBytes<Row extends Sized>(rows: readonly Row[], maxBytes: num
   })
 }
 
-/** Removes up to `pages` free pages from the end of the file. Returns the number of free pages left. */
+/** Shrinks the file by up to `pages` free pages. Returns the number of free pages that remain. */
 export function vacuum(db: Database, pages: number = VACUUM_PAGES): number {
   db.exec(`PRAGMA incremental_vacuum(${pages})`)
   return db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
