@@ -26,10 +26,10 @@ export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOp
  * Creates an inbox in PostgreSQL for any number of processes and machines. It uses pg-boss, which you have to install.
  *
  * It connects on first use. The server's `synchronous_commit` setting determines how durable a stored delivery is. If
- * inboxes with different options share a queue, the inbox that stored a delivery determines its number of attempts and
- * its retry delay after a crash; the inbox that ran a failed attempt determines the delay after that attempt. Each
- * process compares `maxPending` with a count of waiting deliveries that is up to a second old and does not include
- * active deliveries.
+ * inboxes with different options share a queue, the inbox that stored a delivery determines the delivery's number of
+ * attempts and its retry delay after a crash; the inbox that ran a failed attempt determines the delay after that
+ * attempt. Each process compares `maxPending` with a count of waiting deliveries that is up to a second old and does
+ * not include active deliveries.
  *
  * The inbox creates the queue if it is missing, even if the queue was deleted while the inbox was in use. A job in the
  * queue that is not a delivery becomes a dead letter and is reported as `trouble`; `get` returns it with an empty body.

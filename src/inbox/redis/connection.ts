@@ -3,7 +3,7 @@ import { toDatabase } from './connection-options.ts'
 import { loadIoredis } from './packages.ts'
 
 /**
- * Milliseconds without a reply after which Redis counts as unreachable. The limit is short, because an HTTP client is
+ * Milliseconds to wait for a reply before Redis counts as unreachable. The limit is short, because an HTTP client is
  * waiting for the response.
  */
 export const CALL_TIMEOUT = 3_000

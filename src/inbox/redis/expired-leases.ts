@@ -22,7 +22,7 @@ export interface ExpiredLeases {
 }
 
 /**
- * The scripts `COUNT` and `CLEAR` write only to an existing job. BullMQ would take a new hash for a job, and would
+ * The scripts `COUNT` and `CLEAR` write only to an existing job. BullMQ would mistake a new hash for a job, and would
  * never add the real job.
  */
 const COUNT = `if redis.call('HEXISTS', KEYS[1], '${DATA_FIELD}') == 0 then return 0 end

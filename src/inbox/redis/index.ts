@@ -22,10 +22,10 @@ export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions 
  * Creates an inbox in Redis for any number of processes. It uses BullMQ, needs the packages `bullmq` and `ioredis`,
  * and connects on first use.
  *
- * The server's settings determine its durability: with `appendonly yes` and `appendfsync everysec`, a crash of the
- * machine can lose the deliveries of the last second; with `appendfsync always`, it loses none. A single process never
- * exceeds `maxPending`; several processes can exceed it by the deliveries that they add within 0.1 s. If a process
- * crashes, another process takes its deliveries after one to two leases.
+ * The server's settings determine how durable the inbox is: with `appendonly yes` and `appendfsync everysec`, a crash
+ * of the machine can lose the deliveries of the last second; with `appendfsync always`, it loses none. A single process
+ * never exceeds `maxPending`; several processes can exceed it by the deliveries that they add within 0.1 s. If a
+ * process crashes, another process takes its deliveries after one to two leases.
  *
  * @throws {WebhookError} `config_invalid`
  * @example

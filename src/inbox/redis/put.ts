@@ -21,7 +21,7 @@ const MARKED = { duplicate: 0, stored: 1, missing: 2 }
 
 /**
  * Sets `ENTRY_FIELD` in the jobs in `KEYS`. A job that lacks the field is new; BullMQ itself does not report whether a
- * job already existed. A hash that is not a job is deleted, because BullMQ would take it for a job.
+ * job already existed. A hash that is not a job is deleted, because BullMQ would mistake the hash for a job.
  */
 const MARK = `local marked = {}
 for index, key in ipairs(KEYS) do
