@@ -14,8 +14,8 @@ export interface ShutdownOptions {
 }
 
 /**
- * Milliseconds between two calls that close idle connections. Until it is closed, an idle connection may send another
- * request.
+ * Milliseconds between two calls that close idle connections. Until then, a client may send another request on an idle
+ * connection.
  */
 const IDLE = 1_000
 

@@ -1,6 +1,6 @@
 /**
- * Computes the milliseconds until the next attempt. The delay doubles with each attempt. Up to half of it, chosen at
- * random, is subtracted, so that deliveries that failed together are not retried together.
+ * Computes the milliseconds until the next attempt. The delay doubles with each attempt. A random part of it, at most
+ * half, is subtracted, so that deliveries that failed together are not retried together.
  *
  * @param attempt number of the attempt that failed, from 1
  */

@@ -121,8 +121,8 @@ export interface DurableInbox extends Inbox {
    */
   purge(options: PurgeOptions): Promise<number>
   /**
-   * Stops the workers, waits for the attempts in progress, then closes the store. A handler must not await `close()`:
-   * each would wait for the other forever.
+   * Stops the workers, waits for the attempts in progress, then closes the store. A handler must not await `close()`,
+   * because `close()` waits for that handler.
    */
   close(): Promise<void>
 }

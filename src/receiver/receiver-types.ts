@@ -63,7 +63,7 @@ export interface Receiver<Payload = unknown> {
   stats(): ReceiverStats
   /**
    * Rejects new requests with 503, and resolves when all requests in flight have a response. A handler must not await
-   * `close()`: each would wait for the other forever.
+   * `close()`, because `close()` waits for that handler.
    */
   close(): Promise<void>
 }
