@@ -49,7 +49,7 @@ export async function toSvg(plot) {
 
 const distinct = (values) => [...new Set(values)]
 
-/** A quantitative axis. A log axis has labels at 1, 2 and 5 times each power of ten, or only at 1 if it is long. */
+/** A quantitative axis. A log axis has labels at 1, 2 and 5 times each power of ten, or only at the powers of ten if it is long. */
 function quantity(title, values, isLog) {
   if (!isLog) return { type: 'quantitative', title, scale: { zero: true } }
   const domain = [Math.min(...values) * 0.95, Math.max(...values) * 1.05]

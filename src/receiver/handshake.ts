@@ -22,7 +22,7 @@ export const looksLikeToken = (body: Uint8Array): boolean =>
 /**
  * Answers `GET <hookUrl>?crc_token=T` with the signature of T, made with the newest key (docs/senders.md, "Handshake").
  * If the tenant has no key, the signature is made with a decoy key, so that responses do not reveal which tenants
- * exist. Only the observer sees the error.
+ * exist. The observer gets the error `key_unknown`, which senders cannot see.
  *
  * @throws {WebhookError} `handshake_invalid`, `key_unavailable`
  */

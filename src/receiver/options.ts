@@ -41,7 +41,7 @@ export interface ReceiverOptions<Payload = unknown> {
   maxInFlightBytes?: number | string | undefined
   /** Maximum milliseconds for the whole body to arrive, 1 to 2^31 - 1. Default 10,000. */
   bodyTimeout?: number | undefined
-  /** `'accept'` accepts requests without a signature: only for senders before version 11.2. Default `'reject'`. */
+  /** `'accept'` accepts requests without a signature. Use it only for senders before version 11.2. Default `'reject'`. */
   unsigned?: 'reject' | 'accept' | undefined
   /**
    * Maximum milliseconds between now and the time of the newest event, which may be in the past or the future. At least

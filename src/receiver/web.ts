@@ -73,7 +73,7 @@ async function readParams(context: unknown): Promise<RequestHead['params']> {
 }
 
 /**
- * Returns true if the body may be read in one piece, which Node's web servers do twice as fast as reading chunks. A
+ * Returns true if the body may be read in one piece, which is faster than chunk by chunk on Node's web servers. A
  * body with a `transfer-encoding` may not, because the platform then does not enforce `content-length`.
  */
 function isReservable(headers: HeaderBag, { limit, reserve }: ReadOptions): boolean {

@@ -2,11 +2,13 @@ import { stringify as qsStringify } from 'node:querystring'
 import { describeTable, JSON_BODY, type Row } from './explain-table.ts'
 
 const NAMES = '{"name":"it\'s (new) ~*! \u00fc"}'
-/** Output of `urlencode({'payload': NAMES})` in Python, and `URLEncoder.encode(NAMES, UTF_8)` in Java. */
+/** Output of `urlencode({'payload': NAMES})` in Python. */
 const PYTHON_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+~%2A%21+%C3%BC%22%7D'
+/** `URLEncoder.encode(NAMES, UTF_8)` in Java. */
 const JAVA_FORM = 'payload=%7B%22name%22%3A%22it%27s+%28new%29+%7E*%21+%C3%BC%22%7D'
-/** Output of `$.param({ payload: NAMES })` in jQuery, and `rawurlencode` in PHP. */
+/** Output of `$.param({ payload: NAMES })` in jQuery. */
 const JQUERY_FORM = "payload=%7B%22name%22%3A%22it's+(new)+~*!+%C3%BC%22%7D"
+/** `rawurlencode(NAMES)` in PHP. */
 const PHP_FORM = 'payload=%7B%22name%22%3A%22it%27s%20%28new%29%20~%2A%21%20%C3%BC%22%7D'
 const JS_FORM = `payload=${encodeURIComponent(NAMES)}`
 /** Output of `HttpUtility.UrlEncode` in .NET. */

@@ -8,7 +8,7 @@ import { isId, toId } from './schema.ts'
 import { createTakeJob } from './take.ts'
 import { type ChangedJobs, createJobWriter, type JobAttempt } from './write.ts'
 
-/** Creates a table of deliveries from a pg-boss queue. Times come from the server's clock. */
+/** Implements {@link DeliveriesTable} on a pg-boss queue. Times come from the PostgreSQL server's clock. */
 export function createPostgresTable(location: JobsLocation, config: InboxConfig): DeliveriesTable {
   const { connection, queue } = location
   const reader = createJobReader(location)
