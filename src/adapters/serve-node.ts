@@ -34,6 +34,8 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   const { write = (outcome) => writeTo(res, outcome) } = exchange
   let isPassedOn = false
   let isStreamRead = false
+  /** True if the body arrived with the headers. */
+  let isReadAtOnce = false
 
   async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
     if (isStreamRead) await whenEnded(req)
@@ -66,7 +68,9 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
         return bytes
       }
       isStreamRead = true
-      return readNodeBody(req, options, parsed, parsers)
+      const body = readNodeBody(req, options, parsed, parsers)
+      isReadAtOnce = !(body instanceof Promise)
+      return body
     },
     cancel: (limit) => drain(req, res, limit),
     next: next && ((delivery) => passOn(next, delivery)),
@@ -74,7 +78,8 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   await receive(request, async (outcome) => {
     // Once the delivery is passed on, only the next handler may respond, even if the client has disconnected.
     if (isPassedOn) return
-    await endOfTick()
+    // Not for larger bodies, because waiting would keep all deliveries of the tick in memory.
+    if (isReadAtOnce) await endOfTick()
     await respond(req, res, outcome, write)
   })
 }
