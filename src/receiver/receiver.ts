@@ -8,7 +8,7 @@ import { handleOnce } from './duplicates.ts'
 import { guard } from './guard.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
-import { type ByteCounter, createByteBudget } from './in-flight.ts'
+import { createByteBudget } from './in-flight.ts'
 import { requireFresh } from './max-age.ts'
 import type { Seen } from './observer.ts'
 import { type Inbox, type ReceiverOptions, readOptions } from './options.ts'
@@ -17,7 +17,7 @@ import { validate } from './payload-schema.ts'
 import type { Receiver } from './receiver-types.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
-import { startVerification } from './verification.ts'
+import { startVerification, type Verification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
 
 /**
@@ -47,58 +47,74 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   let closed: Promise<void> | undefined
   let onIdle = (): void => {}
 
-  /** Processes one request and notifies the observer. No request can make the returned promise reject. */
+  /** Processes one request until its body has arrived, in order. Nothing that a sender sends makes it reject. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     const startedAt = clock()
-    const seen: Seen = { request: head }
     const counter = countBytes()
-    let outcome: Outcome
     try {
-      outcome = await receive(request, seen, counter)
+      if (closed) throw new WebhookError('receiver_closed')
+      if (handshake && head.method === 'GET') {
+        const outcome = await answerHandshake(head, config, handshake)
+        request.cancel?.(limit)
+        return report(outcome, { request: head }, startedAt)
+      }
+      if (head.method !== 'POST') throw stacklessError('method_not_allowed')
+      requireReadable(head, config)
+      const verification = await startVerification(head, config)
+      const reading = Promise.resolve(readBody(request, config, counter, verification.update))
+      return await reading.then((body) => accept(request, verification, { request: head, body }, startedAt))
     } catch (thrown) {
-      outcome = errorOutcome(toWebhookError(thrown), allow, seen.delivery !== undefined)
+      request.cancel?.(limit)
+      return report(errorOutcome(toWebhookError(thrown), allow, false), { request: head }, startedAt)
     } finally {
       counter.release()
     }
-    if (!seen.body) request.cancel?.(limit)
+  }
+
+  /**
+   * Verifies the body; only then is it parsed or shown to anyone. A separate function, because V8 would keep a large
+   * body longer if `run`, which has waited for it, referred to it (docs/architecture.md, "Speed").
+   */
+  async function accept(
+    request: ReceiverRequest,
+    verification: Verification,
+    seen: Seen & { body: Uint8Array },
+    startedAt: number,
+  ): Promise<Outcome> {
+    const { request: head, body } = seen
+    try {
+      const proof = await verification.end(body)
+      if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
+      const delivery = await toDelivery({
+        rawBody: body,
+        contentType: readHeader(head.headers, 'content-type') ?? '',
+        headers: head.headers,
+        receivedAt: new Date(clock()),
+        profile: config.profile.name,
+        ...proof,
+      })
+      requireFresh(delivery, config)
+      seen.delivery = delivery
+      notifier.notify('accepted', { delivery, request: head })
+      const take = () => (inbox ? store(inbox, delivery) : handle(delivery, request))
+      return report(await (duplicates ? handleOnce(duplicates, delivery.id, take) : take()), seen, startedAt)
+    } catch (thrown) {
+      const isDelivery = seen.delivery !== undefined
+      return report(errorOutcome(toWebhookError(thrown), allow, isDelivery), seen, startedAt)
+    }
+  }
+
+  /** Counts the outcome, and notifies the observer exactly once per request. */
+  function report(outcome: Outcome, seen: Seen, startedAt: number): Outcome {
     const { kind, error, headers } = outcome
     outcomes[kind]++
     notifier.notify(kind === 'stored' ? 'handled' : kind, {
-      outcome: Object.assign({}, outcome, { headers: { ...headers } }), // a copy: observers cannot change the response
+      outcome: Object.assign({}, outcome, { headers: { ...headers } }), // a copy: observers must not change the response
       error,
       milliseconds: clock() - startedAt,
       ...seen,
     })
     return outcome
-  }
-
-  /**
-   * Runs all steps of a request in order. No part of the body is parsed or passed on before the signature is verified.
-   */
-  async function receive(request: ReceiverRequest, seen: Seen, counter: ByteCounter): Promise<Outcome> {
-    const { request: head } = seen
-    if (closed) throw new WebhookError('receiver_closed')
-    if (handshake && head.method === 'GET') return answerHandshake(head, config, handshake)
-    if (head.method !== 'POST') throw stacklessError('method_not_allowed')
-    requireReadable(head, config)
-    const verification = await startVerification(head, config)
-    const rawBody = await readBody(request, config, counter, verification.update)
-    seen.body = rawBody
-    const proof = await verification.end(rawBody)
-    if (looksLikeToken(rawBody)) throw malformed('the body could be a handshake token')
-    const delivery = await toDelivery({
-      rawBody,
-      contentType: readHeader(head.headers, 'content-type') ?? '',
-      headers: head.headers,
-      receivedAt: new Date(clock()),
-      profile: config.profile.name,
-      ...proof,
-    })
-    requireFresh(delivery, config)
-    seen.delivery = delivery
-    notifier.notify('accepted', { delivery, request: head })
-    const take = () => (inbox ? store(inbox, delivery) : handle(delivery, request))
-    return duplicates ? handleOnce(duplicates, delivery.id, take) : take()
   }
 
   async function toDelivery(stored: StoredDelivery): Promise<Delivery> {
