@@ -2,7 +2,7 @@ import { WebhookError } from '../errors.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
 import { createLog } from '../receiver/log.ts'
 
-/** An attempt that has ended, with its delivery. Passed to an {@link InboxObserver}. */
+/** A finished attempt and its delivery. Passed to an {@link InboxObserver}. */
 export interface AttemptEnded {
   delivery: StoredDelivery
   /** Number of the attempt, from 1. */

@@ -3,7 +3,7 @@ import type { Outcome } from '../../index.ts'
 import { toCliError } from '../errors.ts'
 import { endToEnd, type HttpRequest, type HttpResponse, sendRequest } from '../io/http.ts'
 
-/** The response of the target, or a message that says why there is none. */
+/** The target's response, or the reason why forwarding failed. */
 export type ForwardResult = { response: HttpResponse } | { error: string }
 
 /** Forwards a request with its exact body and its end-to-end headers. */

@@ -13,7 +13,7 @@ const MAX_RECONNECT_DELAY = 500
 
 /**
  * Milliseconds to wait for the server to close a connection. The limit is short: Redis is slow to close the connection
- * of a worker that waits for jobs, and an open connection keeps the process alive.
+ * of an idle worker, and an open connection keeps the process alive.
  */
 export const DISCONNECT_TIMEOUT = 50
 
@@ -42,7 +42,7 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
   const { url, open, onError } = options
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
   let closing: Promise<void> | undefined
-  /** Reason why there is no connection. The error of a command only says that there is none. */
+  /** Why the connection failed: a command's own error says only that the client is not connected. */
   let lastError: Error | undefined
 
   async function connect(): Promise<{ client: Redis; opened: Opened }> {
