@@ -66,7 +66,7 @@ export type SignatureOptions = Pick<
 >
 
 /** The options with their defaults. */
-export type Options = {
+export type ResolvedOptions = {
   [name in keyof Omit<MockServiceOptions, 'settings' | WithoutDefault>]-?: NonNullable<
     MockServiceOptions[name]
   >
@@ -129,8 +129,8 @@ const optionsSchema = z.strictObject({
 })
 
 /** @throws {WebhookError} `config_invalid` */
-export function toOptions(given: MockServiceOptions): Options {
-  const options = check<Options>(optionsSchema, given, 'options')
+export function toOptions(given: MockServiceOptions): ResolvedOptions {
+  const options = check<ResolvedOptions>(optionsSchema, given, 'options')
   const isHosted = options.dialect === 'hosted'
   return {
     ...options,

@@ -2,7 +2,7 @@ import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
-import { type MockServiceOptions, type Options, toOptions } from './options.ts'
+import { type MockServiceOptions, type ResolvedOptions, toOptions } from './options.ts'
 import { createSaveQueue } from './save-queue.ts'
 import {
   MAX_CHANGES,
@@ -20,7 +20,7 @@ import { createWebhookStore } from './state/webhooks.ts'
 
 /** A mock service without HTTP, shared by the administration, the control API and {@link createMockService}. */
 export interface Mock {
-  readonly options: Options
+  readonly options: ResolvedOptions
   readonly state: State
   readonly engine: Engine
   readonly listeners: Listeners

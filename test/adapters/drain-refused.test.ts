@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
@@ -123,6 +123,18 @@ it('closes the connection after a refusal if other code has read the body', asyn
   expect(text).toMatch(/^HTTP\/1.1 500 /)
 })
 
+/** Opens a connection, and fakes the timers from then on. `answers` returns the status lines received so far. */
+function openWithFakeTimers(url: string): { socket: Socket; answers(): string[] } {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  onTestFinished(() => void socket.destroy())
+  let text = ''
+  socket.setEncoding('utf8').on('data', (part) => (text += part))
+  return { socket, answers: () => text.match(/HTTP\/1.1 \d+/g) ?? [] }
+}
+
 it('keeps the connection if the chunk that exceeds the bound is the last one', async () => {
   const receiver = createReceiver({ signatureKey: KEY, limit: 1000, observer: { refused() {} } })
   const hook = webhook(receiver.on('*', () => {}))
@@ -132,14 +144,7 @@ it('keeps the connection if the chunk that exceeds the bound is the last one', a
     void hook(req, res)
   })
   onTestFinished(close)
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  onTestFinished(() => void socket.destroy())
-  let text = ''
-  socket.setEncoding('utf8').on('data', (part) => (text += part))
-  const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
+  const { socket, answers } = openWithFakeTimers(url)
   const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n`
   socket.write(`${head}x-service: oops\r\ntransfer-encoding: chunked\r\n\r\n`)
   while (answers().length < 1) await setImmediate()
@@ -165,14 +170,7 @@ it.each<[limit: number | string, length: number]>([
   const receiver = createReceiver({ signatureKey: KEY, limit, observer: { refused() {} } }).on('*', () => {})
   const { url, close } = await listen(webhook(receiver))
   onTestFinished(close)
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  onTestFinished(() => void socket.destroy())
-  let text = ''
-  socket.setEncoding('utf8').on('data', (part) => (text += part))
-  const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
+  const { socket, answers } = openWithFakeTimers(url)
   const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\n`
   socket.write(`${head}x-service: oops\r\ntransfer-encoding: chunked\r\n\r\n`)
   while (answers().length < 1) await setImmediate()
@@ -191,14 +189,7 @@ it('closes the connection after a refusal that began while the previous request 
     void hook(req, res)
   })
   onTestFinished(close)
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  onTestFinished(() => void socket.destroy())
-  let text = ''
-  socket.setEncoding('utf8').on('data', (part) => (text += part))
-  const answers = () => text.match(/HTTP\/1.1 \d+/g) ?? []
+  const { socket, answers } = openWithFakeTimers(url)
   const head = `POST /hook HTTP/1.1\r\nhost: a\r\ncontent-type: ${JSON_TYPE}\r\nx-service: oops\r\n`
   socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
   while (answers().length < 1) await setImmediate()

@@ -1,3 +1,4 @@
+import type { DuplicateStore } from 'geohook'
 import type { DurableInbox } from 'geohook/inbox'
 import { expect } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
@@ -41,4 +42,26 @@ export function expectNothingLost(load: Load): void {
   const rejections = responses.filter(({ status }) => status === 503)
   expect(rejections.length).toBeGreaterThan(0)
   expect(rejections.every(({ retryAfter }) => Number(retryAfter) > 0)).toBe(true)
+}
+
+/** Asserts that a store rejects claims while its server hangs or is down, and accepts them afterwards. */
+export async function expectClaimsSurviveOutages(
+  store: DuplicateStore & { close(): Promise<void> },
+  server: { hang(): void; resume(): void; crash(): Promise<void>; start(): Promise<void> },
+): Promise<void> {
+  const [first, second] = ['ab'.repeat(16), 'cd'.repeat(16)] as const
+  const isClaimed = async () => (await store.claim(first).catch(() => '')) === 'busy'
+  try {
+    expect(await store.claim(first)).toBe('claimed')
+    server.hang()
+    await expect(store.claim(second)).rejects.toThrow()
+    server.resume()
+    await until(isClaimed)
+    await server.crash()
+    await expect(store.claim(second)).rejects.toThrow()
+    await server.start()
+    await until(isClaimed)
+  } finally {
+    await store.close()
+  }
 }

@@ -1,4 +1,4 @@
-import type { Options } from '../options.ts'
+import type { ResolvedOptions } from '../options.ts'
 import type { Service } from '../state/services.ts'
 import type { State } from '../state/snapshot.ts'
 import type { Webhook } from '../state/webhook.ts'
@@ -21,7 +21,7 @@ export type ResponseName = 'Webhook' | 'Webhooks' | 'Status' | 'NotificationStat
 /** The parts of a mock service that the administration uses. */
 export interface Context {
   readonly state: State
-  readonly options: Pick<Options, 'version' | 'auth' | 'httpStatus' | 'omitted' | 'clock'>
+  readonly options: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus' | 'omitted' | 'clock'>
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
 }

@@ -7,7 +7,7 @@ import type { Fault } from './faults.ts'
 import type { Answer, HttpClient, Target } from './http-client.ts'
 
 /** One delivery: a request that is sent until it succeeds or has no attempts left. */
-export interface Delivery {
+export interface OutgoingDelivery {
   id: string
   webhookId: string
   target: Target
@@ -36,7 +36,7 @@ export const HOST_REFUSED = 'the host is not on this machine and not in allowHos
  * @param seconds timeout
  */
 export async function makeAttempt(
-  delivery: Delivery,
+  delivery: OutgoingDelivery,
   number: number,
   seconds: number,
   context: AttemptContext,
@@ -64,7 +64,7 @@ export async function makeAttempt(
   return attempt
 }
 
-function withConnectionHeaders({ target, request, fault }: Delivery, number: number): SignedRequest {
+function withConnectionHeaders({ target, request, fault }: OutgoingDelivery, number: number): SignedRequest {
   const { method, headers, body } = request
   const length = contentLengthOf(body, number === 1 ? fault?.fault : undefined)
   return { method, headers: { host: target.host, ...headers, 'content-length': String(length) }, body }
@@ -72,7 +72,7 @@ function withConnectionHeaders({ target, request, fault }: Delivery, number: num
 
 /** Sends the request. Connection faults apply to the first attempt only, so that a retry can succeed. */
 async function send(
-  { target, request, fault }: Delivery,
+  { target, request, fault }: OutgoingDelivery,
   attempt: Attempt,
   seconds: number,
   { client, isClosed }: AttemptContext,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Options } from '../options.ts'
+import type { ResolvedOptions } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
 import { defaultSchedule, type ScheduleInfo, type Webhook } from '../state/webhook.ts'
@@ -41,7 +41,11 @@ export interface EngineListeners {
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function createEngine(state: State, options: Options, { finished, counted }: EngineListeners): Engine {
+export function createEngine(
+  state: State,
+  options: ResolvedOptions,
+  { finished, counted }: EngineListeners,
+): Engine {
   const { clock, version, gather, dialect, allowHosts } = options
   const log = createAttemptLog()
   const faults = createFaults()

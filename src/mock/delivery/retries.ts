@@ -1,25 +1,26 @@
 import { setMaxListeners } from 'node:events'
 import type { SignedRequest } from '../../testing/signer.ts'
-import type { Clock } from '../clock.ts'
 import type { DeliverySettings } from '../delivery-settings.ts'
-import { CLOSED, type Delivery, HOST_REFUSED, isSuccess, makeAttempt } from './attempt.ts'
+import {
+  type AttemptContext,
+  CLOSED,
+  HOST_REFUSED,
+  isSuccess,
+  makeAttempt,
+  type OutgoingDelivery,
+} from './attempt.ts'
 import type { Attempt } from './attempt-log.ts'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
 import { createHoldBack, waitUnlessAborted } from './hold-back.ts'
 import { createHttpClient } from './http-client.ts'
 
 /** Options of {@link createRetries}. */
-export interface RetriesOptions {
-  clock: Clock
+export interface RetriesOptions extends Omit<AttemptContext, 'client' | 'isClosed'> {
   /** Maximum number of attempts in flight. */
   concurrency: number
   settings(): DeliverySettings
   /** False for a webhook that was deleted or deactivated. Remaining attempts for such a webhook are skipped. */
   isActive(webhookId: string): boolean
-  /** Called when an attempt begins. */
-  record(attempt: Attempt): void
-  /** Called when an attempt has ended. */
-  finished(attempt: Attempt): void
   /** Called when a delivery has ended. */
   ended(webhookId: string, result: DeliveryResult): void
 }
@@ -30,14 +31,14 @@ export type DeliveryResult = 'succeeded' | 'failed' | 'abandoned'
 /** Sends deliveries, and retries those that fail. */
 export interface Retries {
   /** @returns all attempts, once the last has ended */
-  deliver(delivery: Omit<Delivery, 'request'>, request: Promise<SignedRequest>): Promise<Attempt[]>
+  deliver(delivery: Omit<OutgoingDelivery, 'request'>, request: Promise<SignedRequest>): Promise<Attempt[]>
   /**
    * Makes one attempt, even if the webhook was changed, deactivated or deleted.
    *
    * @param number returns the number of the attempt. Called when the attempt begins, because other attempts of the same
    *   delivery may begin before it
    */
-  resend(delivery: Delivery, number: () => number): Promise<Attempt>
+  resend(delivery: OutgoingDelivery, number: () => number): Promise<Attempt>
   /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
   abandon(): void
   /** Ends all waits: sends deliveries that are held back, and stops all retries. */
@@ -59,21 +60,28 @@ export function createRetries(options: RetriesOptions): Retries {
   let closed: Promise<void> | undefined
   const context = { clock, client, isClosed: () => closed !== undefined, record, finished }
 
-  const isDue = ({ webhookId }: Delivery, signal: AbortSignal): boolean =>
+  const isDue = ({ webhookId }: OutgoingDelivery, signal: AbortSignal): boolean =>
     signal.reason !== ABANDONED && isActive(webhookId)
 
-  function begin(delivery: Delivery, number: number): Promise<Attempt> {
+  function begin(delivery: OutgoingDelivery, number: number): Promise<Attempt> {
     const attempt = makeAttempt(delivery, number, settings().notificationTimeOutInSeconds, context)
     clock.during?.(attempt)
     return attempt
   }
 
   /** @returns the attempt, or an empty list if the delivery was dropped while it was queued */
-  const attemptIfDue = (delivery: Delivery, number: number, signal: AbortSignal): Promise<Attempt[]> =>
-    limit(async () => (isDue(delivery, signal) ? [await begin(delivery, number)] : []))
+  const attemptIfDue = (
+    delivery: OutgoingDelivery,
+    number: number,
+    signal: AbortSignal,
+  ): Promise<Attempt[]> => limit(async () => (isDue(delivery, signal) ? [await begin(delivery, number)] : []))
 
   /** Makes the first attempt of a delivery. With the fault `two_at_once`, makes two attempts at the same time. */
-  async function sendFirst(delivery: Delivery, place: number, signal: AbortSignal): Promise<Attempt[]> {
+  async function sendFirst(
+    delivery: OutgoingDelivery,
+    place: number,
+    signal: AbortSignal,
+  ): Promise<Attempt[]> {
     const { webhookId, fault } = delivery
     if (fault) await holdBack.wait(webhookId, place, fault, signal)
     const first = attemptIfDue(delivery, 1, signal)
@@ -84,7 +92,7 @@ export function createRetries(options: RetriesOptions): Retries {
 
   /** @returns undefined if the delivery must be retried */
   function resultOf(
-    delivery: Delivery,
+    delivery: OutgoingDelivery,
     attempts: readonly Attempt[],
     signal: AbortSignal,
   ): DeliveryResult | undefined {
@@ -95,7 +103,7 @@ export function createRetries(options: RetriesOptions): Retries {
 
   /** Makes further attempts until the result of the delivery is known. Appends them to `attempts`. */
   async function retry(
-    delivery: Delivery,
+    delivery: OutgoingDelivery,
     attempts: Attempt[],
     signal: AbortSignal,
   ): Promise<DeliveryResult> {
@@ -112,7 +120,7 @@ export function createRetries(options: RetriesOptions): Retries {
     async deliver(message, request) {
       const place = holdBack.nextPlace()
       const { signal } = waits
-      const delivery: Delivery = { request: await request, ...message }
+      const delivery: OutgoingDelivery = { request: await request, ...message }
       const { webhookId, fault } = delivery
       const attempts = await sendFirst(delivery, place, signal)
       holdBack.sent(webhookId, place)

@@ -1,7 +1,7 @@
 import type { Operation, ParameterDescription } from '../admin/operation.ts'
 import { COMMON_PARAMETERS, operationsOf } from '../admin/operations.ts'
 import { pathTemplates } from '../admin/paths.ts'
-import type { Options } from '../options.ts'
+import type { ResolvedOptions } from '../options.ts'
 
 /** OpenAPI operations by path and method. */
 export type Paths = Record<string, Record<string, unknown>>
@@ -11,7 +11,7 @@ export function adminPaths({
   version,
   auth,
   httpStatus,
-}: Pick<Options, 'version' | 'auth' | 'httpStatus'>): Paths {
+}: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus'>): Paths {
   const paths: Paths = {}
   for (const operation of operationsOf(version, auth?.generateToken !== undefined)) {
     for (const path of pathTemplates(operation)) {
@@ -30,7 +30,7 @@ function describe(
   operation: Operation,
   path: string,
   method: 'GET' | 'POST',
-  httpStatus: Options['httpStatus'],
+  httpStatus: ResolvedOptions['httpStatus'],
 ): object {
   const { name, summary, since, response, changes } = operation
   // A GET request cannot change the state, so the parameters of the change are left out.

@@ -1,5 +1,5 @@
 import type { ControlOperation } from '../control/operation.ts'
-import type { Options } from '../options.ts'
+import type { ResolvedOptions } from '../options.ts'
 import { adminPaths } from './admin-paths.ts'
 import { controlPaths } from './control-paths.ts'
 import { SCHEMAS } from './schemas.ts'
@@ -15,7 +15,7 @@ const SECURITY = {
 }
 
 /** The OpenAPI document of a mock service; operations that its version lacks are left out. */
-export function openApiDocument(operations: readonly ControlOperation[], options: Options): object {
+export function openApiDocument(operations: readonly ControlOperation[], options: ResolvedOptions): object {
   const { version, auth } = options
   return {
     openapi: '3.1.0',

@@ -5,7 +5,13 @@ import { until } from '../../contract/inbox/fixture.ts'
 import { createPrivatePostgres, findPostgres, type PrivatePostgres } from '../../helpers/private-postgres.ts'
 import { deliveryWithId } from '../deliveries.ts'
 import { startLoad } from '../http-load.ts'
-import { countRejections, drain, expectNothingLost, runThrough } from '../outage.ts'
+import {
+  countRejections,
+  drain,
+  expectClaimsSurviveOutages,
+  expectNothingLost,
+  runThrough,
+} from '../outage.ts'
 
 const programs = findPostgres()
 
@@ -101,18 +107,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
     )
 
     it('the duplicate store rejects claims while the server hangs or is down, and accepts them afterwards', async () => {
-      const store = createPostgresDuplicates({ connectionString: server.url })
-      const [first, second] = ['ab'.repeat(16), 'cd'.repeat(16)]
-      expect(await store.claim(first)).toBe('claimed')
-      server.hang()
-      await expect(store.claim(second)).rejects.toThrow()
-      server.resume()
-      await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
-      await server.crash()
-      await expect(store.claim(second)).rejects.toThrow()
-      await server.start()
-      await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
-      await store.close()
+      await expectClaimsSurviveOutages(createPostgresDuplicates({ connectionString: server.url }), server)
     })
   },
 )

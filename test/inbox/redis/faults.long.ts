@@ -4,7 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { describeWith } from '../../helpers/services.ts'
 import { type Load, startLoad } from '../http-load.ts'
-import { countRejections, drain, expectNothingLost, runThrough } from '../outage.ts'
+import {
+  countRejections,
+  drain,
+  expectClaimsSurviveOutages,
+  expectNothingLost,
+  runThrough,
+} from '../outage.ts'
 import { REDIS_SERVER, usePrivateRedis } from './private-server.ts'
 
 await describeWith(REDIS_SERVER, () => {
@@ -82,18 +88,7 @@ await describeWith(REDIS_SERVER, () => {
     it('the duplicate store rejects claims while the server hangs or is down, and accepts them afterwards', async () => {
       const { server } = fixture
       await server.start()
-      const store = createRedisDuplicates({ url: server.url })
-      const [first, second] = ['ab'.repeat(16), 'cd'.repeat(16)]
-      expect(await store.claim(first)).toBe('claimed')
-      server.hang()
-      await expect(store.claim(second)).rejects.toThrow()
-      server.resume()
-      await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
-      await server.crash()
-      await expect(store.claim(second)).rejects.toThrow()
-      await server.start()
-      await until(async () => (await store.claim(first).catch(() => '')) === 'busy')
-      await store.close()
+      await expectClaimsSurviveOutages(createRedisDuplicates({ url: server.url }), server)
     })
   })
 })

@@ -1,22 +1,8 @@
-import { createManualClock, type MockService } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { capture, NOWHERE, post, start } from '../support.ts'
-import { fieldsOf, WEBHOOK_FIELDS } from './support.ts'
+import { capture, NOWHERE, post } from '../support.ts'
+import { BUFFER, fieldsOf, LEAST, NOW, PARCELS, startEmpty, WEBHOOK_FIELDS } from './support.ts'
 
-const NOW = 1800000000000
-const PARCELS = '/services/Parcels.FeatureServer/webhooks'
-const BUFFER = '/services/Buffer.GPServer/webhooks'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-const LEAST = { name: 'new', hookUrl: NOWHERE }
-const SERVICES = [
-  { serviceName: 'Parcels', serviceType: 'FeatureServer' },
-  { serviceName: 'Buffer', serviceType: 'GPServer' },
-  { folderName: 'City', serviceName: 'Parcels', serviceType: 'FeatureServer' },
-] as const
-
-const startEmpty = (): Promise<MockService> =>
-  start([], { services: SERVICES, clock: createManualClock(NOW) })
-
 describe('create', () => {
   it.each([
     [

@@ -1,20 +1,7 @@
 import { createManualClock, type MockService, type Webhook } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { FEATURE, JOB, NOWHERE, pathOf, post, seed, start } from '../support.ts'
-import { fieldsOf, get, LISTED_FIELDS } from './support.ts'
-
-const NOW = 1800000000000
-const PARCELS = '/services/Parcels.FeatureServer/webhooks'
-const BUFFER = '/services/Buffer.GPServer/webhooks'
-const LEAST = { name: 'new', hookUrl: NOWHERE }
-const SERVICES = [
-  { serviceName: 'Parcels', serviceType: 'FeatureServer' },
-  { serviceName: 'Buffer', serviceType: 'GPServer' },
-  { folderName: 'City', serviceName: 'Parcels', serviceType: 'FeatureServer' },
-] as const
-
-const startEmpty = (): Promise<MockService> =>
-  start([], { services: SERVICES, clock: createManualClock(NOW) })
+import { FEATURE, JOB, pathOf, post, seed, start } from '../support.ts'
+import { BUFFER, fieldsOf, get, LEAST, LISTED_FIELDS, NOW, PARCELS, startEmpty } from './support.ts'
 
 const list = async (service: MockService, path: string): Promise<Webhook[]> =>
   (JSON.parse((await get(service.url + path)).text) as { webhooks: Webhook[] }).webhooks

@@ -1,7 +1,8 @@
 import type { MockService } from 'geohook/mock'
-import { tokens } from 'geohook/mock'
+import { createManualClock, tokens } from 'geohook/mock'
 import { FORM_TYPE } from '../../helpers/deliver.ts'
 import { type Answer, raw, type Sent, send } from '../../helpers/http.ts'
+import { NOWHERE, start } from '../support.ts'
 
 export const USERS = [
   { username: 'both', password: 'pw-both', privileges: ['geoprocessing', 'features'] },
@@ -9,6 +10,22 @@ export const USERS = [
   { username: 'fs', password: 'pw-fs', privileges: ['features'] },
   { username: 'neither', password: 'pw-neither', privileges: [] },
 ] as const
+
+export const NOW = 1800000000000
+export const PARCELS = '/services/Parcels.FeatureServer/webhooks'
+export const BUFFER = '/services/Buffer.GPServer/webhooks'
+/** The required parameters of `create`. */
+export const LEAST = { name: 'new', hookUrl: NOWHERE }
+
+const SERVICES = [
+  { serviceName: 'Parcels', serviceType: 'FeatureServer' },
+  { serviceName: 'Buffer', serviceType: 'GPServer' },
+  { folderName: 'City', serviceName: 'Parcels', serviceType: 'FeatureServer' },
+] as const
+
+/** Starts a service without webhooks, whose clock shows {@link NOW}. */
+export const startEmpty = (): Promise<MockService> =>
+  start([], { services: SERVICES, clock: createManualClock(NOW) })
 
 export const auth = () => tokens({ users: USERS })
 
