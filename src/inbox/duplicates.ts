@@ -66,7 +66,7 @@ export function createDuplicates(
 
   return {
     async claim(id) {
-      // This process still holds its claim, even if the lease expired while the event loop was blocked.
+      // Check this process's own claims first: in the table, they may have expired while the event loop was blocked.
       const state = claims.get(id)
       if (state) return state === 'done' ? 'done' : 'busy'
       owner ??= crypto.randomUUID()

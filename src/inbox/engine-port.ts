@@ -20,7 +20,7 @@ export interface TakeRequest {
   owner: string
   /**
    * Ids of the deliveries that workers of this inbox object are handling. The set changes as attempts begin and end.
-   * `take` skips these deliveries.
+   * `take` should skip these deliveries, even if their leases have expired.
    */
   inProgress: ReadonlySet<string>
   /** Lease of the taken delivery in milliseconds. */

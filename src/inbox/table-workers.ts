@@ -42,7 +42,10 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     interruptSleep()
   }
 
-  /** Resolves after the given milliseconds, or immediately if `wake` was called since the last sleep. */
+  /**
+   * Resolves after the given milliseconds, or as soon as `wake` is called. Resolves immediately if `wake` was called
+   * since the last sleep.
+   */
   async function sleep(milliseconds: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
     if (!isAwake && milliseconds > 0) {
@@ -112,8 +115,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
     const started = performance.now()
     const event = () => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
-      // A process exited during the last allowed attempt. Do not start another one, because the handlers may terminate
-      // this process too.
+      // A process exited during the last allowed attempt. Do not start another attempt, because the handlers may
+      // terminate this process too.
       if (attempt > maxAttempts) throw new Error('its process ended during the last attempt')
       await runAttempt(receiver, delivery, { attempt, timeout, stop })
     } catch (error) {

@@ -13,8 +13,8 @@ const NAMES: Record<keyof Listeners, true> = {
 }
 
 /**
- * Creates an observer that calls another observer. The new observer has only the functions that the other observer has,
- * so that the receiver still logs events without a function.
+ * Creates an observer that calls the given observer. It defines only functions that the given observer has, so that the
+ * receiver still logs the rejections and failures for which the given observer has no function.
  */
 export function forwardTo(observer: Observer): Observer {
   const names = (Object.keys(NAMES) as (keyof Listeners)[]).filter((name) => has(observer, name))

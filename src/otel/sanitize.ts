@@ -4,7 +4,7 @@ import { OTHER } from './names.ts'
 /** Maximum number of recorded change types per delivery, and of recorded errors per failure. */
 const MAX_LISTED = 16
 
-/** Matches identifiers. Sentences, JSON and tokens with a signature do not match. */
+/** Matches identifiers. Sentences and JSON contain other characters, and signed tokens such as JWTs are longer. */
 const NAME = /^[\w.:$-]{1,64}$/
 
 /** Matches error codes of Node, SQL databases and libraries: `ECONNREFUSED`, `ERR_X`, `23505`. */

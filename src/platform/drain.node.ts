@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
-/** Number of bytes to discard if the receiver's `limit` is smaller than this. */
+/** Maximum number of bytes to discard, unless the receiver's `limit` is larger. */
 const MIN_DISCARDED = 1024 * 1024
 
 /** Milliseconds after which a connection that is still draining, or an HTTP/2 stream that is still open, is closed. */

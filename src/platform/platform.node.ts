@@ -8,12 +8,15 @@ const { setImmediate } = timers
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Node stores Latin-1 strings of more than 1 MiB outside V8's heap; below 4 MiB that takes more memory. */
+/**
+ * Minimum size in bytes of a body to decode as Latin-1. Node stores Latin-1 strings of more than 1 MiB outside V8's
+ * heap, but this saves memory only from about 4 MiB.
+ */
 const LARGE = 4 * 1024 * 1024
 
 /**
- * Decodes strict UTF-8, and throws a TypeError for invalid bytes. Large ASCII bodies, as most JSON is, are decoded as
- * Latin-1, which takes less memory (docs/architecture.md, "Speed").
+ * Decodes strict UTF-8, and throws a TypeError for invalid bytes. Large ASCII bodies are decoded as Latin-1, which
+ * returns the same text and takes less memory (docs/architecture.md, "Speed").
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   if (bytes.length < LARGE || !isAscii(bytes)) return strictUtf8.decode(bytes)

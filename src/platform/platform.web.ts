@@ -4,8 +4,8 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes)
 
 /**
- * Returns immediately. Outside Node it must not wait: Bun responds to pipelined requests only without such a delay, and
- * workers cannot share a promise between requests.
+ * Returns immediately, because outside Node a delay would fail requests: Bun would not respond to pipelined requests,
+ * and Cloudflare Workers cannot share a promise between requests.
  */
 export function endOfTick(): void {}
 

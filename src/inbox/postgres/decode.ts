@@ -59,7 +59,7 @@ export const UNREADABLE: Omit<StoredDelivery, 'id' | 'receivedAt'> = {
   profile: '',
 }
 
-/** Restores the delivery of a job. Returns `undefined` if an inbox did not write the data. */
+/** Restores the delivery of a job. Returns `undefined` if the data is not a delivery. */
 export function readDelivery(id: string, data: unknown): StoredDelivery | undefined {
   const envelope = data as Partial<Envelope> | null
   if (typeof envelope?.body !== 'string' || typeof envelope.receivedAt !== 'number') return undefined

@@ -12,7 +12,7 @@ import { CALL_TIMEOUT, withTimeout } from './timeout.ts'
 
 /**
  * With two batches in flight, the server inserts the jobs of one batch while this process builds the next. A job waits
- * in the queue for at most half of the call timeout.
+ * for its batch for at most half of the call timeout.
  */
 const BATCHES: BatchLimits = { items: 500, inFlight: 2, maxWait: CALL_TIMEOUT / 2 }
 
@@ -77,14 +77,14 @@ export function createPut(
 
   return async (delivery, { maxPending }) => {
     const envelope = toEnvelope(delivery)
-    // Encode the change types as JSON here, although pg-boss encodes them again. This escapes the backslashes of `\u`
-    // escapes, because PostgreSQL rejects JSON with the escapes of NUL and unpaired surrogates.
+    // Encode the change types as JSON here, although pg-boss encodes them again. The second encoding doubles the
+    // backslashes of `\u` escapes; PostgreSQL would reject the plain escapes of NUL and unpaired surrogates.
     const changeTypes = JSON.stringify(envelope.changeTypes) as never
     if (!(await capacity.acquire(maxPending)))
       return (await reader.missing([delivery.id])).length === 0 ? 'duplicate' : 'full'
     let result: PutResult | undefined
     try {
-      // Set an overall time limit: the job may wait in the queue and then be sent in several statements, each with its
+      // Set an overall time limit: the job may wait for its batch and then be sent in several statements, each with its
       // own limit.
       result = await withTimeout(add(toJob({ ...envelope, changeTypes }, config), envelope.body.length))
       return result

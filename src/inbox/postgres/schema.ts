@@ -24,8 +24,8 @@ export const isId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
 export const toId = (uuid: string): string => uuid.replaceAll('-', '')
 
 /**
- * Retention in seconds that is set in pg-boss: its maximum of sixty-eight years, because the inbox itself removes
- * deliveries.
+ * Seconds after which pg-boss expires active jobs and removes waiting jobs. The value is the maximum, sixty-eight
+ * years, because the inbox itself limits attempts and removes deliveries.
  */
 const NEVER = 2 ** 31 - 1
 

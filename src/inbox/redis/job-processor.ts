@@ -71,8 +71,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
     if (attempt === 0) throw new DelayedError()
     const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
-      // A process exited during the last allowed attempt. Do not start another one, because the handlers may terminate
-      // this process too.
+      // A process exited during the last allowed attempt. Do not start another attempt, because the handlers may
+      // terminate this process too.
       if (attempt > attempts) throw new Error('its process ended during the last attempt')
       await runAttempt(receiver, delivery, { attempt, timeout, stop })
       return ended()
@@ -96,8 +96,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   function begin(job: DeliveryJob, isSuspect: boolean): Run {
     const stop = new AbortController()
     const key = keyOf(job)
-    // BullMQ counts an attempt when it ends. The handlers of a suspect may terminate the process, so count its attempt
-    // before they run.
+    // BullMQ counts an attempt when it ends. Count a suspect's attempt before its handlers run, because they may
+    // terminate the process. If no attempt is left, do the same, so that the stored count does not grow.
     const isCounted = isSuspect || job.attemptsMade >= attempts
     const ended = run(job, isCounted, stop.signal)
     const started: Run = { stop, isCounted, ended }

@@ -72,7 +72,10 @@ function moveTo(to: string, part: string): void {
   }
 }
 
-/** Renames the file, for file systems without hard links. Those report the missing feature with various error codes. */
+/**
+ * Renames the file. Called after any error of `linkSync` except `EEXIST`, because file systems without hard links
+ * report various error codes.
+ */
 function renameWithoutLinks(to: string, part: string): void {
   createEmptyFile(to, to)
   try {

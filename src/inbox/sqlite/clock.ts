@@ -8,8 +8,8 @@ const MAX_LAG = 500
  * moves all due times and leases in the file back by the same amount, so that the remaining delays and lease durations
  * do not change.
  *
- * Call the function inside a transaction before writing a time. As a result, no clock reading used for the file was
- * ever more than `MAX_LAG` ahead of the stored time.
+ * Call the function inside a transaction before each write of a time. This keeps the stored time within `MAX_LAG` of
+ * the clock, so a set-back that is not detected can lengthen a delay or lease by at most `MAX_LAG`.
  */
 export function watchClock(clock: () => number): (db: Database) => number {
   /** The stored time, as last read by this process. */

@@ -20,8 +20,8 @@ export interface Connection {
    */
   checkpoint(): boolean
   /**
-   * Closes the connection. Keeps it open and returns false if the log was deleted and cannot be saved yet, because this
-   * connection can still read it.
+   * Closes the connection. If the log was deleted and cannot be moved into the database yet, returns false and keeps
+   * the connection open, because the connection can still read the deleted log.
    */
   close(): boolean
 }
@@ -65,9 +65,9 @@ function connect(db: Database, files: OpenFiles): Connection {
       db.run('BEGIN IMMEDIATE')
       files.requireSame()
       if (isLogOurs) return
-      // Other processes may still have a deleted log open, and only they can move its transactions into the database.
-      // Write nothing until they have done so. They check their files before each write, so they add no transactions to
-      // that log.
+      // The log was empty when this process opened it, so other processes may still have a deleted log open. Write
+      // nothing until they have moved its transactions into the database. They add no transactions to it, because they
+      // check their files before each write.
       db.run('ROLLBACK')
       if (!moveLog(db)) throw Object.assign(new Error('a deleted log is in use'), { code: 'SQLITE_BUSY' })
       isLogOurs = true
@@ -91,7 +91,7 @@ function moveLog(db: Database): boolean {
 }
 
 function prepare(db: Database, path: string): void {
-  db.exec('BEGIN') // keeps other processes from creating the tables between the two reads of readVersion()
+  db.exec('BEGIN') // lets all reads of readVersion() see the same state of the file
   const version = readVersion(db, path)
   db.exec('COMMIT')
   // Lets the file shrink when rows are removed. SQLite accepts this setting only while the file is empty.
@@ -102,7 +102,7 @@ function prepare(db: Database, path: string): void {
   db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216')
   db.exec(`PRAGMA wal_autocheckpoint = ${maxLogPages(path)}`)
   db.exec('PRAGMA temp_store = MEMORY')
-  // Read the version again, because the first read in WAL mode creates the log files.
+  // Read the version again, because the first read in WAL mode creates the log files, which watchOpenFiles() needs.
   if (readVersion(db, path) < UPGRADES.length) upgrade(db, path)
 }
 

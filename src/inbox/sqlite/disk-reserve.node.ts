@@ -32,8 +32,8 @@ export function createDiskReserve(path: string): DiskReserve {
   let rejected: number | undefined
 
   /**
-   * Computes how many bytes of disk space are missing to store `bytes` more (`missing`), and how many bytes the reserve
-   * file needs: 0 if it is complete (`reserve`).
+   * Returns `missing`, the bytes of disk space that must be freed before `bytes` more can be stored, and `reserve`, the
+   * size of the reserve file to create, or 0 if the file is complete.
    */
   function measureNeed(bytes: number): { missing: number; reserve: number; file: string } {
     const file = reserveOf(path)
@@ -64,8 +64,8 @@ export function createDiskReserve(path: string): DiskReserve {
 const reserveOf = (path: string): string => `${realPath(path)}-reserve`
 
 /**
- * Returns the number of log pages after which SQLite runs a checkpoint. This many pages must fit into half of the
- * reserve.
+ * Returns the number of log pages after which SQLite runs a checkpoint. At most half of the reserve's size, so that
+ * deleting the reserve frees enough space for the checkpoint.
  */
 export const maxLogPages = (path: string): number => Math.min(1_000, measureDisk(path).size / 2 / PAGE)
 

@@ -69,7 +69,7 @@ export function createReclaimer({ write, read, reserve }: Transactions): () => v
     if (isRunning) return
     isRunning = true
     reclaim()
-      .catch(() => {}) // the next rejected delivery starts another attempt
+      .catch(() => {}) // the next rejected delivery calls reclaim() again
       .finally(() => {
         isRunning = false
       })

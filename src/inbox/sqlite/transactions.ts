@@ -73,7 +73,10 @@ export function createTransactions(path: string): Transactions {
     }
   }
 
-  /** Closes the file, which may have been deleted, replaced or repaired. The next operation reopens it. */
+  /**
+   * Closes the file. The next operation opens the file that is then at the path, because the old file may have been
+   * deleted, replaced or repaired.
+   */
   function disconnect(): void {
     try {
       if (connection?.close() === false) return
