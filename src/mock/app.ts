@@ -48,7 +48,7 @@ export interface MockService {
    */
   redeliver(attemptId: string): Promise<Attempt>
   /**
-   * Calls the listener after every attempt and every change of a webhook.
+   * Calls the listener after every attempt, every change of a webhook, and every `restore` or `reset`.
    *
    * @returns a function that removes the listener
    */

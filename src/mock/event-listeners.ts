@@ -43,8 +43,8 @@ export function createListeners(): Listeners {
 export function warn(error: unknown): void {
   try {
     const text = printable(String(error))
-    // The text may quote a request. The error itself, which Node prints with its stack trace, is therefore emitted only
-    // if the text needs no escaping.
+    // The text may quote control characters from a request, which Node would print unescaped. The error itself, which
+    // has a stack trace, is emitted only if its text needs no escaping.
     process.emitWarning(error instanceof Error && text === String(error) ? error : text)
   } catch {
     process.emitWarning('something was thrown that cannot be converted to a string')

@@ -74,7 +74,7 @@ export type ResolvedOptions = {
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl'
 
-/** Signature of hosted services: the last field of a form; otherwise a header (docs/senders.md, "Signature"). */
+/** Hosted services sign forms in their last field, and JSON in a header (docs/senders.md, "Signature"). */
 const HOSTED_SIGNATURE: SignatureOptions = {
   signatureHeader: arcgis.signatureHeader,
   encoding: 'base64',

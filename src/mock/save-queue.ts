@@ -1,6 +1,7 @@
 /**
- * Runs one save at a time. Calls during a save share the next save, which stores the newest state. The command line
- * also imports this file, so it must have no imports and no state.
+ * Runs one save at a time. Calls during a save share the next save, which stores the newest state.
+ *
+ * The build bundles this file a second time for the command line, so the file must have no imports and no state.
  *
  * @param save saves the current state
  * @returns a function whose promise resolves when every change made before the call is saved

@@ -52,7 +52,7 @@ export function createMock(given: MockServiceOptions): Mock {
   const options = toOptions(given)
   const { clock, version } = options
   const listeners = createListeners()
-  /** Current generations by service path. A generation starts at the time of the service's first event. */
+  /** Current generation of each service, by path. It starts as the time of the first event, and each change adds 1. */
   const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
     now: clock.now,

@@ -20,8 +20,8 @@ export const FEATURE_CHANGE_TYPES = [
 export type FeatureChangeType = (typeof FEATURE_CHANGE_TYPES)[number]
 
 /**
- * The trigger of the post operation, which senders have from version 11.3 on. The specification does not name it, so
- * this name is our choice (docs/decisions.md). If your service uses another name, pass that string to `on`.
+ * The trigger of the post operation (version 11.3 and later). The specification gives the trigger no name, so this name
+ * is our choice (docs/decisions.md). If your service uses another name, pass that name to `on`.
  */
 export const POST_PERFORMED = 'PostPerformed'
 
@@ -36,7 +36,7 @@ export const JOB_CHANGE_TYPES = [
 /** A change type from the specification or from known senders. */
 export type KnownChangeType = FeatureChangeType | (typeof JOB_CHANGE_TYPES)[number]
 
-/** Any change type. Editors suggest the known ones; every other string is allowed. */
+/** Any change type. Code editors suggest the known change types; every other string is allowed. */
 export type ChangeType = KnownChangeType | typeof WILDCARD | (string & {})
 
 type EditChangeType = 'FeaturesCreated' | 'FeaturesUpdated' | 'FeaturesDeleted'

@@ -28,9 +28,9 @@ export type PayloadCode = 'content_type_unsupported' | 'payload_malformed'
 export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCode; message: string }
 
 /**
- * Decodes a body (JSON or a form, in valid UTF-8) and reads its events in any dialect. It does not verify the
- * signature. Rejects bodies with more than 64 levels of nesting, more than 1000 form fields, or a key that could
- * pollute a prototype. It returns these rejections as a result: no body from a sender can make it throw.
+ * Decodes a body (JSON or a form, in valid UTF-8) and reads its events in any dialect. Does not verify the signature.
+ * Rejects bodies with more than 64 levels of nesting, more than 1000 form fields, or a key that could pollute a
+ * prototype. Rejections are returned, not thrown, so no body from a sender can cause an exception.
  *
  * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string
  * @example
@@ -53,7 +53,7 @@ export function parsePayload({ body, contentType, profile }: ParseOptions): Pars
 }
 
 /**
- * Decodes a body like {@link parsePayload}, but throws an error in place of returning it.
+ * Decodes a body like {@link parsePayload}, but throws the error instead of returning it.
  *
  * @throws {WebhookError} `content_type_unsupported`, `payload_malformed`
  */

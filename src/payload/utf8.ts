@@ -1,7 +1,7 @@
 import { decodeUtf8 } from '#platform'
 import { WebhookError } from '../errors.ts'
 
-/** Creates the error for a verified body that does not match its content type. */
+/** Creates the error for a body that is not a valid payload. */
 export const malformed = (message: string): WebhookError => new WebhookError('payload_malformed', { message })
 
 /**

@@ -23,7 +23,7 @@ const WRITERS: { [D in Dialect]: (...args: Parameters<typeof writeService>) => P
 /**
  * Creates a payload like those that services send, with the members in the same order (docs/senders.md, "Payloads").
  *
- * @param changeTypes the events: a change type, an event with its own time, or a non-empty list of both
+ * @param changeTypes the events: a change type, an event with its own time, or a non-empty list of these
  * @param details the webhook, the service and the dialect of the payload; all members have defaults
  * @returns an object or, in the hosted dialect, an array with one item per layer
  * @throws {WebhookError} `config_invalid` for an empty list of events or an invalid detail

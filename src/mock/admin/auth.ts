@@ -23,7 +23,7 @@ export interface Auth {
   /** @returns the user of a token; undefined if the token is invalid or has expired */
   authenticate(token: string, now: number): User | undefined | Promise<User | undefined>
   /**
-   * Issues a token. If absent, the service has no `generateToken` operation.
+   * Issues a token. If this method is missing, the service has no `generateToken` operation.
    *
    * @returns the token and its expiry time in milliseconds since 1970; undefined for wrong credentials
    */

@@ -84,7 +84,7 @@ export interface WebhookOperation extends Description {
 /** An operation of the administration. */
 export type Operation = RootOperation | SiteOperation | ServiceOperation | WebhookOperation
 
-/** Methods of read-only operations. With POST, clients can keep the token out of the URL. */
+/** Methods of operations that read. With POST, clients can keep the token out of the URL. */
 export const READ_METHODS: readonly ('GET' | 'POST')[] = ['GET', 'POST']
 export const CHANGE_METHODS: readonly ('GET' | 'POST')[] = ['POST']
 

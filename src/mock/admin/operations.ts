@@ -30,7 +30,7 @@ export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
   },
 ]
 
-/** The operations that a service of the given version has; `generateToken` only if it uses tokens. */
+/** Returns the operations of a service of this version, without `generateToken` if `hasTokens` is false. */
 export const operationsOf = (version: ServiceVersion, hasTokens: boolean): Operation[] =>
   OPERATIONS.filter(
     (operation) => isAtLeast(version, operation.since) && (operation !== GENERATE_TOKEN || hasTokens),

@@ -81,7 +81,7 @@ function splitNames(value: string): string[] {
 
 /**
  * Reads `scheduleInfo`: a JSON object with all or some members (docs/senders.md, "Administration"). Geoprocessing
- * webhooks have no schedule: for them, only the empty object is valid, which their responses also contain.
+ * webhooks have no schedule: for them, only the empty object is valid, as in responses.
  *
  * @throws {AdminError} 400
  */
@@ -107,10 +107,10 @@ export function readSchedule(
   return withOrderedRecurrence(schedule)
 }
 
-/** Schemas by member of `scheduleInfo`. Snapshots have the same bounds, so every edited webhook can be restored. */
+/** Schemas of the members of `scheduleInfo`. Snapshots use the same schemas, so edited webhooks can be restored. */
 const SCHEDULE_MEMBERS = new Map(Object.entries(scheduleSchema.shape))
 
-/** Puts the members of `recurrenceInfo` in the specification's order; the store orders the other members. */
+/** Puts the members of `recurrenceInfo` in the specification's order. */
 function withOrderedRecurrence({ recurrenceInfo, ...others }: Partial<ScheduleInfo>): Partial<ScheduleInfo> {
   if (!recurrenceInfo) return others
   const { interval, frequency } = recurrenceInfo

@@ -27,7 +27,7 @@ const MAX_REST = 2
  * Parses a path (docs/specification.md, "Endpoints"), case-sensitively. The word `webhooks` before an id or an
  * operation is optional, because one edition of the reference omits it.
  *
- * @returns undefined if the path does not have one of these forms
+ * @returns undefined if the path has none of the specified forms
  */
 export function parsePath(path: string): Address | undefined {
   const [first, ...parts] = decodeSegments(path) ?? []

@@ -7,7 +7,7 @@ import { readFormat } from './response-format.ts'
 
 const MAX_BODY = '1mb'
 
-/** Splits a URL without decoding it; it may include scheme and host (RFC 9112, section 3.2.2). */
+/** Splits a URL without decoding. The URL may include scheme and host (RFC 9112, section 3.2.2). */
 export function splitUrl(url: string): { path: string; query: string } {
   const [, path = '', query = ''] = /^(?:https?:\/\/[^/?]*)?([^?]*)\??(.*)$/is.exec(url) ?? []
   return { path, query }
@@ -23,8 +23,8 @@ export function readMethod(req: Request, res: Response, { methods }: Operation):
 }
 
 /**
- * Reads the parameters: from the query of a GET request, and from the form of a POST request. The query of a POST
- * request may contain `f`, but never a token, because URLs are logged.
+ * Reads the parameters: from the query of a GET request, and from the form of a POST request. In the query of a POST
+ * request, only `f` has an effect: a token there is ignored, because URLs are logged.
  */
 export async function readRequest(
   req: Request,

@@ -16,8 +16,8 @@ export function readFormat(parameters: Parameters): Format | undefined {
 }
 
 /**
- * The format of errors that occur before the parameters are read: the `f` of the query, otherwise HTML for clients
- * that prefer HTML to JSON.
+ * Returns the format to use before the parameters are read, and afterwards if they contain no `f`: the `f` of the
+ * query, otherwise HTML for clients that prefer HTML to JSON.
  */
 export function initialFormat(req: Request, query: string): Format {
   try {

@@ -9,7 +9,8 @@ import { type Format, initialFormat } from './response-format.ts'
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers would submit the forms of these pages with the origin `null`.
+  // With `no-referrer`, browsers would submit the forms of these pages with the origin `null`, which
+  // `refuseOtherOrigins` refuses.
   'referrer-policy': 'same-origin',
   vary: 'accept',
   'x-content-type-options': 'nosniff',

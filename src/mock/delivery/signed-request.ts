@@ -26,7 +26,10 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
   createBodySigner({ ...signature, signatureKey: 'any' })
   const isSigned = dialect !== 'organization' && has(version, 'signature')
 
-  /** Signers by webhook, which is never changed but replaced: checking options and importing a key takes long. */
+  /**
+   * Signers by webhook, because checking options and importing a key is slow. Signers never become stale, because an
+   * edit replaces the webhook object.
+   */
   const signers = new WeakMap<Readonly<Webhook>, BodySigner>()
 
   function signerOf(webhook: Readonly<Webhook>, signatureKey: string): BodySigner {

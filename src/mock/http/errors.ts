@@ -13,10 +13,10 @@ export class AdminError extends Error {
   }
 }
 
-/** Maximum number of characters of an error message, because it may quote a request. */
+/** Maximum length of an error message in characters. It is limited because messages can quote a request. */
 const MAX_MESSAGE = 300
 
-/** Converts any error to an AdminError. Does not disclose the message of an unexpected error, which is a bug. */
+/** Converts any error to an AdminError. Unexpected errors are bugs, so their messages are not disclosed. */
 export function toAdminError(error: unknown): AdminError {
   if (error instanceof AdminError) return error
   if (error instanceof WebhookError && error.code === 'config_invalid')

@@ -31,7 +31,7 @@ export function openApiDocument(operations: readonly ControlOperation[], options
       { name: 'administration', description: 'Operations of the service' },
       { name: 'control', description: 'Operations that only a mock has' },
     ],
-    // `{}`, because operations also accept the token as a parameter.
+    // `{}` makes the headers optional, because operations also accept the token as a parameter.
     security: auth ? [{ bearer: [] }, { esri: [] }, {}] : [],
     paths: { ...adminPaths(options), ...controlPaths(operations) },
     components: {

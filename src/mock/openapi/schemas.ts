@@ -6,7 +6,7 @@ import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '..
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Converts the zod schema that checks a request body. */
+/** Converts a zod schema to the JSON Schema of the values that it accepts. */
 export function toJsonSchema(schema: z.ZodType): Schema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
   return rest

@@ -57,7 +57,7 @@ export function requirePossible(
   { serviceName, serviceType }: Service,
   version: ServiceVersion,
 ): void {
-  // A payload cannot contain such a change type, so all events of the same window would be lost.
+  // `createPayload` throws for white space and the wildcard. All events of the same window would then be lost.
   if (changeType.trim() !== changeType) throw configInvalid('changeType has white space around it')
   if (changeType === WILDCARD) throw configInvalid('changeType says what happened; * is for subscriptions')
   if (changeType === POST_PERFORMED && !has(version, 'post'))

@@ -13,7 +13,7 @@ export interface FailureLog {
   add(webhookId: string, time: number, settings: DeliverySettings): boolean
   of(webhookId: string): readonly number[]
   /**
-   * Forgets the failures of a webhook that was deleted or reactivated.
+   * Forgets the failures of a webhook, for example after the webhook was reactivated.
    *
    * @returns false if there were none
    */

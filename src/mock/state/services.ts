@@ -34,7 +34,7 @@ export interface ServiceRegistry {
   /**
    * Finds the service that an event names.
    *
-   * @throws {WebhookError} `config_invalid` for an unknown service, and for a name that two service types share
+   * @throws {WebhookError} `config_invalid` for an unknown service, or if `serviceType` is missing but required
    */
   resolve(name: ServiceReference): Service
   restore(services: readonly ServiceSeed[]): void

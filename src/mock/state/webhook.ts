@@ -68,7 +68,7 @@ export type WebhookChanges = Partial<
 /** User name of all requests if the service has no `auth`. */
 export const ANYONE = 'admin'
 
-/** The schedule of a feature service webhook without its own (docs/senders.md, "Administration"). */
+/** The default schedule of a feature service webhook (docs/senders.md, "Administration"). */
 export const defaultSchedule = (startAt: number): ScheduleInfo => ({
   name: '',
   state: 'enabled',

@@ -31,7 +31,7 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   folderName?: string | undefined
   /** The webhook's name. Default `'webhook'`. */
   name?: string | undefined
-  /** The webhook's id; only feature services and organizations send it. Default: a fixed id. */
+  /** The webhook's id. Job results and hosted payloads do not contain it. Default: a fixed id. */
   id?: string | undefined
   /** Time of all events that have no time of their own, in milliseconds since 1970. Default: now. */
   when?: number | undefined
@@ -61,10 +61,10 @@ export interface PayloadDetails<D extends Dialect = Dialect> {
   portalUrl?: string | undefined
   /** Organization only: name of the user who caused the event. Default `'admin'`. */
   username?: string | undefined
-  /** Organization only: id of that user. Default 32 zeros. */
+  /** Organization only: id of the user who caused the event. Default 32 zeros. */
   userId?: string | undefined
   /** Organization only: kind of object that the event affects. Default `'items'`. */
   source?: 'items' | 'groups' | 'users' | (string & {}) | undefined
-  /** Organization only: id of that object. Default 32 zeros. */
+  /** Organization only: id of the object that the event affects. Default 32 zeros. */
   itemId?: string | undefined
 }

@@ -24,7 +24,7 @@ export function changesUrl(
   encoding: ChangesUrlEncoding,
   query = '',
 ): string {
-  // A query must not contain unencoded brackets, but commas are allowed (RFC 3986 section 3.4).
+  // Partial encoding leaves the comma, because a query may contain commas but not brackets (RFC 3986 section 3.4).
   const [open, close] = encoding === 'partial' ? ['%5B', '%5D'] : ['[', ']']
   const url = `${service}/extractChanges?serverGens=${open}${first},${last}${close}${query}`
   return encoding === 'whole' ? percentEncode(url) : url
