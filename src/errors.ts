@@ -12,7 +12,8 @@ export interface WebhookErrorOptions {
 
 /**
  * The error class of geohook: `code` identifies the problem, `status` is the HTTP status of the response, and `hint`
- * says how to fix the problem. Errors of unauthenticated requests have no stack trace.
+ * says how to fix the problem. Most errors that anyone can cause without a key have no stack trace, because capturing
+ * one takes long.
  *
  * @example
  * ```ts

@@ -82,7 +82,7 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
     const fail = (error: unknown): void => settle(() => reject(error))
     req.on('data', (chunk: unknown) => {
       try {
-        if (!(chunk instanceof Uint8Array)) throw encodingSet() // raw-body would throw it on 'end', uncaught
+        if (!(chunk instanceof Uint8Array)) throw encodingSet() // raw-body would throw an uncaught error on 'end'
         onChunk(chunk)
       } catch (error) {
         fail(error)

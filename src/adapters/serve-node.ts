@@ -78,7 +78,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   await receive(request, async (outcome) => {
     // Once the delivery is passed on, only the next handler may respond, even if the client has disconnected.
     if (isPassedOn) return
-    // Not for larger bodies, because waiting would keep all deliveries of the tick in memory.
+    // Requests with larger bodies do not wait, because all deliveries of the tick would then stay in memory.
     if (isReadAtOnce) await endOfTick()
     await respond(req, res, outcome, write)
   })

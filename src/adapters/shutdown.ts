@@ -9,7 +9,7 @@ import type { Receiver } from '../receiver/receiver-types.ts'
 export interface ShutdownOptions {
   /** Called after the server and the receiver are closed, for example to close an inbox. */
   after?: (() => unknown) | undefined
-  /** Milliseconds after which the process exits with code 1, 1 to 2^31 - 1. Default 5,000. */
+  /** Maximum milliseconds to wait, 1 to 2^31 - 1. After that, the process exits with code 1. Default 5,000. */
   timeout?: number | undefined
 }
 

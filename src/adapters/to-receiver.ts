@@ -12,8 +12,8 @@ export function toReceiver(given: Receiving | ReceiverOptions): Receiving {
 }
 
 /**
- * Returns the receiver that was passed to `webhook()`. Rejects plain options: a receiver created from options has no
- * handlers, and these platforms have no next handler.
+ * Returns the receiver that was passed to `webhook()`, on platforms without a next handler. Rejects plain options,
+ * because a receiver created from options has no handlers either, so nothing would handle its deliveries.
  *
  * @throws {WebhookError} `config_invalid`
  */

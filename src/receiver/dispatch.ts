@@ -41,8 +41,8 @@ export interface Dispatcher {
 }
 
 /**
- * The context used without an inbox. Its signal is created on first access, because creating a signal takes longer than
- * the dispatch itself.
+ * The context used without an inbox. Its signal is created only when a handler reads it, because creating a signal
+ * takes longer than the dispatch itself.
  */
 class FirstAttempt implements HandlerContext {
   attempt = 1

@@ -10,8 +10,8 @@ import { stacklessError } from './stackless-error.ts'
 /**
  * Matches a valid token. Handshakes and deliveries use the same key, and anyone can choose the token that we sign. If a
  * token could also be a valid body, an attacker could use its signature to forge a delivery. So tokens exclude
- * characters that every payload needs, and every receiver rejects bodies that look like a token: receivers can share a
- * key.
+ * characters that every payload needs. A receiver without handshakes also rejects bodies that look like a token,
+ * because another receiver with the same key may answer handshakes.
  */
 const TOKEN = /^[\w.~+/:-]{1,512}={0,2}$/
 
@@ -45,7 +45,7 @@ export async function answerHandshake(
 
 /**
  * Identifies the tenant of a request by its route parameters or, if there are none, by its path. Each tenant has its
- * own decoy key, which never changes, just like a real key.
+ * own decoy key, which stays the same while the process runs, as a real key would.
  */
 function tenantOf({ url, params }: RequestHead): string | undefined {
   const named = JSON.stringify(params ?? {})

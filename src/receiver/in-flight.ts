@@ -33,7 +33,7 @@ export function createByteBudget({ limit, maxInFlightBytes }: Config): () => Byt
     }
     return {
       reserve(bytes) {
-        if (counted + bytes > limit) return false // also after release(): nothing would release these bytes
+        if (counted + bytes > limit) return false // also after release(), because nothing would release these bytes
         // A sender can announce a body without sending it, so reservations may use at most half of the budget.
         if (totalReserved + bytes > maxInFlightBytes / 2 || total + bytes > maxInFlightBytes) return false
         reserved += bytes

@@ -12,7 +12,7 @@ export type KeyFunction = (
 
 /** The keys with which one request is verified. */
 export interface FoundKeys {
-  /** The keys that are valid for the request, newest first, followed by decoys. */
+  /** The keys that are valid for the request, newest first, followed by decoys: keys that senders cannot know. */
   keyring: Keyring
   /** Number of valid keys in the keyring. 0 if there is no usable key for the request. */
   count: number

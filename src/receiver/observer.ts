@@ -53,7 +53,7 @@ export interface Seen extends Partial<Ended> {
   run?: () => Promise<Outcome>
 }
 
-/** Calls the observer's function for an event, or the log's function if the observer has none. */
+/** Calls the named function of the observer, or that of the log if the observer lacks it. */
 export interface Notifier {
   notify(name: keyof Observer, seen: Seen): void
   /** Runs a request inside the observer's `around`. The request runs exactly once, whatever `around` does. */

@@ -47,7 +47,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   let closed: Promise<void> | undefined
   let onIdle = (): void => {}
 
-  /** Processes one request until its body has arrived, in order. Nothing that a sender sends makes it reject. */
+  /** Processes a request until its body has arrived, then calls `accept`. No request makes the promise reject. */
   async function run(request: ReceiverRequest, head: RequestHead): Promise<Outcome> {
     const startedAt = clock()
     const counter = countBytes()
@@ -72,8 +72,8 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   }
 
   /**
-   * Verifies the body; only then is it parsed or shown to anyone. A separate function, because V8 would keep a large
-   * body longer if `run`, which has waited for it, referred to it (docs/architecture.md, "Speed").
+   * Verifies the body, then parses and handles it. This is a function of its own, because V8 would keep a large body in
+   * memory longer if `run` had a variable for it (docs/architecture.md, "Speed").
    */
   async function accept(
     request: ReceiverRequest,

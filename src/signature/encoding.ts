@@ -66,7 +66,6 @@ for (let value = 0; value < 64; value++)
  * texts never decode to the same bytes.
  */
 function decode(text: string, alphabet: Uint8Array, bitsPerCharacter: 4 | 6): Uint8Array | undefined {
-  // Without this check, charCodeAt could read past the end of the text, which would deoptimize the loop.
   if (text.length !== Math.ceil(256 / bitsPerCharacter)) return undefined
   const bytes = new Uint8Array(32)
   let signs = 0

@@ -16,7 +16,7 @@ export interface Hmac {
   matches(signature: Uint8Array): boolean | Promise<boolean>
 }
 
-/** The exports of a platform module. */
+/** The exports of each implementation of `#hmac`. */
 export interface HmacPlatform {
   /** Imports a key. A string means its UTF-8 bytes. */
   importKey(key: Uint8Array | string): HmacKey

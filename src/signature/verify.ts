@@ -25,7 +25,7 @@ export interface VerifyOptions {
 
 /**
  * Recomputes HMAC-SHA256 over the body and compares it with the signature in constant time (docs/specification.md,
- * "Signature", step 4). It never throws because of what a sender sends.
+ * "Signature", step 4). Input from a sender never makes it throw.
  *
  * @throws {WebhookError} `config_invalid` for an invalid key or an unknown encoding; `body_already_parsed` for a body
  *   that is neither bytes nor a string

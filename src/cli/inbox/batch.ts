@@ -34,7 +34,7 @@ export async function applyToEach(
       progress.update(`${verb}, ${done} of ${ids.length}`)
     }
   }
-  // All workers take ids from the same iterator, so each id is processed once.
+  // All calls of work() share one iterator, so each id is processed once.
   await Promise.all(Array.from({ length: CONCURRENCY }, work))
   return ids.flatMap((id) => refused.get(id) ?? [])
 }

@@ -133,6 +133,9 @@ const toCapture = (item: InboxItem): Capture => ({
   outcome: { status: 202 },
 })
 
-/** Converts a header value to the format of captures, one character per byte. Some platforms decode UTF-8 instead. */
+/**
+ * Converts a header value to the format of captures, one character per byte. Some platforms decode header values as
+ * UTF-8, so a character can stand for several bytes.
+ */
 const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value

@@ -1,7 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { type CliError, usageError } from '../errors.ts'
 
-/** Larger than any webhook body. Without a limit, reading `/dev/zero` or a disk by mistake would exhaust the memory. */
+/**
+ * Default maximum size in bytes, larger than any webhook body. Without a limit, reading `/dev/zero` or a disk by
+ * mistake would exhaust the memory.
+ */
 const MAX_BYTES = 64 * 1024 * 1024
 
 /** Prevents a second read of standard input, which would return no data and look like an empty file. */

@@ -10,7 +10,7 @@ export type ForwardResult = { response: HttpResponse } | { error: string }
 export async function forward(to: URL, request: HttpRequest, signal: AbortSignal): Promise<ForwardResult> {
   try {
     const response = await sendRequest(to, { ...request, headers: endToEnd(request.headers) }, { signal })
-    // Other statuses are not final (RFC 9110 section 15), so Node cannot send them to the sender.
+    // Only 200 to 599 are valid statuses of a final response (RFC 9110 section 15).
     if (response.status >= 200 && response.status <= 599) return { response }
     return { error: `answered ${response.status}, which is not a valid final status` }
   } catch (error) {

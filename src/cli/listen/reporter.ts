@@ -7,7 +7,7 @@ import { printable, toPrintableJson } from '../terminal/printable.ts'
 import { explainRefusal, findingOf, printReport, type ReportOptions } from './print-report.ts'
 import type { ReceivedRequest } from './request-listener.ts'
 
-/** With this many pending reports, new refusals are not explained. A flood of requests can cause so many. */
+/** While this many reports are pending, new refusals are not explained: explaining a flood of them takes too long. */
 const MAX_PENDING = 20
 
 export interface ReporterOptions extends ReportOptions {
@@ -68,7 +68,10 @@ export function createReporter(options: ReporterOptions): Reporter {
   }
 }
 
-/** Returns the path of the capture. Prints an error and returns undefined if it cannot be saved, as on a full disk. */
+/**
+ * Saves a request as a capture and returns the path. If saving fails, for example because the disk is full, prints an
+ * error and returns undefined.
+ */
 async function saveRequest(
   request: ReceivedRequest,
   folder: string,

@@ -53,7 +53,7 @@ export interface ListenerOptions {
   signal: AbortSignal
   /** Called for each request after its response has been sent. */
   onRequest(request: ReceivedRequest): void
-  /** Called for each request to another path. */
+  /** Called for each request to a path other than `path`. */
   onUnknownPath(url: string): void
 }
 

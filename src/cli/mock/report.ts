@@ -62,7 +62,7 @@ function toLine(attempt: Attempt): string {
   ].join('  ')
 }
 
-/** Omits the request, because it contains the signature. The control API returns it. */
+/** Omits an attempt's request, because the request contains the signature. The control API returns the request. */
 function toEvent(notice: Notice): object {
   if (notice.type !== 'attempt') {
     const { type: event, ...rest } = notice

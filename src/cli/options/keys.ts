@@ -17,7 +17,7 @@ const VARIABLE = 'SIGNATURE_KEY'
 export const addKeyOptions = (command: Command, { several = false }: { several?: boolean } = {}): Command =>
   addSecretOptions(command, { option: 'key', description: 'the signature key', variable: VARIABLE, several })
 
-/** Adds the same options for the new key of a webhook. They do not fall back to `SIGNATURE_KEY`. */
+/** Adds `--key`, `--key-env` and `--key-file` for a webhook's new key. `SIGNATURE_KEY` is not their default. */
 export const addNewKeyOptions = (command: Command): Command =>
   addSecretOptions(command, { option: 'key', description: 'the new signature key', several: false })
 

@@ -110,7 +110,7 @@ async function sendAll(
   }
 
   try {
-    // All workers take captures from the same iterator, so none is sent twice.
+    // All calls of work() share one iterator, so together they send each capture exactly `times` times.
     await Promise.all(Array.from({ length: concurrency }, work))
   } finally {
     progress.stop()

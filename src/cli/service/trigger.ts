@@ -104,7 +104,7 @@ async function withFault(
   let isUsed = false
   try {
     const response = await trigger()
-    // With --no-wait, the delivery may still be pending.
+    // With --no-wait, the delivery may still be pending, so the fault must not be removed.
     isUsed = !wait || (Array.isArray(response.deliveries) && response.deliveries.length > 0)
     return response
   } finally {

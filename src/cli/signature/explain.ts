@@ -86,7 +86,7 @@ async function readRequests(paths: readonly string[], { body, header }: Options)
   return [{ file: body, headers: header ?? [], body: await readInput(body) }]
 }
 
-/** Maximum body size in bytes, because explaining creates many copies of the body. */
+/** Maximum body size in bytes. It is limited because explaining creates many copies of the body. */
 const MAX_EXPLAINED = 8 * 1024 * 1024
 
 /** @throws {CliError} exit code 2 if the body is too large */

@@ -89,8 +89,8 @@ async function findOtherBody(request: ReceivedRequest): Promise<Finding | undefi
       }
     }
   }
-  // Senders always send a body. If the body is empty here, it was lost in transit, unless `content-length: 0` shows
-  // that it was sent empty.
+  // Services always send a body, so an empty one was lost, for example because other code read it first.
+  // `content-length: 0` rules that out: the request arrived without a body.
   const isLost = body.length === 0 && headers.get('content-length') !== '0'
   if (!isLost || typeof decodeSignature(decoded) === 'string') return undefined
   return {

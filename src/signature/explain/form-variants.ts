@@ -37,9 +37,7 @@ export function* formVariants(binary: string, text: string): Generator<Variant> 
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
-/**
- * The receiver's maximum number of form fields, copied here because this layer must not import src/payload/limits.ts.
- */
+/** The receiver's maximum number of form fields, copied from payload/limits.ts, which signature/ must not import. */
 const MAX_FIELDS = 1000
 
 function fieldLists(text: string): Fields[] {

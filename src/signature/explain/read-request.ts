@@ -19,7 +19,7 @@ export interface ReceivedRequest {
   decoded: string
   /** True if the signature is a form field. In this case, `body` is only the value of the payload field. */
   isInField: boolean
-  /** The keys, newest first. An empty array stands for a key that is empty, blank, all zero bytes or not set. */
+  /** The keys, newest first. A key that is blank, all zero bytes, null or undefined is replaced by an empty one. */
   keys: readonly Uint8Array[]
 }
 

@@ -3,13 +3,13 @@ import { CliError, EXIT, toCliError, usageError } from '../../errors.ts'
 import { CONNECTION_ERRORS } from '../../io/http.ts'
 import type { Engine, StoreAddress } from './address.ts'
 
-/** By Node error code or SQLSTATE: why a server is unreachable. Extends {@link CONNECTION_ERRORS}. */
+/** Why a server is unreachable, by Node error code or SQLSTATE. Extends {@link CONNECTION_ERRORS}. */
 const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'no such socket'],
   ['57P03', 'it is not ready yet'],
 ])
 
-/** For errors without a code: matches messages which mean that the server is unreachable. */
+/** Matches messages that mean that the server is unreachable, for errors without a known code. */
 const UNREACHABLE =
   /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
 

@@ -37,7 +37,7 @@ export async function withStore<T>(
 ): Promise<T> {
   const { address, from } = await readStoreAddress(options)
   if (address.engine === 'sqlite') await requireSqliteFile(address.text, from)
-  // Warnings, for example about Redis without persistence, concern only the process that receives deliveries.
+  // Hides warnings, for example about Redis without persistence: only the process that receives deliveries needs them.
   process.removeAllListeners('warning')
   return withProgress(`asking ${address.displayName}`, options.json === true, async (progress) => {
     try {
