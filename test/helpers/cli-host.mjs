@@ -43,6 +43,6 @@ let last = Promise.resolve()
 process.on('message', (request) => {
   last = last.then(() => handle(request))
 })
-// Exits explicitly, because signal handlers of a server that failed to start could keep the process alive.
+// Exits explicitly, because resources that a command has left open could keep the process alive.
 process.on('disconnect', () => process.exit())
 process.send('ready')

@@ -25,7 +25,7 @@ export const seedFor = (hookUrl: string): object => ({
   settings: { notificationAttempts: 1 },
 })
 
-/** Returns a function that writes a value to a JSON file and returns the file's path. Call this once per test file. */
+/** Creates a folder for one test file. The returned function writes a value to a JSON file, and returns the path. */
 export function useJsonFiles(): (value: unknown) => string {
   const folder = createFolder()
   let count = 0

@@ -15,8 +15,8 @@ const PIECES = [
 export type TextOfLength = (length: number) => string
 
 /**
- * Returns a function for each combination of a repeated piece and an ending. If the ending does not match, a regular
- * expression for the whole text backtracks.
+ * Returns a function for each combination of a repeated piece and an ending. An ending that a regular expression does
+ * not match can make the expression backtrack through the repeated pieces.
  */
 export const repeatedPieces = (...ends: string[]): TextOfLength[] =>
   PIECES.flatMap((piece) => ends.map((end) => (length) => piece.repeat(length / piece.length) + end))

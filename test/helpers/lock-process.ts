@@ -11,7 +11,7 @@ process.on('message', async ({ take, at }: { take?: string; at: number }) => {
     process.send?.('released')
     return
   }
-  while (Date.now() < at); // so that all processes start in the same millisecond
+  while (Date.now() < at); // so that all processes try to lock the file in the same millisecond
   release = await lock(take).catch(() => undefined)
   process.send?.(release ? 'owner' : 'refused')
 })

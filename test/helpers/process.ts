@@ -27,7 +27,7 @@ export const startNode = (
   options?: StartOptions,
 ): Started => startProgram(process.execPath, args, env, options)
 
-/** Starts a program without the variables that are `undefined` in `env`. With `stdin: 'open'`, stdin stays open. */
+/** Starts a program. `undefined` in `env` unsets an inherited variable. With `stdin: 'open'`, stdin stays open. */
 export function startProgram(
   program: string,
   args: readonly string[],

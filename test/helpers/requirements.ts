@@ -14,7 +14,10 @@ declare module 'vitest' {
   }
 }
 
-/** Checks the requirements before all tests. Prints missing ones. With `CI=true`, their tests fail instead. */
+/**
+ * Checks the requirements before all tests. Prints why any are missing; the tests that need them are skipped.
+ * With `CI=true`, these tests fail instead.
+ */
 export async function setup({ name, provide }: TestProject): Promise<void> {
   const [postgres, redis] = await Promise.all(
     [POSTGRES, REDIS].map((server) => whyMissing(server, server.url)),

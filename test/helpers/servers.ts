@@ -7,7 +7,7 @@ export interface Server {
   url: string
   variable: string
   howToStart: string
-  /** Rejects if the server is unreachable. */
+  /** Connects to the server. Rejects if the server is unreachable or rejects the client. */
   reach(url: string): Promise<void>
 }
 

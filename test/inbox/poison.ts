@@ -18,7 +18,7 @@ export interface PoisonStore {
   inbox: DurableInbox
   /** Milliseconds by which each new process sets its clock further ahead, if the engine accepts a clock. */
   ahead?: number
-  /** Maximum number of attempts per delivery that the engine does not count if the process exits during the attempt. */
+  /** Maximum number of attempts per delivery that the engine does not count because the process exited during them. */
   uncounted?: number
   /** Expires the leases of a dead process, so that the test need not wait until they expire. */
   endLeases?(): Promise<void>

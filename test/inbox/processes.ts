@@ -14,7 +14,7 @@ export interface SharedStore {
   name(): string
   /** URL of the server. */
   url: string
-  /** If the process of the first attempt is killed, the number of the attempt that follows. */
+  /** The number that the engine gives to the next attempt after the process of attempt 1 was killed. */
   attemptAfterKill: number
 }
 

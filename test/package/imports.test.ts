@@ -11,7 +11,10 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
-/** Built-in modules that each file may import in entries that also run in workers. Other files may import none. */
+/**
+ * Built-in modules that the files named `<name>.node.*` import, by `<name>`. Unless an entry is in `NODE_ENTRIES`, its
+ * other files may import none.
+ */
 const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   hmac: ['node:crypto'],
   platform: ['node:buffer', 'node:timers'],

@@ -25,9 +25,11 @@ const IMPORTS = {
 export type Format = keyof typeof IMPORTS
 
 /**
- * Returns a program that runs `statement` and prints the opened resources, including unref'd ones. It records for ten
- * ticks, because a server starts to listen later, and then waits up to ten seconds for files that are still being
- * closed. It opens the standard streams first, because `debug`, a dependency of Express, checks if they are a terminal.
+ * Returns a program that runs `statement` and prints the opened resources, including unref'd ones.
+ *
+ * - It opens the standard streams first. Otherwise `debug`, a dependency of Express, would open them.
+ * - It records for ten more event loop ticks, because a server may start to listen some ticks after `listen()`.
+ * - Then it waits up to ten seconds for files that are still being closed.
  */
 const program = (statement: string): string => `
 const { createHook } = process.getBuiltinModule('node:async_hooks')

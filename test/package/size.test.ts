@@ -55,7 +55,7 @@ it('explain is loaded only when it is called', async () => {
 describe('in addition to the main entry', async () => {
   const main = await bundle('index.js')
 
-  // The limit of adapters also applies to `otel`, which only wraps an observer.
+  // `otel` is not an adapter, but has the same limit.
   it.each([...ADAPTERS, ...[...ENTRIES.keys()].filter((name) => name === 'otel')])(
     '%s is under 2.5 KB',
     async (name) => {

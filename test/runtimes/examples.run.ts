@@ -34,7 +34,7 @@ async function use(app: Started, test: () => Promise<void>): Promise<number | nu
   return app.exited
 }
 
-// These tests are not in a `describe`, because each `describe` becomes a column of the matrix.
+// These tests are not in a `describe`, because `contract/matrix.ts` prints each `describe` as a column of the contract.
 it.for([
   ['bun', bun.bin, ['run', 'server.ts']],
   ['deno', deno.bin, ['run', '--allow-env', '--allow-net', 'server.ts']],

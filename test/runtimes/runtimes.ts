@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Host } from '../helpers/mounts/mounted.ts'
 
-/** One column of the matrix. */
+/** A runtime and its app under test. `contract/matrix.ts` prints the results of each as one column. */
 export interface Runtime {
   name: string
   /** Path of the program in node_modules. */
@@ -51,7 +51,7 @@ export const RUNTIMES: readonly Runtime[] = [
   { name: 'workerd', ...workerd, app: 'worker.capnp' },
 ]
 
-/** Returns the path of a program in a scope. npm installs one package of each scope: the package for this system. */
+/** Finds a program in an npm scope. Only one package of the scope is installed: the package for this system. */
 function onlyIn(scope: string, program: string): string {
   const folder = join(import.meta.dirname, 'node_modules', scope)
   const [system = 'none'] = existsSync(folder) ? readdirSync(folder) : []

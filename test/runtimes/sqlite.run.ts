@@ -20,7 +20,7 @@ async function use(version: number): Promise<unknown> {
   }
 }
 
-// These tests are not in a `describe`, because each `describe` becomes a column of the matrix.
+// These tests are not in a `describe`, because `contract/matrix.ts` prints each `describe` as a column of the contract.
 it.each([22, 24, 26])(
   'the SQLite inbox and duplicate store work with node:sqlite of Node %d',
   async (version) => {

@@ -1,4 +1,4 @@
-// Writes a module that imports every entry, so that the compiler checks every declaration file.
+// Writes an ES module and a CommonJS module that import every entry. The compiler then checks every declaration file.
 import { writeFileSync } from 'node:fs'
 import { entries } from './entries.mjs'
 

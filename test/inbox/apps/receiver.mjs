@@ -1,5 +1,5 @@
 // Usage: `node receiver.mjs <store> <inbox|duplicates> <file>`. The receiver prints its port, and appends a line to the
-// file for each handler call. For the change type `Stay`, the first handler call never ends.
+// file for each handler call. For the change type `Stay`, the handler never ends in attempt 1.
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'

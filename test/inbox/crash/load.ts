@@ -15,7 +15,7 @@ const GAP = 20
 /** Maximum number of deliveries in flight. It limits how many deliveries fail while no receiver runs. */
 const MAX_IN_FLIGHT = 50
 
-/** The load is spread over several webhooks, one per service. The mock deactivates a webhook after 1,000 failures. */
+/** Each service has one webhook. There are several, because the mock deactivates a webhook after 1,000 failures. */
 const SERVICES = ['Buffer', 'Clip', 'Dissolve', 'Overlay']
 
 const isAcknowledged = ({ answer }: { answer?: { status: number } }): boolean =>

@@ -61,7 +61,7 @@ export async function runCrashes(run: Run): Promise<Verdict> {
     return { logFile, receiver }
   }
 
-  /** For each planned kill of this slot, starts a receiver and kills it. The kills run one after another. */
+  /** Starts and kills receivers on one port, one after another. The planned kills are divided among the ports. */
   async function killRepeatedly(port: number, slot: number): Promise<void> {
     for (const [index, kill] of plan.entries()) {
       if (index % receivers !== slot) continue

@@ -108,7 +108,7 @@ await describeWith(POSTGRES, (connectionString) => {
         },
       })
       await until(() => attempts.length === 1)
-      // Lock the other delivery's row. The heartbeat must wait for this lock before it can renew this delivery.
+      // Lock the row of `other`. The heartbeat must wait for this lock before it can renew the lease of `id`.
       await client.query('begin')
       try {
         await client.query(`select 1 from ${schema}.job where name = $1 and id = $2 for update`, [

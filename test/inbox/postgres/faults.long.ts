@@ -84,7 +84,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
       expectNothingLost(load)
     })
 
-    // These tests use the private server, because the schemas have the same names in every test run.
+    // These tests use the private server, because schemas with these names could already exist on a shared server.
     it.each(['user', 'order', 'ALL', 'select', 'public'])(
       'an inbox works in a schema named %s',
       async (schema) => {

@@ -69,7 +69,7 @@ await describeWith(POSTGRES, (connectionString) => {
     it('does not deadlock if two processes put the same deliveries in a different order', async () => {
       const [first, second] = [open(), open()]
       await Promise.all([first.put(deliveryWithId(idOf(1))), second.put(deliveryWithId(idOf(1)))])
-      // The delay lets each statement insert its first job before it reaches the job that the other has inserted.
+      // The delay lets both statements insert their first job before one reaches a job that the other has inserted.
       await withTrigger('perform pg_sleep(0.1);', async () => {
         const puts = await Promise.all([
           ...[2, 3].map((digit) => first.put(deliveryWithId(idOf(digit)))),

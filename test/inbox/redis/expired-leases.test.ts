@@ -88,7 +88,7 @@ await describeWith(REDIS, (url) => {
         UnrecoverableError,
         DelayedError,
       })
-      // Make the job a suspect, because the inbox counts an attempt before it begins only for suspects.
+      // Make the job a suspect, so that the inbox counts the attempt before the handlers run.
       job.stalledCounter = 1
       await expect(processor.process(job)).rejects.toThrow(DelayedError)
       await leases.clearSuspect(job, true)

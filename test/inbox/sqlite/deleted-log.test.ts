@@ -34,7 +34,7 @@ describe('an inbox whose write-ahead log is deleted while it is open', () => {
   it('detects the deletion without a new delivery, and moves all deliveries into the database', async () => {
     await Promise.all(Array.from({ length: 150 }, () => fixture.server.post()))
     rmSync(`${fixture.path}-wal`)
-    // Read a copy of the database file. Nothing else may open the original before the inbox has saved the log.
+    // Read a copy. The new log of a connection to the original could keep the inbox from saving the deleted log.
     const copy = fixture.folder.fileIn('copy.db')
     await until(async () => {
       rmSync(copy, { force: true })

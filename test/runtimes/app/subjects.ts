@@ -15,7 +15,7 @@ export function route(url: string): { receiver: Receiver; log: Log; action: stri
   return { ...subject, action }
 }
 
-/** Returns the name of the runtime. The tests use it to check that each column of the matrix runs on the right one. */
+/** Returns the name of the runtime. The tests use the name to check that they have started the right runtime. */
 function runtime(): string {
   const { process, navigator } = globalThis as {
     process?: { version: string }
