@@ -49,8 +49,8 @@ module.exports = {
     ...cliShared,
     cliFamily,
     {
-      // The build keeps the entries external. It bundles other modules a second time, so the only
-      // ones allowed are save-queue.ts and change-types.ts, which are small and have no state.
+      // The build bundles every module except the entries into the command line, as a second copy. So besides entries,
+      // only save-queue.ts and change-types.ts are allowed, because they are small and have no state.
       name: 'cli-imports-only-entries',
       severity: 'error',
       from: { path: '^src/cli/' },

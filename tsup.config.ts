@@ -5,7 +5,7 @@ import entry from './entries.json' with { type: 'json' }
 
 const withTypes = !process.argv.includes('--no-dts')
 
-// Does not use the option `clean`, because each build would remove the files of the others.
+// tsup's option `clean` would not work here, because each build below would remove the files of the others.
 rmSync('dist', { recursive: true, force: true })
 
 /** Keeps the package's entries out of the command line's bundle, where a copy would be a second WebhookError class. */

@@ -4,7 +4,7 @@ const area = process.env.MUTATION_AREA
 
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  // Excludes modules for other platforms, because only the contract tests cover them.
+  // Excludes modules for other platforms, because the tests of the areas run with the modules for Node.
   mutate: [...AREAS[area].mutate, '!src/**/*.web.ts'],
   testRunner: 'vitest',
   vitest: { configFile: 'mutation/vitest.config.ts', related: false },

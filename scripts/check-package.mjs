@@ -45,7 +45,7 @@ try {
   })
   if (tarball) {
     await check('publint', async () => void (await run(bin('publint'), ['run', tarball, '--strict'])))
-    // The node16 profile leaves out tools that do not read "exports" in package.json, because geohook needs it.
+    // The node16 profile ignores tools that do not read "exports" in package.json: geohook does not support them.
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']
     await check('are the types wrong', async () => void (await run(bin('attw'), attw)))
     const requested = process.argv.slice(2)

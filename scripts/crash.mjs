@@ -39,7 +39,6 @@ function readOptions() {
     if (receivers === undefined) throw new Error('--receivers must be an integer from 1 to 16')
     const serverKills = toInteger(values['server-kills'], 0)
     if (serverKills === undefined) throw new Error('--server-kills must be an integer from 0')
-    // A seed is an unsigned 32-bit integer.
     const seed = values.seed === undefined ? toSeed(undefined) : toInteger(values.seed, 0, 2 ** 32 - 1)
     if (seed === undefined) throw new Error('--seed must be an integer from 0 to 4294967295')
     return { engine, kills, receivers, serverKills, seed }

@@ -13,7 +13,7 @@ function bodyOf(events) {
   )
 }
 
-/** Returns keys that end with the signing key. Its position does not matter, because the receiver tries all keys. */
+/** Returns keys, the last of which signs. Its position does not matter, because the receiver tries all keys. */
 const keysOf = (count) => [...Array.from({ length: count - 1 }, (_, index) => `${KEY}${index}`), KEY]
 
 /**

@@ -14,7 +14,7 @@ const TIMEOUT = 5000
 
 const requests = new Map()
 
-/** Returns the request for a body size, from a cache. One of its signatures is valid for only five minutes. */
+/** Returns the request for a body size, from a cache. Its Stripe signature is valid for only five minutes. */
 function request(size) {
   if (!requests.has(size)) {
     const body = jsonBody(size)
@@ -40,7 +40,7 @@ async function run({ port, size, connections, milliseconds, atLeast = 0 }) {
   return { responses, seconds }
 }
 
-/** Opens a connection that reuses one read buffer. It passes each chunk as text to its function `read`. */
+/** Opens a connection that reuses one read buffer, and passes each chunk as text to `connection.read`. */
 function open(port) {
   return new Promise((resolve, reject) => {
     const connection = { socket: undefined, read() {} }

@@ -65,7 +65,7 @@ async function withProcesses(subjects, work) {
 async function measureSize(subjects, { size, servers, load, plan }) {
   const { connections, milliseconds } = plan
   const { warmup, all, goals } = plan.rounds[size]
-  // V8 keeps optimizing during the first thousands of requests. Subjects with a goal are warmed up until it is done.
+  // V8 keeps optimizing during the first thousands of requests. Only subjects with a goal are warmed up for that long.
   const hasGoal = (key) => subjects[key].goals?.includes(size) === true
   const warmupOf = (key) => (hasGoal(key) ? warmup : warmup / 4)
   const measure = async (key, round) => {

@@ -1,5 +1,5 @@
-// Measures puts into an inbox without HTTP, and hand-written code that puts the same bytes with the same packages and
-// database server. Both run in the process of the receiver.
+// Measures puts into an inbox without HTTP, and hand-written code that stores the same bytes with the package and the
+// database server that the inbox uses. Both run in the process of the receiver.
 import { randomBytes } from 'node:crypto'
 
 /** Creates a delivery of 1 KiB as a receiver passes it to the inbox. */
@@ -32,7 +32,7 @@ const toData = ({ id, rawBody, contentType, headers }) => ({
   body: rawBody.toString('base64'),
 })
 
-/** For each entry of the package, a hand-written equivalent. Its `put` resolves when the job is stored. */
+/** Hand-written code, by the entry of geohook that it replaces. `put` resolves when the delivery is stored. */
 const BY_HAND = {
   async postgres({ connectionString, schema }) {
     const { PgBoss } = await import('pg-boss')

@@ -15,7 +15,7 @@ import { KEY } from '../lib/payloads.mjs'
 
 /** The geohook receiver, with options for large bodies. */
 export function geohook({ verdict, handle }, { limit, bodyTimeout }) {
-  const observer = { refused: verdict } // also called for valid signatures: the content type is rejected next
+  const observer = { refused: verdict } // also called for valid signatures, which come with an unsupported content type
   const maxInFlightBytes = '1gb' // the default is less than the sum of all uploads
   const options = { signatureKey: KEY, limit, bodyTimeout, maxInFlightBytes, observer }
   return webhook(createReceiver(options).on('*', handle))

@@ -34,7 +34,7 @@ export async function measureVerdict(listeners, { size, limit, rounds, tickRound
       if (milliseconds < 0) throw new Error(`${name} decided before the last byte arrived`)
       return milliseconds
     }
-    // Ticks are measured in separate uploads, because the busy event loop changes the size of chunks.
+    // Ticks are measured in separate uploads, because measuring keeps the event loop busy and changes chunk sizes.
     const tick = async (name) => {
       await servers.get(name).ask('startTicks')
       await upload(name, requests.right)

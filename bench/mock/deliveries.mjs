@@ -10,7 +10,7 @@ const BASE = 'undici Pool.request'
 /** Milliseconds of a measurement, and of the warm-up. V8 keeps optimizing for about 100,000 deliveries. */
 const SLICE = 150
 const WARM_UP = 4000
-/** Number of process starts, and of rounds per start. A process can be faster than others for its whole lifetime. */
+/** Number of process starts, and of rounds per start. One start is not enough: some processes stay slower. */
 const STARTS = 2
 const ROUNDS = 18
 

@@ -92,11 +92,11 @@ export async function run({ smoke, say }) {
       rows,
     })
     for (const { name } of SUBJECTS.slice(1)) {
-      // Uses hex, or else the first supported encoding.
+      // Plots the first column that the subject supports, which is JSON with hex if possible.
       const { ratio } = cells.map(({ results }) => results.get(name)).find(Boolean)
       points.push({ series: sizeName(size), x: name, y: ratio.median, low: ratio.low, high: ratio.high })
     }
-    // Summarizes all four columns. The worst column alone would be the one most disturbed by other work on the machine.
+    // Summarizes all four columns, because the worst one would be the one most disturbed by other work on the machine.
     const figure = summarize(cells.flatMap(({ results }) => results.get(geohook.name).ratios))
     figures[figureId(size)] = figure
     say(`${sizeName(size)}: geohook takes ${digits(figure.median)}× the time of hand-written`)

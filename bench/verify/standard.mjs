@@ -4,7 +4,7 @@ import { KEY } from '../lib/payloads.mjs'
 
 const ID = 'msg_1'
 
-/** Supports only base64. Signs id, time and body; id, time and signature are headers. The key is decoded once. */
+/** Both packages support only base64. They sign the id, the time and the body, and decode the key once. */
 const prepareWith = (webhook, options) => ({
   sign(body) {
     const now = new Date()
@@ -28,7 +28,7 @@ export const standardWebhooks = {
   prepare: (encoding) => encoding === 'base64' && prepareWith(standard, { jsonParse: false }),
 }
 
-/** Also parses JSON, so it does not support forms. */
+/** svix also parses the body as JSON, so it does not support forms. */
 export const svix = {
   name: 'svix',
   prepare: (encoding, format) => encoding === 'base64' && format === 'json' && prepareWith(svixWebhook),

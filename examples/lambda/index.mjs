@@ -13,7 +13,7 @@ const receiver = createReceiver({
     failed: ({ error }) => console.error('failed:', error.cause),
   },
 }).on('*', async (event) => {
-  // Handlers run before the response, because Lambda freezes the function after it.
+  // Handlers run before the response, because Lambda freezes the function after the response.
   console.log(`${event.changeType} on ${event.service.serviceName}`)
 })
 

@@ -5,7 +5,7 @@ import ts from 'typescript'
 
 // Uses the checker's JavaScript version, not its Java or native programs.
 process.env.RECHECK_BACKEND = 'pure'
-/** No timeouts, because the result must not depend on the machine's load. The checker also limits its steps. */
+/** No timeouts, because the result must not depend on the machine's load. The checker limits its steps instead. */
 const NO_TIMEOUTS = { timeout: null, attackTimeout: null, incubationTimeout: null }
 
 /** Vulnerable expressions that the checker must report, to prove that it works. */

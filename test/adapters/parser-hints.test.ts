@@ -59,7 +59,7 @@ const SERVERS: Record<
   },
 }
 
-/** For each adapter: the text parser and the value parser that the hint names, and other parts of the hint. */
+/** For each adapter: the parsers that the message names if `body` is a string or an object, and parts of the hint. */
 const NAMES: Record<string, [text: string, value: string, hints: string[]]> = {
   express: [
     'express.text()',

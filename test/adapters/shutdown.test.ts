@@ -131,7 +131,7 @@ it('closes HTTP/2 sessions after their last request, or immediately without one'
   const ended = once(idle as never, 'close')
   process.emit('SIGTERM')
   await ended
-  await vi.advanceTimersByTimeAsync(4_500) // the shutdown must not call functions that only HTTP/1 servers have
+  await vi.advanceTimersByTimeAsync(4_500) // past the time for `closeAllConnections`, which HTTP/2 servers lack
   expect([busy?.destroyed, after.mock.calls.length]).toEqual([false, 0])
   release()
   const [answer] = await once(stream as never, 'response')

@@ -146,8 +146,8 @@ describe('takes as long for a tenant without a key as for a wrong signature:', (
     ['keys as bytes', Buffer.from(KEY), undefined],
     ['a blank key', KEY, ' '],
     ['a handshake', KEY, undefined, handshake],
-    // The test is retried, because other work on the machine can make equal times differ. It cannot make different
-    // times equal.
+    // The test is retried, because other work on the machine can make equal times differ, but not different times
+    // equal.
   ])('%s', { retry: 9 }, async (_, known, unknown, toRequest = (url: string) => delivery(url)) => {
     const receiver = createReceiver({
       signatureKey: ({ url }) => (url.startsWith('/known') ? known : unknown),

@@ -40,7 +40,7 @@ const JAVA_GZIP = Buffer.from('H4sIAAAAAAAA/6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'b
 const PYTHON_GZIP = Buffer.from('H4sIAAAAAAACA6tWSi1LzSspVrKKjq0FADp5TF8NAAAA', 'base64')
 
 /**
- * Returns the same data as another program would compress it: two header bytes differ (RFC 1952 section 2.3: XFL, OS).
+ * Returns {@link JAVA_GZIP} with the header of another program: two bytes differ (RFC 1952 section 2.3: XFL, OS).
  */
 function gzipAs(effort: number, system: number): Buffer {
   const gzip = Buffer.from(JAVA_GZIP)

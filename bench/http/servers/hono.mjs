@@ -1,4 +1,4 @@
-// `serve()` of the same package also calls `createAdaptorServer`.
+// Users call `serve()` of this package, which also calls `createAdaptorServer`.
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { webhook } from '../../../dist/hono.js'

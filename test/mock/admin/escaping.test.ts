@@ -110,7 +110,7 @@ describe('escapes', () => {
       f: 'html',
     })
     expect(status).toBe(200)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for control characters
     expect(text).not.toMatch(/[\x00-\x08\x0b\x0c\x0e-\x1f]/)
     const { body } = await post(service, pathOf(FEATURE), {})
     expect(body.scheduleInfo).toMatchObject({ name: '\ud800\0\u001b[31m' })

@@ -4,7 +4,7 @@ import { type MockServiceOptions, tokens } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { capture, FEATURE, JOB, seed, start } from '../support.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: a document is walked
+// biome-ignore lint/suspicious/noExplicitAny: the tests read deeply nested members of the document
 type Document = any
 
 const USER = { username: 'ann', password: 'secret', privileges: ['geoprocessing', 'features'] as const }

@@ -3,7 +3,7 @@ import type { MockService } from 'geohook/mock'
 export interface Called {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: the tests look into it
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read different members from each response
   body: any
 }
 

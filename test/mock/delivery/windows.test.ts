@@ -124,7 +124,7 @@ describe('events are gathered', () => {
 
   it('in the next window if they are triggered when a window closes', async () => {
     const second = await receive()
-    // The response to the first webhook's delivery arrives when the second webhook's window is due to close.
+    // Both windows close at the same time. The first webhook's receiver triggers another event before it responds.
     const first = await receive((number, _req, res) => {
       if (number === 1) more.push(service.trigger({ ...CREATED, changeType: 'FeaturesDeleted' }))
       res.end()
