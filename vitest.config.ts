@@ -27,8 +27,8 @@ export const once = {
 /** Settings of each test file. */
 export const each = {
   // Timeouts in milliseconds, long enough for a busy machine.
-  testTimeout: 30_000,
-  hookTimeout: 30_000,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
   // No isolation: starting a process and importing all modules for each file would take longer than most tests.
   isolate: false,
   tags: TAGS,

@@ -126,7 +126,6 @@ const start = ({ args, cwd, env }: Example, key: string): Started =>
 
 it.concurrent.for(Object.entries(EXAMPLES))(
   'examples/%s handles a delivery and rejects a forged one',
-  { timeout: 30_000 },
   async ([, example], { skip }) => {
     if (example.needsSqlite && process.env.CI !== 'true') skip('SQLite' in inject('missing'))
     const app = start(example, KEY)
@@ -147,7 +146,6 @@ const { polka: _, ...checked } = EXAMPLES
 
 it.concurrent.for(Object.entries(checked))(
   'examples/%s does not start without a key',
-  { timeout: 30_000 },
   async ([, example]) => {
     const app = start({ ...example, env: {} }, '')
     expect(await app.exited).toBe(1)

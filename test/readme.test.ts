@@ -44,9 +44,7 @@ describe('the README and the docs', () => {
     }
   })
 
-  it('examples in doc comments run, except those that never end', {
-    timeout: 60_000,
-  }, async () => {
+  it('examples in doc comments run, except those that never end', async () => {
     expect(finiteExamples.length).toBeGreaterThan(9)
     for (const [index, run] of runs.entries())
       expect([finiteExamples[index], await run.exited]).toEqual([finiteExamples[index], 0])

@@ -72,7 +72,7 @@ export function createFolder(): { path: string; file(name: string, content: stri
 export async function untilProcessTitle(pid: number | undefined, title: string): Promise<void> {
   const hasTitle = (): boolean =>
     readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', '').trim() === title
-  await vi.waitUntil(hasTitle, { timeout: 20_000, interval: 1 })
+  await vi.waitUntil(hasTitle, { timeout: 60_000, interval: 1 })
 }
 
 /** Starts `geohook listen` on a free port, passes its URL to a test, and stops it. */

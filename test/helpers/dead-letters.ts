@@ -40,6 +40,6 @@ export async function handleAll(inbox: DurableInbox, error?: string): Promise<vo
     const { waiting, active } = await inbox.stats()
     return waiting + active === 0
   }
-  await vi.waitUntil(isIdle, { timeout: 30_000, interval: 20 })
+  await vi.waitUntil(isIdle, { timeout: 60_000, interval: 20 })
   await workers.close()
 }

@@ -86,6 +86,7 @@ export async function createPrivatePostgres(programs: string): Promise<PrivatePo
   return {
     url,
     async start() {
+      if (server && !isEnded()) return
       const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', '']
       const stdio: StdioOptions = ['ignore', 'ignore', 'pipe']
       server = spawn(join(programs, 'postgres'), args, { stdio, cwd: folder, ...user })

@@ -60,5 +60,5 @@ export function useEngine(kind: InboxEngineKind): Fixture {
 }
 
 /** Polls until a condition is true. */
-export const until = (check: () => Promise<boolean> | boolean, milliseconds = 30_000): Promise<void> =>
+export const until = (check: () => Promise<boolean> | boolean, milliseconds = 60_000): Promise<void> =>
   vi.waitUntil(check, { timeout: milliseconds, interval: 20 }).then(() => {})

@@ -7,7 +7,7 @@ import { deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
 
 await describeWith(POSTGRES, (connectionString) => {
-  describe('attempts of one delivery in PostgreSQL', { timeout: 60_000 }, () => {
+  describe('attempts of one delivery in PostgreSQL', () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'attempts')
     const id = idOf('e')
 

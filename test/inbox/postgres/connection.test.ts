@@ -156,7 +156,7 @@ await describeWith(POSTGRES, (connectionString) => {
           throw new Error('down')
         },
       })
-      await expect.poll(async () => (await first.get(ID))?.state, { timeout: 10_000 }).toBe('dead')
+      await expect.poll(async () => (await first.get(ID))?.state, { timeout: 60_000 }).toBe('dead')
       expect(attempts).toEqual([1, 2])
       expect(await first.get(ID)).toMatchObject({ attempts: 2, error: 'Error: down' })
     })

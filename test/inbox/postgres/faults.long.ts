@@ -107,6 +107,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
     )
 
     it('the duplicate store rejects claims while the server hangs or is down, and accepts them afterwards', async () => {
+      await server.start()
       await expectClaimsSurviveOutages(createPostgresDuplicates({ connectionString: server.url }), server)
     })
   },

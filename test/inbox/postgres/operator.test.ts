@@ -6,7 +6,7 @@ import { deliveryWithId, idOf } from '../deliveries.ts'
 import { useSchema } from './fixture.ts'
 
 await describeWith(POSTGRES, (connectionString) => {
-  describe('an operator changes the tables of an inbox', { timeout: 60_000 }, () => {
+  describe('an operator changes the tables of an inbox', () => {
     const { schema, client, queueName, open, withBoss } = useSchema(connectionString, 'operator')
 
     /** Drops the schema. Retries if PostgreSQL reports a deadlock between this statement and the inbox. */

@@ -9,7 +9,7 @@ import { deliveryOf } from '../deliveries.ts'
 import { useSmallDisk } from './small-disk.ts'
 
 await describeWithDisks(() => {
-  describe('a SQLite inbox on a disk of 8 MB', { timeout: 120_000 }, () => {
+  describe('a SQLite inbox on a disk of 8 MB', () => {
     const small = useSmallDisk()
 
     it('rejects deliveries on a full disk, handles all stored ones after another program filled the rest, and accepts more', async () => {

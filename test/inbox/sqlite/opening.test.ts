@@ -26,7 +26,7 @@ it.each(['PRAGMA user_version', 'PRAGMA application_id', 'SELECT count(*) FROM s
       if (sql === statement && created++ === 0) {
         const args = ['--input-type=module', '--eval', CREATE_PROGRAM, fixture.path]
         // The other process may create the file, or fail because this check holds a lock. The test accepts both.
-        spawnSync(process.execPath, args, { cwd: root, timeout: 10_000 })
+        spawnSync(process.execPath, args, { cwd: root, timeout: 60_000 })
       }
       return prepare.call(this, sql)
     })
