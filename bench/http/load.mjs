@@ -2,8 +2,8 @@
 // like autocannon, use as much CPU as the servers, so they would measure themselves.
 //
 // For a message { port, size, connections, milliseconds, atLeast }, it keeps one request in flight on each connection
-// until `milliseconds` have elapsed and `atLeast` responses have arrived. It then reports the number of responses and
-// the elapsed seconds. The process exits with an error after any response other than 200.
+// for `milliseconds`, or longer until `atLeast` responses have arrived, up to TIMEOUT. It then reports the number of
+// responses and the elapsed seconds. The process exits with an error after any response other than 200.
 import { connect } from 'node:net'
 import { jsonBody } from '../lib/payloads.mjs'
 import { requestHead, signedHeaders } from './request.mjs'

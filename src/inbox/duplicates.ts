@@ -18,8 +18,8 @@ export interface ClosableDuplicateStore extends DuplicateStore {
 }
 
 /**
- * The table of claims: the interface that an engine implements for duplicates. Every method is atomic and uses the
- * store's clock.
+ * The table of claims: the interface that an engine implements for duplicates. Every change of a claim is atomic. The
+ * engine decides whether a claim has expired: PostgreSQL and Redis use the clock of their server.
  */
 export interface DuplicatesTable {
   /** Claims a delivery, unless the delivery is done or already has an unexpired claim. */

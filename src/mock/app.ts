@@ -56,17 +56,18 @@ export interface MockService {
   /** Returns copies of all services, webhooks (including their keys), settings and recorded failures. */
   snapshot(): Snapshot
   /**
-   * Replaces all services, webhooks, settings and failures with those of a full or partial snapshot. Keeps the
-   * attempt log, faults and gathered events, but does not send events of webhooks that no longer exist.
+   * Replaces all services, webhooks, settings and failures with those of a snapshot. Lists that the snapshot leaves out
+   * become empty, and settings get their defaults. Keeps the attempt log and the faults. Events that wait for the end
+   * of a window are sent later, except to webhooks that no longer exist.
    *
-   * @throws {WebhookError} `config_invalid`, and changes nothing
+   * @throws {WebhookError} `config_invalid` if the snapshot is invalid; nothing is changed then
    */
   restore(snapshot: SnapshotSeed): void
-  /** Restores the seeds, and drops the attempt log, faults and gathered events. */
+  /** Restores the seeds, and drops the attempt log, the faults and the events that wait for the end of a window. */
   reset(): void
   /**
-   * Stops listening immediately, sends gathered events, and waits for attempts in flight. Nothing is retried, and later
-   * deliveries fail.
+   * Stops listening immediately, ends all windows and sends their events, and waits for attempts in flight. Nothing is
+   * retried, and later deliveries fail.
    */
   close(): Promise<void>
 }

@@ -127,7 +127,7 @@ const MAX_MEMBERS = 100
  *   may be a key
  */
 export function check<T>(schema: z.ZodType, value: unknown, name: string): T {
-  // Checked before zod runs, because zod would report each unknown member.
+  // Limits the members before zod runs, because zod's message would list every unknown member, however many there are.
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     if (Object.keys(value).length > MAX_MEMBERS) throw configInvalid(`${name} has too many members`)
   }

@@ -25,7 +25,7 @@ export interface OtelOptions {
   tracerProvider?: TracerProvider | undefined
   /** Default: the provider registered with the OpenTelemetry API, even if it is registered later. */
   meterProvider?: MeterProvider | undefined
-  /** Another observer to call as well. Events without a function in that observer still go to the receiver's log. */
+  /** Another observer to call as well. Refusals and failures for which it has no function still go to the log. */
   observer?: Observer | undefined
 }
 

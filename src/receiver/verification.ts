@@ -13,7 +13,7 @@ import { stacklessError } from './stackless-error.ts'
 export interface Proof {
   /** The id of the delivery. */
   id: string
-  /** Index of the key that matched. Absent if the request was unsigned. */
+  /** Index of the key that matched. Absent if the receiver accepted an unsigned request. */
   keyIndex?: number
 }
 

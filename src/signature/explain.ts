@@ -25,7 +25,8 @@ import type { Diagnosis, ExplainOptions } from './explain/explain-types.ts'
 export async function explain(options: ExplainOptions): Promise<Diagnosis> {
   const body = toBytes(options.body)
   // `#diagnose` is loaded on demand, because it is larger than the verification code. Its bundle has its own copy of
-  // the WebhookError class, so it throws a TypeError, which is converted here.
+  // the WebhookError class, and errors of that copy would not be instances of the class that users import. `diagnose`
+  // therefore throws a TypeError, which is converted here.
   const { diagnose } = await import('#diagnose')
   return diagnose({ ...options, body }).catch((error: Error) => {
     throw configInvalid(error.message)

@@ -59,7 +59,10 @@ const SERVERS: Record<
   },
 }
 
-/** For each adapter: the parsers that the message names if `body` is a string or an object, and parts of the hint. */
+/**
+ * For each adapter: the parser that the error message names if a parser has set `req.body` to a string (`text`) or to an
+ * object (`value`), and parts of the error's hint.
+ */
 const NAMES: Record<string, [text: string, value: string, hints: string[]]> = {
   express: [
     'express.text()',

@@ -116,8 +116,8 @@ interface Case {
 }
 
 /**
- * Two cases for every payload and body. The first case cycles through the combinations of the four two-valued
- * settings. The second case inverts all four, so that the cases together cover every pair of values.
+ * Two cases for every payload and body, with opposite values of the four two-valued settings, so that each payload and
+ * body is tested with both values of every setting. The first cases alone cover all 16 combinations of the settings.
  */
 const cases: Case[] = Object.keys(PAYLOADS).flatMap((name, i) =>
   bodies.flatMap((body, j) =>

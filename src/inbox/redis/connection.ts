@@ -108,7 +108,10 @@ export function createConnection<Opened>(options: ConnectionOptions<Opened>): Co
   }
 }
 
-/** Removes the command from an ioredis error, because an observer may print all members of the error. */
+/**
+ * Returns an ioredis error without its commands, because their arguments can contain deliveries, and an observer may
+ * print all members of an error.
+ */
 export function withoutCommand(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('Redis failed', { cause: error })
   if (!('command' in error || 'previousErrors' in error)) return error

@@ -33,8 +33,8 @@ interface Run {
 export interface JobProcessor {
   process(job: DeliveryJob, token?: string): Promise<void>
   /**
-   * Notifies the observer when BullMQ has recorded the end of an attempt. Aborts the runs of jobs that another process
-   * has taken.
+   * Listens to a worker, in order to notify the observer when BullMQ has recorded the end of an attempt, and to abort
+   * the runs of jobs that another process has taken.
    */
   watch(worker: Worker<Envelope>): void
   isBusy(): boolean

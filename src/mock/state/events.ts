@@ -86,8 +86,8 @@ export function toServiceEvent(event: MockEvent, { serviceType }: Service, now: 
 }
 
 /**
- * True if the webhook is active and subscribes to the event by its name, a composite or the wildcard
- * (docs/specification.md, "Events").
+ * True if the webhook is active and subscribes to the event: by its change type, by `FeaturesEdited` for created, updated
+ * and deleted features, or by the wildcard (docs/senders.md, "Change types").
  */
 export const selects = (
   { active, changeTypes }: Readonly<Webhook>,

@@ -39,7 +39,7 @@ export const toSnapshot = ({ services, webhooks, settings, failures }: State): S
     failures: failures.all(),
   })
 
-/** @throws {WebhookError} `config_invalid`, and changes nothing */
+/** @throws {WebhookError} `config_invalid` if the snapshot is invalid; nothing is changed then */
 export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: DeliverySettings): void {
   checkSnapshot(seed, 'snapshot')
   const { services = [], webhooks = [], settings = {}, failures = [] } = seed
