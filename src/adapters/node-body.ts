@@ -30,6 +30,7 @@ export function bytesOf({ rawBody, body }: ParsedBody): Uint8Array | undefined {
 /**
  * Reads the exact bytes of a Node request from its stream.
  *
+ * @param signal aborted to stop reading and free the chunks that have arrived
  * @throws {WebhookError} `body_already_parsed`, `body_too_large`, `body_aborted`
  */
 export function readNodeBody(
@@ -37,17 +38,20 @@ export function readNodeBody(
   options: ReadOptions,
   parsed: ParsedBody,
   parsers: ParserNames,
-): Uint8Array | Promise<Uint8Array> {
-  const arrived = takeArrived(req, options)
-  if (arrived) return arrived
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   if (req.destroyed && !req.readableDidRead) throw new WebhookError('body_aborted')
   if (req.readableDidRead || req.readableEnded) throw alreadyParsed(parsed, parsers)
   if (req.readableEncoding) throw encodingSet()
-  return readStream(req, options)
+  return readStream(req, options, signal)
 }
 
-/** Reads the body synchronously if all of it has arrived; small bodies usually arrive with the headers. */
-function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
+/**
+ * Reads the body synchronously if all of it has arrived; small bodies usually arrive with the headers.
+ *
+ * @throws {WebhookError} `body_already_parsed`
+ */
+export function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
   if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || req.destroyed)
     return undefined
@@ -55,7 +59,7 @@ function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uin
   if (!(body instanceof Uint8Array)) throw encodingSet()
   onChunk(body)
   req.resume() // otherwise 'end' and 'close' would never be emitted
-  return body
+  return unpool(body)
 }
 
 const EVENTS = ['aborted', 'close', 'data', 'end', 'error'] as const
@@ -64,12 +68,17 @@ const EVENTS = ['aborted', 'close', 'data', 'end', 'error'] as const
 let getRawBody: typeof import('raw-body') | undefined
 
 /** Reads the stream with raw-body. `onChunk` receives each chunk in the event loop tick in which it arrives. */
-async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions): Promise<Uint8Array> {
+async function readStream(
+  req: IncomingMessage,
+  { limit, onChunk }: ReadOptions,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   if (!getRawBody) {
     req.pause() // if other code already listens, chunks that arrive during the import would be lost here
     getRawBody = (await import('raw-body')).default
   }
   const read = getRawBody
+  signal.throwIfAborted() // while raw-body was imported
   return new Promise((resolve, reject) => {
     const listenersOf = (event: string) => req.listeners(event) as (() => void)[]
     const others = new Set(EVENTS.flatMap(listenersOf))
@@ -94,6 +103,7 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
     })
     // raw-body never settles if the request closes without 'aborted', 'error' or 'end'.
     req.on('close', () => fail(new WebhookError('body_aborted')))
+    signal.addEventListener('abort', () => fail(signal.reason))
     const added = EVENTS.flatMap((event) =>
       listenersOf(event)
         .filter((listener) => !others.has(listener))
@@ -104,7 +114,7 @@ async function readStream(req: IncomingMessage, { limit, onChunk }: ReadOptions)
 }
 
 /** Copies a small body out of Node's shared Buffer pool, which also holds unrelated data. */
-const unpool = (body: Buffer): Uint8Array =>
+const unpool = (body: Uint8Array): Uint8Array =>
   body.buffer.byteLength === body.length ? body : new Uint8Array(body)
 
 function toWebhookError(error: { type?: string }): WebhookError {

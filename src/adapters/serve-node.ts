@@ -5,7 +5,14 @@ import type { Delivery } from '../receiver/delivery.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
-import { bytesOf, type ParsedBody, type ParserNames, readNodeBody, whenEnded } from './node-body.ts'
+import {
+  bytesOf,
+  type ParsedBody,
+  type ParserNames,
+  readNodeBody,
+  takeArrived,
+  whenEnded,
+} from './node-body.ts'
 import { isSent, whenSent } from './node-connection.ts'
 import { headersOf } from './node-headers.ts'
 
@@ -36,6 +43,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   let isStreamRead = false
   /** True if the body arrived with the headers. */
   let isReadAtOnce = false
+  let reading: AbortController | undefined
 
   async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
     if (isStreamRead) await whenEnded(req)
@@ -68,11 +76,18 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
         return bytes
       }
       isStreamRead = true
-      const body = readNodeBody(req, options, parsed, parsers)
-      isReadAtOnce = !(body instanceof Promise)
-      return body
+      const arrived = takeArrived(req, options)
+      if (arrived) {
+        isReadAtOnce = true
+        return arrived
+      }
+      reading = new AbortController()
+      return readNodeBody(req, options, parsed, parsers, reading.signal)
     },
-    cancel: (limit) => drain(req, res, limit),
+    cancel(limit) {
+      reading?.abort()
+      drain(req, res, limit)
+    },
     next: next && ((delivery) => passOn(next, delivery)),
   }
   await receive(request, async (outcome) => {

@@ -1,6 +1,6 @@
 import type { WebhookError } from '../errors.ts'
 import type { Delivery } from './delivery.ts'
-import type { Outcome } from './outcome.ts'
+import { copyOutcome, type Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
 
 /** Passed to every observer function that is called at the end of a request. */
@@ -74,9 +74,10 @@ export function createNotifier(observer: Observer | undefined, log: Observer): N
     notify,
     around(request, run) {
       let running: Promise<Outcome> | undefined
+      let shown: Promise<Outcome> | undefined
       // Starts in a later microtask, so that `running` is set before the request's own code can call `run` again.
       const start = () => (running ??= Promise.resolve().then(run))
-      notify('around', { request, run: start })
+      notify('around', { request, run: () => (shown ??= start().then(copyOutcome)) })
       return start()
     },
   }

@@ -51,6 +51,10 @@ export function errorOutcome(error: WebhookError, allow: string, isDelivery: boo
   return outcome
 }
 
+/** Copies an outcome for an observer, which must not be able to change the response. */
+export const copyOutcome = (outcome: Outcome): Outcome =>
+  Object.assign({}, outcome, { headers: { ...outcome.headers } })
+
 /**
  * Converts a thrown value to a WebhookError. Recognizes our errors by name, because the ESM and the CommonJS build
  * have different classes, and a program may combine a receiver from one with an adapter from the other.

@@ -24,6 +24,9 @@ type SchemaResult<Output> =
 export async function validate<Output>(schema: StandardSchema<Output>, payload: unknown): Promise<Output> {
   const check = () => schema['~standard'].validate(payload)
   const result = await guard('handler_failed', check, 'the schema threw an error')
-  if (!result.issues) return result.value
+  if (!result.issues) {
+    if ('value' in result) return result.value
+    throw new TypeError('the schema returned neither a value nor issues')
+  }
   throw new WebhookError('payload_invalid', { message: result.issues[0]?.message, cause: result.issues })
 }

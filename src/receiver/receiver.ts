@@ -12,7 +12,7 @@ import { createByteBudget } from './in-flight.ts'
 import { requireFresh } from './max-age.ts'
 import type { Seen } from './observer.ts'
 import { type Inbox, type ReceiverOptions, readOptions } from './options.ts'
-import { errorOutcome, type Outcome, succeeded, toWebhookError } from './outcome.ts'
+import { copyOutcome, errorOutcome, type Outcome, succeeded, toWebhookError } from './outcome.ts'
 import { validate } from './payload-schema.ts'
 import type { Receiver } from './receiver-types.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
@@ -106,10 +106,10 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   /** Counts the outcome, and notifies the observer exactly once per request. */
   function report(outcome: Outcome, seen: Seen, startedAt: number): Outcome {
-    const { kind, error, headers } = outcome
+    const { kind, error } = outcome
     outcomes[kind]++
     notifier.notify(kind === 'stored' ? 'handled' : kind, {
-      outcome: Object.assign({}, outcome, { headers: { ...headers } }), // a copy: observers must not change the response
+      outcome: copyOutcome(outcome),
       error,
       milliseconds: clock() - startedAt,
       ...seen,
@@ -119,7 +119,8 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   async function toDelivery(stored: StoredDelivery): Promise<Delivery> {
     const parsed = parse(stored.rawBody, stored.contentType, config.signatureHeader)
-    const delivery: Delivery = Object.assign(parsed, stored)
+    // The parsed members come last, because an inbox may pass a delivery that already has such members to handle().
+    const delivery: Delivery = { ...stored, ...parsed }
     if (schema) delivery.payload = await validate(schema, delivery.payload)
     return delivery
   }

@@ -31,6 +31,7 @@ export async function toReceiverRequest(
 ): Promise<ReceiverRequest> {
   const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  const chunks: Uint8Array[] = []
 
   return {
     method: request.method,
@@ -43,7 +44,7 @@ export async function toReceiverRequest(
         if (!request.bodyUsed) {
           if (isReservable(headers, options)) return await readAtOnce(request, options)
           reader = request.body?.getReader()
-          return await readChunks(reader, options)
+          return await readChunks(reader, chunks, options)
         }
       } catch (cause) {
         if (cause instanceof WebhookError) throw cause
@@ -57,10 +58,10 @@ export async function toReceiverRequest(
     },
     // The receiver does not await this, so that a sender that never stops cannot delay the response.
     async cancel(limit) {
-      if (drainWebRequest(request, context, limit)) return
       try {
-        await (reader ?? request.body)?.cancel()
-      } catch {} // another reader has locked the body
+        chunks.length = 0 // frees them now: the request may stay open until it is drained
+        if (!drainWebRequest(request, context, limit)) await (reader ?? request.body)?.cancel()
+      } catch {} // another reader has locked the body, or an unrelated context looks like that of a server on Node
     },
   }
 }
@@ -89,9 +90,9 @@ async function readAtOnce(request: RequestLike, { onChunk }: ReadOptions): Promi
 
 async function readChunks(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  chunks: Uint8Array[],
   { onChunk }: ReadOptions,
 ): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
   while (reader) {
     const { done, value } = await reader.read()
     if (done) break

@@ -72,6 +72,28 @@ it('reports body_aborted if the request closes before its body has ended', async
   await app.close()
 })
 
+it("passes on no bytes of Node's shared buffer pool if a body arrives in two segments before it is read", async () => {
+  const arrived = createGate()
+  const buffers: ArrayBufferLike[] = []
+  const receiver = createReceiver({ signatureKey: () => arrived.gate.then(() => KEY) })
+  receiver.on('*', (_event, { rawBody }) => buffers.push(rawBody.buffer))
+  const hook = webhook(receiver)
+  const mounted = await listen(async (req, res) => {
+    void hook(req, res)
+    while (req.readableLength < 1) await setImmediate()
+    upload.end('}')
+    while (req.readableLength < 2) await setImmediate()
+    arrived.release()
+  })
+  onTestFinished(() => mounted.close())
+  const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf('{}'), 'content-length': 2 }
+  const upload = request(mounted.url, { method: 'POST', headers, agent: false })
+  const answer = answerOf(upload)
+  upload.write('{')
+  expect((await answer).status).toBe(200)
+  expect(buffers.map(({ byteLength }) => byteLength)).toEqual([2])
+})
+
 it('allocates no memory for a content-length before the bytes arrive', async () => {
   const reading = createGate()
   const arrived = createGate()

@@ -69,6 +69,28 @@ describe('an observer', () => {
     expect(rejections).toEqual([])
   })
 
+  it.each<[string, (outcome: Outcome) => unknown]>([
+    ['changes', (outcome) => Object.assign(outcome, { status: 200, body: 'changed' })],
+    ['freezes', Object.freeze],
+  ])('that %s the outcome of run() does not affect the response', async (_, change) => {
+    const receiver = createReceiver({
+      signatureKey: KEY,
+      observer: { around: async ({ run }) => change(await run()), refused() {} },
+    })
+    void receiver.close() // so that the receiver sets `close` on the outcome
+    const outcome = await receiver.receive({
+      method: 'POST',
+      url: '/',
+      headers: {},
+      read: () => new Uint8Array(),
+    })
+    expect([outcome.status, outcome.close, JSON.parse(outcome.body).code]).toEqual([
+      503,
+      true,
+      'receiver_closed',
+    ])
+  })
+
   it('that calls run() recursively does not repeat the work', async () => {
     let runAgain: (() => unknown) | undefined
     let runs = 0

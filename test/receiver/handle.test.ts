@@ -26,6 +26,18 @@ describe('receiver.handle', () => {
     expect(calls).toEqual([['FeaturesCreated', stored.id, 'PARCELS', context]])
   })
 
+  it('decodes the bytes even if the stored object still has its decoded payload and events', async () => {
+    const calls: unknown[] = []
+    const schema = z.object({ serviceName: z.string().transform((name) => [name]) })
+    const receiver = createReceiver({ signatureKey: KEY, schema }).on('*', (event, { payload }) =>
+      calls.push([event.changeType, payload.serviceName]),
+    )
+    const stored = await store(payloadOf('FeaturesCreated'))
+    const decoded = { payload: { serviceName: ['Parcels'] }, changeTypes: ['Other'], events: [] }
+    await receiver.handle({ ...stored, ...decoded } as Delivery)
+    expect(calls).toEqual([['FeaturesCreated', ['Parcels']]])
+  })
+
   it('starts no further handler after the signal is aborted', async () => {
     const controller = new AbortController()
     const begun: string[] = []

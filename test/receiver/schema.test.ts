@@ -122,6 +122,8 @@ describe('returns 500 if the schema fails:', () => {
     ['it throws', plain(fail)],
     ['it rejects', plain(async () => fail())],
     ['it returns undefined', plain(() => undefined)],
+    ['it returns false', plain(() => false)],
+    ['it returns an object without a value', plain(() => ({}))],
     ['it rejects with undefined', plain(() => Promise.reject())],
   ])('%s', async (_, schema) => {
     const { answer, names, end } = await receive(schema, payloadOf('A'))

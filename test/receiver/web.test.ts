@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createReceiver, type ReceiverOptions } from 'geohook'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { createRecorder } from '../helpers/recorder.ts'
@@ -124,6 +124,18 @@ it.each([
 ])('ignores other context of a platform: %j', async (context) => {
   const signatureKey: ReceiverOptions['signatureKey'] = ({ params }) => (params === undefined ? KEY : null)
   expect((await createReceiver({ signatureKey, observer: {} }).fetch(post('{}'), context)).status).toBe(200)
+})
+
+it('refuses a request although its context looks like that of a server on Node', async () => {
+  const rejections: unknown[] = []
+  const listener = (reason: unknown) => rejections.push(reason)
+  process.on('unhandledRejection', listener)
+  onTestFinished(() => void process.off('unhandledRejection', listener))
+  const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} } })
+  const context = { incoming: { resume() {} }, outgoing: {} }
+  expect((await receiver.fetch(post('{}', 'oops'), context)).status).toBe(401)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(rejections).toEqual([])
 })
 
 it('ignores route parameters whose promise rejects', async () => {
