@@ -26,15 +26,18 @@ export type ErrorCode =
 const CHECK_SIGNATURE =
   'Call explain() with the body, the headers and the key, or replay the request with `geohook explain`: it finds the cause.'
 
+/** The status if a request is not authentic. All its codes have the same, so that a sender cannot tell them apart. */
+export const UNAUTHORIZED = 401
+
 /** The HTTP status and the hint for each error code. Responses never contain the hint. */
 export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   signature_missing: [
-    401,
+    UNAUTHORIZED,
     'Set a signatureKey on the webhook, and check that signatureHeader names the header that the service sends.',
   ],
-  signature_malformed: [401, CHECK_SIGNATURE],
-  signature_mismatch: [401, CHECK_SIGNATURE],
-  key_unknown: [401, 'Check that the signatureKey function returns a key for the URL of this request.'],
+  signature_malformed: [UNAUTHORIZED, CHECK_SIGNATURE],
+  signature_mismatch: [UNAUTHORIZED, CHECK_SIGNATURE],
+  key_unknown: [UNAUTHORIZED, 'Check that the signatureKey function returns a key for the URL of this request.'],
   key_unavailable: [503, 'The signatureKey function failed; the cause says why.'],
   delivery_stale: [400, 'Check the clocks of the sender and of the receiver, or increase maxAge.'],
   delivery_in_progress: [409],

@@ -1,3 +1,4 @@
+import { UNAUTHORIZED } from '../error-statuses.ts'
 import { toTitle, WebhookError } from '../errors.ts'
 
 /** The result of a request, and its HTTP response. */
@@ -31,14 +32,14 @@ export function handshakeOutcome(body: Record<string, string>, error: WebhookErr
 
 /**
  * Creates the outcome of a request that failed. The response body contains a title, a status and a code (RFC 9457). All
- * 401 responses are identical, so that the sender cannot see which check failed.
+ * responses to requests that are not authentic are identical, so that the sender cannot see which check failed.
  *
  * @param allow the value of the `allow` header of a 405 response
  * @param isDelivery whether the request was verified and decoded before the error
  */
 export function errorOutcome(error: WebhookError, allow: string, isDelivery: boolean): Outcome {
   const { code, status } = error
-  const publicCode = status === 401 ? 'unauthorized' : code
+  const publicCode = status === UNAUTHORIZED ? 'unauthorized' : code
   const kind = !isDelivery ? 'refused' : code === 'delivery_in_progress' ? 'duplicate' : 'failed'
   const body = JSON.stringify({ title: toTitle(publicCode), status, code: publicCode })
   const outcome = toOutcome(kind, status, body)
