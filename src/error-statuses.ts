@@ -37,7 +37,10 @@ export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: str
   ],
   signature_malformed: [UNAUTHORIZED, CHECK_SIGNATURE],
   signature_mismatch: [UNAUTHORIZED, CHECK_SIGNATURE],
-  key_unknown: [UNAUTHORIZED, 'Check that the signatureKey function returns a key for the URL of this request.'],
+  key_unknown: [
+    UNAUTHORIZED,
+    'Check that the signatureKey function returns a key for the URL of this request.',
+  ],
   key_unavailable: [503, 'The signatureKey function failed; the cause says why.'],
   delivery_stale: [400, 'Check the clocks of the sender and of the receiver, or increase maxAge.'],
   delivery_in_progress: [409],

@@ -54,7 +54,7 @@ const MEASURES = {
   },
 }
 
-/** Measures edits and deletions over HTTP with few and many other webhooks. */
+/** Measures how long it takes to edit and to delete a webhook over HTTP, on mocks with few and with many webhooks. */
 export async function measureEdits({ smoke }) {
   const subjects = []
   for (const size of SIZES) {

@@ -86,8 +86,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
         suspects: freeSlot !== undefined,
       })
       if (!taken) return Math.min(POLL_INTERVAL, Math.max(1, wait))
-      // This process is still running the delivery's handlers. `take` can return such a delivery after PostgreSQL was
-      // unreachable for longer than the lease.
+      // Skips a delivery whose handlers are still running in this process. PostgreSQL's `take` does not check
+      // `inProgress`, and returns such a delivery if its lease expired because PostgreSQL was unreachable.
       if (inProgress.has(taken.delivery.id)) return 0
       isSuspect = taken.isSuspect
       begin(taken, isSuspect ? freeSlot : undefined)

@@ -22,7 +22,10 @@ interface Res {
   json(body: unknown): void
 }
 
-/** Creates an app whose middleware runs after the parsers of NestJS: `afterParsers`, and a route that echoes bodies. */
+/**
+ * Returns a module whose middleware runs after NestJS's parsers: one function echoes the bodies sent to /other, and
+ * `afterParsers`, if given, serves /hooks/parcels.
+ */
 function createApp(afterParsers?: ReturnType<typeof webhook>): new () => object {
   class App {
     configure(consumer: MiddlewareConsumer): void {

@@ -86,7 +86,7 @@ async function createService(
     }
   }
   const service = checkFile(seedFile, () =>
-    // These services and webhooks are also the ones that a reset restores.
+    // A reset restores these services, webhooks and settings, even if the state file replaces them below.
     createMockService({ ...toServiceOptions(options), services, webhooks, settings, auth, save }),
   )
   // restore() validates the whole content before it changes or saves anything.

@@ -18,7 +18,10 @@ const HEADERS = {
 
 /** The response to one request. */
 export interface AdminResponse {
-  /** Until the parameters have been read, the format for errors; afterwards, the requested format. */
+  /**
+   * The format of the response. Initially that of `initialFormat`, which errors before the parameters are read use; then
+   * the format that the parameters request, if any.
+   */
   format: Format
   send(view: Omit<View, 'root' | 'site'>): void
   fail(error: unknown): void

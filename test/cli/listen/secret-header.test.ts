@@ -53,7 +53,8 @@ it('geohook listen --save redacts its keys in every header, and keeps the other 
   await withListener(['--key', 'newer', '--key', WIDE, '--save', captures], async (url, { printed }) => {
     const wire = Buffer.from(WIDE).toString('latin1')
     const headers = { 'x-api-key': [wire, WIDE], 'x-other': 'newest', 'x-newer': ['newer', 'a'] }
-    // The body is a Buffer. With a string body, Node would encode the headers like the body.
+    // The body is a Buffer, so that Node writes the headers as Latin-1, one byte per character. With a string body, it
+    // would write them as UTF-8, like the body.
     await send(url, { headers, body: Buffer.from(body) })
     const [, file = ''] = await printed(/saved: (\S+)/)
     const saved = JSON.parse(readFileSync(file, 'utf8')).headers as string[][]

@@ -69,7 +69,7 @@ ${content}
 `.markup
 }
 
-/** Relative path from a page to the parent of `services`, so that links work wherever the service is mounted. */
+/** Relative path from a page to the folder of `services`, so that links work wherever the mock is mounted. */
 export const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 2))
 
 /** Link to the webhooks of a service. */
