@@ -39,5 +39,5 @@ export const MOUNTS: Record<string, { entry: keyof typeof entries; mount: Mount 
   'Google Cloud Functions': { entry: 'node', mount: mountGoogle },
 }
 
-/** All mounts except serverless hosts, which read the whole body before they call the function. */
+/** All mounts where the receiver responds on the sender's own connection. Serverless hosts keep it to themselves. */
 export const ON_SOCKETS = Object.entries(MOUNTS).filter(([name]) => !/Lambda|Azure|Google/.test(name))

@@ -82,8 +82,8 @@ export function createJobWriter({ connection, schema, queue }: JobsLocation): Jo
     async retry(id) {
       const { updated } = await runInTime((boss) => boss.update(queue, undefined, { id, startAfter: 0 }))
       if (updated > 0) return true
-      // Reset the job to its initial state, so that it gets its full number of attempts again and keeps its place in
-      // the queue.
+      // pg-boss's own `retry()` would allow only one more attempt. This gives the job its full number of attempts again.
+      // `created_on` does not change, so the job keeps its place in the queue.
       const retried = await change(
         `update ${schema}.job set state = 'created', start_after = now(), retry_count = 0, started_on = null,
           completed_on = null, heartbeat_on = null

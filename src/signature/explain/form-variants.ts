@@ -86,7 +86,7 @@ const ENCODERS: readonly ((form: string) => string)[] = [
   spacesToPlus,
   // RFC 3986: `quote` in Python, `rawurlencode` in PHP.
   (form) => alsoEncode(form, /[!'()*]/g),
-  // `urlencode` in Python, and .NET.
+  // `urlencode` in Python, `FormUrlEncodedContent` in .NET.
   (form) => spacesToPlus(alsoEncode(form, /[!'()*]/g)),
   // WHATWG URL: `URLEncoder` in Java.
   (form) => spacesToPlus(alsoEncode(form, /[!'()~]/g)),

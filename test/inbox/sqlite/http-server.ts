@@ -16,7 +16,10 @@ export interface InboxServer {
   post(size?: number): Promise<Answer>
   /** Ids of deliveries whose response was 202. */
   accepted: string[]
-  /** Sends requests to another path until a promise settles. Resolves with the number of responses. */
+  /**
+   * Sends requests that do not use the inbox, one after another, until a promise settles. Resolves with the number of
+   * responses.
+   */
   countResponsesUntil(end: Promise<unknown>): Promise<number>
   close(): Promise<void>
 }

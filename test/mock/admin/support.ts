@@ -29,14 +29,16 @@ export const startEmpty = (): Promise<MockService> =>
 
 export const auth = () => tokens({ users: USERS })
 
-/** Gets a token. Fails if the request is rejected. */
+/** Gets a token for a user. Throws if the mock rejects the request. */
 export async function tokenOf(service: MockService, username: string, expiration = 60): Promise<string> {
   const { text } = await postForm(`${service.url}/generateToken`, {
     username,
     password: `pw-${username}`,
     expiration: String(expiration),
   })
-  return (JSON.parse(text) as { token: string }).token
+  const { token } = JSON.parse(text) as { token?: string }
+  if (!token) throw new Error(text)
+  return token
 }
 
 type Fields = Record<string, string> | [string, string][]
