@@ -120,7 +120,8 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   async function toDelivery(stored: StoredDelivery): Promise<Delivery> {
     const parsed = parse(stored.rawBody, stored.contentType, config.signatureHeader)
     // The parsed members come last, because an inbox may pass a delivery that already has such members to handle().
-    const delivery: Delivery = { ...stored, ...parsed }
+    // Object spread would be slower (docs/architecture.md, "Speed").
+    const delivery: Delivery = Object.assign({}, stored, parsed)
     if (schema) delivery.payload = await validate(schema, delivery.payload)
     return delivery
   }
