@@ -13,7 +13,7 @@ function bodyOf(events) {
   )
 }
 
-/** Returns keys, the last of which signs. Its position does not matter, because the receiver tries all keys. */
+/** Returns a keyring whose last key signs. The position does not matter, because the receiver tries all keys. */
 const keysOf = (count) => [...Array.from({ length: count - 1 }, (_, index) => `${KEY}${index}`), KEY]
 
 /**

@@ -103,7 +103,7 @@ async function readStream(
     })
     // raw-body never settles if the request closes without 'aborted', 'error' or 'end'.
     req.on('close', () => fail(new WebhookError('body_aborted')))
-    signal.addEventListener('abort', () => fail(signal.reason))
+    signal.addEventListener('abort', () => fail(signal.reason), { once: true })
     const added = EVENTS.flatMap((event) =>
       listenersOf(event)
         .filter((listener) => !others.has(listener))

@@ -21,7 +21,7 @@ export async function startNginx(program: string, upstream: string): Promise<Ngi
   const folder = createFolder()
   const port = await findPort()
   mkdirSync(folder.fileIn('logs'))
-  // If root starts nginx, its worker processes run as "nobody" by default, which cannot write to the folder.
+  // If root starts nginx, its worker processes run as an unprivileged user by default, which cannot write to the folder.
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   writeFileSync(
     folder.fileIn('nginx.conf'),

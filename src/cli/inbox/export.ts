@@ -135,7 +135,7 @@ const toCapture = (item: InboxItem): Capture => ({
 
 /**
  * Converts a header value to the format of captures, one character per byte. Some platforms decode header values as
- * UTF-8, so a character can stand for several bytes.
+ * UTF-8, so one character may need several bytes.
  */
 const toBytes = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value).toString('latin1') : value
