@@ -1,5 +1,4 @@
-import type { DuplicateStore } from 'geohook'
-import type { DurableInbox } from 'geohook/inbox'
+import type { ClosableDuplicateStore, DurableInbox } from 'geohook/inbox'
 import { expect } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { type Load, startLoad } from './http-load.ts'
@@ -46,7 +45,7 @@ export function expectNothingLost(load: Load): void {
 
 /** Asserts that a store rejects claims while its server hangs or is down, and accepts them afterwards. */
 export async function expectClaimsSurviveOutages(
-  store: DuplicateStore & { close(): Promise<void> },
+  store: ClosableDuplicateStore,
   server: { hang(): void; resume(): void; crash(): Promise<void>; start(): Promise<void> },
 ): Promise<void> {
   const [first, second] = ['ab'.repeat(16), 'cd'.repeat(16)] as const
