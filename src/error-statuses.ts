@@ -29,6 +29,9 @@ const CHECK_SIGNATURE =
 /** The status if a request is not authentic. All its codes have the same, so that a sender cannot tell them apart. */
 export const UNAUTHORIZED = 401
 
+/** The status that frameworks send if no handler of theirs takes a request. */
+export const NOT_FOUND = 404
+
 /** The HTTP status and the hint for each error code. Responses never contain the hint. */
 export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
   signature_missing: [

@@ -1,5 +1,7 @@
 import type {} from 'h3' // required by the module augmentation below
+import { NOT_FOUND } from '../error-statuses.ts'
 import type { Delivery } from '../receiver/delivery.ts'
+import { isServerError, type NextResult } from '../receiver/next-handler.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
@@ -62,7 +64,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
       if (!next) throw new Error('the receiver has no handlers, and h3 has no next handler')
       context.delivery = delivery
       passedOn = (async () => next())()
-      return statusOf(await passedOn, event)
+      return resultOf(passedOn, event)
     }
     const outcome = await receive(request)
     // If the next handler ran, its response or error replaces the receiver's response.
@@ -82,13 +84,24 @@ function decode(params: Record<string, string>): Record<string, string> {
   return Object.fromEntries(decoded)
 }
 
+/** Returns the result of the next handler. An `HTTPError` is a response, whether the handler threw or returned it. */
+async function resultOf(responding: Promise<unknown>, event: EventLike): Promise<NextResult> {
+  try {
+    return { status: await statusOf(await responding, event) }
+  } catch (thrown) {
+    const { name, status, unhandled } = (thrown ?? {}) as Record<string, unknown>
+    if (name !== 'HTTPError' || typeof status !== 'number' || unhandled) throw thrown
+    return { status, thrown: isServerError(status) ? thrown : undefined }
+  }
+}
+
 /**
  * Returns the status that h3 will send for a handler's result, or undefined for h3's default status. If the result is
  * an error, throws it.
  */
 function statusOf(result: unknown, { res, runtime }: EventLike): number | undefined | Promise<number> {
   if (result instanceof Error) throw result
-  if (result === Symbol.for('h3.notFound')) throw new Error('no handler of h3 responded')
+  if (result === Symbol.for('h3.notFound')) return NOT_FOUND
   // `fromNodeHandler` returns this symbol, possibly before its handler has responded.
   if (result === Symbol.for('h3.handled')) return statusOfNodeResponse(runtime?.node?.res)
   const isResponse =

@@ -1,6 +1,7 @@
 import type { Context, Env, Input, MiddlewareHandler, Next } from 'hono'
 import { WebhookError } from '../errors.ts'
 import type { Delivery } from '../receiver/delivery.ts'
+import { isServerError, type NextResult } from '../receiver/next-handler.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 import type { ReadOptions } from '../receiver/request.ts'
@@ -65,7 +66,7 @@ export function webhook<Payload = unknown>(
       passedOn = next()
       await passedOn
       if (!c.finalized) throw new Error('the next handler did not respond')
-      return statusOf(c)
+      return resultOf(c)
     }
     const outcome = await receive(request)
     // If the next handler ran, its response or error replaces the receiver's response.
@@ -97,6 +98,12 @@ function keep({ req }: Context, { rawBody }: Delivery): void {
   // Hono stores promises in this cache, although its types say otherwise.
   const cache: { arrayBuffer?: unknown } = req.bodyCache
   cache.arrayBuffer ??= Promise.resolve(new Uint8Array(rawBody).buffer)
+}
+
+/** Returns the result of the next handler. Hono has turned an error that it threw into the response. */
+async function resultOf(c: Context): Promise<NextResult> {
+  const status = await statusOf(c)
+  return { status, thrown: isServerError(status) ? c.error : undefined }
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { NextResult } from '../receiver/next-handler.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
@@ -78,8 +79,10 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
           ctx.disableBodyParser = true // the body has already been read
           const done = Promise.resolve().then(next)
           done.then(() => resolve(), reject)
-          await done
-          return ctx.status
+          return done.then(
+            () => ({ status: ctx.status }),
+            (error: unknown) => resultOf(error, ctx),
+          )
         },
         write(outcome) {
           write(ctx, outcome)
@@ -88,6 +91,16 @@ export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
       }).then(resolve, reject)
     })
   }
+}
+
+/**
+ * Returns the result of middleware that threw an error, for which Koa will send a response. `ctx.throw()` marks the
+ * errors that are meant for the client with `expose`.
+ */
+function resultOf(error: unknown, { res }: KoaContext): NextResult {
+  if (res.headersSent) throw error
+  const { expose, status } = (error ?? {}) as { expose?: unknown; status?: unknown }
+  return expose === true && typeof status === 'number' ? { status } : { thrown: error }
 }
 
 function write(ctx: KoaContext, outcome: Outcome): void {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endOfTick } from '#platform'
 import { cutUnreadResponse, drain } from '../platform/drain.node.ts'
 import type { Delivery } from '../receiver/delivery.ts'
+import type { NextResult } from '../receiver/next-handler.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 import type { ReceiverRequest, RequestHead } from '../receiver/request.ts'
@@ -27,10 +28,10 @@ export interface NodeExchange {
   parsed?: ParsedBody
   parsers: ParserNames
   /**
-   * Runs the framework's next handler, which sends the response. Resolves with the response status. Returns undefined
-   * if the framework does not report the status; the status is then read from `res`.
+   * Runs the framework's next handler, which sends the response. Resolves when the handler has ended. Returns undefined
+   * if the framework does not report that; the status is then read from `res`.
    */
-  next?: ((delivery: Delivery) => Promise<number> | undefined) | undefined
+  next?: ((delivery: Delivery) => Promise<NextResult> | undefined) | undefined
   /** Writes the response with the framework's own functions. Default: writes to `res`. */
   write?(outcome: Outcome): void
 }
@@ -45,23 +46,23 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
   let isReadAtOnce = false
   let reading: AbortController | undefined
 
-  async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<number> {
+  async function passOn(run: NonNullable<typeof next>, delivery: Delivery): Promise<NextResult> {
     if (isStreamRead) await whenEnded(req)
     const sent = whenSent(req, res)
     parsed.rawBody = delivery.rawBody // used by body parsers and webhook() handlers that run later
     isPassedOn = true
-    let handled: Promise<number> | undefined
+    let handled: Promise<NextResult> | undefined
     try {
       handled = run(delivery)
     } catch (error) {
       isPassedOn = false // makes geohook send an error response: not every host handles the exception
       throw error
     }
-    if (!handled) return requireStatus(await sent)
-    // Use the handler's result even if the client has disconnected.
-    const status = await handled
-    await sent
-    return status
+    if (!handled) return { status: requireStatus(await sent) }
+    const result = await handled
+    // Other code may have changed the status since. If the client has disconnected, the handler's result counts.
+    const status = await sent
+    return status === undefined ? result : { ...result, status }
   }
 
   const request: ReceiverRequest = {

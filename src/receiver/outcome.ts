@@ -4,9 +4,11 @@ import { toTitle, WebhookError } from '../errors.ts'
 /** The result of a request, and its HTTP response. */
 export interface Outcome {
   kind: 'handled' | 'stored' | 'duplicate' | 'handshake' | 'refused' | 'failed'
+  /** The status of the response, also if the framework's next handler has sent that response. */
   status: number
+  /** The headers of the response; empty if the framework's next handler has sent it. */
   headers: Record<string, string>
-  /** ASCII text. */
+  /** ASCII text; empty if the framework's next handler has sent the response. */
   body: string
   /**
    * True to close the connection after the response: the sender is too slow or sends too much, or the receiver is
@@ -19,6 +21,14 @@ export interface Outcome {
 /** Creates the outcome of a delivery that the sender need not send again. */
 export const succeeded = (kind: 'handled' | 'stored' | 'duplicate'): Outcome =>
   toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
+
+/** Creates the outcome of a delivery for which the framework's next handler has sent the response. */
+export const respondedOutcome = (status: number): Outcome => ({
+  kind: 'handled',
+  status,
+  headers: {},
+  body: '',
+})
 
 /**
  * Creates the response to a handshake. If there is an `error`, the outcome's kind is `refused`, but the response looks

@@ -10,6 +10,7 @@ import { answerHandshake, looksLikeToken } from './handshake.ts'
 import { readHeader } from './headers.ts'
 import { createByteBudget } from './in-flight.ts'
 import { requireFresh } from './max-age.ts'
+import { runNext } from './next-handler.ts'
 import type { Seen } from './observer.ts'
 import { type Inbox, type ReceiverOptions, readOptions } from './options.ts'
 import { copyOutcome, errorOutcome, type Outcome, succeeded, toWebhookError } from './outcome.ts'
@@ -128,10 +129,9 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
 
   /** Runs the handlers. If there are none, runs the framework's next handler. */
   async function handle(delivery: Delivery, { next }: ReceiverRequest): Promise<Outcome> {
+    if (handlers.size === 0 && next) return runNext(next, delivery)
     try {
-      const status = await (handlers.size > 0 || !next ? handlers.dispatch(delivery) : next(delivery))
-      // If the framework does not report a status, the handler counts as successful.
-      if ((status as number) >= 400) throw new Error(`the next handler answered with status ${status}`)
+      await handlers.dispatch(delivery)
     } catch (cause) {
       throw new WebhookError('handler_failed', { cause })
     }

@@ -1,5 +1,6 @@
 import type { Delivery } from './delivery.ts'
 import type { HeaderBag } from './headers.ts'
+import type { NextResult } from './next-handler.ts'
 
 /** A request without its body. */
 export interface RequestHead {
@@ -39,9 +40,8 @@ export interface ReceiverRequest extends RequestHead {
    */
   cancel?(limit: number): void
   /**
-   * Passes a verified delivery to the framework's next handler. Resolves with the status of its response, or with
-   * `undefined` if the framework will use its default success status. Called only if the receiver has neither handlers
-   * nor an inbox.
+   * Passes a verified delivery to the framework's next handler. Called only if the receiver has neither handlers nor an
+   * inbox. Rejects if the handler has failed without a response.
    */
-  next?: ((delivery: Delivery) => Promise<number | undefined>) | undefined
+  next?: ((delivery: Delivery) => Promise<NextResult>) | undefined
 }

@@ -59,7 +59,7 @@ describe('in Connect', () => {
   it.each([
     ['fine', 200, 'handled'],
     ['broken', 503, 'failed handler_failed'],
-    ['missing', 404, 'failed handler_failed'],
+    ['missing', 404, 'handled'],
     ['throwing', 500, 'failed handler_failed'],
   ])(
     'passes the delivery on, and reports the outcome of the next handler: %s',

@@ -218,10 +218,10 @@ describe.each([
       brokenHttpResponse: [503, FAILED],
       brokenPrepared: [503, FAILED],
       throwing: [500, FAILED],
-      rejecting: [422, FAILED],
-      returning: [409, FAILED],
+      rejecting: [422, 'handled'],
+      returning: [409, 'handled'],
       notAnError: [500, FAILED],
-      missing: [404, FAILED],
+      missing: [404, 'handled'],
     })
   })
 })

@@ -248,8 +248,8 @@ describe.each([
       fine: [202, 'mine', ['accepted', 'handled']],
       broken: [503, 'mine', FAILED],
       throwing: [500, 'from onError', FAILED],
-      exception: [422, 'mine', FAILED],
-      missing: [404, '404 Not Found', FAILED],
+      exception: [422, 'mine', ['accepted', 'handled']],
+      missing: [404, '404 Not Found', ['accepted', 'handled']],
       forgotten: [500, 'from onError', FAILED],
     })
   })

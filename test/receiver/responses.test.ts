@@ -1,4 +1,11 @@
-import { arcgis, createReceiver, type Outcome, type ReceiverOptions, type ReceiverRequest } from 'geohook'
+import {
+  arcgis,
+  createReceiver,
+  type NextResult,
+  type Outcome,
+  type ReceiverOptions,
+  type ReceiverRequest,
+} from 'geohook'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
@@ -60,12 +67,14 @@ describe('next()', () => {
   it.each<[number | undefined, Outcome['kind']]>([
     [undefined, 'handled'],
     [200, 'handled'],
-    [399, 'handled'],
-    [400, 'failed'],
+    [204, 'handled'],
+    [404, 'handled'],
+    [499, 'handled'],
+    [500, 'failed'],
     [503, 'failed'],
   ])('with the status %s makes the outcome %s', async (status, kind) => {
-    const outcome = await create().receive(requestOf({ next: async () => status }))
-    expect(outcome.kind).toBe(kind)
+    const outcome = await create().receive(requestOf({ next: async () => ({ status }) }))
+    expect([outcome.kind, outcome.status]).toEqual([kind, status ?? 200])
     if (kind === 'failed') expect(String(outcome.error?.cause)).toContain(String(status))
   })
 
@@ -86,10 +95,10 @@ describe('close()', () => {
     const gates = [createGate(), createGate()]
     const begun = gates.map(() => createGate())
     const ends = gates.map(({ gate }, index) => {
-      async function next(): Promise<number> {
+      async function next(): Promise<NextResult> {
         begun[index]?.release()
         await gate
-        return 200
+        return {}
       }
       return receiver.receive(requestOf({ next }))
     })
