@@ -6,12 +6,13 @@ const BYTES = 1024
 const signer = createSigner({ signatureKey: KEY })
 let count = 0
 
-/** Creates a unique signed delivery of about 1 KiB. */
-function sign() {
+/** Creates a unique signed delivery of about 1 KiB, whose body is bytes. */
+async function sign() {
   const event = { eventType: 'FeaturesCreated', when: 1_700_000_000_000 + count++ }
   const payload = { serviceName: 'Parcels', events: [event], pad: '' }
   payload.pad = 'x'.repeat(BYTES - JSON.stringify(payload).length)
-  return signer.sign(payload)
+  const { method, headers, bytes } = await signer.sign(payload)
+  return { method, headers, body: bytes }
 }
 
 /** Sends `total` deliveries over `concurrency` connections. Returns deliveries per second and response times. */

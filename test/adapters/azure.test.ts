@@ -1,15 +1,16 @@
 import { HttpRequest, HttpResponse, type HttpResponseInit, InvocationContext } from '@azure/functions'
 import { arcgis, createReceiver } from 'geohook'
 import { webhook } from 'geohook/azure'
-import { createPayload, createSigner } from 'geohook/testing'
+import { createPayload, createSigner, type SignedRequest } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 import { createRecorder } from '../helpers/recorder.ts'
 
 const signatureKey = 'parcels2026'
 const signer = createSigner({ signatureKey })
-const signed = await signer.sign(createPayload(['FeaturesCreated']))
+const request = await signer.sign(createPayload(['FeaturesCreated']))
 const url = 'https://app.azurewebsites.net/api/hooks/lyon?x=1&x=2'
 
+type Signed = Pick<SignedRequest, 'headers' | 'bytes'>
 type Init = ConstructorParameters<typeof HttpRequest>[0]
 
 /** The two ways in which the Azure worker creates requests: from bytes, or from a request of its HTTP server. */
@@ -26,8 +27,8 @@ const MODELS: Record<string, (init: Init, body: Uint8Array<ArrayBuffer>) => Http
   },
 }
 
-const post = (createRequest: (typeof MODELS)[string], { headers, body } = signed): HttpRequest =>
-  createRequest({ method: 'POST', url, headers, params: { tenant: 'lyon' } }, body)
+const post = (createRequest: (typeof MODELS)[string], signed: Signed = request): HttpRequest =>
+  createRequest({ method: 'POST', url, headers: signed.headers, params: { tenant: 'lyon' } }, signed.bytes)
 
 const textOf = (result: HttpResponseInit): Promise<string> => new HttpResponse(result).text()
 
@@ -81,11 +82,11 @@ describe.each(Object.entries(MODELS))('webhook() in Azure Functions, with %s', (
   })
 
   it('rejects forged and oversized deliveries', async () => {
-    const forged = { ...signed, body: new Uint8Array([123, 125]) }
+    const forged = { ...request, bytes: new Uint8Array([123, 125]) }
     expect(
       (await webhook(createReceiver({ signatureKey, observer: {} }))(post(createRequest, forged))).status,
     ).toBe(401)
-    const small = createReceiver({ signatureKey, limit: signed.body.length - 1, observer: {} })
+    const small = createReceiver({ signatureKey, limit: request.bytes.length - 1, observer: {} })
     expect((await webhook(small)(post(createRequest))).status).toBe(413)
   })
 })

@@ -16,7 +16,7 @@ const request = await createSigner({ signatureKey }).sign(
 )
 
 const post = (listener: RequestListener, path = '/hook') =>
-  supertest(listener).post(path).set(request.headers).send(Buffer.from(request.body).toString())
+  supertest(listener).post(path).set(request.headers).send(request.body)
 const handled = (options: Partial<ReceiverOptions> = {}) =>
   webhook(createReceiver({ signatureKey, ...options }).on('*', () => {}))
 const listenerOf = (app: polka.Polka) => app.handler as RequestListener

@@ -51,7 +51,7 @@ describe.each([
     })
     const answer = await post(app)
     expect([answer.status, JSON.parse(answer.text)]).toEqual([200, changeTypes])
-    expect((await post(app, '/hook', { ...signed, body: new Uint8Array([123, 125]) })).status).toBe(401)
+    expect((await post(app, '/hook', { ...signed, body: '{}' })).status).toBe(401)
   })
 
   it('as middleware of an app, verifies requests to its paths', async () => {
@@ -64,7 +64,7 @@ describe.each([
     const other = {
       ...signed,
       headers: { 'content-type': 'application/json' },
-      body: new Uint8Array([123, 125]),
+      body: '{}',
     }
     expect(await post(app, '/other', other)).toMatchObject({ status: 200, text: '{}' })
   })

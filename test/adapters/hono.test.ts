@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { createReceiver, type Delivery, type Inbox } from 'geohook'
 import { webhook } from 'geohook/hono'
-import { createPayload, createSigner } from 'geohook/testing'
+import { createPayload, createSigner, type SignedRequest } from 'geohook/testing'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { compress } from 'hono/compress'
@@ -24,11 +24,11 @@ const CHANGE_TYPES = '["FeaturesCreated","FeaturesUpdated"]'
 /** A body that no serializer would produce. */
 const EXACT = Buffer.from('\ufeff{"a": 1.0,\r\n"b":"\\u00e9"}\r\n')
 
-type Post = (app: Hono, path?: string, sent?: typeof signed) => Promise<Pick<Answer, 'status' | 'text'>>
+type Post = (app: Hono, path?: string, sent?: SignedRequest) => Promise<Pick<Answer, 'status' | 'text'>>
 
 /** Posts in memory, as a user's tests do: without a socket, `executionCtx` or `env`. */
 const inMemory: Post = async (app, path = '/hook', { headers, body } = signed) => {
-  const response = await app.request(path, { method: 'POST', headers, body: new Uint8Array(body) })
+  const response = await app.request(path, { method: 'POST', headers, body })
   return { status: response.status, text: await response.text() }
 }
 
@@ -109,7 +109,7 @@ describe.each([
     const app = new Hono().use(middleware)
     app.post('/hook', webhook({ signatureKey }), (c) => c.json(c.get('delivery').changeTypes))
     expect(await post(app)).toMatchObject({ status: 200, text: CHANGE_TYPES })
-    expect((await post(app, '/hook', { ...signed, body: Buffer.from('{}') })).status).toBe(401)
+    expect((await post(app, '/hook', { ...signed, body: '{}' })).status).toBe(401)
   })
 
   it('works in app.mount, with and without an inner Hono app', async () => {
@@ -259,7 +259,7 @@ it('accepts a body without content-length that bodyLimit has read', async () => 
   const app = new Hono().use(bodyLimit({ maxSize: 10_000 }))
   app.post('/hook', webhook({ signatureKey }), (c) => c.json(c.get('delivery').changeTypes))
   const mounted = await listenHono(app)
-  const chunks = [signed.body.subarray(0, 20), signed.body.subarray(20)]
+  const chunks = [signed.bytes.subarray(0, 20), signed.bytes.subarray(20)]
   const answer = await send(mounted.url, { headers: { ...signed.headers }, chunks })
   await mounted.close()
   expect(answer).toMatchObject({ status: 200, text: CHANGE_TYPES })

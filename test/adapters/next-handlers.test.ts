@@ -26,7 +26,7 @@ const request = await createSigner({ signatureKey }).sign(createPayload('Feature
 const CHANGE_TYPES = ['FeaturesCreated']
 
 const post = (app: Parameters<typeof supertest>[0], path = '/hook') =>
-  supertest(app).post(path).set(request.headers).send(Buffer.from(request.body).toString())
+  supertest(app).post(path).set(request.headers).send(request.body)
 
 type WithDelivery = { delivery?: Delivery }
 

@@ -91,9 +91,10 @@ async function playSteps(
   assert.deepEqual(results.splice(0), ['handled FeaturesUpdated at /hooks/parcels-v2'])
 
   step('An attacker changes one byte of a signed delivery.')
-  const signed = await createSigner({ signatureKey: secondKey }).sign(createPayload('FeaturesCreated'))
-  signed.body[signed.body.length - 20] = (signed.body[signed.body.length - 20] as number) ^ 1
-  await sendForged(`${receiverUrl}/hooks/parcels-v2`, signed)
+  const signer = createSigner({ signatureKey: secondKey })
+  const { method, headers, bytes } = await signer.sign(createPayload('FeaturesCreated'))
+  bytes[bytes.length - 20] = (bytes[bytes.length - 20] as number) ^ 1
+  await sendForged(`${receiverUrl}/hooks/parcels-v2`, { method, headers, body: bytes })
   assert.deepEqual(results.splice(0), ['refused signature_mismatch at /hooks/parcels-v2'])
 
   step('An attacker sends a delivery without a signature.')

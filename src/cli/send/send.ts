@@ -57,20 +57,19 @@ export function createSendCommand(): Command {
     const { encoding, prefix, signatureHeader, form } = options
     const contentType = form ? FORM : 'application/json'
     const signer = createSigner({ signatureKey, encoding, prefix, signatureHeader, contentType })
-    const signed = await signer.sign(await readPayload(file, options))
-    if (options.contentType !== undefined) signed.headers['content-type'] = options.contentType
-    const headers = [...Object.entries(signed.headers), ...(options.header ?? [])]
-    const { status, body } = await withProgress(
-      `waiting for ${options.to.origin}`,
-      options.json === true,
-      () => sendRequest(options.to, { ...signed, headers }),
+    const { method, headers, bytes } = await signer.sign(await readPayload(file, options))
+    if (options.contentType !== undefined) headers['content-type'] = options.contentType
+    const lines = [...Object.entries(headers), ...(options.header ?? [])]
+    const answer = await withProgress(`waiting for ${options.to.origin}`, options.json === true, () =>
+      sendRequest(options.to, { method, headers: lines, body: bytes }),
     )
-    const text = body.toString()
-    if (options.json) printJson({ status, bytes: signed.body.length, answer: text })
+    const { status } = answer
+    const text = answer.body.toString()
+    if (options.json) printJson({ status, bytes: bytes.length, answer: text })
     else {
       const colour = isSuccess(status) ? colours.green : colours.red
       print(`${colour(status)}  ${shortened(text, 200)}`.trimEnd())
-      print(colours.dim(`sent ${count(signed.body.length, 'byte')}`))
+      print(colours.dim(`sent ${count(bytes.length, 'byte')}`))
     }
     if (!isSuccess(status)) process.exitCode = EXIT.failure
   })

@@ -1,4 +1,4 @@
-import type { SignedRequest } from '../../testing/signer.ts'
+import type { RawRequest } from '../../testing/body-signer.ts'
 import type { FaultName } from './faults.ts'
 import type { Answer } from './http-client.ts'
 
@@ -14,7 +14,7 @@ export interface Attempt {
   /** Milliseconds since 1970. */
   sentAt: number
   /** The request as sent, with `host` and `content-length`. */
-  request: SignedRequest
+  request: RawRequest
   /** Number of body bytes sent; present only for a connection fault. */
   bytesSent?: number
   /** The receiver's response; absent if there was none. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { SignedRequest } from '../../testing/signer.ts'
+import type { RawRequest } from '../../testing/body-signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Attempt } from './attempt-log.ts'
 import { contentLengthOf, isConnectionFault, sendWithConnectionFault } from './connection-faults.ts'
@@ -11,7 +11,7 @@ export interface OutgoingDelivery {
   id: string
   webhookId: string
   target: Target
-  request: SignedRequest
+  request: RawRequest
   fault: Readonly<Fault> | undefined
 }
 
@@ -64,7 +64,7 @@ export async function makeAttempt(
   return attempt
 }
 
-function withConnectionHeaders({ target, request, fault }: OutgoingDelivery, number: number): SignedRequest {
+function withConnectionHeaders({ target, request, fault }: OutgoingDelivery, number: number): RawRequest {
   const { method, headers, body } = request
   const length = contentLengthOf(body, number === 1 ? fault?.fault : undefined)
   return { method, headers: { host: target.host, ...headers, 'content-length': String(length) }, body }

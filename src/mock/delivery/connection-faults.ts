@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { SignedRequest } from '../../testing/signer.ts'
+import type { RawRequest } from '../../testing/body-signer.ts'
 import type { FaultName } from './faults.ts'
 import { type Answer, createTextReader, type Target, timeoutError, toAnswer } from './http-client.ts'
 
@@ -60,7 +60,7 @@ export interface ConnectionFaultOptions {
 /** Sends one attempt with a connection fault. */
 export async function sendWithConnectionFault(
   { hookUrl, origin }: Target,
-  { headers, body }: SignedRequest,
+  { headers, body }: RawRequest,
   { fault, delay, seconds, onWrite }: ConnectionFaultOptions,
 ): Promise<Answer> {
   const { request } = origin.startsWith('https:') ? https : http

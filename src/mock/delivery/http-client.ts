@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
-import type { SignedRequest } from '../../testing/signer.ts'
+import type { RawRequest } from '../../testing/body-signer.ts'
 import { isLoopback, toHostname } from '../http/hosts.ts'
 
 /** A receiver's response. */
@@ -44,7 +44,7 @@ export interface SendOptions {
 
 /** Sends requests over connections that are kept open. It follows no redirects. */
 export interface HttpClient {
-  send(target: Target, request: SignedRequest, options: SendOptions): Promise<Answer>
+  send(target: Target, request: RawRequest, options: SendOptions): Promise<Answer>
   close(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export function createHttpClient(concurrency: number): HttpClient {
 function dispatch(
   agent: Agent,
   { origin, path }: Target,
-  { method, headers, body }: SignedRequest,
+  { method, headers, body }: RawRequest,
   { seconds, losesAnswer }: SendOptions,
   resolve: (answer: Answer) => void,
   reject: (error: Error) => void,

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { SignedRequest } from '../../testing/signer.ts'
+import type { RawRequest } from '../../testing/body-signer.ts'
 import type { DeliverySettings } from '../delivery-settings.ts'
 import {
   type AttemptContext,
@@ -31,7 +31,7 @@ export type DeliveryResult = 'succeeded' | 'failed' | 'abandoned'
 /** Sends deliveries, and retries those that fail. */
 export interface Retries {
   /** @returns all attempts, once the last has ended */
-  deliver(delivery: Omit<OutgoingDelivery, 'request'>, request: Promise<SignedRequest>): Promise<Attempt[]>
+  deliver(delivery: Omit<OutgoingDelivery, 'request'>, request: Promise<RawRequest>): Promise<Attempt[]>
   /**
    * Makes one attempt, even if the webhook was changed, deactivated or deleted.
    *

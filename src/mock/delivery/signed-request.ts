@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
+import { type BodySigner, createBodySigner, type RawRequest } from '../../testing/body-signer.ts'
 import type { Dialect } from '../../testing/index.ts'
-import { type BodySigner, createBodySigner, type SignedRequest } from '../../testing/signer.ts'
 import type { SignatureOptions } from '../options.ts'
 import type { Webhook } from '../state/webhook.ts'
 import { has, type ServiceVersion } from '../versions.ts'
@@ -19,7 +19,7 @@ export type RequestWriter = (
   webhook: Readonly<Webhook>,
   body: Uint8Array<ArrayBuffer>,
   fault: FaultName | undefined,
-) => Promise<SignedRequest>
+) => Promise<RawRequest>
 
 /** @throws {WebhookError} `config_invalid` for options with which every delivery would fail */
 export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
@@ -45,7 +45,7 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
     webhook: Readonly<Webhook>,
     body: Uint8Array<ArrayBuffer>,
     signatureKey: string,
-  ): Promise<SignedRequest> {
+  ): Promise<RawRequest> {
     if (signatureKey && isSigned) return signerOf(webhook, signatureKey)(body)
     const headers: Record<string, string> = { 'content-type': webhook.contentType }
     // The `organization` dialect sends the secret itself (docs/senders.md, "Three dialects").
@@ -67,7 +67,7 @@ function keyOf({ signatureKey }: Readonly<Webhook>, fault: FaultName | undefined
 }
 
 /** Faults applied after signing. */
-const CORRUPTIONS: { [fault in FaultName]?: (request: SignedRequest) => SignedRequest } = {
+const CORRUPTIONS: { [fault in FaultName]?: (request: RawRequest) => RawRequest } = {
   altered(request) {
     const body = Uint8Array.from(request.body)
     const middle = body.length >> 1
