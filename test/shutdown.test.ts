@@ -57,3 +57,28 @@ it.concurrent('the process exits with 1 after the timeout if a handler never ret
   expect(await app.stop('SIGINT')).toBe(1)
   expect(await delivered).toBeUndefined()
 })
+
+it.concurrent('the process finishes its requests when Ctrl-C arrives twice, because tsx forwards it', async () => {
+  const program = `
+    import { createServer } from 'node:http'
+    import { createReceiver } from 'geohook'
+    import { closeOnSignal, webhook } from 'geohook/node'
+    const receiver = createReceiver({ signatureKey: '${KEY}' }).on('*', () => {
+      console.log('handling')
+      return new Promise((resolve) => process.stdin.once('data', resolve))
+    })
+    const server = createServer(webhook(receiver)).listen(0, '127.0.0.1', () => {
+      console.log('listening on http://127.0.0.1:' + server.address().port + '/')
+    })
+    process.once('SIGINT', () => console.log('first signal'))
+    closeOnSignal(server, receiver, { after: () => process.stdin.destroy() })`
+  const app = startNode(['--input-type=module', '--eval', program], {}, { stdin: 'open' })
+  const delivered = deliver(await urlOf(app))
+  await app.printed(/handling/)
+  app.child.kill('SIGINT')
+  await app.printed(/first signal/)
+  app.child.kill('SIGINT')
+  app.child.stdin?.write('go')
+  expect(await delivered).toBe(200)
+  expect(await app.exited).toBe(0)
+})

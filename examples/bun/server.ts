@@ -22,8 +22,9 @@ const server = Bun.serve({
 })
 console.log(`listening on ${new URL('/hooks/parcels', server.url)}`)
 
-process.once('SIGTERM', async () => {
+async function stop() {
   setTimeout(() => process.exit(1), 5_000).unref() // in case a handler never returns
   await receiver.close()
   await server.stop()
-})
+}
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop)

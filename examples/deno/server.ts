@@ -23,9 +23,10 @@ function onListen(address: Deno.NetAddr) {
   console.log(`listening on http://127.0.0.1:${address.port}/hooks/parcels`)
 }
 
-Deno.addSignalListener('SIGTERM', async () => {
+async function stop() {
   setTimeout(() => Deno.exit(1), 5_000) // in case a handler never returns
   await receiver.close()
   await server.shutdown()
   Deno.exit()
-})
+}
+for (const signal of ['SIGTERM', 'SIGINT'] as const) Deno.addSignalListener(signal, stop)

@@ -4,6 +4,7 @@ import type { ServerHttp2Session } from 'node:http2'
 import { Server as SocketServer } from 'node:net'
 import { configInvalid } from '../errors.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
+import { onStopSignal } from './stop-signal.ts'
 
 /** Options of {@link closeOnSignal}. */
 export interface ShutdownOptions {
@@ -22,8 +23,9 @@ const IDLE = 1_000
 /**
  * Shuts the process down on the first SIGTERM or SIGINT (Ctrl-C): stops listening, responds to the requests in
  * flight and to those already sent on open connections, closes each connection after its response, calls `after`,
- * and lets the process exit. A second signal terminates it immediately. HTTP/2 sessions accept no new requests and
- * close after their last response.
+ * and lets the process exit. Another signal terminates it immediately; within a second it counts as the same one,
+ * because programs like tsx forward Ctrl-C a second time. HTTP/2 sessions accept no new requests and close after their
+ * last response.
  *
  * @throws {WebhookError} `config_invalid`
  * @example
@@ -51,13 +53,12 @@ export function closeOnSignal(
   })
 
   async function close(): Promise<void> {
-    process.off('SIGTERM', close).off('SIGINT', close)
     // A handler that never returns must not keep the process alive.
     setTimeout(() => process.exit(1), timeout).unref()
     await closeServer(server, sessions, receiver, timeout * 0.8)
     await after?.()
   }
-  process.on('SIGTERM', close).on('SIGINT', close)
+  onStopSignal(() => void close())
 }
 
 async function closeServer(

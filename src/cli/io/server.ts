@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { onStopSignal } from '../../adapters/stop-signal.ts'
 import { type CliError, usageError } from '../errors.ts'
 
 /** A listening HTTP server. */
@@ -45,13 +46,8 @@ export function toPortError(error: unknown, port: number, host: string): CliErro
   return usageError(`cannot listen on ${host}: ${code ?? message}`, 'Give an address of this machine.')
 }
 
-/** Resolves on the first SIGINT (Ctrl-C) or SIGTERM. A second signal terminates the process immediately. */
-export function untilStopped(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
-      resolve()
-    }
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
-  })
-}
+/**
+ * Resolves on the first SIGINT (Ctrl-C) or SIGTERM. Another signal terminates the process immediately; within a second
+ * it counts as the same one.
+ */
+export const untilStopped = (): Promise<void> => new Promise(onStopSignal)
