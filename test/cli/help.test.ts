@@ -68,7 +68,8 @@ describe.concurrent('help', () => {
       expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 /)
       expect(stdout).toContain('SIGNATURE_KEY')
     }
-    expect((await geohook(['--version'])).stdout).toBe(`${version}\n`)
+    for (const args of [['--version'], ['sign', '-V'], ['inbox', 'list', '-V']])
+      expect(await geohook(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
 
   it.each(paths)('of %s has valid examples, and docs/cli.md describes its options', async (path) => {

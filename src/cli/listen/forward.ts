@@ -6,10 +6,24 @@ import { endToEnd, type HttpRequest, type HttpResponse, sendRequest } from '../i
 /** The target's response, or the reason why forwarding failed. */
 export type ForwardResult = { response: HttpResponse } | { error: string }
 
+export interface ForwardTarget {
+  url: URL
+  /** Timeout for the complete response in milliseconds. */
+  timeout: number
+}
+
 /** Forwards a request with its exact body and its end-to-end headers. */
-export async function forward(to: URL, request: HttpRequest, signal: AbortSignal): Promise<ForwardResult> {
+export async function forward(
+  { url, timeout }: ForwardTarget,
+  request: HttpRequest,
+  signal: AbortSignal,
+): Promise<ForwardResult> {
   try {
-    const response = await sendRequest(to, { ...request, headers: endToEnd(request.headers) }, { signal })
+    const response = await sendRequest(
+      url,
+      { ...request, headers: endToEnd(request.headers) },
+      { signal, timeout },
+    )
     // Only 200 to 599 are valid statuses of a final response (RFC 9110 section 15).
     if (response.status >= 200 && response.status <= 599) return { response }
     return { error: `answered ${response.status}, which is not a valid final status` }

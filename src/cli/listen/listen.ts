@@ -8,11 +8,13 @@ import { readKeys, requireKeys } from '../options/keys.ts'
 import { PROFILES } from '../options/signature.ts'
 import { addExamples } from '../terminal/help.ts'
 import { colours, print, printJson, printNote } from '../terminal/output.ts'
-import { shortened } from '../terminal/printable.ts'
+import { printable } from '../terminal/printable.ts'
 import { isLoop } from './forward.ts'
-import { addListenOptions, type ListenOptions, requireConsistent } from './options.ts'
+import { addListenOptions, FORWARD_TIMEOUT, type ListenOptions, requireConsistent } from './options.ts'
+import { printOtherPath } from './print-report.ts'
 import { createReporter } from './reporter.ts'
 import { type AcceptedDeliveries, createRequestListener, storeAcceptedIn } from './request-listener.ts'
+import { createSelection, warningsAbout } from './selection.ts'
 
 export function createListenCommand(): Command {
   const command = new Command('listen')
@@ -27,6 +29,8 @@ export function createListenCommand(): Command {
     'geohook listen --key-file key.txt',
     'geohook listen --port 8080 --key-file new.txt --key-file old.txt --save captures',
     'geohook listen --key-env WEBHOOK_KEY --forward-to http://127.0.0.1:8000/hooks/parcels',
+    'geohook listen --key-file key.txt --events FeaturesCreated,FeaturesDeleted',
+    'geohook listen --key-file key.txt --answer 503 --delay 2000',
   ])
   return command.action(listen)
 }
@@ -37,7 +41,7 @@ const GRACE = 3_000
 /** Receives and reports requests until Ctrl-C, or until `count` requests have arrived. */
 async function listen(options: ListenOptions): Promise<void> {
   requireConsistent(options)
-  const { limit, encoding, unsigned, path, forwardTo, forwardRefused, save } = options
+  const { limit, encoding, unsigned, path, forwardTo, forwardRefused, save, events, answer } = options
   const json = options.json === true
   const profile = PROFILES[options.profile]
   const signatureHeader = options.signatureHeader ?? profile.signatureHeader
@@ -54,21 +58,24 @@ async function listen(options: ListenOptions): Promise<void> {
   })
   const count = options.once ? 1 : options.count
   const reporter = createReporter({ signatureKey, signatureHeader, encoding, json, save, count })
+  const stopping = new AbortController()
   const forwarding = new AbortController()
   const requestListener = createRequestListener({
     receiver,
     accepted,
     limit,
     path,
-    forwardTo,
+    isSelected: createSelection(events),
+    ...(forwardTo && { forwardTo: { url: forwardTo, timeout: options.forwardTimeout ?? FORWARD_TIMEOUT } }),
     forwardRefused,
+    ...(answer !== undefined && { answer: { status: answer, delay: options.delay ?? 0 } }),
+    stopping: stopping.signal,
     signal: forwarding.signal,
     onRequest: reporter.add,
-    onUnknownPath(url) {
-      if (!json) printNote(colours.dim(`404 for ${shortened(url)}: --path is ${path}`))
-    },
+    onOtherPath: (request) => printOtherPath(request, path, json),
   })
   if (save !== undefined) await requireFolder(save)
+  if (!json) for (const warning of warningsAbout(events)) printNote(printable(warning))
   // Called before the address is printed, because a script may stop the listener as soon as it has read the address.
   const stopped = untilStopped()
   const server = await startServer(requestListener, options.port, options.host)
@@ -81,6 +88,7 @@ async function listen(options: ListenOptions): Promise<void> {
   }
   await Promise.race([stopped, reporter.enough])
   reporter.stopExplaining()
+  stopping.abort()
   const answered = receiver.close()
   // Limits the wait, because a client may never read its response, and a target may never respond.
   await Promise.race([answered, delay(GRACE, undefined, { ref: false })])

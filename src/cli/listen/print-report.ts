@@ -1,8 +1,8 @@
 import { type Diagnosis, explain, type SignatureEncoding } from '../../index.ts'
 import { noteOnSecretHeader } from '../captures/redact.ts'
-import { colours, count, print, printJson } from '../terminal/output.ts'
+import { colours, count, print, printJson, printNote } from '../terminal/output.ts'
 import { printable, shortened } from '../terminal/printable.ts'
-import type { ReceivedRequest } from './request-listener.ts'
+import type { OtherPathRequest, ReceivedRequest } from './request-listener.ts'
 
 export interface ReportOptions {
   signatureKey: readonly string[]
@@ -56,7 +56,7 @@ export function printReport(report: RequestReport, json: boolean): void {
 }
 
 function toEvent({ request, diagnosis, capture }: RequestReport): object {
-  const { receivedAt, method, url, body, status, outcome, delivery, forwarded } = request
+  const { receivedAt, method, url, body, status, outcome, delivery, forwarded, disconnected } = request
   const event = delivery?.events[0]
   return {
     event: 'request',
@@ -74,6 +74,7 @@ function toEvent({ request, diagnosis, capture }: RequestReport): object {
     webhook: event?.webhook,
     diagnosis,
     forwarded: forwarded && ('error' in forwarded ? forwarded : { status: forwarded.response.status }),
+    disconnected: disconnected || undefined,
     capture,
   }
 }
@@ -106,8 +107,15 @@ function printText({ request, diagnosis, capture }: RequestReport): void {
     const text = 'error' in forwarded ? forwarded.error : `answered ${forwarded.response.status}`
     printDetail('forwarded', printable(text))
   }
+  if (request.disconnected) printDetail('note', 'The sender closed the connection before this response.')
   if (capture) printDetail('saved', printable(capture))
 }
 
 const printDetail = (name: string, text: string): void =>
   print(`          ${colours.dim(`${name}:`)} ${text}`)
+
+/** Reports a request to another path: an event with `json`, otherwise a line on standard error. */
+export function printOtherPath(request: OtherPathRequest, path: string | undefined, json: boolean): void {
+  if (json) printJson({ event: 'other_path', ...request, status: 404 }, 0)
+  else printNote(colours.dim(`404 for ${shortened(request.url)}: --path is ${path}`))
+}

@@ -10,7 +10,8 @@ import {
   WebhookError,
 } from '../../index.ts'
 import { type HeaderPairs, toPairs } from '../io/http.ts'
-import { type ForwardResult, forward, toBadGateway, writeForwarded } from './forward.ts'
+import { type Answer, answerAfterDelay } from './answer.ts'
+import { type ForwardResult, type ForwardTarget, forward, toBadGateway, writeForwarded } from './forward.ts'
 
 /** A request, its outcome and its response status. */
 export interface ReceivedRequest {
@@ -27,7 +28,12 @@ export interface ReceivedRequest {
   /** The status that the sender received. */
   status: number
   forwarded?: ForwardResult
+  /** True if the sender closed the connection before the response of `--answer`. */
+  disconnected?: boolean
 }
+
+/** A request to a path other than the one that `--path` gives. */
+export type OtherPathRequest = Pick<ReceivedRequest, 'receivedAt' | 'method' | 'url'>
 
 /** Accepted deliveries by the headers object of their request. Needed because outcomes do not contain deliveries. */
 export type AcceptedDeliveries = WeakMap<HeaderBag, Delivery>
@@ -47,14 +53,19 @@ export interface ListenerOptions {
   limit: number
   /** The only path to accept; other paths get 404. Default: every path is accepted. */
   path?: string | undefined
-  forwardTo?: URL | undefined
+  /** Returns false for a delivery that gets a response but is not forwarded or reported, and gets no `answer`. */
+  isSelected(delivery: Delivery): boolean
+  forwardTo?: ForwardTarget | undefined
   forwardRefused?: boolean | undefined
+  /** The response to verified deliveries. Default: that of the receiver, or of the target. */
+  answer?: Answer | undefined
+  /** Ends the delays of `answer` when the listener begins to stop. */
+  stopping: AbortSignal
   /** Aborts requests that are being forwarded. */
   signal: AbortSignal
-  /** Called for each request after its response has been sent. */
+  /** Called for each selected delivery and each other request, after its response has been sent. */
   onRequest(request: ReceivedRequest): void
-  /** Called for each request to a path other than `path`. */
-  onUnknownPath(url: string): void
+  onOtherPath(request: OtherPathRequest): void
 }
 
 /** Timeout in milliseconds for reading the whole body. */
@@ -71,7 +82,7 @@ export function createRequestListener(
     const { method = '', url = '' } = req
     if (options.path !== undefined && url.split('?')[0] !== options.path) {
       respondNotFound(req, res)
-      options.onUnknownPath(url)
+      options.onOtherPath({ receivedAt: new Date(), method, url })
       return
     }
     const head = { receivedAt: new Date(), method, url, headers: toPairs(req.rawHeaders) }
@@ -79,23 +90,25 @@ export function createRequestListener(
       async receive(request, respond) {
         const body = await readBody(request, options.limit)
         const received = body instanceof WebhookError ? head : { ...head, body }
-        let forwarded: ForwardResult | undefined
-        let status = 0
+        let result: Result = { status: 0 }
+        let isReported = true
         const outcome = await options.receiver.receive(
           { ...request, read: async ({ onChunk }) => readAgain(body, onChunk) },
           async (outcome) => {
-            forwarded = await forwardIfWanted(outcome, received, options)
-            status = await sendResponse(outcome, forwarded, res, respond)
+            const delivery = options.accepted.get(request.headers)
+            isReported = !delivery || options.isSelected(delivery)
+            if (isReported)
+              result = await respondTo({ ...received, outcome, delivery }, options, res, respond)
+            else await respond?.(outcome)
           },
         )
-        const delivery = options.accepted.get(request.headers)
-        options.onRequest({
-          ...received,
-          outcome,
-          delivery,
-          status,
-          ...(forwarded ? { forwarded } : {}),
-        })
+        if (isReported)
+          options.onRequest({
+            ...received,
+            outcome,
+            delivery: options.accepted.get(request.headers),
+            ...result,
+          })
         return outcome
       },
     })(req, res)
@@ -137,28 +150,30 @@ function readAgain(body: Uint8Array | WebhookError, onChunk: (chunk: Uint8Array)
   return body
 }
 
-/** Forwards handled deliveries and, with `forwardRefused`, refused requests. Never forwards handshakes. */
-async function forwardIfWanted(
-  { kind }: Outcome,
-  { method, headers, body }: Pick<ReceivedRequest, 'method' | 'headers' | 'body'>,
-  { forwardTo, forwardRefused, signal }: ListenerOptions,
-): Promise<ForwardResult | undefined> {
-  const isWanted = kind === 'handled' || (kind === 'refused' && forwardRefused === true)
-  return forwardTo && body && isWanted ? forward(forwardTo, { method, headers, body }, signal) : undefined
-}
+type Result = Pick<ReceivedRequest, 'status' | 'forwarded' | 'disconnected'>
 
-/** Sends the response. @returns the status that the sender receives */
-async function sendResponse(
-  outcome: Outcome,
-  forwarded: ForwardResult | undefined,
+/**
+ * Sends the response of `--answer`, of the target, or of the receiver. Forwards verified deliveries and, with
+ * `forwardRefused`, refused requests, but never handshakes.
+ */
+async function respondTo(
+  { method, headers, body, outcome, delivery }: Omit<ReceivedRequest, 'status'>,
+  { forwardTo, forwardRefused, answer, stopping, signal }: ListenerOptions,
   res: ServerResponse,
   respond: ((outcome: Outcome) => unknown) | undefined,
-): Promise<number> {
-  if (forwarded && 'response' in forwarded) {
-    await writeForwarded(res, forwarded.response)
-    return forwarded.response.status
+): Promise<Result> {
+  if (delivery && answer) return answerAfterDelay(res, answer, stopping)
+  const isForwarded = delivery !== undefined || (outcome.kind === 'refused' && forwardRefused === true)
+  if (!forwardTo || !body || !isForwarded) {
+    await respond?.(outcome)
+    return { status: outcome.status }
   }
-  const final = forwarded ? toBadGateway(outcome) : outcome
-  await respond?.(final)
-  return final.status
+  const forwarded = await forward(forwardTo, { method, headers, body }, signal)
+  if ('response' in forwarded) {
+    await writeForwarded(res, forwarded.response)
+    return { status: forwarded.response.status, forwarded }
+  }
+  const badGateway = toBadGateway(outcome)
+  await respond?.(badGateway)
+  return { status: badGateway.status, forwarded }
 }

@@ -37,6 +37,13 @@ export function headerName(value: string): string {
   throw new InvalidArgumentError('give the name of a header, for example x-service')
 }
 
+/** Parses change types separated by commas, and adds them to the previous ones. */
+export function changeTypeList(value: string, previous: readonly string[] = []): string[] {
+  const names = value.split(',').map((name) => name.trim())
+  if (names.includes('')) throw new InvalidArgumentError('give change types, for example FeaturesCreated')
+  return [...previous, ...names]
+}
+
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2 }
 
 /** Parses a size up to 64 MiB, in bytes or with a unit: `4096`, `512kb`, `1mb`. */

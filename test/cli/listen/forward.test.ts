@@ -119,6 +119,23 @@ describe.concurrent('geohook listen --forward-to', () => {
     )
   })
 
+  it('returns 502 when the target does not respond within --forward-timeout, 8 s by default', async () => {
+    const target = await startRawServer()
+    const listen = async (args: string[], pattern: RegExp): Promise<void> => {
+      await withListener(
+        ['--forward-to', target.url, ...args],
+        async (url, { printed }) => {
+          expect((await send(url, { headers: signed(body), body })).status).toBe(502)
+          await printed(pattern)
+        },
+        { env },
+      )
+    }
+    await listen(['--forward-timeout', '50'], /forwarded: cannot reach .*: no response within 0\.05 s/)
+    await target.close()
+    expect((await geohook(['listen', '--help'])).stdout.replace(/\s+/g, ' ')).toContain('(default: 8000)')
+  })
+
   it.each([
     ['an invalid status', 'HTTP/1.1 099 x\r\ncontent-length: 0\r\n\r\n'],
     ['another protocol', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'],

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createFolder, geohook, parseEvents, startGeohook, withListener } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
@@ -53,11 +53,18 @@ describe.concurrent('geohook listen', () => {
       },
     )
     expect(code).toBe(1)
-    const [listening, verified, refused, ...more] = parseEvents(listener)
+    const [listening, other, verified, refused, ...more] = parseEvents(listener)
     expect(more).toEqual([])
     expect(listening).toEqual({
       event: 'listening',
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/hook$/),
+    })
+    expect(other).toEqual({
+      event: 'other_path',
+      receivedAt: expect.any(String),
+      method: 'POST',
+      url: '/other',
+      status: 404,
     })
     expect(verified).toMatchObject({
       event: 'request',
@@ -120,6 +127,82 @@ describe.concurrent('geohook listen', () => {
     )
   })
 
+  it('with --events, reports and counts only deliveries with these change types, and refused requests', async () => {
+    const post = (url: string, ...changeTypes: string[]) => {
+      const payload = payloadOf(...changeTypes)
+      return send(url, { headers: signed(payload), body: payload })
+    }
+    const { code, listener } = await withListener(
+      ['--events', 'FeaturesEdited,jobDone', '--events', 'FeaturCreated', '--count', '2'],
+      async (url, { exited, printed }) => {
+        expect((await post(url, 'AttachmentsCreated')).status).toBe(200)
+        expect((await post(url, 'FeaturesUpdated', 'AttachmentsCreated')).status).toBe(200)
+        await printed(/verified +200 {2}FeaturesUpdated, AttachmentsCreated/)
+        await send(url, { headers: JSON_TYPE, body })
+        await exited
+      },
+      { env },
+    )
+    expect(code).toBe(1)
+    expect(listener.stdout.match(/(verified|refused) +\d+/g)).toEqual(['verified   200', 'refused    401'])
+    expect(listener.stderr).toBe(
+      '--events FeaturCreated is not a known change type. Did you mean FeaturesCreated?\n',
+    )
+  })
+
+  it('with --answer, sends this status for verified deliveries only, after --delay', async () => {
+    await withListener(
+      ['--answer', '503', '--delay', '20', '--json', '--profile', 'arcgis'],
+      async (url) => {
+        const headers = { ...JSON_TYPE, 'x-esriHook-Signature': signatureOf(body) }
+        expect(await send(url, { headers, body })).toMatchObject({ status: 503, text: '' })
+        expect((await send(url, { headers: JSON_TYPE, body })).status).toBe(401)
+        expect((await send(`${url}?crc_token=abc`, { method: 'GET' })).status).toBe(200)
+      },
+      { env },
+    ).then(({ listener }) => {
+      const [, ...requests] = parseEvents(listener)
+      expect(requests.map(({ finding, status }) => [finding, status])).toEqual([
+        ['verified', 503],
+        ['refused', 401],
+        ['handshake', 200],
+      ])
+      for (const request of requests) expect(request).not.toHaveProperty('disconnected')
+    })
+  })
+
+  it('with --answer, reports a sender that does not wait for the delay, and ends the delay when it stops', async () => {
+    const request = [
+      'POST / HTTP/1.1\r\nhost: a',
+      ...Object.entries(signed(body)).map((header) => header.join(': ')),
+      `content-length: ${body.length}\r\n\r\n${body}`,
+    ].join('\r\n')
+    let answer = ''
+    const { code } = await withListener(
+      ['--answer', '204', '--delay', '86400000'],
+      async (url, { printed, stop }) => {
+        const post = async (): Promise<Socket> => {
+          const socket = connect(Number(new URL(url).port), '127.0.0.1')
+          await new Promise<void>((resolve) => socket.write(request, () => resolve()))
+          // When the listener has answered a later request, it has read this one.
+          expect((await send(url, { headers: JSON_TYPE, body })).status).toBe(401)
+          return socket
+        }
+        const impatient = await post()
+        impatient.destroy()
+        await printed(/verified +204 .*\n.*note: The sender closed the connection before this response\./)
+        const patient = await post()
+        patient.on('data', (chunk) => {
+          answer += chunk
+        })
+        await Promise.all([stop(), once(patient, 'close')])
+      },
+      { env },
+    )
+    expect(code).toBe(0)
+    expect(answer).toMatch(/^HTTP\/1\.1 204 /)
+  })
+
   it('explains that a signature is valid but not in the encoding given with --encoding', async () => {
     const { listener } = await withListener(
       ['--encoding', 'hex'],
@@ -151,6 +234,20 @@ describe.concurrent('geohook listen', () => {
     ],
     ['an empty host', ['--key', KEY, '--host', ''], /--host is empty/],
     ['an invalid URL', ['--key', KEY, '--forward-to', 'localhost:80'], /--forward-to <url>: give a URL/],
+    ['--forward-timeout alone', ['--key', KEY, '--forward-timeout', '9'], /requires --forward-to/],
+    [
+      'a target that never answers',
+      ['--key', KEY, '--forward-to', 'http://a/', '--forward-timeout', '0'],
+      /--forward-timeout <ms>: give a whole number from 1 to 600000/,
+    ],
+    ['an empty change type', ['--key', KEY, '--events', 'a,,b'], /--events <names>: give change types/],
+    ['an informational status', ['--key', KEY, '--answer', '100'], /--answer <status>: .* from 200 to 599/],
+    ['--delay alone', ['--key', KEY, '--delay', '5'], /--delay requires --answer/],
+    [
+      '--answer with --forward-to',
+      ['--key', KEY, '--answer', '500', '--forward-to', 'http://a/'],
+      /give either --answer or --forward-to/,
+    ],
     ['--forward-refused alone', ['--key', KEY, '--forward-refused'], /requires --forward-to/],
     ['a relative path', ['--key', KEY, '--path', 'hook'], /--path must begin with \//],
     ['a path with a query', ['--key', KEY, '--path', '/a?b'], /--path must begin with \//],
