@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
+import { createCompletionCommand } from './completion/completion.ts'
 import { createDemoCommand } from './demo/demo.ts'
 import { EXIT, toCliError } from './errors.ts'
 import { createInboxCommand } from './inbox/inbox.ts'
@@ -53,6 +54,7 @@ export function createProgram(): Command {
     createDeleteCommand(),
     createTriggerCommand(),
     createInboxCommand(),
+    createCompletionCommand(),
   ]
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program))

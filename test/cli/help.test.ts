@@ -87,7 +87,9 @@ describe.concurrent('help', () => {
   })
 
   it('has valid examples in docs/cli.md', async () => {
-    const lines = [...docs.matchAll(/^geohook (.*?)(?: {2,}#.*)?$/gm)].map(([, line]) => line as string)
+    const lines = [...docs.matchAll(/^(?:eval "\$\()?geohook (.*?)(?:\)"| \| source)?(?: {2,}#.*)?$/gm)].map(
+      ([, line]) => line as string,
+    )
     expect(lines.length).toBeGreaterThan(paths.length)
     for (const line of lines) expect(paths).toContain(await parse(line))
   })
