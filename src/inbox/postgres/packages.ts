@@ -1,9 +1,28 @@
-/** Loads pg-boss on first use. */
+import { warn } from '../../receiver/log.ts'
+
+/** The range in the package.json of pg-boss. */
+const BOSS_NODE = 'Node 22.12 or later'
+
+let warned = false
+
+/**
+ * Loads pg-boss on first use. On a Node version that pg-boss does not support, warns once per process: the tests of
+ * geohook pass on Node 20, but pg-boss may stop working there with any release.
+ */
 export async function loadBoss(): Promise<typeof import('pg-boss')> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const isSupported = major > 22 || (major === 22 && minor >= 12)
+  if (!isSupported && !warned) {
+    warned = true
+    const text = `pg-boss requires ${BOSS_NODE}, and this is Node ${process.versions.node}. Upgrade Node.`
+    warn(text, 'node_unsupported')
+  }
   try {
     return await import('pg-boss')
   } catch (cause) {
-    throw new Error('an inbox in PostgreSQL needs the package pg-boss: npm install pg-boss', { cause })
+    const isMissing = (cause as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND'
+    const fix = isSupported || isMissing ? 'npm install pg-boss' : `use ${BOSS_NODE}`
+    throw new Error(`an inbox in PostgreSQL needs the package pg-boss: ${fix}`, { cause })
   }
 }
 

@@ -105,6 +105,23 @@ describe('an unreachable PostgreSQL', () => {
     expect(await started.exited).toBe(0)
     expect(started.stdout).toContain(`npm install ${name}`)
   })
+
+  it('warns once on a Node version that pg-boss does not support', async () => {
+    const program = `
+      Object.defineProperty(process.versions, 'node', { value: process.argv[1] })
+      const { createPostgresInbox } = await import('geohook/postgres')
+      for (const _ of 'ab')
+        await createPostgresInbox({ connectionString: 'postgres://127.0.0.1:1/x' }).stats().catch(() => {})`
+    const warningsOn = async (version: string) => {
+      const started = startNode(['--input-type=module', '--eval', program, version], {}, { cwd: root })
+      expect(await started.exited).toBe(0)
+      return started.output.match(/\[node_unsupported\].*/g) ?? []
+    }
+    expect(await warningsOn('22.11.0')).toEqual([
+      '[node_unsupported] GeohookWarning: pg-boss requires Node 22.12 or later, and this is Node 22.11.0. Upgrade Node.',
+    ])
+    expect(await warningsOn('22.12.0')).toEqual([])
+  })
 })
 
 await describeWith(POSTGRES, (connectionString) => {
