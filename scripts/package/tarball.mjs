@@ -8,16 +8,23 @@ export async function pack(folder) {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
   const [{ filename, files, size, unpackedSize }] = JSON.parse(await run('npm', args))
   const packed = files.map(({ path }) => path)
-  const needed = new Set(['package.json', 'README.md', 'LICENSE', ...neededBy(manifest)])
+  const needed = new Set([...(await documents()), ...neededBy(manifest)])
   failIfAny(
-    'The tarball contains files that no entry or command needs',
+    'The tarball contains files that no entry or command needs, and that are not in the repository',
     packed.filter((path) => !needed.has(path)),
   )
   failIfAny(
-    'The tarball lacks files that an entry or a command needs (run npm run build, which also builds the types)',
+    'The tarball lacks documents of the repository, or files that an entry or a command needs (run npm run build)',
     [...needed].filter((path) => !packed.includes(path)),
   )
   return { tarball: join(folder, filename), count: packed.length, size, unpackedSize }
+}
+
+/** Returns package.json and all documents and examples in the repository that users should have. */
+async function documents() {
+  const paths = ['package.json', ':(glob)*.md', ':!CONTRIBUTING.md', 'llms.txt', 'LICENSE', 'docs', 'examples']
+  const tracked = await run('git', ['ls-files', '--', ...paths])
+  return tracked.trim().split('\n')
 }
 
 function failIfAny(message, paths) {
