@@ -1,24 +1,37 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { digits } from './format.mjs'
 import { toGoalsTable } from './goals-table.mjs'
 import { toNodesTable } from './nodes-table.mjs'
 import { DOCS, RESULTS } from './paths.mjs'
 import { readFigures, readResult } from './results.mjs'
 import { toMarkdown } from './table.mjs'
 
-/** Matches the generated text between two markers. */
-const GENERATED = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
+/** Matches a generated table or section between two markers. */
+const SECTION = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
+
+/** Matches a generated figure within a sentence, for example `<!-- bench: http/ahead -->2.9×<!-- end -->`. */
+const FIGURE = /(<!-- bench: (\w+\/[\w/]+) -->).*?(<!-- end -->)/g
 
 const WRITERS = { goals: writeGoals, nodes: writeNodes }
 
 /** Inserts the results from `bench/results/` into a page of `docs/`. @param {string} text */
-export const fillDocs = (text) =>
-  text.replace(GENERATED, (_, begin, name, end) => {
-    const written = (WRITERS[name] ?? writePart)(name)
-    return `${begin}\n${written}\n\n${end}`
-  })
+export function fillDocs(text) {
+  const figures = readFigures(RESULTS)
+  return text
+    .replace(SECTION, (_, begin, name, end) => {
+      const written = (WRITERS[name] ?? writePart)(name)
+      return `${begin}\n${written}\n\n${end}`
+    })
+    .replace(FIGURE, (_, begin, id, end) => `${begin}${writeFigure(figures, id)}${end}`)
+}
 
 export function writeDocs() {
   for (const page of DOCS) writeFileSync(page, fillDocs(readFileSync(page, 'utf8')))
+}
+
+function writeFigure(figures, id) {
+  if (!figures[id]) throw new Error(`no figure ${id} in bench/results`)
+  return `${digits(figures[id].median)}×`
 }
 
 function writeGoals() {
@@ -41,6 +54,6 @@ function writePart(name) {
   return [
     `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}.`,
     ...tables.map(toMarkdown),
-    ...plots.map(({ name, title }) => `![${title}](../bench/results/${name}.svg)`),
+    ...plots.map(({ name, title }) => `![${title}](plots/${name}.svg)`),
   ].join('\n\n')
 }

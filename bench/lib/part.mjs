@@ -11,7 +11,7 @@
  * @typedef {{ title: string, columns: readonly string[], rows: readonly (readonly string[])[] }} Table
  *
  * @typedef {object} Plot
- * @property {string} name of the file in `bench/results/`, without `.svg`
+ * @property {string} name of the file in `docs/plots/`, without `.svg`
  * @property {string} title
  * @property {'bars' | 'lines'} kind with `bars`, each series has a panel with one bar per x
  * @property {string} x title of the x axis; not shown for bars

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { machine } from './machine.mjs'
+import { PLOTS, RESULTS } from './paths.mjs'
 import { versionsOf } from './versions.mjs'
 
 /**
@@ -24,10 +25,11 @@ import { versionsOf } from './versions.mjs'
 export async function writeResult(folder, part, { figures, tables, plots, versions }) {
   // Imported only when needed, because Vega loads slowly.
   const { toSvg } = await import('./plot.mjs')
-  mkdirSync(folder, { recursive: true })
+  const plotFolder = folder === RESULTS ? PLOTS : folder
+  for (const path of [folder, plotFolder]) mkdirSync(path, { recursive: true })
   const old = readResult(folder, part)
-  for (const { name } of old?.plots ?? []) rmSync(join(folder, `${name}.svg`), { force: true })
-  for (const plot of plots) writeFileSync(join(folder, `${plot.name}.svg`), await toSvg(plot))
+  for (const { name } of old?.plots ?? []) rmSync(join(plotFolder, `${name}.svg`), { force: true })
+  for (const plot of plots) writeFileSync(join(plotFolder, `${plot.name}.svg`), await toSvg(plot))
   /** @type {Result} */
   const result = {
     part,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
 const root = new URL('../../', import.meta.url)
@@ -6,11 +6,26 @@ const load = (path: string) => import(new URL(`bench/${path}`, root).href)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
 const text = read('docs/performance.md')
 
-it.each(['docs/performance.md', 'docs/scaling.md'])('%s shows the results in bench/results', async (path) => {
+const pages = readdirSync(new URL('docs/', root)).filter((name) => name.endsWith('.md') && read(`docs/${name}`).includes('<!-- bench:'))
+
+it.each(pages)('docs/%s shows the results in bench/results', async (name) => {
   const { fillDocs } = await load('lib/docs.mjs')
-  const page = read(path)
-  expect(page).toContain('<!-- bench: inbox -->')
+  const page = read(`docs/${name}`)
   expect(page, 'run npm run bench -- --docs').toBe(fillDocs(page))
+})
+
+it('fills sections and single figures, and rejects an unknown figure', async () => {
+  const { fillDocs } = await load('lib/docs.mjs')
+  expect(fillDocs('It is <!-- bench: http/ahead -->?<!-- end --> as fast.')).toMatch(
+    /^It is <!-- bench: http\/ahead -->[\d.]+×<!-- end --> as fast\.$/,
+  )
+  expect(() => fillDocs('<!-- bench: http/none -->?<!-- end -->')).toThrow('no figure http/none')
+})
+
+it('docs/performance.md shows plots that exist', () => {
+  const plots = [...text.matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path]) => path)
+  expect(plots.length).toBeGreaterThan(5)
+  expect(plots.filter((path) => !existsSync(new URL(`docs/${path}`, root)))).toEqual([])
 })
 
 it('docs/performance.md has a marker for the goals and for each part of the benchmark suite', async () => {
