@@ -21,7 +21,12 @@ export const GOALS = [
   { id: 'verify/5MiB', text: `${TIME}, 5 MiB`, unit: '×', goal: { atMost: 1.03 } },
   { id: 'http/node', text: `node:http, ${RATE}, ${BARE}`, unit: '×', goal: { atLeast: 0.97 } },
   { id: 'http/fastify', text: `Fastify, ${RATE}, ${BARE}`, unit: '×', goal: { atLeast: 0.9 } },
-  { id: 'http/hono', text: `fetch on Hono's Node server, ${RATE}, ${BARE}`, unit: '×', goal: { atLeast: 0.75 } },
+  {
+    id: 'http/hono',
+    text: `fetch on Hono's Node server, ${RATE}, ${BARE}`,
+    unit: '×',
+    goal: { atLeast: 0.75 },
+  },
   {
     id: 'http/express',
     text: `Express 5, ${RATE}, vs Express with express.json({ verify })`,

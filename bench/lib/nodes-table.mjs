@@ -24,10 +24,9 @@ export function toNodesTable(tables) {
     const handled = rowsWith('handled/s').find(([inbox]) => inbox === name)
     return [title, ...cells(medianOf(accepted?.[2])), ...cells(medianOf(handled?.[1]))]
   })
-  const columns = ['inbox', 'accepted/s of a node, half of it', 'nodes that accept']
   return {
     title: '10,000 deliveries per second',
-    columns: [...columns, 'handled/s of a node, half of it', 'nodes that handle'],
+    columns: ['inbox', 'half of accepted/s', 'nodes to accept', 'half of handled/s', 'nodes to handle'],
     rows,
   }
 }

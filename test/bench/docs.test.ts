@@ -6,7 +6,9 @@ const load = (path: string) => import(new URL(`bench/${path}`, root).href)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
 const text = read('docs/performance.md')
 
-const pages = readdirSync(new URL('docs/', root)).filter((name) => name.endsWith('.md') && read(`docs/${name}`).includes('<!-- bench:'))
+const pages = readdirSync(new URL('docs/', root)).filter(
+  (name) => name.endsWith('.md') && read(`docs/${name}`).includes('<!-- bench:'),
+)
 
 it.each(pages)('docs/%s shows the results in bench/results', async (name) => {
   const { fillDocs } = await load('lib/docs.mjs')
