@@ -64,3 +64,29 @@ it('the same load kills a process without that limit', {
 }, async () => {
   expect((await attack("maxInFlightBytes: '2gb'")).output).toContain('heap out of memory')
 })
+
+/** Measures the heap of decoded payloads in bytes per byte of their body (docs/decisions.md, "Memory"). */
+const DECODE = `
+  import { parsePayload } from 'geohook'
+  import { createPayload } from 'geohook/testing'
+  const heapUsed = () => { gc(); gc(); return process.memoryUsage().heapUsed }
+  function ratioOf(text) {
+    const body = Buffer.from(text)
+    const before = heapUsed()
+    const parsed = parsePayload({ body, contentType: 'application/json' })
+    const ratio = (heapUsed() - before) / body.length
+    return parsed.ok ? ratio : NaN
+  }
+  const events = Array.from({ length: 8000 }, (_, when) => ({ changeType: 'FeaturesCreated', when: 1730385704000 + when }))
+  const real = ['service', 'hosted', 'organization'].map((dialect) => ratioOf(JSON.stringify(createPayload(events, { dialect }))))
+  const digits = ratioOf('[' + '1,'.repeat(500_000) + '1]')
+  console.log(JSON.stringify({ real: Math.max(...real), digits }))`
+
+it('decoded payloads need at most 20 times the body for real payloads, and 100 times for an array of digits', async () => {
+  const run = startNode(['--expose-gc', '--input-type=module', '--eval', DECODE])
+  expect(await run.exited, run.output).toBe(0)
+  const { real, digits } = JSON.parse(run.stdout)
+  expect(real).toBeLessThan(20)
+  expect(digits).toBeGreaterThan(20)
+  expect(digits).toBeLessThan(100)
+})
