@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { createMockService, type FaultName, type MockServiceOptions } from 'geohook/mock'
+import {
+  type Attempt,
+  createMockService,
+  type FaultName,
+  type MockService,
+  type MockServiceOptions,
+} from 'geohook/mock'
 import { expect, it } from 'vitest'
 import { FAULTS } from '../../src/mock/delivery/faults.ts'
 
@@ -8,7 +14,7 @@ const text = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8'
 /** Returns the first cell of each row in the table under a heading. */
 const firstCells = (heading: string): string[] => {
   const section = text.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  return [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name as string)
+  return [...section.matchAll(/^\| `(\w+)(?:\(\w*\))?` \|/gm)].map(([, name]) => name as string)
 }
 
 it('docs/mock.md documents every option', () => {
@@ -32,6 +38,43 @@ it('docs/mock.md documents every option', () => {
     save: true,
   }
   expect(firstCells('Options')).toEqual(Object.keys(options))
+})
+
+it('docs/mock.md documents every member of the service', () => {
+  const members: Record<keyof MockService, true> = {
+    listen: true,
+    url: true,
+    app: true,
+    trigger: true,
+    deliveries: true,
+    redeliver: true,
+    faults: true,
+    settings: true,
+    on: true,
+    snapshot: true,
+    restore: true,
+    reset: true,
+    close: true,
+  }
+  expect(firstCells('Members of the service')).toEqual(Object.keys(members))
+})
+
+it('docs/mock.md documents every field of an attempt', () => {
+  const fields: Record<keyof Attempt, true> = {
+    id: true,
+    deliveryId: true,
+    webhookId: true,
+    number: true,
+    hookUrl: true,
+    sentAt: true,
+    request: true,
+    bytesSent: true,
+    answer: true,
+    error: true,
+    milliseconds: true,
+    fault: true,
+  }
+  expect(firstCells('Attempts')).toEqual(Object.keys(fields))
 })
 
 it('docs/mock.md describes every fault in the words of the source', () => {
