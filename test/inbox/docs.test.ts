@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
+import { createReceiver } from 'geohook'
 import { createMemoryDuplicates } from 'geohook/inbox'
-import { expect, it } from 'vitest'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { expect, it, onTestFinished } from 'vitest'
 import { createDuplicates, type DuplicatesTable } from '../../src/inbox/duplicates.ts'
 import { readInboxOptions } from '../../src/inbox/inbox-options.ts'
+import { uniquePayload } from '../contract/inbox/fixture.ts'
+import { deliver, KEY } from '../helpers/deliver.ts'
+import { createFolder } from '../helpers/folder.ts'
 
 const DOCS = readFileSync(new URL('../../docs/inbox.md', import.meta.url), 'utf8')
 
@@ -45,4 +50,19 @@ it('docs/inbox.md states the defaults of the duplicate stores', async () => {
   }
   expect(await memory.claim('0')).toBe('claimed')
   await memory.close()
+})
+
+it('a delivery in SQLite needs less than 1 KiB in addition to its body', { tags: ['sqlite'] }, async () => {
+  expect(DOCS).toContain('SQLite stores the body and less than 1 KiB of other data')
+  const folder = createFolder()
+  onTestFinished(folder.remove)
+  const path = folder.fileIn('inbox.db')
+  const inbox = createSqliteInbox({ path })
+  const receiver = createReceiver({ signatureKey: KEY, inbox })
+  const payloads = Array.from({ length: 1_000 }, () => uniquePayload())
+  await Promise.all(payloads.map((payload) => deliver(receiver, payload)))
+  expect((await inbox.stats()).waiting).toBe(1_000)
+  await inbox.close()
+  const total = payloads.reduce((sum, { length }) => sum + length, 0)
+  expect((statSync(path).size - total) / 1_000).toBeLessThan(1_024)
 })
