@@ -22,7 +22,15 @@ export async function pack(folder) {
 
 /** Returns package.json and all documents and examples in the repository that users should have. */
 async function documents() {
-  const paths = ['package.json', ':(glob)*.md', ':!CONTRIBUTING.md', 'llms.txt', 'LICENSE', 'docs', 'examples']
+  const paths = [
+    'package.json',
+    ':(glob)*.md',
+    ':!CONTRIBUTING.md',
+    'llms.txt',
+    'LICENSE',
+    'docs',
+    'examples',
+  ]
   const tracked = await run('git', ['ls-files', '--', ...paths])
   return tracked.trim().split('\n')
 }
