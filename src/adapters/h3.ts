@@ -60,12 +60,13 @@ export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
     let passedOn: Promise<unknown> | undefined
     const params = decode({ ...context.middlewareParams, ...context.params })
     const request = await toReceiverRequest(event.req, { params }, HINT)
-    request.next = async (delivery) => {
-      if (!next) throw new Error('the receiver has no handlers, and h3 has no next handler')
-      context.delivery = delivery
-      passedOn = (async () => next())()
-      return resultOf(passedOn, event)
-    }
+    request.next =
+      next &&
+      ((delivery) => {
+        context.delivery = delivery
+        passedOn = (async () => next())()
+        return resultOf(passedOn, event)
+      })
     const outcome = await receive(request)
     // If the next handler ran, its response or error replaces the receiver's response.
     return passedOn ?? toResponse(outcome)

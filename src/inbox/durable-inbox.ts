@@ -1,6 +1,6 @@
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
+import type { HandlerContext } from '../receiver/dispatch.ts'
 import type { Inbox } from '../receiver/options.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
 
 /**
  * State of a delivery: `waiting` for its next attempt; `active` while a process runs its handlers; `done` after its
@@ -79,6 +79,12 @@ export interface Workers {
   close(): Promise<void>
 }
 
+/** The part of a receiver that workers use. */
+export interface DeliveryHandler {
+  /** Runs the handlers of a delivery. Resolves with `'unhandled'` if there is none for any of its events. */
+  handle(stored: StoredDelivery, context: HandlerContext): Promise<unknown>
+}
+
 /**
  * Stores each delivery before the receiver responds, then runs its handlers until they succeed or no attempts are
  * left. Created by `createMemoryInbox`, `createSqliteInbox`, `createPostgresInbox` and `createRedisInbox`.
@@ -96,7 +102,7 @@ export interface DurableInbox extends Inbox {
    *
    * @throws {WebhookError} `config_invalid`, also if the inbox is closed
    */
-  work(receiver: Pick<Receiver, 'handle'>, options?: WorkOptions): Workers
+  work(receiver: DeliveryHandler, options?: WorkOptions): Workers
   stats(): Promise<InboxStats>
   /** @throws {WebhookError} `config_invalid` */
   list(options?: ListOptions): Promise<InboxPage>

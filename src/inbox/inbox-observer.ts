@@ -15,6 +15,8 @@ export interface AttemptEnded {
 export interface InboxObserver {
   /** The handlers succeeded. */
   handled?(event: AttemptEnded): unknown
+  /** The receiver has no handler for any event of the delivery, so the delivery is done. */
+  unhandled?(event: AttemptEnded): unknown
   /** An attempt failed, and another will follow. */
   failed?(event: AttemptEnded & { error: unknown }): unknown
   /** The last allowed attempt failed, so the delivery is now a dead letter. */

@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
 import type {
+  DeliveryHandler,
   InboxEntry,
   InboxPage,
   InboxState,
@@ -11,7 +11,7 @@ import type {
 import { readNumber } from './inbox-options.ts'
 
 /** @throws {WebhookError} `config_invalid` */
-export function readConcurrency(receiver: Pick<Receiver, 'handle'>, options?: WorkOptions): number {
+export function readConcurrency(receiver: DeliveryHandler, options?: WorkOptions): number {
   if (typeof receiver?.handle !== 'function') throw configInvalid('work() needs a receiver')
   return readNumber('concurrency', options?.concurrency ?? 4, 1, 1_000)
 }

@@ -1,5 +1,6 @@
 import type { StoredDelivery } from '../receiver/delivery.ts'
-import type { Receiver } from '../receiver/receiver-types.ts'
+import type { HandleResult } from '../receiver/dispatch.ts'
+import type { DeliveryHandler } from './durable-inbox.ts'
 
 /** Options of {@link runAttempt}. */
 export interface AttemptOptions {
@@ -16,10 +17,10 @@ export interface AttemptOptions {
  * that hangs must not occupy a worker forever.
  */
 export async function runAttempt(
-  receiver: Pick<Receiver, 'handle'>,
+  receiver: DeliveryHandler,
   delivery: StoredDelivery,
   { attempt, timeout, stop }: AttemptOptions,
-): Promise<void> {
+): Promise<HandleResult> {
   const controller = new AbortController()
   const { signal } = controller
   const onStop = () => controller.abort(stop?.reason)
@@ -32,7 +33,8 @@ export async function runAttempt(
   if (stop?.aborted) onStop()
   stop?.addEventListener('abort', onStop, { once: true })
   try {
-    await Promise.race([aborted, receiver.handle(delivery, { signal, attempt })])
+    const result = await Promise.race([aborted, receiver.handle(delivery, { signal, attempt })])
+    return result === 'unhandled' ? result : 'handled'
   } finally {
     clearTimeout(timer)
     stop?.removeEventListener('abort', onStop)

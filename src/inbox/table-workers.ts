@@ -1,6 +1,6 @@
-import type { Receiver } from '../receiver/receiver-types.ts'
+import type { HandleResult } from '../receiver/dispatch.ts'
 import { backoff } from './backoff.ts'
-import type { Workers } from './durable-inbox.ts'
+import type { DeliveryHandler, Workers } from './durable-inbox.ts'
 import type { AttemptEnd, DeliveriesTable, TakenDelivery } from './engine-port.ts'
 import { toErrorText } from './error-text.ts'
 import type { InboxConfig } from './inbox-options.ts'
@@ -16,7 +16,7 @@ const RECORD_RETRY_DELAY = 250
 /** Dependencies of {@link startTableWorkers}. */
 export interface TableWorkersOptions {
   table: DeliveriesTable
-  receiver: Pick<Receiver, 'handle'>
+  receiver: DeliveryHandler
   concurrency: number
   config: InboxConfig
   clock: () => number
@@ -113,12 +113,13 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   async function handle(taken: TakenDelivery, stop: AbortSignal): Promise<void> {
     const { delivery, attempt, attempts: maxAttempts = config.attempts } = taken
     const started = performance.now()
+    let result: HandleResult
     const event = () => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
       // A process exited during the last allowed attempt. Do not start another attempt, because the handlers may
       // terminate this process too.
       if (attempt > maxAttempts) throw new Error('its process ended during the last attempt')
-      await runAttempt(receiver, delivery, { attempt, timeout, stop })
+      result = await runAttempt(receiver, delivery, { attempt, timeout, stop })
     } catch (error) {
       if (stop.aborted) return notify('failed', { ...event(), error })
       const text = toErrorText(error)
@@ -131,7 +132,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       return notify(isLast ? 'dead' : 'failed', { ...event(), error })
     }
     await recordEnd(delivery.id, { state: 'done' })
-    notify('handled', event())
+    notify(result, event())
   }
 
   /**

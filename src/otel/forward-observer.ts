@@ -8,6 +8,7 @@ const NAMES: Record<keyof Listeners, true> = {
   refused: true,
   duplicate: true,
   handled: true,
+  unhandled: true,
   failed: true,
   handshake: true,
 }

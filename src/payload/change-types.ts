@@ -36,6 +36,9 @@ export const JOB_CHANGE_TYPES = [
 /** A change type from the specification or from known senders. */
 export type KnownChangeType = FeatureChangeType | (typeof JOB_CHANGE_TYPES)[number]
 
+/** Every known change type. */
+export const KNOWN_CHANGE_TYPES: readonly string[] = [...FEATURE_CHANGE_TYPES, ...JOB_CHANGE_TYPES]
+
 /** Any change type. Code editors suggest the known change types; every other string is allowed. */
 export type ChangeType = KnownChangeType | typeof WILDCARD | (string & {})
 

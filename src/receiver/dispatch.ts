@@ -6,6 +6,7 @@ import {
   WILDCARD,
 } from '../payload/change-types.ts'
 import type { WebhookEvent } from '../payload/event.ts'
+import { createUnhandledWarning, warnIfMisspelt } from './change-type-warnings.ts'
 import type { Delivery } from './delivery.ts'
 
 /** The third argument of a handler. */
@@ -26,18 +27,21 @@ export type Handler<T extends string = string, Payload = unknown> = (
   context: HandlerContext,
 ) => unknown
 
+/** `'unhandled'` if the receiver has no handler for any event of the delivery. */
+export type HandleResult = 'handled' | 'unhandled'
+
 /** The handlers of a receiver, by change type. */
 export interface Dispatcher {
   readonly size: number
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
   /**
    * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
-   * run; when the signal is aborted, no further handler starts.
+   * run; when the signal is aborted, no further handler starts. Warns about change types without a handler.
    *
    * @throws {AggregateError} with the error of each failed handler. If the signal is aborted, throws the abort reason
    *   instead
    */
-  dispatch(delivery: Delivery, context?: HandlerContext): Promise<void>
+  dispatch(delivery: Delivery, context?: HandlerContext): Promise<HandleResult>
 }
 
 /**
@@ -56,6 +60,7 @@ const isName = (name: unknown): boolean => typeof name === 'string' && name !== 
 export function createDispatcher(): Dispatcher {
   const all: { names: readonly string[]; handler: Handler }[] = []
   const subscribed = new Set<string>()
+  const warnUnhandled = createUnhandledWarning()
   /**
    * Cached lists of handlers, by subscribed change type or wildcard. Change types without a subscription are not
    * cached, so that senders cannot grow the map.
@@ -88,15 +93,22 @@ export function createDispatcher(): Dispatcher {
         )
       }
       all.push({ names: [...names], handler })
-      for (const name of names) subscribed.add(name)
+      for (const name of names) {
+        if (!subscribed.has(name)) warnIfMisspelt(name)
+        subscribed.add(name)
+      }
       found.clear()
     },
 
     async dispatch(delivery, context) {
       const errors: unknown[] = []
       const given = context ?? new FirstAttempt()
+      let result: HandleResult = 'unhandled'
       for (const event of delivery.events) {
-        for (const handler of handlersOf(event.changeType)) {
+        const handlers = handlersOf(event.changeType)
+        if (handlers.length > 0) result = 'handled'
+        else warnUnhandled(event.changeType, subscribed)
+        for (const handler of handlers) {
           // After an abort, another attempt may already be running, so start no further handler.
           context?.signal.throwIfAborted()
           try {
@@ -107,6 +119,7 @@ export function createDispatcher(): Dispatcher {
         }
       }
       if (errors.length > 0) throw new AggregateError(errors, 'handlers failed')
+      return result
     },
   }
 }

@@ -38,6 +38,11 @@ export async function handleOnce(
     await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
     throw error
   }
+  if (outcome.kind === 'unhandled') {
+    // Nothing was done, so a sender may send the delivery again once there is a handler.
+    await guard('inbox_unavailable', () => store.release(id)).catch(() => {})
+    return outcome
+  }
   // Ignore store errors: the delivery has been handled, and an error response would make the sender repeat it.
   await guard('inbox_unavailable', () => store.done(id)).catch(() => {})
   return outcome

@@ -16,8 +16,8 @@ export interface Ended {
  * Functions that are called as requests are processed. They receive the headers and the bytes of the request, which is
  * all that `explain` needs, but never a key. Their return values and exceptions are ignored.
  *
- * Each request ends with exactly one call of `handled`, `duplicate`, `handshake`, `refused` or `failed`, before the
- * receiver responds.
+ * Each request ends with exactly one call of `handled`, `unhandled`, `duplicate`, `handshake`, `refused` or `failed`,
+ * before the receiver responds.
  */
 export interface Observer<Payload = unknown> {
   /**
@@ -38,6 +38,8 @@ export interface Observer<Payload = unknown> {
    * `outcome.kind` is `'stored'`.
    */
   handled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
+  /** Called if the receiver has no handler for any event of the delivery. The sender gets 200: a retry would not help. */
+  unhandled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
   /** Called if a handler or the inbox failed; `error.cause` contains the errors. */
   failed?(seen: Ended & { delivery: Delivery<Payload>; error: WebhookError }): unknown
   /** Called when the receiver has answered a handshake with a signature. */

@@ -3,7 +3,7 @@ import { toTitle, WebhookError } from '../errors.ts'
 
 /** The result of a request, and its HTTP response. */
 export interface Outcome {
-  kind: 'handled' | 'stored' | 'duplicate' | 'handshake' | 'refused' | 'failed'
+  kind: 'handled' | 'unhandled' | 'stored' | 'duplicate' | 'handshake' | 'refused' | 'failed'
   /** The status of the response, also if the framework's next handler has sent that response. */
   status: number
   /** The headers of the response; empty if the framework's next handler has sent it. */
@@ -19,7 +19,7 @@ export interface Outcome {
 }
 
 /** Creates the outcome of a delivery that the sender need not send again. */
-export const succeeded = (kind: 'handled' | 'stored' | 'duplicate'): Outcome =>
+export const succeeded = (kind: 'handled' | 'unhandled' | 'stored' | 'duplicate'): Outcome =>
   toOutcome(kind, kind === 'stored' ? 202 : 200, `{"status":"${kind}"}`)
 
 /** Creates the outcome of a delivery for which the framework's next handler has sent the response. */

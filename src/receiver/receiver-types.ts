@@ -1,6 +1,6 @@
 import type { ChangeType } from '../payload/change-types.ts'
 import type { StoredDelivery } from './delivery.ts'
-import type { Handler, HandlerContext } from './dispatch.ts'
+import type { HandleResult, Handler, HandlerContext } from './dispatch.ts'
 import type { Outcome } from './outcome.ts'
 import type { ReceiverRequest } from './request.ts'
 
@@ -18,7 +18,8 @@ export interface ReceiverStats {
 export interface Receiver<Payload = unknown> {
   /**
    * Registers a handler for one change type, several, or all (`'*'`). `'FeaturesEdited'` covers created, updated
-   * and deleted features. Handlers run one after another, in the order of registration.
+   * and deleted features. Handlers run one after another, in the order of registration. Emits a process warning for a
+   * name that is nearly that of a known change type, and later for each received change type without a handler.
    *
    * @throws {WebhookError} `config_invalid`
    */
@@ -38,13 +39,14 @@ export interface Receiver<Payload = unknown> {
    */
   fetch(request: Request, context?: unknown): Promise<Response>
   /**
-   * Decodes a stored delivery from its bytes and runs its handlers. Called by the workers of an inbox.
+   * Decodes a stored delivery from its bytes and runs its handlers. Called by the workers of an inbox. Resolves with
+   * `'unhandled'` if the receiver has no handler for any event of the delivery.
    *
    * @throws {WebhookError} `payload_malformed`, `payload_invalid` if the delivery cannot be decoded; `config_invalid`
    *   if the receiver has no handlers
    * @throws {AggregateError} with the error of each handler that failed
    */
-  handle(stored: StoredDelivery, context?: HandlerContext): Promise<void>
+  handle(stored: StoredDelivery, context?: HandlerContext): Promise<HandleResult>
   /**
    * Returns counters for a health endpoint. Calls are cheap.
    *

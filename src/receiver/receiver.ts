@@ -42,7 +42,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   const allow = handshake ? 'GET, POST' : 'POST'
   const handlers = createDispatcher()
   const countBytes = createByteBudget(config)
-  const outcomes = { handled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
+  const outcomes = { handled: 0, unhandled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
   let inFlight = 0
   /** Set by `close()`. Resolves when the requests in flight at that time have a response. */
   let closed: Promise<void> | undefined
@@ -131,11 +131,10 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
   async function handle(delivery: Delivery, { next }: ReceiverRequest): Promise<Outcome> {
     if (handlers.size === 0 && next) return runNext(next, delivery)
     try {
-      await handlers.dispatch(delivery)
+      return succeeded(await handlers.dispatch(delivery))
     } catch (cause) {
       throw new WebhookError('handler_failed', { cause })
     }
-    return succeeded('handled')
   }
 
   const receiver: Receiver<Payload> = {
@@ -161,9 +160,9 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     fetch: async (request, context) =>
       toResponse(await receiver.receive(await toReceiverRequest(request, context))),
     async handle(stored, context) {
-      // Without this check, stored deliveries would count as handled although no handler ran.
+      // Without this check, stored deliveries would count as done although no handler will ever run.
       if (handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
-      await handlers.dispatch(await toDelivery(stored), context)
+      return handlers.dispatch(await toDelivery(stored), context)
     },
     stats: () => ({ outcomes: { ...outcomes }, atWork: inFlight, closed: !!closed }),
     async close() {

@@ -119,7 +119,7 @@ describe('in Polka', () => {
 
   it('responds itself if Polka passes no next function', async () => {
     const app = polka().post('/hook', webhook({ signatureKey }))
-    await post(listenerOf(app)).expect(200, '{"status":"handled"}')
+    await post(listenerOf(app)).expect(200, '{"status":"unhandled"}')
     await supertest(listenerOf(app)).post('/hook').send({}).expect(401)
   })
 })
@@ -129,5 +129,5 @@ it.each([
   ['an object', [{ pathname: '/' }]],
 ])('responds itself if the host passes %s instead of next', async (_, rest) => {
   const middleware = webhook({ signatureKey }) as (...args: unknown[]) => Promise<void>
-  await post((req, res) => void middleware(req, res, ...rest)).expect(200, '{"status":"handled"}')
+  await post((req, res) => void middleware(req, res, ...rest)).expect(200, '{"status":"unhandled"}')
 })

@@ -80,6 +80,7 @@ export function createLog(): Log {
       refused: record('refused'),
       duplicate: record('duplicate'),
       handled: record('handled'),
+      unhandled: record('unhandled'),
       failed: record('failed'),
     },
     add,

@@ -40,14 +40,16 @@ interface Play {
   stream?: (controller: ReadableStreamDefaultController) => void
   handle?: () => unknown
   before?: (request: Request, receiver: Receiver) => unknown
+  /** The change type that the handler takes. Default: all. */
+  changeType?: string
 }
 
 const BODY = payloadOf('FeaturesCreated')
 
 /** Returns the `play` function of a case. By default, it sends a signed delivery that is handled. */
-function play({ options, sent, stream, handle = () => {}, before }: Play): Case['play'] {
+function play({ options, sent, stream, handle = () => {}, before, changeType = '*' }: Play): Case['play'] {
   return async (observer) => {
-    const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on('*', handle)
+    const receiver = createReceiver({ signatureKey: KEY, observer, ...options }).on(changeType, handle)
     const { body = BODY, headers, ...rest } = sent ?? {}
     const request = new Request(URL, {
       method: 'POST',
@@ -108,6 +110,7 @@ const refused = (status: number, options: Play): Case => ({ kind: 'refused', sta
 /** A case for each outcome. The type enforces that every error code has one. */
 export const OUTCOMES: Record<Exclude<ErrorCode, 'config_invalid'> | Outcome['kind'], Case> = {
   handled: { kind: 'handled', status: 200, play: play({}) },
+  unhandled: { kind: 'unhandled', status: 200, play: play({ changeType: 'FeaturesDeleted' }) },
   stored: { kind: 'stored', status: 202, play: play({ options: { inbox: { put: async () => {} } } }) },
   duplicate: { kind: 'duplicate', status: 200, play: play({ options: { duplicates: storeOf('done') } }) },
   delivery_in_progress: {

@@ -37,6 +37,7 @@ export function createRecorder(): Recorder {
       refused: record('refused'),
       duplicate: record('duplicate'),
       handled: record('handled'),
+      unhandled: record('unhandled'),
       failed: record('failed'),
       handshake: record('handshake'),
     },

@@ -29,6 +29,7 @@ it('docs/observability.md lists every observer function', () => {
     around: true,
     accepted: true,
     handled: true,
+    unhandled: true,
     duplicate: true,
     handshake: true,
     refused: true,

@@ -27,7 +27,7 @@ describe('metrics', () => {
       },
     ])
     expect(named(points, 'geohook.at_work').map(({ value }) => value)).toEqual([0])
-    const isDelivery = ['handled', 'stored', 'duplicate', 'failed'].includes(kind)
+    const isDelivery = ['handled', 'unhandled', 'stored', 'duplicate', 'failed'].includes(kind)
     for (const histogram of ['messaging.process.duration', 'geohook.delivery.body.size'] as const)
       expect(named(points, histogram).length).toBe(isDelivery ? 1 : 0)
     for (const point of points) {

@@ -36,7 +36,7 @@ describe('the span of a request', () => {
     })
     const { attributes = {} } = span ?? {}
     if (name !== kind) expect(attributes['error.type']).toBe(name)
-    const isDelivery = ['handled', 'stored', 'duplicate', 'failed'].includes(kind)
+    const isDelivery = ['handled', 'unhandled', 'stored', 'duplicate', 'failed'].includes(kind)
     expect('messaging.message.id' in attributes).toBe(isDelivery)
     expect(Object.keys(attributes).filter((key) => !SPAN_ATTRIBUTES.includes(key as never))).toEqual([])
   })

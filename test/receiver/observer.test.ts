@@ -48,7 +48,7 @@ describe('the observer', () => {
   it('never receives a key', async () => {
     const calls: unknown[] = []
     const keep = (call: unknown) => calls.push(call)
-    const observer: Observer = { accepted: keep, refused: keep, handled: keep, failed: keep }
+    const observer: Observer = { accepted: keep, refused: keep, unhandled: keep, failed: keep }
     const receiver = createReceiver({ signatureKey: 'topsecret', observer }).on('Bad', () => {
       throw new Error('x')
     })

@@ -226,7 +226,7 @@ describe("unsigned: 'accept'", () => {
 
   it('emits one warning at the start', async () => {
     const lines = await warningsOf(async () => {
-      const receiver = createReceiver({ unsigned: 'accept' })
+      const receiver = createReceiver({ unsigned: 'accept' }).on('*', () => {})
       await deliver(receiver, '{}', unsigned)
       await deliver(receiver, '{}', unsigned)
     })

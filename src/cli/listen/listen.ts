@@ -55,7 +55,7 @@ async function listen(options: ListenOptions): Promise<void> {
     limit,
     unsigned,
     observer: storeAcceptedIn(accepted),
-  })
+  }).on('*', () => {})
   const count = options.once ? 1 : options.count
   const reporter = createReporter({ signatureKey, signatureHeader, encoding, json, save, count })
   const stopping = new AbortController()

@@ -1,6 +1,7 @@
 import type { DelayedError, UnrecoverableError, Worker } from 'bullmq'
 import type { StoredDelivery } from '../../receiver/delivery.ts'
-import type { Receiver } from '../../receiver/receiver-types.ts'
+import type { HandleResult } from '../../receiver/dispatch.ts'
+import type { DeliveryHandler } from '../durable-inbox.ts'
 import { toErrorText } from '../error-text.ts'
 import type { AttemptEnded } from '../inbox-observer.ts'
 import type { InboxConfig } from '../inbox-options.ts'
@@ -20,13 +21,20 @@ const MAX_RUNS = 10_000
  */
 const SUSPECT_DELAY = 500
 
+/** How a run ended. */
+interface RunEnded {
+  event: AttemptEnded
+  /** Absent if the run failed. */
+  result?: HandleResult
+}
+
 /** One run of a delivery's handlers in this process. */
 interface Run {
   stop: AbortController
   /** True if the attempt was counted before it began. */
   isCounted: boolean
   /** If the run fails, rejects with the error that BullMQ has to record. */
-  ended: Promise<AttemptEnded>
+  ended: Promise<RunEnded>
 }
 
 /** Runs the handlers for a BullMQ worker. */
@@ -44,7 +52,7 @@ export interface JobProcessor {
 
 /** Dependencies of {@link createJobProcessor}. */
 export interface JobProcessorOptions extends ExpiredLeases {
-  receiver: Pick<Receiver, 'handle'>
+  receiver: DeliveryHandler
   config: InboxConfig
   /** BullMQ error class that fails a job without another attempt. */
   UnrecoverableError: typeof UnrecoverableError
@@ -58,28 +66,28 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   /** Runs in progress, and successful runs that BullMQ has not recorded yet. */
   const runs = new Map<string, Run>()
   const inProgress = new Set<Promise<unknown>>()
-  const endings = new WeakMap<DeliveryJob, AttemptEnded>()
+  const endings = new WeakMap<DeliveryJob, RunEnded>()
   // The key includes the timestamp, because a delivery that is removed and stored again becomes a new job with the same
   // id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
-  async function run(job: DeliveryJob, isCounted: boolean, stop: AbortSignal): Promise<AttemptEnded> {
+  async function run(job: DeliveryJob, isCounted: boolean, stop: AbortSignal): Promise<RunEnded> {
     const attempt = isCounted ? await countAttempt(job, attempts) : job.attemptsMade + 1
     const started = performance.now()
     const delivery = read(job)
     // The job was removed after another process handled it. This error keeps BullMQ from recording anything.
     if (attempt === 0) throw new DelayedError()
-    const ended = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
+    const event = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
     try {
       // A process exited during the last allowed attempt. Do not start another attempt, because the handlers may
       // terminate this process too.
       if (attempt > attempts) throw new Error('its process ended during the last attempt')
-      await runAttempt(receiver, delivery, { attempt, timeout, stop })
-      return ended()
+      const result = await runAttempt(receiver, delivery, { attempt, timeout, stop })
+      return { event: event(), result }
     } catch (cause) {
       const text = toErrorText(cause)
       const error = attempt >= attempts ? new UnrecoverableError(text) : new Error(text)
-      throw Object.assign(error, { cause, ended: ended() })
+      throw Object.assign(error, { cause, ended: { event: event() } })
     }
   }
 
@@ -138,7 +146,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
         endings.set(job, await ended)
         await clearIfSuspect()
       } catch (error) {
-        const { ended } = error as { ended?: AttemptEnded }
+        const { ended } = error as { ended?: RunEnded }
         if (ended) endings.set(job, ended)
         if (ended || error instanceof UnrecoverableError) await clearIfSuspect()
         throw error
@@ -151,12 +159,15 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
       worker.on('completed', (job) => {
         runs.delete(keyOf(job))
         const ended = endings.get(job)
-        if (ended) notify('handled', ended)
+        if (ended?.result) notify(ended.result, ended.event)
       })
       worker.on('failed', (job, error) => {
         const ended = job && endings.get(job)
         if (ended)
-          notify(error instanceof UnrecoverableError ? 'dead' : 'failed', { ...ended, error: error.cause })
+          notify(error instanceof UnrecoverableError ? 'dead' : 'failed', {
+            ...ended.event,
+            error: error.cause,
+          })
       })
       worker.on('lockRenewalFailed', async (ids) => {
         const asked = [...runs]

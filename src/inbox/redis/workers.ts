@@ -1,8 +1,7 @@
 import type { Job, JobJson, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Receiver } from '../../receiver/receiver-types.ts'
 import { backoff } from '../backoff.ts'
-import type { Workers } from '../durable-inbox.ts'
+import type { DeliveryHandler, Workers } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import type { Envelope } from '../serialize.ts'
 import { type Connection, DISCONNECT_TIMEOUT, withoutCommand } from './connection.ts'
@@ -32,7 +31,7 @@ export interface RedisWorkersOptions {
   prefix: string
   name: string
   run: Connection<OpenedQueue>['run']
-  receiver: Pick<Receiver, 'handle'>
+  receiver: DeliveryHandler
   concurrency: number
   config: InboxConfig
 }

@@ -1,4 +1,5 @@
 import { createReceiver, type Delivery, type HandlerContext } from 'geohook'
+import type { AttemptEnded } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
 import { KEY } from '../../helpers/deliver.ts'
 import { createGate } from '../../helpers/gate.ts'
@@ -32,6 +33,20 @@ export function describeHandling(kind: InboxEngineKind): void {
       expect([attempt, signal.aborted]).toEqual([1, false])
       expect(ended).toEqual([[id, 1]])
       expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1, endedAt: expect.any(Date) })
+    })
+
+    it('reports a delivery without a handler as unhandled, and records it as done', async () => {
+      const ended: unknown[] = []
+      const note =
+        (name: string) =>
+        ({ delivery, attempt }: AttemptEnded) =>
+          ended.push([name, delivery.id, attempt])
+      const inbox = open({ observer: { handled: note('handled'), unhandled: note('unhandled') } })
+      const { id } = await send(inbox, 'FeaturesDeleted')
+      inbox.work(createReceiver({ signatureKey: KEY }).on('FeaturesCreated', () => expect.unreachable()))
+      await until(() => ended.length > 0)
+      expect(ended).toEqual([['unhandled', id, 1]])
+      expect(await inbox.get(id)).toMatchObject({ state: 'done', attempts: 1 })
     })
 
     it('handles deliveries that arrive while workers run', async () => {
