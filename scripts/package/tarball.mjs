@@ -46,7 +46,7 @@ function neededBy({ exports, imports, bin }) {
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (needed.has(path)) continue
     needed.add(path)
-    if (path.startsWith('dist/')) queue.push(...importsOf(path))
+    if (/^(bin|dist)\//.test(path)) queue.push(...importsOf(path))
   }
   return needed
 }
