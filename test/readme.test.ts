@@ -37,7 +37,7 @@ describe('the README and the docs', () => {
     const explaining = blocks.find((code) => code.includes('await explain')) ?? ''
     const run = startNode(['--input-type=module', '--eval', explaining])
     expect(await run.exited).toBe(0)
-    expect(run.output).toMatch(/^unexplained The body has 14 bytes/)
+    expect(run.output).toBe("0\n[ 'FeaturesCreated' ]\nbody_trailing_newline\n")
   })
 
   it('examples in doc comments run, except those that never end', async () => {
@@ -67,7 +67,12 @@ describe('the README and the docs', () => {
     expect(rows('Options of createReceiver').map(([name]) => name)).toEqual(
       Object.keys(options).map((name) => `\`${name}\``),
     )
-    createReceiver({ signatureKey: 'k' })
+  })
+
+  it('document every kind of outcome', () => {
+    const { outcomes } = createReceiver({ signatureKey: 'k' }).stats()
+    const documented = new Set(rows('Outcomes').map(([, , , kind = '']) => kind.replaceAll('`', '')))
+    expect([...documented].sort()).toEqual(Object.keys(outcomes).sort())
   })
 
   it('document every error code with its status', () => {
