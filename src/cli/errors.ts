@@ -1,8 +1,15 @@
 import { CommanderError } from 'commander'
 import { WebhookError } from '../index.ts'
 
-/** Exit codes of every command. terminal/help.ts and docs/cli.md describe them. */
-export const EXIT = { success: 0, failure: 1, usage: 2, unreachable: 3 } as const
+/** Exit codes of every command, the last two of `trigger` only. Its help, terminal/help.ts and docs/cli.md describe them. */
+export const EXIT = {
+  success: 0,
+  failure: 1,
+  usage: 2,
+  unreachable: 3,
+  noSubscription: 4,
+  inactive: 5,
+} as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 

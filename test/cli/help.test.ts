@@ -65,7 +65,7 @@ describe.concurrent('help', () => {
       const { code, stdout, stderr } = await geohook(args)
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       for (const name of names) expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'))
-      expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 /)
+      expect(stdout).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}3 .*\n {2}4 .*\n {2}5 /)
       expect(stdout).toContain('SIGNATURE_KEY')
     }
     for (const args of [['--version'], ['sign', '-V'], ['inbox', 'list', '-V']])

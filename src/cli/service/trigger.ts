@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import type { FaultName } from '../../mock/index.ts'
-import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES } from '../../payload/change-types.ts'
+import { nearest } from '../../nearest.ts'
+import { FEATURE_CHANGE_TYPES, JOB_CHANGE_TYPES, KNOWN_CHANGE_TYPES } from '../../payload/change-types.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { toRecord } from '../io/json.ts'
 import { wholeNumber } from '../options/values.ts'
@@ -15,6 +16,7 @@ import {
   type ServiceClient,
   type ServiceResponse,
 } from './client.ts'
+import { requireSent } from './require-sent.ts'
 import { FAULT_NAMES } from './trigger-choices.ts'
 import { type ServicePath, servicePath, toPrintable } from './webhooks.ts'
 
@@ -25,6 +27,7 @@ interface Options extends ClientOptions {
   fault?: FaultName
   delay?: number
   wait: boolean
+  any?: true
   json?: true
 }
 
@@ -49,7 +52,8 @@ export function createTriggerCommand(): Command {
     .summary('trigger an event on a mock service')
     .description(
       'Triggers events on a service of a running mock, and waits for the responses of its webhooks. ' +
-        'The exit code is 0 if every delivery finally received a 2xx response, else 1.',
+        'The exit code is 0 if every delivery finally received a 2xx response, else 1; ' +
+        '4 if no webhook is subscribed to the events, and 5 if those that are subscribed are inactive.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
     .argument('<changeTypes...>', 'the events, for example FeaturesCreated or esriJobSucceeded')
@@ -61,6 +65,7 @@ export function createTriggerCommand(): Command {
     )
     .option('--delay <ms>', 'with --fault: its delay, in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
+    .option('--any', 'allow change types that are not in the list below')
   addClientOptions(command).option('--json', 'print JSON')
   addExamples(command, [
     'geohook trigger Parcels.FeatureServer FeaturesCreated',
@@ -80,6 +85,7 @@ export function createTriggerCommand(): Command {
   return command.action(async (service: ServicePath, changeTypes: string[], options: Options) => {
     const { jobId, taskName, layer: layerIds, wait } = options
     if (options.delay !== undefined && !options.fault) throw usageError('--delay requires --fault')
+    if (!options.any) requireKnown(changeTypes)
     const client = await createClient(options)
     const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
     const { deliveries } = await withProgress('waiting for the responses', options.json === true, () =>
@@ -87,10 +93,23 @@ export function createTriggerCommand(): Command {
     )
     if (!Array.isArray(deliveries)) throw notAService('the response has no deliveries')
     const attempts = deliveries.flatMap((delivery) => parseAttempt(delivery) ?? [])
+    if (attempts.length === 0) await requireSent(client, service, changeTypes)
     if (options.json) printJson({ attempts })
     else printAttempts(attempts, wait)
-    if (!areAllDelivered(attempts)) process.exitCode = EXIT.failure
+    if ((wait && attempts.length === 0) || !areAllDelivered(attempts)) process.exitCode = EXIT.failure
   })
+}
+
+/** @throws {CliError} exit code 2 for a change type that is not known, because a misspelt one reaches no webhook */
+function requireKnown(changeTypes: readonly string[]): void {
+  const unknown = changeTypes.find((name) => !KNOWN_CHANGE_TYPES.includes(name))
+  if (unknown === undefined) return
+  const meant = nearest(unknown, KNOWN_CHANGE_TYPES)
+  throw usageError(
+    `unknown change type${meant ? `: did you mean ${meant}?` : ''}`,
+    'Add --help to see the change types, or --any to trigger another one.',
+    'change_type_unknown',
+  )
 }
 
 /** Injects the fault into the next delivery only. Removes the fault if no delivery was sent. */
@@ -139,7 +158,7 @@ function areAllDelivered(attempts: readonly Attempt[]): boolean {
 
 function printAttempts(attempts: readonly Attempt[], wait: boolean): void {
   if (!wait) print('triggered')
-  else if (attempts.length === 0) print('no webhook is subscribed to this event')
+  else if (attempts.length === 0) print('no delivery was sent')
   for (const attempt of attempts) {
     const { status, number, hookUrl, error, milliseconds } = attempt
     const colour = isSuccess(attempt) ? colours.green : colours.red

@@ -9,6 +9,8 @@ Exit codes:
   1  failure: an invalid signature, a receiver that refused, an error response of a service
   2  wrong usage: an unknown option, a missing key, a file that cannot be read
   3  unreachable: connection refused, no response in time
+  4  trigger only: no webhook is subscribed
+  5  trigger only: the subscribed webhooks are inactive
 
 With --json the result is JSON on the standard output, and an error is
 {"error": {"code", "message", "hint"}} on the standard error.`

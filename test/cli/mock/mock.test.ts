@@ -16,7 +16,7 @@ const PARCELS = 'Parcels.FeatureServer'
 describe.concurrent('geohook mock', () => {
   it('has two services if no seed is given, prints events with --json, and exits with 0', async () => {
     const mock = await withMock(['--json'], async ({ geohook }) => {
-      expect((await geohook('trigger', 'Analysis.GPServer', 'esriJobFailed')).code).toBe(0)
+      expect((await geohook('trigger', 'Analysis.GPServer', 'esriJobFailed')).code).toBe(4)
     })
     expect(await mock.exited).toBe(0)
     expect(parseStdout(mock)).toEqual({ event: 'listening', url: expect.stringMatching(/^http:/) })

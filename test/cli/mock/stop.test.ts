@@ -9,7 +9,7 @@ it('geohook mock waits for a delivery in flight before it stops, and reports the
   const target = await startHeldTarget()
   const webhook = { serviceName: 'P', serviceType: 'FeatureServer', name: 'n', hookUrl: target.url }
   const seed = jsonFile({ webhooks: [webhook] })
-  const trigger = ['trigger', 'P.FeatureServer', 'x', '--no-wait']
+  const trigger = ['trigger', 'P.FeatureServer', 'x', '--any', '--no-wait']
   await withMock(['--seed', seed, '--json'], async ({ mock: quiet, geohook: runOnQuiet }) => {
     await runOnQuiet(...trigger)
     await target.arrived(1)

@@ -15,7 +15,7 @@ const WORDS = new RegExp(`${KEY}|keyparcels|${folder.path}`)
 /** Misplaced keys: where the key is, the arguments, and the expected error message. */
 const MISPLACED: [string, string[], string][] = [
   ['the command', [KEY], 'unknown command\n'],
-  ['a service', ['trigger', KEY, 'x'], 'service: give it as Parcels.FeatureServer'],
+  ['a service', ['trigger', KEY, 'FeaturesCreated'], 'service: give it as Parcels.FeatureServer'],
   ['the service of a list', ['list', KEY], 'service: give it as Parcels.FeatureServer'],
   [
     'the service of a create',

@@ -12,7 +12,7 @@ describe.concurrent('the service commands', () => {
     [['list']],
     [['edit', PARCELS, 'x', '--name', 'y']],
     [['delete', PARCELS, 'x']],
-    [['trigger', PARCELS, 'x']],
+    [['trigger', PARCELS, 'FeaturesCreated']],
   ])('exit with 3 when the service is unreachable: %j', async (line) => {
     const result = await geohook([...line, '--url', await unusedUrl(), '--json'])
     expect(result).toMatchObject({ code: 3, stdout: '' })

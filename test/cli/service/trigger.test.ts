@@ -51,11 +51,11 @@ describe.concurrent('geohook trigger --fault', () => {
     withWebhook(async (mock) => {
       const nothing = await mock.geohook('trigger', PARCELS, 'FeaturesDeleted', '--fault', 'unsigned')
       expect(nothing).toMatchObject({
-        code: 0,
-        stdout: 'no webhook is subscribed to this event\n',
-        stderr: '',
+        code: 4,
+        stdout: '',
+        stderr: expect.stringContaining('error: no webhook is subscribed to this event\n'),
       })
-      const wrong = await mock.geohook('trigger', 'Nothing.GPServer', 'x', '--fault', 'unsigned')
+      const wrong = await mock.geohook('trigger', 'Nothing.GPServer', 'esriJobFailed', '--fault', 'unsigned')
       expect(wrong).toMatchObject({ code: 1, stdout: '' })
       expect(await faultsOf(mock)).toEqual([])
     }))
@@ -68,6 +68,67 @@ describe.concurrent('geohook trigger --fault', () => {
     const result = await geohook([...TRIGGER, ...args])
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
   })
+})
+
+describe.concurrent('geohook trigger, if nothing is sent,', () => {
+  it('ends with 5 and names the webhook if it is inactive', () =>
+    withWebhook(async ({ geohook }) => {
+      expect((await geohook('edit', PARCELS, 'n', '--active', 'false')).code).toBe(0)
+      const message = 'error: the webhook n is inactive\n"geohook edit --active true" activates a webhook.\n'
+      expect(await geohook(...TRIGGER)).toMatchObject({ code: 5, stdout: '', stderr: message })
+      expect(await geohook(...TRIGGER, '--no-wait')).toMatchObject({ code: 5, stderr: message })
+      const json = await geohook(...TRIGGER, '--json')
+      expect([json.code, JSON.parse(json.stderr).error.code]).toEqual([5, 'inactive'])
+      const other = await geohook('trigger', PARCELS, 'FeaturesDeleted', '--json')
+      expect([other.code, JSON.parse(other.stderr).error.code]).toEqual([4, 'not_subscribed'])
+    }))
+
+  it('takes a subscription to FeaturesEdited or * into account', () =>
+    withWebhook(async ({ geohook }) => {
+      for (const changeType of ['FeaturesEdited', '*']) {
+        const options = ['--change-types', changeType, '--active', 'false']
+        expect((await geohook('edit', PARCELS, 'n', ...options)).code).toBe(0)
+        expect((await geohook(...TRIGGER)).code).toBe(5)
+      }
+    }))
+
+  it('ends with 4 if it may not see which webhooks are inactive', async () => {
+    const target = await startTarget((res, { url }) => {
+      const isTrigger = url === '/_mock/trigger'
+      res.statusCode = isTrigger ? 200 : 401
+      res.end(JSON.stringify(isTrigger ? { deliveries: [] } : { status: 'error', code: 499, messages: [] }))
+    })
+    const result = await geohook([...TRIGGER, '--url', target.url])
+    await target.close()
+    expect(result).toMatchObject({ code: 4, stdout: '' })
+    expect(result.stderr).toContain('error: no active webhook is subscribed to this event\nGive a token')
+  })
+})
+
+describe.concurrent('geohook trigger refuses', () => {
+  it.each([
+    ['a misspelt change type', ['FeatureCreated'], 'unknown change type: did you mean FeaturesCreated?'],
+    [
+      'one of several',
+      ['FeaturesCreated', 'esrijobfailed'],
+      'unknown change type: did you mean esriJobFailed?',
+    ],
+    ['an unknown change type', ['ParcelsSplit'], 'unknown change type\nAdd --help'],
+  ])('%s', async (_, changeTypes, message) => {
+    const result = await geohook(['trigger', PARCELS, ...changeTypes])
+    expect(result).toMatchObject({ code: 2, stdout: '' })
+    expect(result.stderr).toContain(`error: ${message}`)
+  })
+
+  it('no change type with --any', () =>
+    withWebhook(async ({ geohook }, { requests }) => {
+      expect((await geohook('edit', PARCELS, 'n', '--change-types', '*')).code).toBe(0)
+      expect(await geohook('trigger', PARCELS, 'ParcelsSplit', '--any')).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
+      expect(`${requests[0]?.body}`).toContain('ParcelsSplit')
+    }))
 })
 
 it('geohook trigger --help lists all faults and change types', async () => {
