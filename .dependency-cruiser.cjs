@@ -14,7 +14,7 @@ const LAYERS = [
 ]
 
 const pathOf = (layer) =>
-  layer === 'errors' ? '^src/(errors|error-statuses|nearest)\\.ts$' : `^src/${layer}/`
+  layer === 'errors' ? '^src/(errors|error-statuses|nearest|known-options)\\.ts$' : `^src/${layer}/`
 
 const upward = LAYERS.map((layer, index) => ({
   name: `${layer}-imports-only-layers-before-it`,
@@ -97,7 +97,7 @@ module.exports = {
       name: 'no-node-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|nearest|index|platform|signature|payload|receiver|inbox)',
+        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|receiver|inbox)',
         pathNot: '\\.node\\.ts$',
       },
       to: { dependencyTypes: ['core'] },
@@ -105,7 +105,9 @@ module.exports = {
     {
       name: 'no-package-above-adapters',
       severity: 'error',
-      from: { path: '^src/(errors|error-statuses|nearest|index|platform|signature|payload|receiver)' },
+      from: {
+        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|receiver)',
+      },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
     {

@@ -33,15 +33,31 @@ export class WebhookError extends Error {
   declare readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
-    const [status, hint = ''] = ERROR_CODES[code]
+    const [status, defaultHint = ''] = ERROR_CODES[code]
+    const hint = options.hint ?? defaultHint
     super(options.message ?? toTitle(code), options) // `Error` reads only `cause` from `options`
-    Object.assign(this, { name: 'WebhookError', code, status, hint: options.hint ?? hint })
+    Object.assign(this, { name: 'WebhookError', code, status, hint })
+    // Node and loggers print the enumerable members.
+    if (hint === '') Object.defineProperty(this, 'hint', { enumerable: false })
   }
 }
 
 /** Creates the error for an invalid option or argument. */
 export function configInvalid(message: string, hint?: string): WebhookError {
   return new WebhookError('config_invalid', { message, hint })
+}
+
+/**
+ * Calls a function. If it throws, the stack begins at the caller of `entry`, so that Node prints the line of the user's
+ * program in place of one of ours.
+ */
+export function blameCaller<Result>(entry: (...given: never[]) => unknown, call: () => Result): Result {
+  try {
+    return call()
+  } catch (error) {
+    if (error instanceof WebhookError) Error.captureStackTrace?.(error, entry)
+    throw error
+  }
 }
 
 /** Converts a code to words: `body_too_large` to `Body too large`. */

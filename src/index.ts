@@ -11,10 +11,15 @@ export type { HeaderBag } from './receiver/headers.ts'
 export type { KeyFunction } from './receiver/keys.ts'
 export type { NextResult } from './receiver/next-handler.ts'
 export type { Ended, Observer } from './receiver/observer.ts'
-export type { Inbox, ReceiverOptions } from './receiver/options.ts'
+export type {
+  CommonReceiverOptions,
+  Inbox,
+  ReceiverOptions,
+  SignedOptions,
+  UnsignedOptions,
+} from './receiver/options.ts'
 export type { Outcome } from './receiver/outcome.ts'
 export type { StandardSchema } from './receiver/payload-schema.ts'
-export { arcgis, type Profile, service } from './receiver/profiles.ts'
 export { createReceiver } from './receiver/receiver.ts'
 export type { Receiver, ReceiverStats } from './receiver/receiver-types.ts'
 export type { ReadOptions, ReceiverRequest, RequestHead } from './receiver/request.ts'
@@ -24,5 +29,6 @@ export type { Cause } from './signature/explain/causes.ts'
 export type { Diagnosis, ExplainOptions } from './signature/explain/explain-types.ts'
 export { explain } from './signature/explain.ts'
 export type { SignatureKey, SignatureKeys } from './signature/keyring.ts'
+export { arcgis, type Profile, type ProfileName, service } from './signature/profiles.ts'
 export { type SignOptions, sign } from './signature/sign.ts'
 export { type SignatureCode, type Verdict, type VerifyOptions, verify } from './signature/verify.ts'

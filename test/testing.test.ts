@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { arcgis, createReceiver, type Delivery, verify } from 'geohook'
+import { arcgis, createReceiver, type Delivery, type ReceiverOptions, verify } from 'geohook'
 import { createPayload, createSigner, type SignedRequest, type SignerOptions } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, JSON_TYPE, KEY } from './helpers/deliver.ts'
@@ -8,7 +8,7 @@ const hmac = (bytes: Uint8Array, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', KEY).update(bytes).digest(encoding)
 
 /** Posts a request to a receiver. Returns the status, and the deliveries that its handlers received. */
-async function receive(request: SignedRequest, options: Parameters<typeof createReceiver>[0] = {}) {
+async function receive(request: SignedRequest, options: Partial<ReceiverOptions> = {}) {
   const deliveries: Delivery[] = []
   const receiver = createReceiver({ signatureKey: KEY, observer: {}, ...options }).on('*', (_, delivery) =>
     deliveries.push(delivery),
@@ -186,11 +186,15 @@ describe('createSigner', () => {
 
   describe('throws config_invalid for', () => {
     it.each<[string, object, RegExp]>([
-      ['an empty key', { signatureKey: '' }, /^signatureKey is empty$/],
-      ['a blank key', { signatureKey: ' \n' }, /^signatureKey is empty$/],
-      ['no key, as from a variable that is not set', { signatureKey: undefined }, /^signatureKey must be/],
-      ['a key of no bytes', { signatureKey: new Uint8Array() }, /^signatureKey is empty$/],
-      ['a key of zero bytes', { signatureKey: new Uint8Array(32) }, /^signatureKey is empty$/],
+      ['an empty key', { signatureKey: '' }, /^signatureKey is empty\./],
+      ['a blank key', { signatureKey: ' \n' }, /^signatureKey is empty\./],
+      [
+        'no key, as from a variable that is not set',
+        { signatureKey: undefined },
+        /^signatureKey is missing: the value is undefined\. If it comes from an environment variable/,
+      ],
+      ['a key of no bytes', { signatureKey: new Uint8Array() }, /^signatureKey is empty\./],
+      ['a key of zero bytes', { signatureKey: new Uint8Array(32) }, /^signatureKey is empty\./],
       ['an unknown encoding', { signatureKey: KEY, encoding: 'base32' }, /^encoding must be hex or base64$/],
     ])('%s', (_, options, message) => {
       expect(() => createSigner(options as SignerOptions)).toThrow(

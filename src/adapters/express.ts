@@ -64,7 +64,7 @@ const parsers = {
  * ```
  */
 export function webhook(receiver: Receiving | ReceiverOptions): Middleware {
-  const { receive } = toReceiver(receiver)
+  const { receive } = toReceiver(receiver, webhook)
 
   return function webhook(req: ExpressRequest, res, next) {
     const { originalUrl: url, params } = req

@@ -47,7 +47,7 @@ const parsers = {
  * ```
  */
 export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCallback<WebhookPluginOptions> {
-  const { receive } = toReceiver(receiver)
+  const { receive } = toReceiver(receiver, webhook)
 
   return function webhook(scope, { handler }, registered) {
     if (!scope.hasRequestDecorator('delivery')) scope.decorateRequest('delivery')

@@ -52,7 +52,7 @@ const HINT = 'Mount geohook before code that calls readBody(event), event.req.js
  * ```
  */
 export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
-  const { receive } = toReceiver(receiver)
+  const { receive } = toReceiver(receiver, webhook)
 
   // h3 recognizes middleware by its two parameters.
   return async function webhook(event, next) {

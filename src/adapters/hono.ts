@@ -51,7 +51,7 @@ const HINT =
 export function webhook<Payload = unknown>(
   receiver: Receiver<Payload> | ReceiverOptions<Payload>,
 ): WebhookMiddleware<Payload> {
-  const { receive } = toReceiver(receiver)
+  const { receive } = toReceiver(receiver, webhook)
 
   return async function webhook(c: Context, next: Next): Promise<Response | undefined> {
     let passedOn: Promise<void> | undefined

@@ -59,7 +59,7 @@ const parsers = {
  * ```
  */
 export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
-  const { receive } = toReceiver(receiver)
+  const { receive } = toReceiver(receiver, webhook)
 
   return function webhook(ctx, next) {
     const { req, res, originalUrl: url, request: parsed } = ctx

@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { ServerHttp2Session } from 'node:http2'
 import { Server as SocketServer } from 'node:net'
 import { configInvalid } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 import { onStopSignal } from './stop-signal.ts'
 
@@ -13,6 +14,8 @@ export interface ShutdownOptions {
   /** Maximum milliseconds to wait, 1 to 2^31 - 1. After that, the process exits with code 1. Default 5,000. */
   timeout?: number | undefined
 }
+
+const NAMES: OptionNames<ShutdownOptions> = { after: true, timeout: true }
 
 /**
  * Milliseconds between two calls that close idle connections. Until then, a client may send another request on an idle
@@ -41,8 +44,10 @@ const IDLE = 1_000
 export function closeOnSignal(
   server: Server,
   receiver: Pick<Receiver, 'close'>,
-  { after, timeout = 5_000 }: ShutdownOptions = {},
+  options: ShutdownOptions = {},
 ): void {
+  requireKnownOptions(options, NAMES)
+  const { after, timeout = 5_000 } = options
   // Node fires timers with a longer delay immediately.
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1)
     throw configInvalid('timeout must be an integer number of milliseconds from 1 to 2^31 - 1')

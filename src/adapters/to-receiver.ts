@@ -1,4 +1,4 @@
-import { configInvalid } from '../errors.ts'
+import { blameCaller, configInvalid } from '../errors.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import { createReceiver } from '../receiver/receiver.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
@@ -6,9 +6,16 @@ import type { Receiver } from '../receiver/receiver-types.ts'
 /** The part of a receiver that adapters use. */
 export type Receiving = Pick<Receiver, 'receive'>
 
-/** Returns a receiver that was passed to `webhook()`, or creates one from options. */
-export function toReceiver(given: Receiving | ReceiverOptions): Receiving {
-  return isReceiver(given) ? given : createReceiver(given)
+/**
+ * Returns a receiver that was passed to `webhook()`, or creates one from options.
+ *
+ * @param webhook the adapter's function, which the user called
+ */
+export function toReceiver(
+  given: Receiving | ReceiverOptions,
+  webhook: (...given: never[]) => unknown,
+): Receiving {
+  return isReceiver(given) ? given : blameCaller(webhook, () => createReceiver(given))
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { OptionNames } from '../known-options.ts'
 import type { DuplicateStore } from '../receiver/duplicates.ts'
 import { readNumber } from './inbox-options.ts'
 
@@ -11,6 +12,9 @@ export interface DuplicatesOptions {
   /** Milliseconds that done deliveries are remembered, from 1. Default 86,400,000, one day. */
   retention?: number | undefined
 }
+
+/** The names of the options of every duplicate store. */
+export const DUPLICATES_OPTIONS: OptionNames<DuplicatesOptions> = { lease: true, retention: true }
 
 /** A duplicate store that holds resources until it is closed. */
 export interface ClosableDuplicateStore extends DuplicateStore {

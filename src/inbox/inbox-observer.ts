@@ -1,4 +1,5 @@
 import { WebhookError } from '../errors.ts'
+import { type OptionNames, requireObserver } from '../known-options.ts'
 import type { StoredDelivery } from '../receiver/delivery.ts'
 import { createLog } from '../receiver/log.ts'
 
@@ -25,14 +26,21 @@ export interface InboxObserver {
   trouble?(event: { error: unknown }): unknown
 }
 
+const NAMES: OptionNames<InboxObserver> = { handled: true, failed: true, dead: true, trouble: true }
+
 /** Calls one function of an observer. */
 export type InboxNotify = <Name extends keyof InboxObserver>(
   name: Name,
   event: Parameters<NonNullable<InboxObserver[Name]>>[0],
 ) => void
 
-/** Wraps the user's observer. Errors without a matching observer function become process warnings. */
-export function createInboxNotify(observer: InboxObserver): InboxNotify {
+/**
+ * Wraps the user's observer. Errors without a matching observer function become process warnings.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function createInboxNotify(observer: InboxObserver = {}): InboxNotify {
+  requireObserver(observer, NAMES)
   const log = createLog(Date.now)
 
   return (name, event) => {

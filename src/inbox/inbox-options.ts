@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import type { OptionNames } from '../known-options.ts'
 import { createInboxNotify, type InboxNotify, type InboxObserver } from './inbox-observer.ts'
 
 /** Options of every inbox, also listed in docs/inbox.md. */
@@ -31,6 +32,19 @@ export interface InboxOptions {
   observer?: InboxObserver | undefined
 }
 
+/** The names of the options of every inbox. */
+export const INBOX_OPTIONS: OptionNames<InboxOptions> = {
+  maxPending: true,
+  attempts: true,
+  retryDelay: true,
+  maxRetryDelay: true,
+  timeout: true,
+  lease: true,
+  retention: true,
+  deadRetention: true,
+  observer: true,
+}
+
 /** The validated options, with defaults. */
 export interface InboxConfig {
   maxPending: number
@@ -58,7 +72,7 @@ export function readInboxOptions(options: InboxOptions): InboxConfig {
     lease: readNumber('lease', options.lease ?? 30_000, 1_000, MAX_TIMER),
     retention: readNumber('retention', options.retention ?? DAY, 1),
     deadRetention: readNumber('deadRetention', options.deadRetention ?? 30 * DAY, 1),
-    notify: createInboxNotify(options.observer ?? {}),
+    notify: createInboxNotify(options.observer),
   }
 }
 

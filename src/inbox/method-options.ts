@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import type {
   DeliveryHandler,
   InboxEntry,
@@ -10,9 +11,14 @@ import type {
 } from './durable-inbox.ts'
 import { readNumber } from './inbox-options.ts'
 
+const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: true }
+const LIST_OPTIONS: OptionNames<ListOptions> = { state: true, limit: true, after: true }
+const PURGE_OPTIONS: OptionNames<PurgeOptions> = { state: true, olderThan: true }
+
 /** @throws {WebhookError} `config_invalid` */
 export function readConcurrency(receiver: DeliveryHandler, options?: WorkOptions): number {
   if (typeof receiver?.handle !== 'function') throw configInvalid('work() needs a receiver')
+  requireKnownOptions(options, WORK_OPTIONS)
   return readNumber('concurrency', options?.concurrency ?? 4, 1, 1_000)
 }
 
@@ -28,6 +34,7 @@ const STATES: readonly unknown[] = ['waiting', 'active', 'done', 'dead', undefin
 
 /** @throws {WebhookError} `config_invalid` */
 export function readListOptions(options?: ListOptions): ListQuery {
+  requireKnownOptions(options, LIST_OPTIONS)
   const { state, limit = 100, after = '0' } = options ?? {}
   if (!STATES.includes(state)) throw configInvalid('state must be waiting, active, done or dead')
   if (typeof after !== 'string' || !/^\d{1,15}$/.test(after))
@@ -48,6 +55,7 @@ export function toPage(entries: InboxEntry[], { limit, offset }: ListQuery): Inb
 
 /** @throws {WebhookError} `config_invalid` */
 export function readPurgeOptions(options: PurgeOptions): { state: 'done' | 'dead'; olderThan: number } {
+  requireKnownOptions(options, PURGE_OPTIONS)
   const { state, olderThan = 0 } = options ?? {}
   if (state !== 'done' && state !== 'dead') throw configInvalid('state must be done or dead')
   return { state, olderThan: readNumber('olderThan', olderThan, 0) }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { arcgis } from '../receiver/profiles.ts'
+import { requireKnownOptions } from '../known-options.ts'
+import { arcgis } from '../signature/profiles.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
 import type { SignerOptions } from '../testing/signer.ts'
 import type { Auth } from './admin/auth.ts'
@@ -130,6 +131,7 @@ const optionsSchema = z.strictObject({
 
 /** @throws {WebhookError} `config_invalid` */
 export function toOptions(given: MockServiceOptions): ResolvedOptions {
+  requireKnownOptions(given, optionsSchema.shape)
   const options = check<ResolvedOptions>(optionsSchema, given, 'options')
   const isHosted = options.dialect === 'hosted'
   return {

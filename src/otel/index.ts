@@ -7,7 +7,8 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { configInvalid } from '../errors.ts'
-import type { Observer } from '../receiver/observer.ts'
+import { type OptionNames, requireKnownOptions, requireObserver } from '../known-options.ts'
+import { OBSERVER_NAMES, type Observer } from '../receiver/observer.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { forwardAround, forwardTo } from './forward-observer.ts'
 import { ignoreErrors } from './ignore-errors.ts'
@@ -27,6 +28,13 @@ export interface OtelOptions {
   meterProvider?: MeterProvider | undefined
   /** Another observer to call as well. Refusals and failures for which it has no function still go to the log. */
   observer?: Observer | undefined
+}
+
+const NAMES: OptionNames<OtelOptions> = {
+  destination: true,
+  tracerProvider: true,
+  meterProvider: true,
+  observer: true,
 }
 
 /** The instrumentation scope of spans and metrics. */
@@ -51,9 +59,10 @@ const SCOPE = 'geohook'
  * ```
  */
 export function createOtelObserver(options: OtelOptions = {}): Observer {
+  requireKnownOptions(options, NAMES)
   const { destination = 'webhook', observer = {} } = options
   if (typeof destination !== 'string' || destination === '') throw configInvalid('destination must be a text')
-  if (typeof observer !== 'object' || observer === null) throw configInvalid('observer must be an object')
+  requireObserver(observer, OBSERVER_NAMES)
   const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
   const latestInstruments = createLatestInstruments(destination, options.meterProvider)
   const forwarded = forwardTo(observer)

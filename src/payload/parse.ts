@@ -1,5 +1,7 @@
 import { WebhookError } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
+import { type Profile, type ProfileName, readProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
 import { decodePayload } from './decode.ts'
 import { toFields } from './dialects/fields.ts'
@@ -15,11 +17,13 @@ export interface ParseOptions {
   /** The value of the `content-type` header. */
   contentType: string | undefined
   /**
-   * The profile of the sender. Its `signatureHeader` is also the name of the form field with the signature, by default
-   * `x-service`.
+   * The profile of the sender, or its name. Its `signatureHeader` is also the name of the form field with the
+   * signature, by default `x-service`.
    */
-  profile?: { signatureHeader?: string }
+  profile?: ProfileName | Partial<Profile> | undefined
 }
+
+const NAMES: OptionNames<ParseOptions> = { body: true, contentType: true, profile: true }
 
 /** The reason why a body cannot be decoded. */
 export type PayloadCode = 'content_type_unsupported' | 'payload_malformed'
@@ -32,7 +36,8 @@ export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCo
  * Rejects bodies with more than 64 levels of nesting, more than 1000 form fields, or a key that could pollute a
  * prototype. Rejections are returned, not thrown, so no body from a sender can cause an exception.
  *
- * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string
+ * @throws {WebhookError} `body_already_parsed` for a body that is neither bytes nor a string; `config_invalid` for an
+ *   unknown option or profile
  * @example
  * ```ts
  * import { parsePayload } from 'geohook'
@@ -42,10 +47,13 @@ export type ParseResult = ({ ok: true } & Parsed) | { ok: false; code: PayloadCo
  * if (parsed.ok) console.log(parsed.changeTypes) // [ 'FeaturesCreated' ]
  * ```
  */
-export function parsePayload({ body, contentType, profile }: ParseOptions): ParseResult {
+export function parsePayload(options: ParseOptions): ParseResult {
+  requireKnownOptions(options, NAMES)
+  const { body, contentType, profile } = options
+  const { signatureHeader = DEFAULT_SIGNATURE_HEADER } = readProfile(profile)
   const bytes = toBytes(body)
   try {
-    return { ok: true, ...parse(bytes, contentType, profile?.signatureHeader ?? DEFAULT_SIGNATURE_HEADER) }
+    return { ok: true, ...parse(bytes, contentType, signatureHeader) }
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error
     return { ok: false, code: error.code as PayloadCode, message: error.message }

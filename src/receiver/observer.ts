@@ -1,4 +1,5 @@
 import type { WebhookError } from '../errors.ts'
+import { type OptionNames, requireObserver } from '../known-options.ts'
 import type { Delivery } from './delivery.ts'
 import { copyOutcome, type Outcome } from './outcome.ts'
 import type { RequestHead } from './request.ts'
@@ -46,6 +47,16 @@ export interface Observer<Payload = unknown> {
   handshake?(seen: Ended): unknown
 }
 
+export const OBSERVER_NAMES: OptionNames<Observer> = {
+  around: true,
+  accepted: true,
+  refused: true,
+  duplicate: true,
+  handled: true,
+  failed: true,
+  handshake: true,
+}
+
 /** The facts about one request, collected while it is processed. */
 export interface Seen extends Partial<Ended> {
   request: RequestHead
@@ -65,8 +76,11 @@ export interface Notifier {
 /**
  * Creates the notifier. `body_already_parsed` is always logged, even with an observer, because it means a bug in the
  * user's program.
+ *
+ * @throws {WebhookError} `config_invalid` for an invalid observer
  */
 export function createNotifier(observer: Observer | undefined, log: Observer): Notifier {
+  requireObserver(observer, OBSERVER_NAMES)
   function notify(name: keyof Observer, seen: Seen): void {
     const isObserved = observer ? call(observer, name, seen) : false
     if (!isObserved || (name === 'refused' && seen.error?.code === 'body_already_parsed'))

@@ -1,6 +1,8 @@
 import { configInvalid } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { requireEncoding, type SignatureEncoding } from '../signature/encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
+import { type Profile, type ProfileName, readProfile } from '../signature/profiles.ts'
 import { requireHeaderName } from '../signature/signature-header.ts'
 import type { Delivery } from './delivery.ts'
 import type { DuplicateStore } from './duplicates.ts'
@@ -8,7 +10,6 @@ import { createKeyFinder, type FindKeys, type KeyFunction } from './keys.ts'
 import { createLog, warn } from './log.ts'
 import { createNotifier, type Notifier, type Observer } from './observer.ts'
 import type { StandardSchema } from './payload-schema.ts'
-import { type Profile, service } from './profiles.ts'
 
 /** A durable store for verified deliveries. */
 export interface Inbox {
@@ -20,14 +21,31 @@ export interface Inbox {
 }
 
 /** Options of {@link createReceiver}, also listed in README.md. */
-export interface ReceiverOptions<Payload = unknown> {
+export type ReceiverOptions<Payload = unknown> = CommonReceiverOptions<Payload> &
+  (UnsignedOptions | SignedOptions)
+
+/** Who may send deliveries: senders with one of these keys. */
+export interface SignedOptions {
   /**
    * The webhook's `signatureKey`: a string, bytes, a list of several keys (newest first), or a function that returns
-   * any of these. Required unless `unsigned` is `'accept'`.
+   * any of these. The value may be missing only if `unsigned` is `'accept'`; the type allows `undefined`, so that you
+   * can pass an environment variable.
    */
-  signatureKey?: SignatureKeys | KeyFunction | undefined
-  /** The kind of sender. Default {@link service}. Other options take precedence over it. */
-  profile?: Profile | undefined
+  signatureKey: SignatureKeys | KeyFunction | undefined
+  /** `'accept'` accepts requests without a signature. Use it only for senders before version 11.2. Default `'reject'`. */
+  unsigned?: 'reject' | 'accept' | undefined
+}
+
+/** Who may send deliveries: anyone. Use it only for senders before version 11.2, which cannot sign. */
+export interface UnsignedOptions {
+  signatureKey?: undefined
+  unsigned: 'accept'
+}
+
+/** The options of {@link createReceiver} except those that say who may send deliveries. */
+export interface CommonReceiverOptions<Payload = unknown> {
+  /** The kind of sender: a name, or an object. Default `'service'`. Other options take precedence over it. */
+  profile?: ProfileName | Profile | undefined
   /** The header with the signature, case-insensitive. Default `'x-service'`. */
   signatureHeader?: string | undefined
   /** The encoding of the signature. Default `'auto'`: hex or base64. */
@@ -41,8 +59,6 @@ export interface ReceiverOptions<Payload = unknown> {
   maxInFlightBytes?: number | string | undefined
   /** Maximum milliseconds for the whole body to arrive, 1 to 2^31 - 1. Default 10,000. */
   bodyTimeout?: number | undefined
-  /** `'accept'` accepts requests without a signature. Use it only for senders before version 11.2. Default `'reject'`. */
-  unsigned?: 'reject' | 'accept' | undefined
   /**
    * Maximum milliseconds between now and the time of the newest event, which may be in the past or the future. At least
    * 1. Default: not checked.
@@ -60,6 +76,24 @@ export interface ReceiverOptions<Payload = unknown> {
   observer?: Observer<NoInfer<Payload>> | undefined
   /** Returns the current time in milliseconds since 1970; for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
+}
+
+const NAMES: OptionNames<ReceiverOptions> = {
+  signatureKey: true,
+  profile: true,
+  signatureHeader: true,
+  encoding: true,
+  limit: true,
+  maxInFlightBytes: true,
+  bodyTimeout: true,
+  unsigned: true,
+  maxAge: true,
+  untimed: true,
+  duplicates: true,
+  inbox: true,
+  schema: true,
+  observer: true,
+  clock: true,
 }
 
 /** The options, validated and with their defaults. */
@@ -83,8 +117,10 @@ export interface Config {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: ReceiverOptions): Config {
+  requireKnownOptions(options, NAMES)
   const { duplicates, inbox, schema } = options
-  const profile = options.profile ?? service
+  const profile = readProfile(options.profile) as Profile
+  if (typeof profile.name !== 'string') throw configInvalid('profile.name must be a string')
   const clock = options.clock ?? Date.now
   requireFunctions('clock', clock)
   if (duplicates) requireFunctions('duplicates', duplicates.claim, duplicates.done, duplicates.release)
@@ -105,7 +141,7 @@ export function readOptions(options: ReceiverOptions): Config {
     ),
     bodyTimeout: readMilliseconds('bodyTimeout', options.bodyTimeout ?? 10_000),
     acceptUnsigned: readAccept('unsigned', options.unsigned),
-    maxAge: options.maxAge === undefined ? undefined : readMilliseconds('maxAge', options.maxAge),
+    maxAge: options.maxAge === undefined ? undefined : readMaxAge(options.maxAge),
     acceptUntimed: readAccept('untimed', options.untimed),
     duplicates,
     inbox,
@@ -146,6 +182,11 @@ export function readSize(option: string, size: number | string, min = 1): number
   const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power
   if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
   throw configInvalid(`${option} must be a number of bytes, or a string such as '1mb'; at least ${min} bytes`)
+}
+
+function readMaxAge(maxAge: number): number {
+  if (Number.isSafeInteger(maxAge) && maxAge >= 1) return maxAge
+  throw configInvalid('maxAge must be an integer number of milliseconds, at least 1')
 }
 
 function readMilliseconds(name: string, value: number): number {

@@ -1,4 +1,4 @@
-import { configInvalid, WebhookError } from '../errors.ts'
+import { blameCaller, configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/utf8.ts'
 import { readBody, requireReadable } from './body.ts'
@@ -36,7 +36,7 @@ import { toReceiverRequest, toResponse } from './web.ts'
  * ```
  */
 export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
-  const config = readOptions((options ?? {}) as ReceiverOptions)
+  const config = blameCaller(createReceiver, () => readOptions((options ?? {}) as ReceiverOptions))
   const { clock, duplicates, inbox, limit, notifier, schema } = config
   const { handshake } = config.profile
   const allow = handshake ? 'GET, POST' : 'POST'

@@ -1,5 +1,6 @@
 import { importKey } from '#hmac'
 import { WebhookError, type WebhookErrorOptions } from '../errors.ts'
+import { describeMissing } from '../known-options.ts'
 import type { HmacKey } from './hmac.ts'
 
 /** A shared secret. A string means its UTF-8 bytes. */
@@ -31,7 +32,6 @@ export function createKeyring(keys: SignatureKeys, mustBeTrimmed = false): Keyri
   return list.map((key) => importKey(key))
 }
 
-const UNSET = 'Set it to the key of the webhook. Look for an environment variable that is not set.'
 const UNTRIMMED = 'Remove the white space, or pass the key as bytes if the white space belongs to it.'
 
 /**
@@ -45,18 +45,22 @@ export function findKeyError(
   keys: readonly SignatureKey[],
   mustBeTrimmed: boolean,
 ): WebhookErrorOptions | undefined {
-  if (!Array.isArray(keys) || keys.length === 0) return { message: 'signatureKey is missing', hint: UNSET }
+  if (keys === undefined || keys === null) return { message: describeMissing('signatureKey', keys) }
+  if (!Array.isArray(keys)) return { message: 'signatureKey must be a string or bytes, or a list of them' }
+  if (keys.length === 0) return { message: 'signatureKey is an empty list' }
   if (keys.length > MAX_KEYS) return { message: `signatureKey has more than ${MAX_KEYS} keys` }
   // list.some() would skip the holes of a sparse array.
   for (const key of keys) {
-    if (typeof key !== 'string' && !(key instanceof Uint8Array))
-      return { message: 'signatureKey must be a string or bytes' }
-    if (isEmpty(key)) return { message: 'signatureKey is empty', hint: UNSET }
+    if (key === undefined || key === null || (isKey(key) && isEmpty(key)))
+      return { message: describeMissing('signatureKey', key) }
+    if (!isKey(key)) return { message: 'signatureKey must be a string or bytes' }
     if (mustBeTrimmed && typeof key === 'string' && key !== key.trim())
       return { message: 'signatureKey has white space around it', hint: UNTRIMMED }
   }
   return undefined
 }
+
+const isKey = (key: unknown): key is SignatureKey => typeof key === 'string' || key instanceof Uint8Array
 
 /**
  * Returns true for keys that are empty, blank or all zero bytes. HMAC pads keys with zeros (RFC 2104), so a key of

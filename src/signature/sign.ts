@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { type Body, toBytes } from './bytes.ts'
 import { encodeSignature, requireEncoding } from './encoding.ts'
 import { createKeyring, type SignatureKey } from './keyring.ts'
@@ -15,11 +16,13 @@ export interface SignOptions {
   prefix?: string | undefined
 }
 
+const NAMES: OptionNames<SignOptions> = { body: true, signatureKey: true, encoding: true, prefix: true }
+
 /**
  * Computes the signature of a body: HMAC-SHA256 (RFC 2104; docs/specification.md, "Signature", step 2), encoded as a
  * header value.
  *
- * @throws {WebhookError} `config_invalid` for an invalid key, encoding or prefix; `body_already_parsed` for a body
+ * @throws {WebhookError} `config_invalid` for an unknown option, or an invalid key, encoding or prefix; `body_already_parsed` for a body
  *   that is neither bytes nor a string
  * @example
  * ```ts
@@ -28,12 +31,9 @@ export interface SignOptions {
  * await sign({ body: '{"events":[]}', signatureKey: 'parcels2026' })
  * ```
  */
-export async function sign({
-  body,
-  signatureKey,
-  encoding = 'hex',
-  prefix = '',
-}: SignOptions): Promise<string> {
+export async function sign(options: SignOptions): Promise<string> {
+  requireKnownOptions(options, NAMES)
+  const { body, signatureKey, encoding = 'hex', prefix = '' } = options
   requireEncoding(encoding, ['hex', 'base64'])
   if (typeof prefix !== 'string') throw configInvalid('prefix must be a string')
   const [key] = createKeyring([signatureKey])

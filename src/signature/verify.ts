@@ -1,3 +1,4 @@
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { type Body, toBytes } from './bytes.ts'
 import { decodeSignature, requireEncoding, type SignatureEncoding } from './encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from './keyring.ts'
@@ -23,11 +24,13 @@ export interface VerifyOptions {
   encoding?: SignatureEncoding | undefined
 }
 
+const NAMES: OptionNames<VerifyOptions> = { body: true, signature: true, signatureKey: true, encoding: true }
+
 /**
  * Recomputes HMAC-SHA256 over the body and compares it with the signature in constant time (docs/specification.md,
  * "Signature", step 4). Input from a sender never makes it throw.
  *
- * @throws {WebhookError} `config_invalid` for an invalid key or an unknown encoding; `body_already_parsed` for a body
+ * @throws {WebhookError} `config_invalid` for an invalid key, or an unknown option or encoding; `body_already_parsed` for a body
  *   that is neither bytes nor a string
  * @example
  * ```ts
@@ -38,12 +41,9 @@ export interface VerifyOptions {
  * await verify({ body, signature, signatureKey: 'parcels2026' }) // { ok: true, keyIndex: 0 }
  * ```
  */
-export async function verify({
-  body,
-  signature,
-  signatureKey,
-  encoding = 'auto',
-}: VerifyOptions): Promise<Verdict> {
+export async function verify(options: VerifyOptions): Promise<Verdict> {
+  requireKnownOptions(options, NAMES)
+  const { body, signature, signatureKey, encoding = 'auto' } = options
   requireEncoding(encoding)
   const keyring = toKeyring(signatureKey)
   const bytes = toBytes(body)

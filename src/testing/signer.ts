@@ -1,3 +1,4 @@
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { createBodySigner, type SignerOptions, writeBody } from './body-signer.ts'
 
 export type { SignerOptions } from './body-signer.ts'
@@ -39,11 +40,23 @@ export interface Signer {
   sign(payload: unknown): Promise<SignedRequest<string>>
 }
 
+const NAMES: OptionNames<SignerOptions> = {
+  signatureKey: true,
+  signatureHeader: true,
+  encoding: true,
+  prefix: true,
+  contentType: true,
+  signatureIn: true,
+  percentEncoded: true,
+  formPayload: true,
+  payloadFormat: true,
+}
+
 /**
  * Creates a signer, which signs requests as a service does. Your tests can use it to send deliveries to your receiver.
  *
  * @param options the key, and how the sender writes the body and the signature
- * @throws {WebhookError} `config_invalid` for an invalid key or another invalid option
+ * @throws {WebhookError} `config_invalid` for an invalid key or another invalid or unknown option
  * @example
  * ```ts
  * import { createSigner, createPayload } from 'geohook/testing'
@@ -54,6 +67,7 @@ export interface Signer {
  * ```
  */
 export function createSigner(options: SignerOptions): Signer {
+  requireKnownOptions(options, NAMES)
   const signBody = createBodySigner(options)
 
   async function sign(payload: unknown): Promise<SignedRequest<string>> {
@@ -66,7 +80,7 @@ export function createSigner(options: SignerOptions): Signer {
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Returns the text that encodes to exactly these bytes; or the bytes themselves, if there is none. */
+/** Returns the text that encodes to exactly these bytes, or the bytes if they are not valid UTF-8. */
 function toClientBody(bytes: Uint8Array<ArrayBuffer>): string | Uint8Array<ArrayBuffer> {
   try {
     return strictUtf8.decode(bytes)

@@ -113,7 +113,7 @@ const SERVERS: Record<string, Serve> = {
 }
 
 /** Each row is a request that is rejected before its body has ended: status, request headers, receiver options. */
-const REFUSALS: [number, Record<string, string>, ReceiverOptions?][] = [
+const REFUSALS: [number, Record<string, string>, Partial<ReceiverOptions>?][] = [
   [401, {}],
   [401, { 'x-service': 'oops' }],
   [408, { 'x-service': signatureOf('{}') }, { bodyTimeout: 50 }],

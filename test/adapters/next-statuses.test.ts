@@ -166,7 +166,7 @@ it('in Koa, the status that other middleware sets afterwards is reported', async
 
 it('spans and metrics have the status that the next handler sent', async () => {
   const telemetry = createTelemetry()
-  const options = { signatureKey, observer: createOtelObserver(telemetry) }
+  const options = { signatureKey, observer: createOtelObserver(telemetry.providers) }
   for (const status of [204, 422, 503]) {
     const mounted = await inExpress(express)(options, { status })
     await send(mounted.url, request)

@@ -8,7 +8,7 @@ export const signatureKey = 'parcels2026'
 export const NOW = Date.UTC(2026, 0, 1)
 
 interface Setup {
-  options?: ReceiverOptions
+  options?: Partial<ReceiverOptions>
   /** Handles each event. To keep a delivery in flight, return the promise of `log.released()`. */
   handle?(log: Log): unknown
 }

@@ -117,8 +117,8 @@ describe('reset and restore', () => {
 
 describe('options', () => {
   it.each<[object | null, RegExp]>([
-    [null, /options: /],
-    [{ setings: {} }, /Unrecognized key: "setings"/],
+    [null, /^the options must be an object$/],
+    [{ setings: {} }, /^unknown option setings: did you mean settings\?$/],
     [{ version: '11.4' }, /options\.version/],
     [{ allowHosts: 'a.example' }, /options\.allowHosts/],
     [{ allowHosts: ['a.example:80'] }, /options\.allowHosts\.0: must be a host/],

@@ -27,7 +27,7 @@ async function sendDelivery(options: Pick<OtelOptions, 'tracerProvider' | 'meter
   let active = false
   const receiver = createReceiver({
     signatureKey: KEY,
-    observer: createOtelObserver({ ...telemetry, ...options, observer }),
+    observer: createOtelObserver({ ...telemetry.providers, ...options, observer }),
   }).on('*', () => {
     active = trace.getActiveSpan() !== undefined
   })
@@ -58,7 +58,7 @@ const withProcessor = (broken: Partial<SpanProcessor>): TracerProvider => {
 
 /** Creates a tracer provider whose spans throw in the function with this name. */
 function withSpan(broken: string): TracerProvider {
-  const tracer = createTelemetry().tracerProvider.getTracer('real')
+  const tracer = createTelemetry().providers.tracerProvider.getTracer('real')
   const startSpan: typeof tracer.startSpan = (...args) =>
     Object.assign(tracer.startSpan(...args), { [broken]: fail })
   return { getTracer: () => ({ ...tracer, startSpan }) as unknown as typeof tracer }
@@ -96,7 +96,7 @@ describe('if one part is broken, only its own data is missing', () => {
 
   it('ends a span whose attributes cannot be set', async () => {
     const telemetry = createTelemetry()
-    const tracer = telemetry.tracerProvider.getTracer('real')
+    const tracer = telemetry.providers.tracerProvider.getTracer('real')
     const startSpan: typeof tracer.startSpan = (...args) =>
       Object.assign(tracer.startSpan(...args), { setAttributes: fail })
     const tracerProvider = { getTracer: () => ({ startSpan, startActiveSpan: fail }) }
@@ -110,7 +110,7 @@ describe('if one part is broken, only its own data is missing', () => {
     ['createUpDownCounter', ALL.filter((name) => name !== 'geohook.at_work')],
   ])('loses the metrics of %s', async (broken, metrics) => {
     const telemetry = createTelemetry()
-    const meter = telemetry.meterProvider.getMeter('real')
+    const meter = telemetry.providers.meterProvider.getMeter('real')
     Object.assign(meter, { [broken]: fail })
     const result = await sendDelivery({ meterProvider: { getMeter: () => meter } })
     expect(result).toEqual({ ...COMPLETE, metrics: [] })
@@ -123,7 +123,7 @@ describe('if one part is broken, only its own data is missing', () => {
     ['createUpDownCounter', 'add', ALL.filter((name) => name !== 'geohook.at_work')],
   ])('loses the metrics of an instrument of %s whose %s fails', async (create, broken, metrics) => {
     const telemetry = createTelemetry()
-    const meter = telemetry.meterProvider.getMeter('real')
+    const meter = telemetry.providers.meterProvider.getMeter('real')
     Object.assign(meter, { [create]: () => ({ [broken]: fail }) })
     const result = await sendDelivery({ meterProvider: { getMeter: () => meter } })
     expect(result).toEqual({ ...COMPLETE, metrics: [] })
@@ -144,7 +144,7 @@ describe('if one part is broken, only its own data is missing', () => {
     const observer: Observer = { around: () => calls.push('around'), handled: () => calls.push('handled') }
     const receiver = createReceiver({
       signatureKey: KEY,
-      observer: createOtelObserver({ ...createTelemetry(), observer }),
+      observer: createOtelObserver({ ...createTelemetry().providers, observer }),
     }).on('*', () => calls.push('handler'))
     expect((await deliver(receiver, payloadOf('FeaturesCreated'))).status).toBe(200)
     expect(calls).toEqual(['around', 'handler', 'handled'])

@@ -16,7 +16,7 @@ const BODY = payloadOf('FeaturesCreated')
 describe('the span is active', () => {
   it('in key functions, schemas, stores and handlers', async () => {
     const telemetry = createTelemetry()
-    const tracer = telemetry.tracerProvider.getTracer('database')
+    const tracer = telemetry.providers.tracerProvider.getTracer('database')
     const query = async <T>(name: string, answer: T): Promise<T> => {
       const span = tracer.startSpan(name)
       await new Promise((resolve) => setImmediate(resolve))
@@ -33,7 +33,7 @@ describe('the span is active', () => {
         done: () => query('done', undefined),
         release: async () => {},
       },
-      observer: createOtelObserver(telemetry),
+      observer: createOtelObserver(telemetry.providers),
     })
     receiver.on('*', () => query('first', undefined)).on('*', () => query('second', undefined))
     await deliver(receiver, BODY)
@@ -50,8 +50,8 @@ describe('the span is active', () => {
 
   it('for each of many concurrent requests, and not after them', async () => {
     const telemetry = createTelemetry()
-    const tracer = telemetry.tracerProvider.getTracer('database')
-    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
+    const tracer = telemetry.providers.tracerProvider.getTracer('database')
+    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry.providers) })
     receiver.on('*', async ({ changeType }) => {
       await new Promise((resolve) => setImmediate(resolve))
       tracer.startSpan(changeType).end()
@@ -71,8 +71,8 @@ describe('the span is active', () => {
 describe('the parent of the span', () => {
   it('is the active span, not the one in the request', async () => {
     const telemetry = createTelemetry()
-    const server = telemetry.tracerProvider.getTracer('http').startSpan('POST /hook')
-    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
+    const server = telemetry.providers.tracerProvider.getTracer('http').startSpan('POST /hook')
+    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry.providers) })
     const traceparent = '00-11111111111111111111111111111111-2222222222222222-01'
     await context.with(trace.setSpan(context.active(), server), () =>
       deliver(receiver, BODY, { traceparent }),
@@ -100,8 +100,8 @@ describe('in Express, on a socket', () => {
 
   it('handlers run in the span, and a rejected request has one too', async () => {
     const telemetry = createTelemetry()
-    const tracer = telemetry.tracerProvider.getTracer('database')
-    const observer = createOtelObserver({ ...telemetry, observer: { refused() {} } })
+    const tracer = telemetry.providers.tracerProvider.getTracer('database')
+    const observer = createOtelObserver({ ...telemetry.providers, observer: { refused() {} } })
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () =>
       tracer.startSpan('query').end(),
     )
@@ -119,8 +119,8 @@ describe('in Express, on a socket', () => {
 
   it('handlers after the middleware run in the span', async () => {
     const telemetry = createTelemetry()
-    const tracer = telemetry.tracerProvider.getTracer('database')
-    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
+    const tracer = telemetry.providers.tracerProvider.getTracer('database')
+    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry.providers) })
     const url = await start(receiver, (_, res) => {
       tracer.startSpan('query').end()
       res.json({})
@@ -142,8 +142,8 @@ describe('the registered SDK', () => {
     const telemetry = createTelemetry()
     const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver() })
     expect((await deliver(receiver, BODY)).status).toBe(200)
-    trace.setGlobalTracerProvider(telemetry.tracerProvider)
-    metrics.setGlobalMeterProvider(telemetry.meterProvider)
+    trace.setGlobalTracerProvider(telemetry.providers.tracerProvider)
+    metrics.setGlobalMeterProvider(telemetry.providers.meterProvider)
     for (let i = 0; i < 2; i++) expect((await deliver(receiver, BODY)).status).toBe(200)
     expect(telemetry.spans().length).toBe(2)
     const requests = (await telemetry.points()).filter(({ name }) => name === 'geohook.requests')

@@ -13,7 +13,7 @@ const named = (points: Point[], name: keyof typeof METRICS): Point[] =>
 describe('metrics', () => {
   it.each(CASES)('count %s', async (name, { kind, status, play }) => {
     const telemetry = createTelemetry()
-    await play(createOtelObserver({ ...telemetry, observer: createRecorder().observer }))
+    await play(createOtelObserver({ ...telemetry.providers, observer: createRecorder().observer }))
     const points = await telemetry.points()
     expect(named(points, 'geohook.requests')).toMatchObject([
       {
@@ -41,14 +41,14 @@ describe('metrics', () => {
   it('measure seconds and bytes', async () => {
     const telemetry = createTelemetry()
     let inHandler = 0
-    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) }).on(
-      '*',
-      async () => {
-        const began = performance.now()
-        await new Promise((resolve) => setTimeout(resolve, 20))
-        inHandler = performance.now() - began
-      },
-    )
+    const receiver = createReceiver({
+      signatureKey: KEY,
+      observer: createOtelObserver(telemetry.providers),
+    }).on('*', async () => {
+      const began = performance.now()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      inHandler = performance.now() - began
+    })
     const body = payloadOf('A')
     const began = performance.now()
     await deliver(receiver, body)
@@ -75,19 +75,19 @@ describe('metrics', () => {
   it('count requests in flight', async () => {
     const telemetry = createTelemetry()
     const inFlight: unknown[] = []
-    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) }).on(
-      '*',
-      async () => {
-        inFlight.push(named(await telemetry.points(), 'geohook.at_work')[0]?.value)
-      },
-    )
+    const receiver = createReceiver({
+      signatureKey: KEY,
+      observer: createOtelObserver(telemetry.providers),
+    }).on('*', async () => {
+      inFlight.push(named(await telemetry.points(), 'geohook.at_work')[0]?.value)
+    })
     await deliver(receiver, payloadOf('A'))
     expect(inFlight).toEqual([1])
   })
 
   it('have one time series for each outcome, whatever clients send', async () => {
     const telemetry = createTelemetry()
-    const observer = createOtelObserver({ ...telemetry, observer: { refused() {} } })
+    const observer = createOtelObserver({ ...telemetry.providers, observer: { refused() {} } })
     const receiver = createReceiver({ signatureKey: KEY, observer })
     for (let i = 0; i < 200; i++) {
       const url = `http://receiver.example/hook/${i}?token=${i}`

@@ -23,7 +23,7 @@ async function exported(telemetry: Telemetry): Promise<string> {
 describe('spans and metrics contain no secrets, and limited data from clients', () => {
   it('the exported text would contain a recorded secret', async () => {
     const telemetry = createTelemetry()
-    telemetry.tracerProvider
+    telemetry.providers.tracerProvider
       .getTracer('x')
       .startSpan('x', { attributes: { a: [SECRETS.body] } })
       .end()
@@ -32,7 +32,7 @@ describe('spans and metrics contain no secrets, and limited data from clients', 
 
   it.each(CASES)('%s', async (_, { play }) => {
     const telemetry = createTelemetry()
-    await play(createOtelObserver({ ...telemetry, observer: createRecorder().observer }))
+    await play(createOtelObserver({ ...telemetry.providers, observer: createRecorder().observer }))
     const text = await exported(telemetry)
     expect(text).toContain('process webhook')
     for (const secret of Object.values(SECRETS)) expect(text).not.toContain(secret)
@@ -54,7 +54,7 @@ describe('spans and metrics contain no secrets, and limited data from clients', 
     ['types that are property names of JavaScript objects', ['__proto__', 'constructor', 'toString']],
   ])('%s', async (_, changeTypes) => {
     const telemetry = createTelemetry()
-    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry) })
+    const receiver = createReceiver({ signatureKey: KEY, observer: createOtelObserver(telemetry.providers) })
     const body = JSON.stringify({ events: changeTypes.map((eventType) => ({ eventType })) })
     expect((await deliver(receiver, body)).status).toBe(200)
     const text = await exported(telemetry)
@@ -70,7 +70,7 @@ describe('spans and metrics contain no secrets, and limited data from clients', 
 
   it('limits the errors of one failure', async () => {
     const telemetry = createTelemetry()
-    const observer = createOtelObserver({ ...telemetry, observer: { failed() {} } })
+    const observer = createOtelObserver({ ...telemetry.providers, observer: { failed() {} } })
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {
       throw new RangeError(SECRETS.body)
     })
@@ -129,7 +129,7 @@ describe('a thrown value is described by its constructor', () => {
     ],
   ])('%s', async (_, make, expected) => {
     const telemetry = createTelemetry()
-    const observer = createOtelObserver({ ...telemetry, observer: createRecorder().observer })
+    const observer = createOtelObserver({ ...telemetry.providers, observer: createRecorder().observer })
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', (_event, { payload }) => {
       throw make(payload as object)
     })

@@ -14,7 +14,7 @@ withContext()
 describe('the span of a request', () => {
   it.each(CASES)('%s', async (name, { kind, status, play }) => {
     const telemetry = createTelemetry()
-    await play(createOtelObserver({ ...telemetry, observer: createRecorder().observer }))
+    await play(createOtelObserver({ ...telemetry.providers, observer: createRecorder().observer }))
     const spans = telemetry.spans()
     expect(spans.length).toBe(1)
     const [span] = spans
@@ -43,7 +43,7 @@ describe('the span of a request', () => {
 
   it('has the attributes of the delivery', async () => {
     const telemetry = createTelemetry()
-    const observer = createOtelObserver({ ...telemetry, destination: 'parcels' })
+    const observer = createOtelObserver({ ...telemetry.providers, destination: 'parcels' })
     const body = payloadOf('FeaturesCreated', 'FeaturesDeleted', 'FeaturesCreated')
     let id = ''
     const receiver = createReceiver({ signatureKey: ['new', KEY], observer }).on('*', (_, delivery) => {
@@ -89,7 +89,7 @@ describe('the span of a request', () => {
         },
       ),
     ]
-    const observer = createOtelObserver({ ...telemetry, observer: { failed() {} } })
+    const observer = createOtelObserver({ ...telemetry.providers, observer: { failed() {} } })
     const receiver = createReceiver({ signatureKey: KEY, observer })
     for (const error of thrown) receiver.on('*', () => Promise.reject(error))
     expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
@@ -116,7 +116,7 @@ describe('the span of a request', () => {
         during = Date.now()
         return KEY
       },
-      observer: createOtelObserver(telemetry),
+      observer: createOtelObserver(telemetry.providers),
     })
     await deliver(receiver, payloadOf('A'))
     const [span] = telemetry.spans()
@@ -151,15 +151,15 @@ describe('with another observer', () => {
       }
     }
     const counting = new Counting()
-    const observer = createOtelObserver({ ...createTelemetry(), observer: counting })
+    const observer = createOtelObserver({ ...createTelemetry().providers, observer: counting })
     const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => counting.lines.push('run'))
     await deliver(receiver, payloadOf('A'))
     expect(counting.lines).toEqual(['around in a span', 'accepted', 'run', 'handled'])
   })
 
   it('leaves events without a function to the log', async () => {
-    const observed = createOtelObserver({ ...createTelemetry(), observer: { refused() {} } })
-    const plain = createOtelObserver(createTelemetry())
+    const observed = createOtelObserver({ ...createTelemetry().providers, observer: { refused() {} } })
+    const plain = createOtelObserver(createTelemetry().providers)
     const linesOf = (observer: Observer) =>
       warningsOf(() => deliver(createReceiver({ signatureKey: KEY, observer }), '{}', { 'x-service': '' }))
     expect(await linesOf(observed)).toEqual([])
@@ -190,7 +190,7 @@ describe('with another observer', () => {
     let runs = 0
     const receiver = createReceiver({
       signatureKey: KEY,
-      observer: createOtelObserver({ ...telemetry, observer }),
+      observer: createOtelObserver({ ...telemetry.providers, observer }),
     }).on('*', () => ++runs)
     expect((await deliver(receiver, payloadOf('A'))).status).toBe(200)
     expect([runs, telemetry.spans().map(({ attributes }) => attributes['geohook.outcome'])]).toEqual([

@@ -23,8 +23,7 @@ export interface Point {
 }
 
 export interface Telemetry {
-  tracerProvider: TracerProvider
-  meterProvider: MeterProvider
+  providers: { tracerProvider: TracerProvider; meterProvider: MeterProvider }
   spans(): ReadableSpan[]
   points(): Promise<Point[]>
 }
@@ -39,8 +38,10 @@ export function createTelemetry(): Telemetry {
   })
   onTestFinished(() => reader.shutdown())
   return {
-    tracerProvider: new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] }),
-    meterProvider: new MeterProvider({ readers: [reader] }),
+    providers: {
+      tracerProvider: new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spanExporter)] }),
+      meterProvider: new MeterProvider({ readers: [reader] }),
+    },
     spans: () => spanExporter.getFinishedSpans(),
     async points() {
       metricExporter.reset()

@@ -99,7 +99,7 @@ it.each<[string, unknown, string]>([
   ['an empty key', '', 'Key unknown'],
   ['an empty list', [], 'Key unknown'],
   ['a blank key', ' ', 'signatureKey is empty'],
-  ['holes', new Array(2), 'signatureKey must be a string or bytes'],
+  ['holes', new Array(2), 'signatureKey is missing'],
   ['numbers', new Array(100).fill(1), 'signatureKey must be a string or bytes'],
   ['101 keys', new Array(101).fill(KEY), 'signatureKey has more than 100 keys'],
 ])(

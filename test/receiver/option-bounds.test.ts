@@ -16,7 +16,8 @@ describe('createReceiver accepts', () => {
     [{ bodyTimeout: 1 }],
     [{ bodyTimeout: 2 ** 31 - 1 }],
     [{ maxAge: 1 }],
-    [{ maxAge: 2 ** 31 - 1 }],
+    [{ maxAge: 30 * 24 * 3_600_000 }],
+    [{ maxAge: Number.MAX_SAFE_INTEGER }],
     [{ signatureHeader: "!#$%&'*+-.^_`|~09azAZ" }],
     [{ duplicates: store }],
   ])('%j', (options) => {
@@ -38,7 +39,8 @@ describe('createReceiver rejects', () => {
     [{ bodyTimeout: 1.5 }],
     [{ maxAge: 0 }],
     [{ maxAge: 1.5 }],
-    [{ maxAge: 2 ** 31 }],
+    [{ maxAge: 2 ** 53 }],
+    [{ limit: '1 megabyte' }],
     [{ signatureHeader: 7 }],
     [{ signatureHeader: 'x:service' }],
     [{ signatureHeader: 'x-service,' }],
@@ -91,6 +93,44 @@ describe('the profile', () => {
     const options = { profile, encoding: 'base64' } as const
     expect([await statusOf(options, hex), await statusOf(options, base64)]).toEqual([401, 200])
     expect([await statusOf({}, hex), await statusOf({}, base64)]).toEqual([200, 200])
+  })
+
+  it('can be given by name', async () => {
+    const header = { 'x-service': '', 'x-esrihook-signature': `sha256=${base64Of(body)}` }
+    expect([
+      await statusOf({ profile: 'arcgis' }, header),
+      await statusOf({ profile: 'arcgis' }, hex),
+    ]).toEqual([200, 401])
+    expect([
+      await statusOf({ profile: 'service' }, header),
+      await statusOf({ profile: 'service' }, hex),
+    ]).toEqual([401, 200])
+    const profiles: unknown[] = []
+    const receiver = create({
+      profile: 'arcgis',
+      observer: { accepted: (seen: unknown) => profiles.push(seen) },
+    })
+    await deliver(receiver, body, header)
+    expect(profiles).toMatchObject([{ delivery: { profile: 'arcgis' } }])
+  })
+
+  it.each<[unknown, string]>([
+    ['esri', 'unknown profile esri: use service or arcgis, or an object'],
+    ['__proto__', 'unknown profile __proto__: use service or arcgis, or an object'],
+    [7, 'the profile members must be an object'],
+    [
+      { ...service, signatureHeaders: 'x' },
+      'unknown profile member signatureHeaders: did you mean signatureHeader?',
+    ],
+    [{ ...service, name: 7 }, 'profile.name must be a string'],
+    [
+      { ...service, handshake: { parameter: 'crc_token' } },
+      'profile.handshake needs a parameter and a member',
+    ],
+    [{ signatureHeader: 'x-mine' }, 'profile.name must be a string'],
+    [{ name: 'mine' }, 'signatureHeader is not a valid HTTP header name'],
+  ])('%j is refused', (profile, message) => {
+    expect(() => create({ profile })).toThrow(message)
   })
 
   it('sets the signature header, unless an option sets it', async () => {

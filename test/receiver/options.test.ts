@@ -45,7 +45,7 @@ describe('throws config_invalid for', () => {
     ['a duplicate store without release', { signatureKey: KEY, duplicates: { claim() {}, done() {} } }],
     ['a schema that is not a Standard Schema', { signatureKey: KEY, schema: { parse() {} } }],
     ['a clock that is not a function', { signatureKey: KEY, clock: 5 }],
-    ['the name of a profile', { signatureKey: KEY, profile: 'arcgis' }],
+    ['an unknown profile', { signatureKey: KEY, profile: 'esri' }],
     ['missing options', undefined as unknown as object],
     ['null as options', null as unknown as object],
   ])('%s', (_, options) => {

@@ -110,7 +110,6 @@ describe('around', () => {
         throw new Error('x')
       },
     ],
-    ['is not a function', 'around' as unknown as Observer['around']],
   ])('that %s neither fails nor repeats the work', async (_, around) => {
     expect(await run(around)).toEqual(once)
     await new Promise((resolve) => setImmediate(resolve))

@@ -11,17 +11,20 @@ const errorOf = async (run: () => Promise<unknown>): Promise<WebhookError> =>
     (error: unknown) => error as WebhookError,
   )
 
+const VARIABLE = 'If it comes from an environment variable, check that the variable is set.'
+
 describe('an invalid key throws config_invalid with the message', () => {
   it.each<[string, unknown]>([
-    ['signatureKey is missing', undefined],
-    ['signatureKey is missing', []],
-    ['signatureKey is missing', { 0: 'a', length: 1 }],
+    [`signatureKey is missing: the value is undefined. ${VARIABLE}`, undefined],
+    [`signatureKey is missing: the value is null. ${VARIABLE}`, [signatureKey, null]],
+    ['signatureKey is an empty list', []],
+    ['signatureKey must be a string or bytes, or a list of them', { 0: 'a', length: 1 }],
     ['signatureKey has more than 100 keys', new Array(101).fill('a')],
     ['signatureKey must be a string or bytes', [7]],
     ['signatureKey must be a string or bytes', [[signatureKey]]],
     ['signatureKey must be a string or bytes', [new ArrayBuffer(8)]],
-    ['signatureKey is empty', ''],
-    ['signatureKey is empty', [signatureKey, ' ']],
+    [`signatureKey is empty. ${VARIABLE}`, ''],
+    [`signatureKey is empty. ${VARIABLE}`, [signatureKey, ' ']],
   ])('%s', async (message, key) => {
     const error = await errorOf(() => verify({ body, signature: 'x', signatureKey: key as string }))
     expect([error.code, error.message]).toEqual(['config_invalid', message])

@@ -1,12 +1,15 @@
 import { type } from 'arktype'
 import express from 'express'
 import {
+  type CommonReceiverOptions,
   createReceiver,
   type Delivery,
   type Observer,
   type Outcome,
+  type ReceiverOptions,
   type ReceiverStats,
   type StandardSchema,
+  service,
   type WebhookEvent,
 } from 'geohook'
 import { webhook } from 'geohook/express'
@@ -114,6 +117,34 @@ it('invalid options are type errors', () => {
   // @ts-expect-error a boolean is not allowed
   createReceiver({ signatureKey: 'k', unsigned: true })
   createReceiver({ signatureKey: async ({ params }) => params?.tenant as string })
+  // @ts-expect-error an unknown profile
+  createReceiver({ signatureKey: 'k', profile: 'esri' })
+  createReceiver({ signatureKey: 'k', profile: 'arcgis' })
+  createReceiver({ signatureKey: 'k', profile: { ...service, name: 'mine' } })
+})
+
+it('the options say who may send deliveries', () => {
+  createReceiver({ signatureKey: process.env.SIGNATURE_KEY })
+  createReceiver({ signatureKey: process.env.SIGNATURE_KEY, unsigned: 'accept' })
+  createReceiver({ unsigned: 'accept' })
+  // @ts-expect-error the key is missing
+  createReceiver({})
+  // @ts-expect-error the key is missing
+  createReceiver()
+  // @ts-expect-error the key is missing
+  createReceiver({ limit: '1mb' })
+  // @ts-expect-error the key is missing
+  createReceiver({ unsigned: 'reject' })
+  // @ts-expect-error the key is missing
+  webhook({})
+  webhook({ signatureKey: process.env.SIGNATURE_KEY })
+})
+
+it('the options can be passed on', () => {
+  const create = (options: ReceiverOptions) => createReceiver({ limit: 1, ...options })
+  const withKey = (options: Partial<ReceiverOptions>) => createReceiver({ signatureKey: 'k', ...options })
+  const common: CommonReceiverOptions = { profile: 'arcgis' }
+  expectTypeOf(create({ ...common, signatureKey: 'k' })).toEqualTypeOf(withKey(common))
 })
 
 it('fetch is assignable to the handler types of the platforms that call it', () => {

@@ -1,6 +1,18 @@
-import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import {
+  type ClosableDuplicateStore,
+  createDuplicates,
+  DUPLICATES_OPTIONS,
+  type DuplicatesOptions,
+} from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
-import { type InboxOptions, readClock, readInboxOptions, readNumber } from '../inbox-options.ts'
+import {
+  INBOX_OPTIONS,
+  type InboxOptions,
+  readClock,
+  readInboxOptions,
+  readNumber,
+} from '../inbox-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createMemoryDuplicatesTable } from './duplicates.ts'
 import { createMemoryTable } from './table.ts'
@@ -10,6 +22,8 @@ export interface MemoryInboxOptions extends InboxOptions {
   /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
 }
+
+const INBOX_NAMES: OptionNames<MemoryInboxOptions> = { ...INBOX_OPTIONS, clock: true }
 
 /**
  * Creates an inbox in the memory of this process, for tests. It behaves like the other inboxes, but loses its
@@ -28,6 +42,7 @@ export interface MemoryInboxOptions extends InboxOptions {
  * ```
  */
 export function createMemoryInbox(options: MemoryInboxOptions = {}): DurableInbox {
+  requireKnownOptions(options, INBOX_NAMES)
   const clock = readClock(options.clock)
   return createTableInbox(createMemoryTable(clock), readInboxOptions(options), clock)
 }
@@ -41,6 +56,12 @@ export interface MemoryDuplicatesOptions extends DuplicatesOptions {
   maxEntries?: number | undefined
   /** Returns the time in milliseconds since 1970, for tests. Default `Date.now`. */
   clock?: (() => number) | undefined
+}
+
+const DUPLICATES_NAMES: OptionNames<MemoryDuplicatesOptions> = {
+  ...DUPLICATES_OPTIONS,
+  clock: true,
+  maxEntries: true,
 }
 
 /**
@@ -57,6 +78,7 @@ export interface MemoryDuplicatesOptions extends DuplicatesOptions {
  * ```
  */
 export function createMemoryDuplicates(options: MemoryDuplicatesOptions = {}): ClosableDuplicateStore {
+  requireKnownOptions(options, DUPLICATES_NAMES)
   const { maxEntries = 100_000, clock } = options
   const table = createMemoryDuplicatesTable(readNumber('maxEntries', maxEntries, 1), readClock(clock))
   return createDuplicates(table, options)

@@ -1,4 +1,5 @@
 import { configInvalid } from '../../errors.ts'
+import { describeMissing } from '../../known-options.ts'
 
 /** URL of the database and name of the schema. */
 export interface PostgresOptions {
@@ -17,6 +18,7 @@ export interface PostgresOptions {
  */
 export function readPostgresOptions(options: PostgresOptions): { connectionString: string; schema: string } {
   const { connectionString, schema = 'geohook' } = options ?? {}
+  if (!connectionString) throw configInvalid(describeMissing('connectionString', connectionString))
   if (typeof connectionString !== 'string' || !isPostgresUrl(connectionString))
     throw configInvalid('connectionString must be a postgres:// URL')
   // Check the name strictly, because it becomes part of SQL statements.

@@ -1,6 +1,12 @@
-import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import {
+  type ClosableDuplicateStore,
+  createDuplicates,
+  DUPLICATES_OPTIONS,
+  type DuplicatesOptions,
+} from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
-import { type InboxOptions, readInboxOptions, readNumber } from '../inbox-options.ts'
+import { INBOX_OPTIONS, type InboxOptions, readInboxOptions, readNumber } from '../inbox-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createBossConnection } from './connection.ts'
 import { type PostgresOptions, readPostgresOptions, readQueue } from './connection-options.ts'
@@ -21,6 +27,13 @@ export interface PostgresInboxOptions extends PostgresOptions, InboxOptions {
 
 /** Options of {@link createPostgresDuplicates}. */
 export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOptions {}
+
+const INBOX_NAMES: OptionNames<PostgresInboxOptions> = {
+  ...INBOX_OPTIONS,
+  connectionString: true,
+  schema: true,
+  queue: true,
+}
 
 /**
  * Creates an inbox in PostgreSQL for any number of processes and machines. It uses pg-boss, which you have to install.
@@ -47,11 +60,18 @@ export interface PostgresDuplicatesOptions extends PostgresOptions, DuplicatesOp
  * ```
  */
 export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox {
+  requireKnownOptions(options, INBOX_NAMES)
   const location = { ...readPostgresOptions(options), queue: readQueue(options.queue) }
   const config = readInboxOptions(options)
   readNumber('lease', config.lease, 10_000) // the shortest heartbeat of pg-boss
   const connection = createBossConnection(location, config)
   return createTableInbox(createPostgresTable({ ...location, connection }, config), config, Date.now)
+}
+
+const DUPLICATES_NAMES: OptionNames<PostgresDuplicatesOptions> = {
+  ...DUPLICATES_OPTIONS,
+  connectionString: true,
+  schema: true,
 }
 
 /**
@@ -69,6 +89,7 @@ export function createPostgresInbox(options: PostgresInboxOptions): DurableInbox
  * ```
  */
 export function createPostgresDuplicates(options: PostgresDuplicatesOptions): ClosableDuplicateStore {
+  requireKnownOptions(options, DUPLICATES_NAMES)
   const { connectionString, schema } = readPostgresOptions(options)
   return createDuplicates(createPostgresDuplicatesTable(connectionString, schema), options)
 }

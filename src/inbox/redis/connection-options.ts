@@ -1,4 +1,5 @@
 import { configInvalid } from '../../errors.ts'
+import { describeMissing } from '../../known-options.ts'
 
 /** URL of the Redis server and prefix of the keys. */
 export interface RedisOptions {
@@ -28,6 +29,7 @@ export function toDatabase(url: string): string {
  */
 export function readRedisOptions(options: RedisOptions): { url: string; prefix: string } {
   const { url, prefix = 'geohook' } = options ?? {}
+  if (!url) throw configInvalid(describeMissing('url', url))
   if (typeof url !== 'string' || !isRedisUrl(url)) throw configInvalid('url must be a redis: or rediss: URL')
   if (!DATABASE.test(toDatabase(url)))
     throw configInvalid('the database in the url must be a number, 0 to 999999999')

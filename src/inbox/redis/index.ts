@@ -1,7 +1,13 @@
 import { configInvalid } from '../../errors.ts'
-import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import {
+  type ClosableDuplicateStore,
+  createDuplicates,
+  DUPLICATES_OPTIONS,
+  type DuplicatesOptions,
+} from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
-import { type InboxOptions, readInboxOptions } from '../inbox-options.ts'
+import { INBOX_OPTIONS, type InboxOptions, readInboxOptions } from '../inbox-options.ts'
 import { type RedisOptions, readName, readRedisOptions } from './connection-options.ts'
 import { createRedisDuplicatesTable } from './duplicates.ts'
 import { createBullmqInbox } from './inbox.ts'
@@ -17,6 +23,8 @@ export interface RedisInboxOptions extends RedisOptions, InboxOptions {
 
 /** Options of {@link createRedisDuplicates}. */
 export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions {}
+
+const INBOX_NAMES: OptionNames<RedisInboxOptions> = { ...INBOX_OPTIONS, url: true, prefix: true, queue: true }
 
 /**
  * Creates an inbox in Redis for any number of processes. It uses BullMQ, needs the packages `bullmq` and `ioredis`,
@@ -38,10 +46,17 @@ export interface RedisDuplicatesOptions extends RedisOptions, DuplicatesOptions 
  * ```
  */
 export function createRedisInbox(options: RedisInboxOptions): DurableInbox {
+  requireKnownOptions(options, INBOX_NAMES)
   const { url, prefix } = readRedisOptions(options)
   const queue = readName('queue', options.queue ?? 'inbox')
   if (queue.includes(':')) throw configInvalid('queue must not contain a colon')
   return createBullmqInbox({ url, prefix, queue, config: readInboxOptions(options) })
+}
+
+const DUPLICATES_NAMES: OptionNames<RedisDuplicatesOptions> = {
+  ...DUPLICATES_OPTIONS,
+  url: true,
+  prefix: true,
 }
 
 /**
@@ -59,6 +74,7 @@ export function createRedisInbox(options: RedisInboxOptions): DurableInbox {
  * ```
  */
 export function createRedisDuplicates(options: RedisDuplicatesOptions): ClosableDuplicateStore {
+  requireKnownOptions(options, DUPLICATES_NAMES)
   const { url, prefix } = readRedisOptions(options)
   return createDuplicates(createRedisDuplicatesTable(url, prefix), options)
 }

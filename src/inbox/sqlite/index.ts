@@ -1,7 +1,13 @@
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
 import { readSize } from '../../receiver/options.ts'
-import { type ClosableDuplicateStore, createDuplicates, type DuplicatesOptions } from '../duplicates.ts'
+import {
+  type ClosableDuplicateStore,
+  createDuplicates,
+  DUPLICATES_OPTIONS,
+  type DuplicatesOptions,
+} from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
-import { type InboxOptions, readClock, readInboxOptions } from '../inbox-options.ts'
+import { INBOX_OPTIONS, type InboxOptions, readClock, readInboxOptions } from '../inbox-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { backUp } from './backup.node.ts'
 import { createSqliteDuplicatesTable } from './duplicates.ts'
@@ -24,6 +30,13 @@ export interface SqliteInboxOptions extends InboxOptions {
   clock?: (() => number) | undefined
 }
 
+const INBOX_NAMES: OptionNames<SqliteInboxOptions> = {
+  ...INBOX_OPTIONS,
+  path: true,
+  maxPendingBytes: true,
+  clock: true,
+}
+
 /**
  * Creates an inbox in a SQLite file. Accepted deliveries survive a crash and a power failure, and several processes on
  * one machine may share the file. The file is opened on first use, with `node:sqlite` (Node 22.13 and newer) or
@@ -42,6 +55,7 @@ export interface SqliteInboxOptions extends InboxOptions {
  * ```
  */
 export function createSqliteInbox(options: SqliteInboxOptions): DurableInbox {
+  requireKnownOptions(options, INBOX_NAMES)
   const transactions = createTransactions(readPath(options?.path))
   const maxPendingBytes = readSize('maxPendingBytes', options.maxPendingBytes ?? '4gb')
   const clock = readClock(options.clock)
@@ -73,6 +87,8 @@ export interface SqliteDuplicatesOptions extends DuplicatesOptions {
   path: string
 }
 
+const DUPLICATES_NAMES: OptionNames<SqliteDuplicatesOptions> = { ...DUPLICATES_OPTIONS, path: true }
+
 /**
  * Creates a duplicate store in a SQLite file: it remembers for all processes that share the file which deliveries are
  * in progress and which are done.
@@ -88,6 +104,7 @@ export interface SqliteDuplicatesOptions extends DuplicatesOptions {
  * ```
  */
 export function createSqliteDuplicates(options: SqliteDuplicatesOptions): ClosableDuplicateStore {
+  requireKnownOptions(options, DUPLICATES_NAMES)
   const transactions = createTransactions(readPath(options?.path))
   return createDuplicates(createSqliteDuplicatesTable(transactions), options)
 }

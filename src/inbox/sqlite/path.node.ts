@@ -1,6 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { configInvalid } from '../../errors.ts'
+import { describeMissing } from '../../known-options.ts'
 import { toConfigInvalid } from './path-errors.node.ts'
 
 /**
@@ -9,7 +10,8 @@ import { toConfigInvalid } from './path-errors.node.ts'
  * @throws {WebhookError} `config_invalid`
  */
 export function readPath(path: unknown): string {
-  if (typeof path !== 'string' || path === '' || path === ':memory:')
+  if (path === undefined || path === null || path === '') throw configInvalid(describeMissing('path', path))
+  if (typeof path !== 'string' || path === ':memory:')
     throw configInvalid('path must be the path of a file', 'In memory there is createMemoryInbox().')
   // SQLite would parse a path that starts with `file:` as a URL. Drivers strip white space or end the path at a NUL.
   if (/^file:|^\s|\s$|\0/.test(path))

@@ -1,4 +1,5 @@
 import { configInvalid } from '../../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
 import { requireBaseUrl, requireOneOf, requireText, requireTime, requireWholeNumbers } from '../checks.ts'
 import type { PayloadDetails } from './details.ts'
 
@@ -6,12 +7,36 @@ const DIALECTS = ['service', 'hosted', 'organization'] as const
 const SERVICE_TYPES = ['FeatureServer', 'GPServer'] as const
 const CHANGES_URLS = ['partial', 'whole', 'none'] as const
 
+const NAMES: OptionNames<PayloadDetails> = {
+  dialect: true,
+  serviceName: true,
+  serviceType: true,
+  folderName: true,
+  name: true,
+  id: true,
+  when: true,
+  url: true,
+  changesUrl: true,
+  serverGens: true,
+  serverUrl: true,
+  jobId: true,
+  taskName: true,
+  orgId: true,
+  layerIds: true,
+  portalUrl: true,
+  username: true,
+  userId: true,
+  source: true,
+  itemId: true,
+}
+
 /**
  * Checks all details, including those that the dialect does not use.
  *
  * @throws {WebhookError} `config_invalid`
  */
 export function requireDetails(details: PayloadDetails): void {
+  requireKnownOptions(details, NAMES, 'detail')
   const {
     dialect,
     serviceType,
