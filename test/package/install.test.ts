@@ -6,6 +6,7 @@ import { root } from './entries.ts'
 
 interface LockedPackage {
   engines?: { node?: string }
+  dev?: true
   optional?: true
   resolved?: string
   hasInstallScript?: true
@@ -35,6 +36,16 @@ describe('npm ci', () => {
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([path]) => path.replace(/^.*node_modules\//, ''))
     expect([...new Set(withScript)].sort()).toEqual(WORK_WITHOUT_SCRIPT)
+  })
+
+  it("runs no script when a user installs geohook, neither geohook's own nor one of a dependency", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect(Object.keys(scripts).filter((name) => /install$/.test(name))).toEqual([])
+    const ofUsers = Object.values(readLock('package-lock.json')).filter(
+      ({ dev, optional }) => !dev && !optional,
+    )
+    expect(ofUsers.length).toBeGreaterThan(50)
+    expect(ofUsers.filter(({ hasInstallScript }) => hasInstallScript)).toEqual([])
   })
 
   it('prints no EBADENGINE warning on Node 20', () => {

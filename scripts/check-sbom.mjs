@@ -1,0 +1,50 @@
+// Checks the software bill of materials of the package, as `npm sbom` writes it: it is well-formed CycloneDX, it lists
+// exactly the production dependencies in package-lock.json, and their licences are on the list below.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { run } from './package/run.mjs'
+
+/** Licences that permit use in any product and require no more than keeping their text. */
+const LICENCES = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT']
+
+/** Returns the packages in the lock file that `npm install geohook` installs, as `name@version`. */
+function lockedDependencies() {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const names = Object.entries(packages)
+    .filter(
+      ([path, { dev, devOptional, optional, peer }]) => path && !dev && !devOptional && !optional && !peer,
+    )
+    .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`)
+  return [...new Set(names)].sort()
+}
+
+// npm sbom finds too few packages with --omit, and marks a package for development if that needs another copy of it. So
+// the lock file tells which components are for production.
+const sbom = JSON.parse(await run('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']))
+const { components, dependencies, metadata } = sbom
+assert.equal(sbom.bomFormat, 'CycloneDX')
+assert.match(sbom.specVersion, /^1\.[5-9]$/)
+assert.match(metadata.component.purl, /^pkg:npm\/geohook@/)
+
+const references = new Set([metadata.component, ...components].map((component) => component['bom-ref']))
+assert.equal(references.size, components.length + 1, 'two components have the same bom-ref')
+for (const { ref, dependsOn } of dependencies)
+  for (const name of [ref, ...dependsOn]) assert(references.has(name), `${name} is not a component`)
+
+const nameOf = ({ purl }) => decodeURIComponent(purl.slice('pkg:npm/'.length))
+const locked = lockedDependencies()
+const production = components.filter((component) => locked.includes(nameOf(component)))
+assert.deepEqual(production.map(nameOf).sort(), locked, 'the SBOM lacks packages of package-lock.json')
+for (const { purl, hashes, licenses = [] } of production) {
+  assert.match(purl, /^pkg:npm\/.+@\d/)
+  assert.match(
+    hashes.find(({ alg }) => alg === 'SHA-512')?.content ?? '',
+    /^[0-9a-f]{128}$/,
+    `${purl}: no hash`,
+  )
+  const ids = licenses.map(({ license, expression }) => expression ?? license.id ?? license.name)
+  assert(ids.length > 0 && ids.every((id) => LICENCES.includes(id)), `${purl}: licence ${ids}`)
+}
+console.log(
+  `${production.length} production dependencies, all under one of these licences: ${LICENCES.join(', ')}`,
+)
