@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { deadLinks } from './check-links.mjs'
 import { consume, consumers } from './package/consumers.mjs'
 import { run } from './package/run.mjs'
 import { pack } from './package/tarball.mjs'
@@ -45,6 +46,12 @@ try {
   })
   if (tarball) {
     await check('publint', async () => void (await run(bin('publint'), ['run', tarball, '--strict'])))
+    await check('links', async () => {
+      await run('tar', ['-xzf', tarball, '-C', folder])
+      const { documents, dead } = await deadLinks(join(folder, 'package'))
+      if (dead.length > 0) throw new Error(dead.join('\n'))
+      return `${documents} documents`
+    })
     // The node16 profile ignores tools that do not read "exports" in package.json: geohook does not support them.
     const attw = [tarball, '--profile', 'node16', '--no-emoji', '--format', 'ascii']
     await check('are the types wrong', async () => void (await run(bin('attw'), attw)))

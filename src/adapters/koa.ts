@@ -20,6 +20,7 @@ export interface KoaContext {
   body: unknown
   respond?: boolean | undefined
   disableBodyParser?: boolean | undefined
+  /** Sets headers of the response. */
   set(headers: Record<string, string>): void
 }
 

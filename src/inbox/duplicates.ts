@@ -18,6 +18,7 @@ export const DUPLICATES_OPTIONS: OptionNames<DuplicatesOptions> = { lease: true,
 
 /** A duplicate store that holds resources until it is closed. */
 export interface ClosableDuplicateStore extends DuplicateStore {
+  /** Releases the store's connections and timers. */
   close(): Promise<void>
 }
 

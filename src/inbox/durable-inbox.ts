@@ -103,9 +103,15 @@ export interface DurableInbox extends Inbox {
    * @throws {WebhookError} `config_invalid`, also if the inbox is closed
    */
   work(receiver: DeliveryHandler, options?: WorkOptions): Workers
+  /** Counts the deliveries in each state. */
   stats(): Promise<InboxStats>
-  /** @throws {WebhookError} `config_invalid` */
+  /**
+   * Lists deliveries page by page.
+   *
+   * @throws {WebhookError} `config_invalid`
+   */
   list(options?: ListOptions): Promise<InboxPage>
+  /** Resolves with a stored delivery, or with `undefined` if the inbox does not have it. */
   get(id: string): Promise<InboxItem | undefined>
   /**
    * Makes a delivery due now. A dead letter gets its full number of attempts again.

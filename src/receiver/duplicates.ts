@@ -12,7 +12,9 @@ export interface DuplicateStore {
    * the delivery has already been handled. Must be atomic.
    */
   claim(id: string): Promise<'claimed' | 'busy' | 'done'>
+  /** Records that the delivery has been handled. */
   done(id: string): Promise<void>
+  /** Removes the claim after a failure, so that the sender's next attempt is handled. */
   release(id: string): Promise<void>
 }
 

@@ -6,6 +6,7 @@ export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
+    /** Returns the output of the schema, or the issues of an invalid payload. */
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined
   }

@@ -44,7 +44,10 @@ export interface FaultSeed {
   webhookId?: string | undefined
   /** Number of deliveries that get the fault, 1 to 1,000,000. Default: all until the fault is removed. */
   times?: number | undefined
-  /** Milliseconds, 0 to 86,400,000; {@link FAULTS} describes the meaning of the delay for each fault. */
+  /**
+   * Delay in milliseconds, 0 to 86,400,000: of the delivery for `reordered` (default 10,000) and `delayed` (default
+   * 5,000), and after each byte for `slow_drip` (default 100). Other faults ignore it.
+   */
   delay?: number | undefined
 }
 
@@ -57,9 +60,11 @@ export interface Fault extends FaultSeed {
 export interface Faults {
   /** @throws {WebhookError} `config_invalid` for an invalid fault */
   add(seed: FaultSeed): Fault
+  /** Returns the active faults, in the order in which they were added. */
   list(): Fault[]
   /** @returns false if no fault has the id */
   remove(id: string): boolean
+  /** Removes all faults. */
   clear(): void
 }
 

@@ -6,6 +6,7 @@ export interface Service extends ServiceName {
   serviceType: ServiceType
 }
 
+/** The type of a service. */
 export type ServiceType = 'FeatureServer' | 'GPServer'
 
 /** A service to start with. */
