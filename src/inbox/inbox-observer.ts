@@ -26,7 +26,13 @@ export interface InboxObserver {
   trouble?(event: { error: unknown }): unknown
 }
 
-const NAMES: OptionNames<InboxObserver> = { handled: true, failed: true, dead: true, trouble: true }
+const NAMES: OptionNames<InboxObserver> = {
+  handled: true,
+  unhandled: true,
+  failed: true,
+  dead: true,
+  trouble: true,
+}
 
 /** Calls one function of an observer. */
 export type InboxNotify = <Name extends keyof InboxObserver>(

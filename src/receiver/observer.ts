@@ -53,6 +53,7 @@ export const OBSERVER_NAMES: OptionNames<Observer> = {
   refused: true,
   duplicate: true,
   handled: true,
+  unhandled: true,
   failed: true,
   handshake: true,
 }

@@ -5,7 +5,7 @@ import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
-const create = (options: ReceiverOptions = {}) => createReceiver({ signatureKey: KEY, ...options })
+const create = (options: Partial<ReceiverOptions> = {}) => createReceiver({ signatureKey: KEY, ...options })
 const NEVER = () => expect.unreachable()
 const NOTHING = () => {}
 
