@@ -54,9 +54,17 @@ export function createInboxNotify(observer: InboxObserver = {}): InboxNotify {
       const listener: unknown = observer[name]
       if (typeof listener === 'function') Promise.resolve(listener.call(observer, event)).catch(() => {})
       else if ('error' in event) {
-        const code = name === 'trouble' ? 'inbox_unavailable' : 'handler_failed'
-        log.failed?.({ error: new WebhookError(code, { cause: event.error }) } as never)
+        log.failed?.({ error: toWebhookError(event) } as never)
       }
     } catch {}
   }
+}
+
+function toWebhookError(event: { error: unknown } & Partial<AttemptEnded>): WebhookError {
+  const { error: cause, delivery, attempt } = event
+  if (!delivery) return new WebhookError('inbox_unavailable', { cause })
+  return new WebhookError('handler_failed', {
+    message: `Handler failed for delivery ${delivery.id}, attempt ${attempt}`,
+    cause,
+  })
 }

@@ -1,4 +1,5 @@
 import type { WebhookError } from '../errors.ts'
+import { causesOf } from '../receiver/causes.ts'
 import { OTHER } from './names.ts'
 
 /** Maximum number of recorded change types per delivery, and of recorded errors per failure. */
@@ -21,11 +22,11 @@ export function sanitizeChangeTypes(changeTypes: readonly string[]): string[] {
   return [...new Set(names)]
 }
 
-/** Returns the first `MAX_LISTED` causes of a WebhookError. */
-export function causesOf({ cause }: WebhookError): unknown[] {
-  const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause]
-  return causes.slice(0, MAX_LISTED).filter((thrown) => thrown !== undefined)
-}
+/** Returns the first causes of a WebhookError. */
+export const firstCausesOf = (error: WebhookError): unknown[] =>
+  causesOf(error)
+    .slice(0, MAX_LISTED)
+    .filter((thrown) => thrown !== undefined)
 
 /**
  * Returns the class and the code of a thrown value. The class is the constructor's name: the message, the stack and

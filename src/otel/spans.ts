@@ -4,7 +4,7 @@ import type { Outcome } from '../receiver/outcome.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 import { type Attributes, type EXCEPTION_ATTRIBUTES, type SPAN_ATTRIBUTES, SYSTEM } from './names.ts'
-import { causesOf, describeThrown, sanitizeChangeTypes, sanitizeMethod } from './sanitize.ts'
+import { describeThrown, firstCausesOf, sanitizeChangeTypes, sanitizeMethod } from './sanitize.ts'
 
 type SpanAttributes = Attributes<typeof SPAN_ATTRIBUTES, string | number | string[]>
 
@@ -95,7 +95,7 @@ function attributesOf(
 
 /** Records the causes of the error. Does not call `recordException`, because that would record messages and stacks. */
 function recordThrown(span: Span, { error }: Outcome): void {
-  for (const thrown of error ? causesOf(error) : []) {
+  for (const thrown of error ? firstCausesOf(error) : []) {
     const { type, code } = describeThrown(thrown)
     const attributes: Attributes<typeof EXCEPTION_ATTRIBUTES, string> = {
       'exception.type': type,

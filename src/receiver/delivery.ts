@@ -1,3 +1,4 @@
+import { configInvalid } from '../errors.ts'
 import type { Parsed } from '../payload/event.ts'
 import type { HeaderBag } from './headers.ts'
 
@@ -24,3 +25,19 @@ export interface StoredDelivery {
 
 /** A verified delivery: the stored part plus the decoded payload and its events. */
 export interface Delivery<Payload = unknown> extends Parsed<Payload>, StoredDelivery {}
+
+/**
+ * Checks the delivery that a caller of `handle()` has stored.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function requireStored(stored: Partial<StoredDelivery> | null | undefined): void {
+  if (typeof stored !== 'object' || stored === null)
+    throw configInvalid('handle(stored): stored must be a delivery with rawBody and contentType')
+  // `instanceof Uint8Array` would be false for bytes from another realm, such as a test runner's vm context.
+  if ({}.toString.call(stored.rawBody) !== '[object Uint8Array]')
+    throw configInvalid(
+      'handle(stored): stored.rawBody must be a Uint8Array with the bytes of the body',
+      'Text or JSON cannot replace the bytes: store delivery.rawBody itself, for example in base64.',
+    )
+}

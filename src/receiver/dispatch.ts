@@ -38,8 +38,8 @@ export interface Dispatcher {
    * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
    * run; when the signal is aborted, no further handler starts. Warns about change types without a handler.
    *
-   * @throws {AggregateError} with the error of each failed handler. If the signal is aborted, throws the abort reason
-   *   instead
+   * Throws what the failed handler threw; an `AggregateError` if several failed; the abort reason if the signal is
+   * aborted.
    */
   dispatch(delivery: Delivery, context?: HandlerContext): Promise<HandleResult>
 }
@@ -118,7 +118,8 @@ export function createDispatcher(): Dispatcher {
           }
         }
       }
-      if (errors.length > 0) throw new AggregateError(errors, 'handlers failed')
+      if (errors.length > 0)
+        throw errors.length === 1 ? errors[0] : new AggregateError(errors, 'handlers failed')
       return result
     },
   }

@@ -1,4 +1,5 @@
 import type { WebhookError } from '../errors.ts'
+import { causesOf } from './causes.ts'
 import type { Observer } from './observer.ts'
 
 /**
@@ -8,10 +9,11 @@ import type { Observer } from './observer.ts'
 const MIN_INTERVAL = 60_000
 
 /**
- * Maximum length of an error in a log line, in characters. It is limited because messages can quote data from the
- * sender.
+ * Maximum length of an error and of a path in a log line, in characters. They are limited because senders choose the
+ * path, and messages can quote their data.
  */
 const MAX_LENGTH = 500
+const MAX_PATH = 200
 
 /**
  * Emits a process warning, which Node, Bun and Deno print to standard error with its code. In a worker, writes to the
@@ -28,7 +30,7 @@ export function warn(message: string, code: string): void {
 export function createLog(clock: () => number): Observer {
   const lines = new Map<string, { at: number; suppressed: number }>()
 
-  function log({ error }: { error: WebhookError }): void {
+  function log({ error, request }: { error: WebhookError; request?: { url: string } }): void {
     // `key_unknown` and `signature_mismatch` share one rate limit. With separate limits, response times would reveal
     // whether there is a key.
     const subject = error.code === 'key_unknown' ? 'signature_mismatch' : error.code
@@ -37,18 +39,29 @@ export function createLog(clock: () => number): Observer {
       line.suppressed++
       return
     }
-    const suppressed = line?.suppressed ? ` (and ${line.suppressed} more)` : ''
+    const suppressed = line?.suppressed ? ` (${line.suppressed} more since the last warning)` : ''
     lines.set(subject, { at: clock(), suppressed: 0 })
-    warn(`${describe(error)}${suppressed} ${error.hint}`.trim(), error.code)
+    const path = request?.url ? `${pathOf(request.url)}: ` : ''
+    warn(`${path}${describe(error)}${suppressed}. ${error.hint}`.trim(), error.code)
   }
 
   return { refused: log, failed: log }
 }
 
-function describe({ message, cause }: WebhookError): string {
-  const errors = [(cause as Partial<AggregateError> | undefined)?.errors ?? cause ?? []].flat()
-  const text = [message, ...errors.slice(0, 3)].map(toText).join(': ')
-  return `${printable(text).slice(0, MAX_LENGTH).replace(/\.$/, '')}.`
+function describe(error: WebhookError): string {
+  // The causes of `payload_invalid` are plain objects, and its message is that of the first one.
+  const hasCauses = Object.hasOwn(error, 'cause') && error.code !== 'payload_invalid'
+  const causes = hasCauses ? causesOf(error).slice(0, 3) : []
+  const text = [error.message, ...causes].map(toText).join(': ')
+  return printable(text).slice(0, MAX_LENGTH).replace(/\.$/, '')
+}
+
+/** Returns the path of a URL without its query, which may contain secrets. Encodes spaces, so that a path cannot look like text. */
+function pathOf(url: string): string {
+  const [, path] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? []
+  return printable(path || '/')
+    .slice(0, MAX_PATH)
+    .replaceAll(' ', '%20')
 }
 
 /**

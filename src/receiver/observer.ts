@@ -41,7 +41,10 @@ export interface Observer<Payload = unknown> {
   handled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
   /** Called if the receiver has no handler for any event of the delivery. The sender gets 200: a retry would not help. */
   unhandled?(seen: Ended & { delivery: Delivery<Payload> }): unknown
-  /** Called if a handler or the inbox failed; `error.cause` contains the errors. */
+  /**
+   * Called if a handler or the inbox failed; `error.cause` is the thrown error, or an `AggregateError` if several handlers
+   * failed.
+   */
   failed?(seen: Ended & { delivery: Delivery<Payload>; error: WebhookError }): unknown
   /** Called when the receiver has answered a handshake with a signature. */
   handshake?(seen: Ended): unknown

@@ -43,8 +43,8 @@ export interface Receiver<Payload = unknown> {
    * `'unhandled'` if the receiver has no handler for any event of the delivery.
    *
    * @throws {WebhookError} `payload_malformed`, `payload_invalid` if the delivery cannot be decoded; `config_invalid`
-   *   if the receiver has no handlers
-   * @throws {AggregateError} with the error of each handler that failed
+   *   if `stored` is not a stored delivery or the receiver has no handlers
+   * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
    */
   handle(stored: StoredDelivery, context?: HandlerContext): Promise<HandleResult>
   /**

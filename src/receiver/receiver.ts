@@ -2,7 +2,7 @@ import { blameCaller, configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/utf8.ts'
 import { readBody, requireReadable } from './body.ts'
-import type { Delivery, StoredDelivery } from './delivery.ts'
+import { type Delivery, requireStored, type StoredDelivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
 import { handleOnce } from './duplicates.ts'
 import { guard } from './guard.ts'
@@ -160,6 +160,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     fetch: async (request, context) =>
       toResponse(await receiver.receive(await toReceiverRequest(request, context))),
     async handle(stored, context) {
+      requireStored(stored)
       // Without this check, stored deliveries would count as done although no handler will ever run.
       if (handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
       return handlers.dispatch(await toDelivery(stored), context)

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createReceiver } from 'geohook'
+import fastify from 'fastify'
+import { createReceiver, type Observer } from 'geohook'
 import { expect, it } from 'vitest'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
 import { createRecorder } from '../helpers/recorder.ts'
@@ -75,6 +76,24 @@ it('runs all handlers even if some fail, and reports all their errors', async ()
   const cause = observed[1]?.error?.cause as AggregateError
   expect(cause).toBeInstanceOf(AggregateError)
   expect(cause.errors).toEqual([new Error('first'), 'third'])
+})
+
+it('reports the error of the only handler that failed, so that loggers print it', async () => {
+  const lines: string[] = []
+  const stream = { write: (line: string) => void lines.push(line) }
+  // Fastify logs with pino, and with pino's serializer of errors.
+  const { log } = fastify({ logger: { stream } })
+  const { observer, calls } = createRecorder()
+  const error = new TypeError('no database')
+  const failed: Observer['failed'] = (seen) => log.error(seen.error)
+  const receiver = createReceiver({ signatureKey: KEY, observer: { ...observer, failed } })
+    .on('*', () => Promise.reject(error))
+    .on('*', () => {})
+  expect((await deliver(receiver, payloadOf('A'))).status).toBe(500)
+  const { err } = JSON.parse(lines[0] ?? '') as { err: { message: string; code: string; stack: string } }
+  expect([err.message, err.code]).toEqual(['Handler failed: no database', 'handler_failed'])
+  expect(err.stack).toContain('caused by: TypeError: no database\n    at ')
+  expect(calls.length).toBe(1)
 })
 
 it('returns 500 if a handler throws a WebhookError', async () => {

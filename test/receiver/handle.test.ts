@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { createReceiver, type Delivery, type HandlerContext, type StoredDelivery } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -51,14 +52,39 @@ describe('receiver.handle', () => {
     expect(begun).toEqual(['A'])
   })
 
-  it('rejects with the errors of the handlers', async () => {
-    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {
-      throw new Error('no database')
-    })
+  it('rejects with the error of the handler', async () => {
+    const error = new Error('no database')
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => Promise.reject(error))
+    const handling = receiver.handle(await store('{}'))
+    expect(await handling.catch((thrown: unknown) => thrown)).toBe(error)
+  })
+
+  it('rejects with the errors of several handlers', async () => {
+    const receiver = createReceiver({ signatureKey: KEY })
+    for (const message of ['first', 'second']) receiver.on('*', () => Promise.reject(new Error(message)))
     await expect(receiver.handle(await store('{}'))).rejects.toMatchObject({
       name: 'AggregateError',
-      errors: [{ message: 'no database' }],
+      errors: [{ message: 'first' }, { message: 'second' }],
     })
+  })
+
+  it.each([
+    ['null', null, 'stored must be a delivery'],
+    ['text', '{}', 'stored must be a delivery'],
+    ['no body', {}, 'stored.rawBody must be a Uint8Array'],
+    ['a body that is text', { rawBody: '{}' }, 'stored.rawBody must be a Uint8Array'],
+    ['a body that is JSON of bytes', { rawBody: { 0: 123, 1: 125 } }, 'stored.rawBody must be a Uint8Array'],
+  ])('rejects %s in place of a stored delivery', async (_, stored, message) => {
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => expect.unreachable())
+    const handling = receiver.handle(stored as never)
+    await expect(handling).rejects.toMatchObject({ name: 'WebhookError', code: 'config_invalid' })
+    await expect(handling).rejects.toThrow(message)
+  })
+
+  it('accepts bytes from another realm', async () => {
+    const rawBody: Uint8Array = runInNewContext('new Uint8Array([123, 125])')
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+    expect(await receiver.handle({ ...(await store('{}')), rawBody })).toBe('handled')
   })
 
   it('rejects if the receiver has no handlers', async () => {

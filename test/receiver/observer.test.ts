@@ -1,5 +1,6 @@
 import { createReceiver, type Observer, type Outcome } from 'geohook'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 import { warningsOf } from '../helpers/warnings.ts'
@@ -103,9 +104,12 @@ describe('the log', () => {
       await deliver(receiver, '{}', { 'x-service': '0'.repeat(64) })
     })
     expect(lines).toEqual([
-      expect.stringMatching(/^signature_mismatch: Signature mismatch\. .*explain\(\)/),
-      expect.stringMatching(/^signature_missing: /),
-      expect.stringMatching(/^signature_mismatch: Signature mismatch\. \(and 4 more\) .*explain\(\)/),
+      'signature_mismatch: /hook: Signature mismatch. Save the request with "geohook listen --save captures" and run ' +
+        '"geohook explain captures": it finds the cause.',
+      expect.stringMatching(/^signature_missing: \/hook: Signature missing\. Set a signatureKey/),
+      expect.stringMatching(
+        /^signature_mismatch: \/hook: Signature mismatch \(4 more since the last warning\)\. Save the request /,
+      ),
     ])
   })
 
@@ -115,7 +119,7 @@ describe('the log', () => {
     const lines = await warningsOf(async () => {
       for (key of [undefined, 'another', ' ']) await deliver(receiver, '{}')
     })
-    expect(lines).toEqual([expect.stringMatching(/^key_unknown: Key unknown\. \S/)])
+    expect(lines).toEqual([expect.stringMatching(/^key_unknown: \/hook: Key unknown\. .*mergeParams/)])
   })
 
   it('includes the errors of handlers', async () => {
@@ -123,7 +127,9 @@ describe('the log', () => {
       throw new Error('no database')
     })
     const lines = await warningsOf(() => deliver(receiver, payloadOf('A')))
-    expect(lines).toEqual(['handler_failed: Handler failed: Error: no database.'])
+    expect(lines).toEqual([
+      'handler_failed: /hook: Handler failed: Error: no database. To log the stack trace, add the function failed to the observer.',
+    ])
   })
 
   it('has a limited length and escapes control characters', async () => {
@@ -151,8 +157,46 @@ describe('the log', () => {
       })
       const lines = await warningsOf(() => deliver(receiver, payloadOf('A')))
       const written = `\u00fc${encodeURIComponent(characters.join(''))}\u{1f30d}`
-      expect(lines).toEqual([`handler_failed: Handler failed: Error: ${written}.`])
+      expect(lines).toEqual([expect.stringContaining(`: Handler failed: Error: ${written}. `)])
     }
+  })
+
+  it.each([
+    ['without its query', '/hook/7?token=secret', '/hook/7: '],
+    ['without a host and its user', 'http://user:secret@a.example/hook#secret', '/hook: '],
+    ['as / if it has none', 'http://a.example?token=secret', '/: '],
+    ['with at most 200 characters', `/${'x'.repeat(1_000)}`, `/${'x'.repeat(199)}: `],
+    [
+      'without control characters and spaces',
+      '/a\u001b[2J\n: Fake warning',
+      '/a%1B[2J%0A:%20Fake%20warning: ',
+    ],
+    ['not at all if there is none', '', ''],
+  ])('names the path %s', async (_, url, path) => {
+    const receiver = createReceiver({ signatureKey: KEY })
+    const head = { method: 'PUT', url, headers: {} }
+    const lines = await warningsOf(() => receiver.receive({ ...head, read: () => expect.unreachable() }))
+    expect(lines).toEqual([expect.stringMatching(/^method_not_allowed: .*Method not allowed\. \S/)])
+    expect(lines[0]).toContain(`method_not_allowed: ${path}Method not allowed.`)
+  })
+
+  it('has one rate limit per code, whatever the path is, so that the path reveals nothing', async () => {
+    const receiver = createReceiver({ signatureKey: ({ url }) => (url === '/a' ? KEY : null) })
+    const lines = await warningsOf(async () => {
+      for (const url of ['/a', '/b', '/a', '/c']) {
+        const headers = { 'x-service': '0'.repeat(64) }
+        await receiver.receive({ method: 'POST', url, headers, read: () => new Uint8Array() })
+      }
+    })
+    expect(lines).toEqual([expect.stringMatching(/^signature_mismatch: \/a: /)])
+  })
+
+  it('names the first issue of an invalid payload, but no objects', async () => {
+    const schema = z.object({ a: z.string() })
+    const lines = await warningsOf(() => deliver(createReceiver({ signatureKey: KEY, schema }), '{}'))
+    expect(lines).toEqual([
+      expect.stringMatching(/^payload_invalid: \/hook: Invalid input: .* undefined\. Save /),
+    ])
   })
 
   it('reports errors that cannot be printed', async () => {
@@ -169,7 +213,7 @@ describe('the log', () => {
     for (const value of thrown) {
       const receiver = createReceiver({ signatureKey: KEY }).on('*', () => Promise.reject(value))
       const lines = await warningsOf(() => deliver(receiver, payloadOf('A')))
-      expect(lines).toEqual([expect.stringMatching(/^handler_failed: Handler failed: /)])
+      expect(lines).toEqual([expect.stringMatching(/^handler_failed: \/hook: Handler failed: /)])
     }
   })
 

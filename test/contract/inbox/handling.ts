@@ -71,7 +71,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       await until(async () => (await inbox.get(id))?.state === 'done')
       expect(attempts).toEqual([1, 2, 3])
       expect(failures.map(([attempt]) => attempt)).toEqual([1, 2])
-      expect(failures[0]?.[1]).toMatchObject({ errors: [{ message: 'no database 1' }] })
+      expect(failures[0]?.[1]).toMatchObject({ name: 'TypeError', message: 'no database 1' })
       expect(await inbox.get(id)).toMatchObject({ attempts: 3 })
     })
 
@@ -91,19 +91,29 @@ export function describeHandling(kind: InboxEngineKind): void {
 
     it('moves a delivery to the dead letters after its last attempt; retry() gives it all attempts again', async () => {
       const dead: number[] = []
+      const errors: unknown[] = []
       const inbox = open({
         attempts: 2,
-        observer: { failed() {}, dead: ({ attempt }) => dead.push(attempt) },
+        observer: {
+          failed: ({ error }) => errors.push(error),
+          dead({ attempt, error }) {
+            dead.push(attempt)
+            errors.push(error)
+          },
+        },
       })
       const { id } = await send(inbox)
       let isGood = false
       const attempts: number[] = []
+      const error = new Error('x'.repeat(5_000))
       work(inbox, (_, __, { attempt }) => {
         attempts.push(attempt)
-        if (!isGood) throw new Error('x'.repeat(5_000))
+        if (!isGood) throw error
       })
       await until(async () => (await inbox.get(id))?.state === 'dead')
+      await until(() => dead.length === 1)
       expect([attempts, dead]).toEqual([[1, 2], [2]])
+      expect([errors[0] === error, errors[1] === error]).toEqual([true, true])
       const letter = await inbox.get(id)
       expect(letter).toMatchObject({ attempts: 2, endedAt: expect.any(Date) })
       expect(letter?.error).toContain('Error: xxx')

@@ -139,6 +139,10 @@ it('emits failures as process warnings without an observer', async () => {
   )
   await until(() => warnings.length > 0)
   process.off('warning', listen)
-  expect(warnings).toEqual(['Handler failed: Error: no database.'])
+  expect(warnings).toEqual([
+    expect.stringMatching(
+      /^Handler failed for delivery [0-9a-f]{32}, attempt 1: Error: no database\. To log /,
+    ),
+  ])
   await inbox.close()
 })
