@@ -14,7 +14,10 @@ export interface StoredDelivery {
   /** The exact bytes of the body. */
   rawBody: Uint8Array
   contentType: string
-  /** All headers of the request, including the signature. */
+  /**
+   * All headers of the request, including the signature. Only the value of the header `secret`, in which organizations
+   * send their key, is replaced by `***`.
+   */
   headers: HeaderBag
   receivedAt: Date
   /** Name of the receiver's profile. */

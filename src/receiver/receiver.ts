@@ -7,7 +7,7 @@ import { createDispatcher, type Handler } from './dispatch.ts'
 import { handleOnce } from './duplicates.ts'
 import { guard } from './guard.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
-import { readHeader } from './headers.ts'
+import { readHeader, redactSecret } from './headers.ts'
 import { createByteBudget } from './in-flight.ts'
 import { requireFresh } from './max-age.ts'
 import { runNext } from './next-handler.ts'
@@ -146,7 +146,8 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       const isAwaited = !closed // close() does not wait for requests that arrive after it
       if (isAwaited) inFlight++
       try {
-        const { method, url, headers, params } = request
+        const { method, url, params } = request
+        const headers = redactSecret(request.headers, config.signatureHeader)
         const head = { method, url, headers, params }
         const outcome = await notifier.around(head, () => run(request, head))
         if (closed) outcome.close = true

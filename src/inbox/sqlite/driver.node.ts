@@ -47,9 +47,10 @@ export async function loadDriver(): Promise<OpenDatabase> {
     Better = (await import('better-sqlite3')).default
     new Better(':memory:').close() // a build for another version of Node throws here, not on import
   } catch (cause) {
+    // The message says what to do, because logs of the error that it causes do not print its hint.
     throw new WebhookError('config_invalid', {
-      message: 'there is neither node:sqlite nor better-sqlite3 here',
-      hint: 'Use Node 22.13 or newer, or: npm install better-sqlite3',
+      message:
+        'there is neither node:sqlite nor better-sqlite3: use Node 22.13 or newer, or run npm install better-sqlite3',
       cause,
     })
   }

@@ -1,6 +1,10 @@
+import { once } from 'node:events'
+import { createReceiver } from 'geohook'
 import { createSqliteInbox } from 'geohook/sqlite'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { deliver, KEY, payloadOf } from '../../helpers/deliver.ts'
 import { createFolder } from '../../helpers/folder.ts'
+import { warningsOf } from '../../helpers/warnings.ts'
 
 let folder: ReturnType<typeof createFolder>
 beforeEach(() => {
@@ -28,16 +32,46 @@ it('prefers node:sqlite, then better-sqlite3', { tags: ['better-sqlite3'] }, asy
   await inbox.close()
 })
 
-it('rejects with an error that names the package to install if there is no driver', async () => {
-  hideNodeSqlite()
-  vi.doMock('better-sqlite3', () => {
-    throw new Error("Cannot find package 'better-sqlite3'")
+describe('without a driver', () => {
+  const INSTALL = 'neither node:sqlite nor better-sqlite3: .*npm install better-sqlite3'
+
+  function hideDrivers(): void {
+    hideNodeSqlite()
+    vi.doMock('better-sqlite3', () => {
+      throw new Error("Cannot find package 'better-sqlite3'")
+    })
+  }
+
+  it('rejects with an error that names the package to install', async () => {
+    hideDrivers()
+    const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
+    await expect(inbox.stats()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(INSTALL),
+    })
+    await inbox.close()
   })
-  const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
-  await expect(inbox.stats()).rejects.toMatchObject({
-    code: 'config_invalid',
-    message: expect.stringContaining('neither node:sqlite nor better-sqlite3'),
-    hint: expect.stringContaining('npm install better-sqlite3'),
+
+  it('warns as soon as work() is called', async () => {
+    hideDrivers()
+    const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
+    const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', () => {})
+    const lines = await warningsOf(async () => {
+      inbox.work(receiver)
+      await once(process, 'warning')
+    })
+    await inbox.close()
+    expect(lines).toEqual([expect.stringMatching(`^inbox_unavailable: .*${INSTALL}`)])
   })
-  await inbox.close()
+
+  it('warns when a delivery cannot be stored', async () => {
+    hideDrivers()
+    const inbox = createSqliteInbox({ path: folder.fileIn('inbox.db') })
+    const receiver = createReceiver({ signatureKey: KEY, inbox })
+    const lines = await warningsOf(async () => {
+      expect((await deliver(receiver, payloadOf('A'))).status).toBe(503)
+    })
+    await inbox.close()
+    expect(lines).toEqual([expect.stringMatching(`^inbox_unavailable: .*${INSTALL}`)])
+  })
 })
