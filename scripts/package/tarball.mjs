@@ -42,7 +42,8 @@ function failIfAny(message, paths) {
 /** Returns the files that package.json refers to, and all files that these import. */
 function neededBy({ exports, imports, bin }) {
   const needed = new Set()
-  const queue = leavesOf([exports, imports, bin]).map((path) => posix.normalize(path))
+  // The command in bin loads dist/cli.js if it exists, and otherwise the sources, which are not packed.
+  const queue = leavesOf([exports, imports, bin, 'dist/cli.js']).map((path) => posix.normalize(path))
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (needed.has(path)) continue
     needed.add(path)
