@@ -41,9 +41,9 @@ export function createInstruments(meter: Meter, destination: string): Instrument
     }),
   )
   const inFlight = ignoreErrors(() =>
-    meter.createUpDownCounter('geohook.at_work', {
+    meter.createUpDownCounter('geohook.in_flight', {
       description: 'Requests in flight.',
-      unit: METRICS['geohook.at_work'],
+      unit: METRICS['geohook.in_flight'],
     }),
   )
   const size = ignoreErrors(() =>

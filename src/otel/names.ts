@@ -39,7 +39,7 @@ export const METRIC_ATTRIBUTES = [
 export const METRICS = {
   'messaging.process.duration': 's',
   'geohook.requests': '{request}',
-  'geohook.at_work': '{request}',
+  'geohook.in_flight': '{request}',
   'geohook.delivery.body.size': 'By',
 } as const
 

@@ -9,7 +9,7 @@ export interface ReceiverStats {
   /** Number of requests since the receiver was created, by the kind of their outcome. */
   outcomes: Record<Outcome['kind'], number>
   /** Number of requests in flight, excluding requests that arrived after `close()`. */
-  atWork: number
+  inFlight: number
   /** True after `close()` was called. */
   closed: boolean
 }

@@ -166,7 +166,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       if (handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
       return handlers.dispatch(await toDelivery(stored), context)
     },
-    stats: () => ({ outcomes: { ...outcomes }, atWork: inFlight, closed: !!closed }),
+    stats: () => ({ outcomes: { ...outcomes }, inFlight, closed: !!closed }),
     async close() {
       closed ??= new Promise((resolve) => {
         onIdle = resolve

@@ -88,7 +88,7 @@ it('leaves no timer if the client disconnects during its body', async () => {
   await begun.gate
   socket.destroy()
   await recorder.waitFor('refused body_aborted')
-  while (receiver.stats().atWork > 0) await setImmediate()
+  while (receiver.stats().inFlight > 0) await setImmediate()
   expect(vi.getTimerCount()).toBe(0)
 })
 

@@ -125,7 +125,7 @@ it('close() waits for a request as soon as its listener is called', async () => 
   const order: string[] = []
   const mounted = await listen((req, res) => {
     void listener(req, res)
-    expect(receiver.stats().atWork).toBe(1)
+    expect(receiver.stats().inFlight).toBe(1)
     res.once('finish', () => order.push('responded'))
     void receiver.close().then(() => order.push('closed'))
   })

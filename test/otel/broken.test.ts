@@ -42,7 +42,7 @@ async function sendDelivery(options: Pick<OtelOptions, 'tracerProvider' | 'meter
 }
 
 const ALL = [
-  'geohook.at_work',
+  'geohook.in_flight',
   'geohook.delivery.body.size',
   'geohook.requests',
   'messaging.process.duration',
@@ -105,9 +105,9 @@ describe('if one part is broken, only its own data is missing', () => {
   })
 
   it.each([
-    ['createHistogram', ['geohook.at_work', 'geohook.requests']],
+    ['createHistogram', ['geohook.in_flight', 'geohook.requests']],
     ['createCounter', ALL.filter((name) => name !== 'geohook.requests')],
-    ['createUpDownCounter', ALL.filter((name) => name !== 'geohook.at_work')],
+    ['createUpDownCounter', ALL.filter((name) => name !== 'geohook.in_flight')],
   ])('loses the metrics of %s', async (broken, metrics) => {
     const telemetry = createTelemetry()
     const meter = telemetry.providers.meterProvider.getMeter('real')
@@ -118,9 +118,9 @@ describe('if one part is broken, only its own data is missing', () => {
   })
 
   it.each([
-    ['createHistogram', 'record', ['geohook.at_work', 'geohook.requests']],
+    ['createHistogram', 'record', ['geohook.in_flight', 'geohook.requests']],
     ['createCounter', 'add', ALL.filter((name) => name !== 'geohook.requests')],
-    ['createUpDownCounter', 'add', ALL.filter((name) => name !== 'geohook.at_work')],
+    ['createUpDownCounter', 'add', ALL.filter((name) => name !== 'geohook.in_flight')],
   ])('loses the metrics of an instrument of %s whose %s fails', async (create, broken, metrics) => {
     const telemetry = createTelemetry()
     const meter = telemetry.providers.meterProvider.getMeter('real')

@@ -26,7 +26,7 @@ describe('metrics', () => {
         },
       },
     ])
-    expect(named(points, 'geohook.at_work').map(({ value }) => value)).toEqual([0])
+    expect(named(points, 'geohook.in_flight').map(({ value }) => value)).toEqual([0])
     const isDelivery = ['handled', 'unhandled', 'stored', 'duplicate', 'failed'].includes(kind)
     for (const histogram of ['messaging.process.duration', 'geohook.delivery.body.size'] as const)
       expect(named(points, histogram).length).toBe(isDelivery ? 1 : 0)
@@ -79,7 +79,7 @@ describe('metrics', () => {
       signatureKey: KEY,
       observer: createOtelObserver(telemetry.providers),
     }).on('*', async () => {
-      inFlight.push(named(await telemetry.points(), 'geohook.at_work')[0]?.value)
+      inFlight.push(named(await telemetry.points(), 'geohook.in_flight')[0]?.value)
     })
     await deliver(receiver, payloadOf('A'))
     expect(inFlight).toEqual([1])

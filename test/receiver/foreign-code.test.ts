@@ -34,7 +34,7 @@ describe('next()', () => {
     expect([outcome.status, outcome.kind]).toEqual([500, 'failed'])
     expect(recorder.lines).toEqual(['accepted', 'failed handler_failed'])
     expect(recorder.calls.at(-1)?.error?.cause).toBe(thrown)
-    expect(receiver.stats()).toMatchObject({ outcomes: { failed: 1 }, atWork: 0 })
+    expect(receiver.stats()).toMatchObject({ outcomes: { failed: 1 }, inFlight: 0 })
   })
 })
 
@@ -115,7 +115,7 @@ it('counts a request as in flight while its key is looked up, and close() waits 
   const order: string[] = []
   const receiver = createReceiver({
     signatureKey() {
-      order.push(`in flight: ${receiver.stats().atWork}`)
+      order.push(`in flight: ${receiver.stats().inFlight}`)
       void receiver.close().then(() => order.push('closed'))
       return KEY
     },

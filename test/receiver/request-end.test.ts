@@ -25,8 +25,8 @@ describe('notifies the observer exactly once about the end of a request:', () =>
     const accepted = calls.find((call) => call.name === 'accepted')
     expect(end?.delivery).toBe(accepted?.delivery)
     if (name !== kind) expect(end?.error?.code).toBe(name)
-    const { outcomes, atWork } = receiver.stats()
-    expect([outcomes[kind], Object.values(outcomes).reduce((a, b) => a + b), atWork]).toEqual([
+    const { outcomes, inFlight } = receiver.stats()
+    expect([outcomes[kind], Object.values(outcomes).reduce((a, b) => a + b), inFlight]).toEqual([
       1,
       1,
       inFlight,
@@ -135,15 +135,15 @@ describe('stats', () => {
     const recorder = createRecorder()
     const receiver = createReceiver({ signatureKey: KEY, observer: recorder.observer }).on('*', () => gate)
     const none = { handled: 0, unhandled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
-    expect(receiver.stats()).toEqual({ outcomes: none, atWork: 0, closed: false })
+    expect(receiver.stats()).toEqual({ outcomes: none, inFlight: 0, closed: false })
     const answer = deliver(receiver, payloadOf('A'))
     await recorder.waitFor('accepted')
-    expect(receiver.stats()).toEqual({ outcomes: none, atWork: 1, closed: false })
+    expect(receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: false })
     const closed = receiver.close()
-    expect(receiver.stats()).toEqual({ outcomes: none, atWork: 1, closed: true })
+    expect(receiver.stats()).toEqual({ outcomes: none, inFlight: 1, closed: true })
     release()
     await Promise.all([answer, closed])
-    expect(receiver.stats()).toEqual({ outcomes: { ...none, handled: 1 }, atWork: 0, closed: true })
+    expect(receiver.stats()).toEqual({ outcomes: { ...none, handled: 1 }, inFlight: 0, closed: true })
   })
 
   it('are a copy that callers can change', async () => {
