@@ -57,7 +57,7 @@ export function webhook<Payload = unknown>(
     let passedOn: Promise<void> | undefined
     const { incoming, outgoing } = (c.env ?? {}) as Record<string, unknown>
     const context = { params: c.req.param(), incoming, outgoing }
-    const request = await toReceiverRequest(c.req.raw, context, HINT)
+    const request = await toReceiverRequest(c.req.raw, context, HINT, c.env)
     const { read } = request
     request.read = (options) => readKept(c, options) ?? read(options)
     request.next = async (delivery) => {

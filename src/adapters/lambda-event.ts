@@ -18,7 +18,11 @@ export interface LambdaEvent {
   queryStringParameters?: Bag
   multiValueQueryStringParameters?: Bag
   pathParameters?: unknown
-  requestContext?: { elb?: unknown; http?: { method?: unknown } | null } | null
+  requestContext?: {
+    elb?: unknown
+    http?: { method?: unknown; sourceIp?: unknown } | null
+    identity?: { sourceIp?: unknown } | null
+  } | null
   body?: unknown
   isBase64Encoded?: unknown
 }
@@ -34,6 +38,8 @@ export function toReceiverRequest(event: LambdaEvent): ReceiverRequest {
       typeof pathParameters === 'object'
         ? ((pathParameters ?? undefined) as RequestHead['params'])
         : undefined,
+    // A load balancer passes the address only in a header.
+    remoteAddress: text(requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp) || undefined,
     read: async (options) => readEvent(event, options),
   }
 }

@@ -70,6 +70,8 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
     url: url ?? req.url ?? '',
     headers: headersOf(req),
     params,
+    // Read now, because a closed socket may no longer know it. Hosts without sockets pass requests without one.
+    remoteAddress: req.socket?.remoteAddress,
     read(options) {
       const bytes = bytesOf(parsed)
       if (bytes) {

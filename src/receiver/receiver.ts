@@ -146,9 +146,9 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       const isAwaited = !closed // close() does not wait for requests that arrive after it
       if (isAwaited) inFlight++
       try {
-        const { method, url, params } = request
+        const { method, url, params, remoteAddress } = request
         const headers = redactSecret(request.headers, config.signatureHeader)
-        const head = { method, url, headers, params }
+        const head = { method, url, headers, params, remoteAddress }
         const outcome = await notifier.around(head, () => run(request, head))
         if (closed) outcome.close = true
         await respond?.(outcome)

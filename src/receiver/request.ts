@@ -10,6 +10,11 @@ export interface RequestHead {
   readonly headers: HeaderBag
   /** Route parameters, if the framework has them. */
   readonly params?: Readonly<Record<string, string | string[] | undefined>> | undefined
+  /**
+   * The IP address of the peer: the sender or, behind a proxy, the proxy. Never taken from a header. Undefined if the
+   * platform does not know it.
+   */
+  readonly remoteAddress?: string | undefined
 }
 
 /** Options of {@link ReceiverRequest.read}. */

@@ -3,6 +3,7 @@ import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
 import type { Outcome } from './outcome.ts'
+import { remoteAddressOf } from './remote-address.ts'
 import type { ReadOptions, ReceiverRequest, RequestHead } from './request.ts'
 
 /**
@@ -23,11 +24,13 @@ export interface RequestLike {
  * @param context the framework's context: Next.js passes `params` (a promise in newer versions), and
  *   `@hono/node-server` passes Node's request. Other values are ignored
  * @param hint how to fix the error if other code has already read the body
+ * @param server what the platform passes with the request, see {@link remoteAddressOf}. Default: the context
  */
 export async function toReceiverRequest(
   request: RequestLike,
   context: unknown,
   hint?: string,
+  server: unknown = context,
 ): Promise<ReceiverRequest> {
   const headers = Object.fromEntries(request.headers)
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
@@ -38,6 +41,7 @@ export async function toReceiverRequest(
     url: request.url,
     headers,
     params: await readParams(context),
+    remoteAddress: remoteAddressOf(request, server),
     async read(options) {
       await endOfTick()
       try {
