@@ -1,46 +1,64 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSigner } from 'geohook/testing'
+import { Client } from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
 import { until } from './contract/inbox/fixture.ts'
+import { geohook, startGeohook } from './helpers/cli.ts'
+import { readCompose } from './helpers/compose.ts'
 import { deliver, expectExampleWorks, KEY, type OtherRoute, urlOf } from './helpers/example.ts'
+import { findNginx, startNginx } from './helpers/nginx.ts'
 import { type Started, startNode } from './helpers/process.ts'
+import type { Need } from './helpers/requirements.ts'
+import { POSTGRES } from './helpers/servers.ts'
 
 interface Example {
-  args: string[]
-  cwd?: string
+  /** Arguments of Node, relative to the example's folder. Default: those in the `start` script of its package.json. */
+  args?: string[]
   otherRoute?: OtherRoute
   env?: Record<string, string>
   /** The status of a successful delivery. Default: 200. */
   success?: number
-  /** True if the example needs a SQLite driver. */
-  needsSqlite?: true
+  /** A program or driver without which the test is skipped, or fails with `CI=true`. */
+  needs?: Need
   /** Checks the special features of this example. */
   check?(app: Started, url: string): Promise<void>
 }
 
-/** Temporary directory for the files that the examples write. */
-const folder = mkdtempSync(join(tmpdir(), 'geohook-examples-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const FOLDERS = readdirSync('examples', { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+  .map(({ name }) => name)
+  .sort()
 
-const tsx = ['--import', 'tsx']
+const NGINX = findNginx()
+
+/** Temporary directory for the files that the examples write. */
+const scratch = mkdtempSync(join(tmpdir(), 'geohook-examples-'))
+const INBOX_SCHEMA = `geohook_example_${process.pid}`
+afterAll(async () => {
+  rmSync(scratch, { recursive: true })
+  if ('PostgreSQL' in inject('missing')) return
+  const client = new Client({ connectionString: POSTGRES.url })
+  await client.connect()
+  await client.query(`drop schema if exists ${INBOX_SCHEMA} cascade`)
+  await client.end()
+})
+
 const health: OtherRoute = ['/health', { ok: true }]
 const layers: OtherRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
 
 /**
- * How to start and test each example. Examples for hosts that are not on npm run on the simulated hosts in
+ * How to start and test each example. Those for hosts that are not on npm run on the simulated hosts in
  * `test/helpers/hosts`.
  */
 const EXAMPLES: Record<string, Example> = {
   express: {
-    args: ['examples/express/server.js'],
     otherRoute: health,
     check: async (app) =>
       void (await app.printed(/edited: https?:\S+\ndelivery [0-9a-f]{32}: FeaturesCreated\n/)),
   },
   node: {
-    args: ['examples/node/server.js'],
     otherRoute: health,
     env: { PREVIOUS_KEY: 'parcels2025' },
     async check(app, url) {
@@ -50,10 +68,9 @@ const EXAMPLES: Record<string, Example> = {
     },
   },
   inbox: {
-    args: ['examples/inbox/server.js'],
-    env: { INBOX: join(folder, 'inbox.db') },
+    env: { INBOX: join(scratch, 'inbox.db') },
     success: 202,
-    needsSqlite: true,
+    needs: 'SQLite',
     async check(app, url) {
       await app.printed(
         /attempt 1 failed: Error: the database is restarting\n[\s\S]*FeaturesCreated on Parcels, .* attempt 2/,
@@ -65,7 +82,6 @@ const EXAMPLES: Record<string, Example> = {
     },
   },
   polka: {
-    args: ['examples/polka/server.js'],
     otherRoute: health,
     env: { ROADS_KEY: 'roads2026' },
     async check(app, url) {
@@ -78,15 +94,12 @@ const EXAMPLES: Record<string, Example> = {
     },
   },
   nest: {
-    args: [...tsx, 'main.ts'],
-    cwd: 'examples/nest',
     otherRoute: layers,
     async check(_app, url) {
       expect(await (await fetch(new URL('/layers', url))).json()).toEqual(['Parcels', 'Roads'])
     },
   },
   fastify: {
-    args: ['examples/fastify/server.js'],
     otherRoute: layers,
     async check(app, url) {
       expect(await deliver(url, { changeType: 'FeaturesDeleted' })).toBe(200)
@@ -94,9 +107,59 @@ const EXAMPLES: Record<string, Example> = {
       expect((await fetch(new URL('/layers', url), { method: 'POST' })).status).toBe(400)
     },
   },
-  koa: { args: ['examples/koa/server.js'], otherRoute: layers },
+  pino: {
+    async check(app, url) {
+      expect(await deliver(url, { changeType: 'FeaturesDeleted' })).toBe(500)
+      const [line] = await app.printed(/^.*"msg":"failed".*$/m)
+      expect(JSON.parse(line)).toMatchObject({ level: 50, delivery: expect.stringMatching(/^[0-9a-f]{32}$/) })
+      expect(line).toMatch(/"err":.*"stack":"Error: the archive is read-only\\n/)
+      await app.printed(/"changeTypes":\["FeaturesCreated"\],"milliseconds":[\d.]+,"msg":"handled"/)
+    },
+  },
+  tenants: {
+    env: { ROADS_KEY: 'roads2026' },
+    otherRoute: ['/tenants/parcels', { tenant: 'parcels' }],
+    async check(app, url) {
+      const [roads, unknown] = ['roads', '__proto__'].map((name) => url.replace('parcels', name))
+      expect(await deliver(roads ?? '', { signatureKey: 'roads2026' })).toBe(200)
+      expect(await deliver(roads ?? '')).toBe(401)
+      await app.printed(/signature_mismatch for roads/)
+      expect(await deliver(unknown ?? '')).toBe(401)
+      await app.printed(/key_unknown for __proto__/)
+    },
+  },
+  nginx: {
+    needs: 'nginx',
+    async check(app, url) {
+      const config = readFileSync('examples/nginx/nginx.conf', 'utf8')
+      const nginx = await startNginx(NGINX ?? '', url, (port) => {
+        const ours = config
+          .replace('127.0.0.1:3000', new URL(url).host)
+          .replace('127.0.0.1:8080', `127.0.0.1:${port}`)
+        // If root starts nginx, its workers run as another user, which cannot write to this folder.
+        return process.getuid?.() === 0 ? `user root;\n${ours}` : ours
+      })
+      try {
+        // The query contains what a proxy would change if it decoded and encoded it again.
+        const proxied = `${nginx.url}/hooks/parcels?a=%2F%2f//..&b`
+        expect(await deliver(proxied)).toBe(200)
+        expect(await deliver(proxied, { signatureKey: 'forged' })).toBe(401)
+        await app.printed(/refused: signature_mismatch from 127\.0\.0\.1\./)
+        const body = new Uint8Array(1024 ** 2 + 1)
+        expect((await fetch(proxied, { method: 'POST', body })).status).toBe(413)
+      } finally {
+        await nginx.close()
+      }
+    },
+  },
+  compose: {
+    env: { DATABASE_URL: POSTGRES.url, INBOX_SCHEMA },
+    success: 202,
+    needs: 'PostgreSQL',
+    check: checkCompose,
+  },
+  koa: { otherRoute: layers },
   hono: {
-    args: [...tsx, 'examples/hono/server.ts'],
     otherRoute: health,
     async check(app, url) {
       const misfit = await createSigner({ signatureKey: KEY }).sign({ events: 'none' })
@@ -104,31 +167,78 @@ const EXAMPLES: Record<string, Example> = {
       await app.printed(/refused: payload_invalid/)
     },
   },
-  h3: { args: ['examples/h3/server.js'], otherRoute: health },
+  h3: { otherRoute: health },
   google: {
     args: [
-      '--import=./test/helpers/hosts/loopback.mjs',
-      'node_modules/.bin/functions-framework',
+      '--import=../../test/helpers/hosts/loopback.mjs',
+      '../../node_modules/.bin/functions-framework',
       '--target=parcels',
-      '--source=examples/google',
       '--port=3000',
     ],
   },
-  lambda: { args: [...tsx, 'test/helpers/hosts/lambda.ts', 'examples/lambda/index.mjs', 'handler'] },
+  lambda: {},
   azure: {
-    args: [...tsx, 'test/helpers/hosts/azure.ts', 'examples/azure/functions.js'],
+    args: ['--import', 'tsx', '../../test/helpers/hosts/azure.ts', 'functions.js'],
     otherRoute: ['/api/health', { ok: true }],
   },
 }
 
-const start = ({ args, cwd, env }: Example, key: string): Started =>
-  startNode(args, { ...env, SIGNATURE_KEY: key, PORT: '0' }, { cwd })
+/** Runs the mock of compose.yaml against the receiver, and triggers a delivery as the file's first lines say. */
+async function checkCompose(app: Started, url: string): Promise<void> {
+  const folder = 'examples/compose'
+  const { receiver, mock } = readCompose(folder).services
+  const seed = JSON.parse(readFileSync(join(folder, 'seed.json'), 'utf8'))
+  const [webhook] = seed.webhooks
+  expect(receiver?.command).toBe('npm start')
+  expect(receiver?.environment).toMatchObject({
+    SIGNATURE_KEY: webhook.signatureKey,
+    PORT: new URL(webhook.hookUrl).port,
+  })
+  expect(webhook.signatureKey).toBe(KEY)
+  webhook.hookUrl = url // with the port of this test
+  const file = join(scratch, 'seed.json')
+  writeFileSync(file, JSON.stringify(seed))
+
+  const words =
+    /^npx geohook (.*)$/
+      .exec(mock?.command ?? '')?.[1]
+      ?.replace('seed.json', file)
+      .split(' ') ?? []
+  const service = startGeohook([...words, '--port', '0'])
+  try {
+    const [GEOHOOK_URL = ''] = await service.printed(/http:\/\/[\d.:]+/)
+    const text = readFileSync(join(folder, 'compose.yaml'), 'utf8')
+    const [, trigger = ''] = /exec mock npx geohook (.*)/.exec(text) ?? []
+    expect((await geohook(trigger.split(' '), { env: { GEOHOOK_URL } })).stdout).toMatch(/^202 /)
+    await app.printed(/(FeaturesCreated on Parcels\n[\s\S]*){2}/)
+  } finally {
+    await service.stop()
+  }
+}
+
+interface Manifest {
+  type: string
+  scripts: Record<string, string>
+  dependencies: Record<string, string>
+  devDependencies?: Record<string, string>
+}
+
+const manifestOf = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+
+function start(name: string, { args, env }: Example, key: string): Started {
+  const cwd = join('examples', name)
+  const [program, ...rest] = manifestOf(cwd).scripts.start?.split(' ') ?? []
+  if (!args) expect(program).toBe('node')
+  return startNode(args ?? rest, { ...env, SIGNATURE_KEY: key, PORT: '0' }, { cwd })
+}
 
 it.concurrent.for(Object.entries(EXAMPLES))(
   'examples/%s handles a delivery and rejects a forged one',
-  async ([, example], { skip }) => {
-    if (example.needsSqlite && process.env.CI !== 'true') skip('SQLite' in inject('missing'))
-    const app = start(example, KEY)
+  async ([name, example], { skip }) => {
+    const { needs } = example
+    if (needs && process.env.CI !== 'true') skip(needs in inject('missing') || (needs === 'nginx' && !NGINX))
+    const app = start(name, example, KEY)
     try {
       const url = await urlOf(app)
       await expectExampleWorks(app, url, example.otherRoute, example.success)
@@ -141,13 +251,13 @@ it.concurrent.for(Object.entries(EXAMPLES))(
   },
 )
 
-/** All examples that read a key at startup. Polka is excluded, because it looks up keys per request. */
-const { polka: _, ...checked } = EXAMPLES
+/** Examples that look up their keys per request, or get them from compose.yaml. */
+const CHECK_NO_KEY = ['polka', 'tenants', 'compose']
 
-it.concurrent.for(Object.entries(checked))(
+it.concurrent.for(Object.entries(EXAMPLES).filter(([name]) => !CHECK_NO_KEY.includes(name)))(
   'examples/%s does not start without a key',
-  async ([, example]) => {
-    const app = start({ ...example, env: {} }, '')
+  async ([name, example]) => {
+    const app = start(name, { ...example, env: {} }, '')
     expect(await app.exited).toBe(1)
     expect(app.output).toContain('signatureKey is empty')
   },
@@ -155,6 +265,14 @@ it.concurrent.for(Object.entries(checked))(
 
 it('every example is tested', () => {
   const elsewhere = ['bun', 'deno', 'next', 'worker'] // test/runtimes/examples.run.ts
-  const folders = readdirSync('examples', { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(EXAMPLES), ...elsewhere].sort())
+  expect(FOLDERS).toEqual([...Object.keys(EXAMPLES), ...elsewhere].sort())
+})
+
+it.each(FOLDERS)('examples/%s has a start script, and depends on the versions that are tested', (name) => {
+  const { type, scripts, dependencies, devDependencies } = manifestOf(join('examples', name))
+  expect([type, scripts.start]).toEqual(['module', expect.any(String)])
+  expect(dependencies.geohook).toBe('file:../..')
+  const root = { ...manifestOf('.').dependencies, ...manifestOf('.').devDependencies }
+  for (const [dependency, range] of Object.entries({ ...dependencies, ...devDependencies }))
+    if (dependency in root) expect([dependency, range]).toEqual([dependency, root[dependency]])
 })

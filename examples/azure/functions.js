@@ -1,8 +1,6 @@
 // A receiver as an HTTP-triggered Azure function. The app also has another function.
-// In your own folder: npm init -y && npm pkg set type=module main=functions.js
-//   npm install geohook @azure/functions
-// In a clone of geohook: npm run build
-// Then: func start, with SIGNATURE_KEY in the app settings (local.settings.json); the URL is /api/hooks/parcels.
+// Start it in this folder with the Azure Functions Core Tools: npm install && npm start, with SIGNATURE_KEY in the app
+// settings (local.settings.json); the URL is /api/hooks/parcels. In your own app: npm install geohook @azure/functions
 import { app } from '@azure/functions'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/azure'

@@ -1,7 +1,6 @@
 // A receiver on Bun, which needs no adapter: receiver.fetch takes a Request and returns a Response.
-// In your own folder: bun add geohook
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 bun run server.ts
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: bun add geohook
 import { createReceiver } from 'geohook'
 
 const receiver = createReceiver({

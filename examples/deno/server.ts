@@ -1,7 +1,6 @@
 // A receiver on Deno, which needs no adapter: receiver.fetch takes a Request and returns a Response.
-// In your own folder: deno add npm:geohook
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 deno run --allow-env --allow-net server.ts
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: deno add npm:geohook
 import { createReceiver } from 'geohook'
 
 const receiver = createReceiver({

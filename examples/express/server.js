@@ -1,7 +1,6 @@
 // A receiver in Express, with handlers for several change types.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook express
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: npm install geohook express
 import express from 'express'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'

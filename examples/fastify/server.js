@@ -1,7 +1,6 @@
 // A receiver in Fastify, in an app with a JSON route that has its own schema.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook fastify
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: npm install geohook fastify
 import fastify from 'fastify'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/fastify'

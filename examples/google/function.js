@@ -1,8 +1,6 @@
 // A receiver as an HTTP function of Google Cloud Functions.
-// In your own folder: npm init -y && npm pkg set type=module main=function.js
-//   npm install geohook @google-cloud/functions-framework
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> npx functions-framework --target=parcels --port=3000
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: npm install geohook @google-cloud/functions-framework
 import { http } from '@google-cloud/functions-framework'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'

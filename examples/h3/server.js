@@ -1,7 +1,6 @@
 // geohook as middleware for one route in h3. Nitro and Nuxt use the same handlers.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook h3
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: npm install geohook h3
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/h3'
 import { closeOnSignal } from 'geohook/node'

@@ -1,7 +1,6 @@
 // geohook as middleware in Hono, with a schema that types the payload.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook hono @hono/node-server zod tsx
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 npx tsx server.ts
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: npm install geohook hono @hono/node-server zod
 import type { Server } from 'node:http'
 import { serve } from '@hono/node-server'
 import { createReceiver } from 'geohook'

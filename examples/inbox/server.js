@@ -1,8 +1,7 @@
 // A receiver with a durable inbox: it stores each delivery on disk, responds, and then handles the delivery.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook better-sqlite3
-// (better-sqlite3 is not needed with Node 22.13 or later, which includes node:sqlite)
-// In a clone of geohook: npm run build (and before Node 22.13: npm run drivers)
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> INBOX=inbox.db PORT=3000 node server.js
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// Before Node 22.13, which includes node:sqlite, install it with: npm install --install-links better-sqlite3
+// INBOX is the path of the SQLite file. In your own app: npm install geohook
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
 import { closeOnSignal, webhook } from 'geohook/node'

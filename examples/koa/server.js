@@ -1,7 +1,6 @@
 // geohook as middleware in Koa: geohook verifies the request, then the next middleware gets the delivery and responds.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook koa koa-bodyparser
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 node server.js
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: npm install geohook koa koa-bodyparser
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/koa'
 import { closeOnSignal } from 'geohook/node'

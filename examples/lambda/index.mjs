@@ -1,7 +1,7 @@
 // A receiver as an AWS Lambda function, behind a function URL, API Gateway or a load balancer.
-// In your own folder: npm install geohook, and deploy the folder with the handler index.handler.
-// In a clone of geohook: npm run build
-// Set SIGNATURE_KEY in the function's environment. The URL must not require authorization: senders have no AWS account.
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// To deploy it: npm install geohook, and upload the folder with the handler index.handler. Set SIGNATURE_KEY in the
+// function's environment. The URL must not require authorization: senders have no AWS account.
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/lambda'
 

@@ -1,8 +1,6 @@
 // A receiver in NestJS whose handlers call a service of the app. Controllers work as usual.
-// In your own folder, with tsconfig.json: npm init -y && npm pkg set type=module
-//   npm install geohook @nestjs/common @nestjs/core @nestjs/platform-express reflect-metadata rxjs tsx
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PORT=3000 npx tsx main.ts
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// In your own app: npm install geohook
 import 'reflect-metadata'
 import { Body, Controller, Get, Inject, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'

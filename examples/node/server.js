@@ -1,7 +1,6 @@
 // A receiver on node:http that accepts the new and the previous key during a key rotation.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> PREVIOUS_KEY=<the previous key, if any> PORT=3000 node server.js
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// PREVIOUS_KEY is the key before the rotation, if any. In your own app: npm install geohook
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
 import { closeOnSignal, webhook } from 'geohook/node'

@@ -1,7 +1,6 @@
 // One receiver in Polka for several tenants, each with its own key.
-// In your own folder: npm init -y && npm pkg set type=module && npm install geohook polka
-// In a clone of geohook: npm run build
-// Then: SIGNATURE_KEY=<the key of parcels> ROADS_KEY=<the key of roads, if any> PORT=3000 node server.js
+// Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
+// SIGNATURE_KEY is the key of parcels, ROADS_KEY that of roads. In your own app: npm install geohook polka
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/express'
 import { closeOnSignal } from 'geohook/node'

@@ -1,8 +1,6 @@
 // A receiver in a Cloudflare Worker.
-// In your own folder, with wrangler.jsonc: npm install geohook wrangler
-// In a clone of geohook: npm run build && npm pack, and install that tarball in a copy of this folder
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> in a file .dev.vars, and npx wrangler dev
-// To deploy: npx wrangler secret put SIGNATURE_KEY && npx wrangler deploy
+// Start it in this folder: npm install && npm start, with SIGNATURE_KEY=<the webhook's signatureKey> in a file .dev.vars
+// To deploy it: npx wrangler secret put SIGNATURE_KEY && npm run deploy. In your own app: npm install geohook wrangler
 import { createReceiver } from 'geohook'
 
 /** Receivers by `env`, because a worker gets its secrets only with a request. Later requests reuse the same `env`. */

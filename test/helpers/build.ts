@@ -1,8 +1,17 @@
 import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 
 /** Builds the package once before all tests, because some of them run the built files. */
 export function setup(): void {
+  linkForExamples()
   execFileSync(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--no-dts', '--silent'], {
     stdio: 'inherit',
   })
+}
+
+/** Links the package into a folder where all examples find it, so that tests need not install each example. */
+function linkForExamples(): void {
+  mkdirSync('examples/node_modules', { recursive: true })
+  rmSync('examples/node_modules/geohook', { force: true })
+  symlinkSync('../..', 'examples/node_modules/geohook', 'junction')
 }

@@ -9,7 +9,7 @@ export type OtherRoute = [path: string, response: unknown, body?: unknown]
 
 /** Resolves with the payload URL that an example prints. */
 export const urlOf = async (app: Started): Promise<string> =>
-  (await app.printed(/listening on (http:\S+)/))[1] as string
+  (await app.printed(/listening on (http:[^\s"]+)/))[1] as string
 
 /** Checks a started example: it handles a delivery, refuses a forged one, and never prints the key. */
 export async function expectExampleWorks(

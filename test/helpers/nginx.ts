@@ -16,24 +16,20 @@ export interface Nginx {
   close(): Promise<void>
 }
 
-/** Starts nginx with default proxy settings on 127.0.0.1, as a reverse proxy for `upstream`. */
-export async function startNginx(program: string, upstream: string): Promise<Nginx> {
+/**
+ * Starts nginx on 127.0.0.1, as a reverse proxy for `upstream`.
+ *
+ * @param configure returns the configuration for a port. Default: default proxy settings
+ */
+export async function startNginx(
+  program: string,
+  upstream: string,
+  configure: (port: number) => string = (port) => defaultConfig(port, upstream),
+): Promise<Nginx> {
   const folder = createFolder()
   const port = await findPort()
   mkdirSync(folder.fileIn('logs'))
-  // If root starts nginx, its worker processes run as an unprivileged user by default, which cannot write to the folder.
-  const user = process.getuid?.() === 0 ? 'user root;' : ''
-  writeFileSync(
-    folder.fileIn('nginx.conf'),
-    `daemon off; ${user} worker_processes 1; pid nginx.pid; error_log stderr warn;
-    events {}
-    http {
-      access_log off;
-      ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`).join(' ')}
-      client_max_body_size 100m;
-      server { listen 127.0.0.1:${port}; location / { proxy_pass ${upstream}; } }
-    }`,
-  )
+  writeFileSync(folder.fileIn('nginx.conf'), configure(port))
   const nginx = startProgram(program, ['-p', folder.path, '-c', 'nginx.conf', '-e', 'stderr'])
   const url = `http://127.0.0.1:${port}`
   while (!(await fetch(url).catch(() => undefined))) {
@@ -47,4 +43,20 @@ export async function startNginx(program: string, upstream: string): Promise<Ngi
       await folder.remove()
     },
   }
+}
+
+function defaultConfig(port: number, upstream: string): string {
+  // If root starts nginx, its worker processes run as an unprivileged user by default, which cannot write to the folder.
+  const user = process.getuid?.() === 0 ? 'user root;' : ''
+  const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${name};`,
+  )
+  return `daemon off; ${user} worker_processes 1; pid nginx.pid; error_log stderr warn;
+    events {}
+    http {
+      access_log off;
+      ${folders.join(' ')}
+      client_max_body_size 100m;
+      server { listen 127.0.0.1:${port}; location / { proxy_pass ${upstream}; } }
+    }`
 }

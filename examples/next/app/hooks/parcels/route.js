@@ -1,7 +1,6 @@
 // A receiver in Next.js: a route handler, whose URL is derived from the path of this file.
+// Start it in the folder of package.json: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
 // In your own app: npm install geohook, and put this file at app/hooks/parcels/route.js
-// In a clone of geohook: npm run build, then cd examples/next && npm install --no-package-lock
-// Then: SIGNATURE_KEY=<the webhook's signatureKey> npx next dev, or npx next build and then npx next start
 import { createReceiver } from 'geohook'
 
 const receiver = createReceiver({
