@@ -42,7 +42,7 @@ export function toCliError(thrown: unknown): CliError {
     return new CliError(exitCode, thrown.code, thrown.message, thrown.hint)
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return new CliError(EXIT.failure, 'internal', `this should not happen: ${message}`)
+  return new CliError(EXIT.failure, 'internal', `unexpected error, please report it: ${message}`)
 }
 
 /** Commander errors whose messages contain no user input, only names from our own definitions. */

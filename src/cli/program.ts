@@ -25,7 +25,7 @@ export function createProgram(): Command {
   const { version } = createRequire(import.meta.url)('geohook/package.json') as { version: string }
   const program = new Command('geohook')
     .description(
-      'Receives, sends, proves and explains signed webhooks, and runs a mock service that sends them.',
+      'Receives, sends, verifies and explains signed webhooks, and runs a mock service that sends them.',
     )
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')

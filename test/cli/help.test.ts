@@ -112,7 +112,7 @@ describe.concurrent('wrong usage', () => {
     ['an unknown option', ['--verion'], 'unknown option --verion\nDid you mean --version?'],
     ['a missing value', ['key', '--bytes'], "option '--bytes <n>' argument missing"],
     ['an invalid choice', ['mock', '--dialect', 'x'], '--dialect <name>: Allowed choices are'],
-    ['an invalid URL in the environment', ['list'], '--url <url>: give a URL that begins with http'],
+    ['an invalid URL in the environment', ['list'], '--url <url>: must be a URL that begins with http'],
   ])('reports %s in an error and a hint, with exit code 2', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(args, { env: { GEOHOOK_URL: 'nonsense' } })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -126,7 +126,7 @@ describe.concurrent('wrong usage', () => {
     expect(JSON.parse(stderr)).toEqual({
       error: {
         code: 'usage',
-        message: '--bytes <n>: give a whole number from 16 to 512',
+        message: '--bytes <n>: must be a whole number from 16 to 512',
         hint: expect.any(String),
       },
     })

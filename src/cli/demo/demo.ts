@@ -5,10 +5,10 @@ import { addExamples } from '../terminal/help.ts'
 /** Creates the command `demo`, which `npm start` also runs. */
 export function createDemoCommand(): Command {
   const command = new Command('demo')
-    .summary("watch one delivery's story")
+    .summary('show how deliveries are signed, verified and refused')
     .description(
-      'Starts a mock service and a receiver, and shows what passes between them: signed, verified, edited, ' +
-        'forged, refused, deleted. It needs no options, uses free ports of this machine, and ends by itself.',
+      'Starts a mock service and a receiver, and shows the requests between them: a signed delivery, an edited ' +
+        'webhook, forged deliveries, a deleted webhook. It listens on free ports of this machine, and exits by itself.',
     )
   addExamples(command, ['geohook demo'])
   return command.action(async () => {

@@ -8,12 +8,12 @@ import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
 export function createInboxBackupCommand(): Command {
   const command = new Command('backup')
-    .summary('copy the file of a SQLite inbox while it is in use')
+    .summary('copy the file of a SQLite inbox, even while it is in use')
     .description(
-      'Copies the file of a SQLite inbox, also while processes use it. The copy is complete and consistent; ' +
-        'a plain copy of the file would lack its write-ahead log. Nothing is overwritten.',
+      'Copies the file of a SQLite inbox, even while other processes use it. The copy is complete and consistent; ' +
+        'an ordinary copy of the file would lack its write-ahead log. Existing files are not overwritten.',
     )
-    .argument('<file>', 'where to save the copy')
+    .argument('<file>', 'path of the copy')
   addStoreOptions(command)
   addExamples(command, ['geohook inbox backup backup.db --store inbox.db'])
   return command.action(async (file: string, options: StoreOptions) => {

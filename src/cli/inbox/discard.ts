@@ -17,11 +17,11 @@ export function createInboxDiscardCommand(): Command {
     .summary('remove deliveries permanently')
     .description(
       'Removes dead letters or waiting deliveries permanently. ' +
-        'The exit code is 1 if one was missing, done or being handled.',
+        'The exit code is 1 if a delivery was missing, done or being handled.',
     )
-    .argument('[ids...]', 'the deliveries', deliveryIds)
+    .argument('[ids...]', 'ids of the deliveries', deliveryIds)
     .option('--dead', 'discard all dead letters; requires --yes')
-    .option('--yes', 'with --dead: confirm it')
+    .option('--yes', 'with --dead: confirm that they are removed')
   addStoreOptions(command)
   addExamples(command, [
     'geohook inbox discard 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db',

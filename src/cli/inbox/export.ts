@@ -21,16 +21,16 @@ interface Options extends StoreOptions {
 
 export function createInboxExportCommand(): Command {
   const command = new Command('export')
-    .summary('write deliveries as captures, which replay sends again')
+    .summary('write deliveries as captures for replay')
     .description(
-      'Writes deliveries as captures: the exact bytes with their original headers, for "geohook replay". ' +
-        'They stay in the inbox, which answers their replay as duplicates: for the same inbox use "retry", ' +
-        'or "discard" before the replay. Existing captures of an earlier export are skipped. ' +
-        'The exit code is 1 if one was not in the inbox.',
+      'Writes deliveries as captures for "geohook replay": the exact bytes with their original headers. ' +
+        'The deliveries stay in the inbox, which treats a replay as a duplicate. To handle them again in the same ' +
+        'inbox, use "retry", or "discard" them before the replay. Captures of an earlier export are skipped. ' +
+        'The exit code is 1 if a delivery was not in the inbox.',
     )
-    .argument('[ids...]', 'the deliveries', deliveryIds)
+    .argument('[ids...]', 'ids of the deliveries', deliveryIds)
     .option('--dead', 'export all dead letters')
-    .option('--out <folder>', 'the folder for the captures; without it, a single capture is printed')
+    .option('--out <folder>', 'folder for the captures; without it, prints a single capture')
   addStoreOptions(command)
   addExamples(command, [
     'geohook inbox export --dead --out captures --store inbox.db',
@@ -42,7 +42,7 @@ export function createInboxExportCommand(): Command {
     if (out !== undefined) return exportTo(out, ids, options)
     const [id, ...rest] = ids
     if (id === undefined || rest.length > 0)
-      throw usageError('only one capture can be printed', 'Give --out, a folder for them.')
+      throw usageError('only one capture can be printed', 'Give a folder with --out.')
     const item = await withInbox(options, (inbox) => inbox.get(id))
     if (!item) throw deliveryNotFound(id)
     printJson(toCaptureJson(toCapture(item)))

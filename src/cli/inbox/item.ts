@@ -77,8 +77,8 @@ function printSection(title: string, lines: readonly string[]): void {
 
 function bodyLines(body: Uint8Array): string[] {
   const text = startOfText(body)
-  if (text === undefined) return ['(not text; "geohook inbox export" has the exact bytes)']
+  if (text === undefined) return ['(not text; "geohook inbox export" writes the exact bytes)']
   const more = body.length - MAX_PRINTED
-  const rest = more > 0 ? [`(and ${count(more, 'byte')} more; "geohook inbox export" has them)`] : []
+  const rest = more > 0 ? [`(and ${count(more, 'byte')} more; "geohook inbox export" writes them)`] : []
   return [...printableLines(text), ...rest]
 }

@@ -26,8 +26,8 @@ export function createInboxListCommand(): Command {
         'dead',
       ]),
     )
-    .option('--limit <n>', 'how many at most, 1 to 1000', wholeNumber(1, 1_000), 100)
-    .option('--after <cursor>', 'continue after the cursor that the previous list printed')
+    .option('--limit <n>', 'maximum number of deliveries, 1 to 1000', wholeNumber(1, 1_000), 100)
+    .option('--after <cursor>', 'cursor that the previous list printed, to continue after it')
   addStoreOptions(command)
   addExamples(command, [
     'geohook inbox list --state dead --store inbox.db',

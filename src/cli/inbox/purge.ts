@@ -19,11 +19,13 @@ export function createInboxPurgeCommand(): Command {
         'A removed delivery is not recognized as a duplicate if it is sent again.',
     )
     .addOption(
-      new Option('--state <name>', 'which to remove').choices(['done', 'dead']).makeOptionMandatory(),
+      new Option('--state <name>', 'state of the deliveries to remove')
+        .choices(['done', 'dead'])
+        .makeOptionMandatory(),
     )
     .option(
       '--older-than <time>',
-      'only deliveries that ended longer ago, like 90s, 15m, 12h or 7d',
+      'only deliveries that ended longer ago than this, for example 90s, 15m, 12h or 7d',
       duration,
     )
   addStoreOptions(command)

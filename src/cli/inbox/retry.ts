@@ -16,9 +16,9 @@ export function createInboxRetryCommand(): Command {
     .summary('retry dead letters')
     .description(
       'Returns dead letters to the waiting state with a full number of attempts, and makes waiting deliveries due. ' +
-        'The workers of the inbox handle them. The exit code is 1 if one was missing, done or being handled.',
+        'The workers of the inbox handle them. The exit code is 1 if a delivery was missing, done or being handled.',
     )
-    .argument('[ids...]', 'the deliveries', deliveryIds)
+    .argument('[ids...]', 'ids of the deliveries', deliveryIds)
     .option('--dead', 'retry all dead letters')
   addStoreOptions(command)
   addExamples(command, [

@@ -8,12 +8,12 @@ import { deliveryId, deliveryNotFound } from './targets.ts'
 
 export function createInboxShowCommand(): Command {
   const command = new Command('show')
-    .summary('show one delivery with its headers and its body')
+    .summary('show one delivery with its headers and body')
     .description(
-      'Shows everything about one delivery, and the first 16 KiB of a text body; ' +
-        '"geohook inbox export" has the exact bytes.',
+      'Shows everything about one delivery, and the first 16 KiB of a text body. ' +
+        '"geohook inbox export" writes the exact bytes.',
     )
-    .argument('<id>', 'the delivery', deliveryId)
+    .argument('<id>', 'id of the delivery', deliveryId)
   addStoreOptions(command)
   addExamples(command, ['geohook inbox show 5f1d0c2b9a4e4c6f8d7b3a2e1f0c9d8b --store inbox.db'])
   return command.action(async (id: string, options: StoreOptions) => {

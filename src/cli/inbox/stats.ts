@@ -7,9 +7,9 @@ import { addStoreOptions, type StoreOptions } from './store/options.ts'
 
 export function createInboxStatsCommand(): Command {
   const command = new Command('stats')
-    .summary('count the deliveries of an inbox by their state')
+    .summary('count the deliveries of an inbox by state')
     .description(
-      'Counts the deliveries of an inbox by their state, and prints how long the oldest has been waiting.',
+      'Counts the deliveries of an inbox by state, and prints how long the oldest has been waiting.',
     )
   addStoreOptions(command)
   addExamples(command, ['geohook inbox stats --store inbox.db'])

@@ -5,7 +5,7 @@ import { CliError, EXIT, usageError } from '../errors.ts'
 /** Parses the id of a delivery. */
 export function deliveryId(value: string): string {
   if (/^[\da-f]{32}$/.test(value)) return value
-  throw new InvalidArgumentError('give 32 hex digits, as "geohook inbox list" shows them')
+  throw new InvalidArgumentError('must be 32 hex digits, as "geohook inbox list" shows them')
 }
 
 /** Parses the id of a delivery, and adds it to the previous ids if it is new. */

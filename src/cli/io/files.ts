@@ -17,7 +17,7 @@ let isStdinRead = false
  * @throws Node's error, or a RangeError if the file is too large or standard input has already been read
  */
 export async function readBytes(name: string, maximum: number = MAX_BYTES): Promise<Buffer> {
-  if (name === '-' && isStdinRead) throw new RangeError('it can be read only once')
+  if (name === '-' && isStdinRead) throw new RangeError('standard input can be read only once')
   isStdinRead ||= name === '-'
   const stream = name === '-' ? process.stdin : createReadStream(name)
   const chunks: Buffer[] = []

@@ -40,7 +40,7 @@ export async function startServer(
 export function toPortError(error: unknown, port: number, host: string): CliError {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
-    return usageError(`port ${port} of ${host} is in use`, 'Give another --port; 0 takes a free one.')
+    return usageError(`port ${port} of ${host} is in use`, 'Give another --port; 0 picks a free one.')
   }
   if (code === 'EACCES') return usageError(`port ${port} requires privileges`, 'Give a --port above 1023.')
   return usageError(`cannot listen on ${host}: ${code ?? message}`, 'Give an address of this machine.')

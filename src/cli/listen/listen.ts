@@ -18,11 +18,11 @@ import { createSelection, warningsAbout } from './selection.ts'
 
 export function createListenCommand(): Command {
   const command = new Command('listen')
-    .summary('receive deliveries, and print each')
+    .summary('receive deliveries and print them')
     .description(
-      'Starts a receiver, and prints each delivery as it arrives: verified, or refused and why. ' +
-        'It can save requests, and forward the exact bytes to another address; then the sender gets the response ' +
-        'of that address, or 502 if there is none.',
+      'Starts a receiver, and prints each request when it arrives: verified, or refused with the reason. ' +
+        'It can save requests, and forward the exact bytes to another address; the sender then gets the response ' +
+        'of that address, or 502 without one.',
     )
   addListenOptions(command)
   addExamples(command, [
@@ -81,10 +81,13 @@ async function listen(options: ListenOptions): Promise<void> {
   const server = await startServer(requestListener, options.port, options.host)
   const url = server.url + (path ?? '/')
   if (json) printJson({ event: 'listening', url }, 0)
-  else print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C ends it)')}`)
+  else print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
   if (forwardTo && isLoop(forwardTo, server.url)) {
     await server.close()
-    throw usageError('--forward-to is the address of the listener itself', 'Each delivery would loop.')
+    throw usageError(
+      '--forward-to is the address of the listener itself',
+      'Each delivery would be forwarded in a loop.',
+    )
   }
   await Promise.race([stopped, reporter.enough])
   reporter.stopExplaining()

@@ -34,33 +34,43 @@ export const FORWARD_TIMEOUT = 8_000
 
 export function addListenOptions(command: Command): void {
   command
-    .option('--port <n>', 'the port; 0 takes a free one', port, 3000)
-    .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--path <path>', 'answer other paths with 404 (default: every path is accepted)')
+    .option('--port <n>', 'port to listen on; 0 picks a free one', port, 3000)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option(
+      '--path <path>',
+      'accept only this path, and respond to others with 404 (default: accept every path)',
+    )
     .addOption(profileOption())
-    .option('--signature-header <name>', 'the header with the signature', headerName)
-    .addOption(acceptedEncodingOption('how signatures are written'))
+    .option(
+      '--signature-header <name>',
+      "header that contains the signature (default: the profile's)",
+      headerName,
+    )
+    .addOption(acceptedEncodingOption('encoding of signatures'))
     .addOption(
-      new Option('--limit <size>', 'the largest body, for example 512kb')
+      new Option('--limit <size>', 'maximum size of a body, for example 512kb')
         .argParser(byteSize)
         .default(1024 ** 2, '1mb'),
     )
     .addOption(
-      new Option('--unsigned <what>', 'accept lets requests without a signature through: only before 11.2')
+      new Option(
+        '--unsigned <what>',
+        'what to do with requests without a signature; senders before 11.2 do not sign',
+      )
         .choices(['reject', 'accept'])
         .default('reject'),
     )
-    .option('--save <folder>', 'save each request there as a capture, for replay and explain')
-    .option('--forward-to <url>', 'forward verified deliveries, unchanged', httpUrl)
-    .option('--forward-refused', 'forward refused requests too')
+    .option('--save <folder>', 'save each request in this folder, as a capture for replay and explain')
+    .option('--forward-to <url>', 'forward verified deliveries to this address, unchanged', httpUrl)
+    .option('--forward-refused', 'also forward refused requests')
     .option(
       '--forward-timeout <ms>',
-      `how long to wait for the target's response, in milliseconds (default: ${FORWARD_TIMEOUT})`,
+      `maximum wait for the response of that address, in milliseconds (default: ${FORWARD_TIMEOUT})`,
       wholeNumber(1, 600_000),
     )
     .option(
       '--events <names>',
-      'ignore deliveries without one of these change types (comma-separated, repeatable)',
+      'ignore deliveries without one of these change types; separate them with commas',
       changeTypeList,
     )
     .option(
@@ -70,11 +80,11 @@ export function addListenOptions(command: Command): void {
     )
     .option(
       '--delay <ms>',
-      'with --answer: how long to wait before the response, in milliseconds',
+      'with --answer: milliseconds to wait before the response',
       wholeNumber(0, 86_400_000),
     )
-    .option('--count <n>', 'end after n requests; the exit code is 1 if one was refused', wholeNumber(1, 1e9))
-    .option('--once', 'the same as --count 1')
+    .option('--count <n>', 'exit after n requests, with code 1 if one was refused', wholeNumber(1, 1e9))
+    .option('--once', 'same as --count 1')
     .option('--json', 'print a line of JSON for each request')
   addKeyOptions(command, { several: true })
 }

@@ -1,11 +1,6 @@
 import type { Delivery } from '../../index.ts'
 import { nearest } from '../../nearest.ts'
-import {
-  FEATURE_CHANGE_TYPES,
-  JOB_CHANGE_TYPES,
-  subscriptionsOf,
-  WILDCARD,
-} from '../../payload/change-types.ts'
+import { KNOWN_CHANGE_TYPES, subscriptionsOf, WILDCARD } from '../../payload/change-types.ts'
 
 /**
  * Returns a function that selects deliveries with at least one of these change types. As in `receiver.on()`,
@@ -21,7 +16,7 @@ export function createSelection(names: readonly string[] | undefined): (delivery
     changeTypes.some((changeType) => subscriptionsOf(changeType).some((name) => selected.has(name)))
 }
 
-const KNOWN: readonly string[] = [...FEATURE_CHANGE_TYPES, ...JOB_CHANGE_TYPES, WILDCARD]
+const KNOWN: readonly string[] = [...KNOWN_CHANGE_TYPES, WILDCARD]
 
 /** Returns a warning for each name that looks like a misspelt change type. Other unknown names may be a sender's own. */
 export const warningsAbout = (names: readonly string[] = []): string[] =>

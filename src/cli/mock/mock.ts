@@ -16,11 +16,11 @@ const DEFAULT_SERVICES: SnapshotSeed['services'] = [
   { serviceName: 'Analysis', serviceType: 'GPServer' },
 ]
 
-const FIRST_STEPS = `A first webhook, and a delivery to it, from another shell:
+const FIRST_STEPS = `To create a webhook and trigger a delivery, in another shell:
   $ geohook create Parcels.FeatureServer --name edits --hook-url http://127.0.0.1:3000/ --key-file key.txt
   $ geohook trigger Parcels.FeatureServer FeaturesCreated
 
-A seed:
+A seed file:
   {"services": [{"serviceName": "Analysis", "serviceType": "GPServer"}],
    "webhooks": [{"serviceName": "Parcels", "serviceType": "FeatureServer", "name": "edits",
                  "hookUrl": "http://127.0.0.1:3000/", "signatureKey": "3f1c"}]}
@@ -28,11 +28,11 @@ A seed:
 
 export function createMockCommand(): Command {
   const command = new Command('mock')
-    .summary('run a mock service that manages webhooks and sends deliveries')
+    .summary('run a mock service that stores webhooks and sends deliveries')
     .description(
-      'Runs a mock of the service on this machine: it manages webhooks, serves the administration operations, and ' +
-        'really signs and sends deliveries. Without a seed it has the services Parcels.FeatureServer and ' +
-        'Analysis.GPServer, and no webhooks. With a state file, every acknowledged change survives a crash.',
+      'Runs a mock of the service on this machine: it stores webhooks, supports the administration operations, and ' +
+        'signs and sends real deliveries. Without a seed, it has the services Parcels.FeatureServer and ' +
+        'Analysis.GPServer and no webhooks. With a state file, every acknowledged change survives a crash.',
     )
   addMockOptions(command)
   addExamples(command, [
@@ -131,7 +131,11 @@ async function serve(
 async function readSeed(file: string): Promise<SnapshotSeed> {
   const seed = toRecord(await readJson(file))
   if (!seed)
-    throw usageError(`${file}: a seed must be an object`, '{"services": [], "webhooks": []}', 'file_invalid')
+    throw usageError(
+      `${file}: a seed must be a JSON object`,
+      'For example {"services": [], "webhooks": []}',
+      'file_invalid',
+    )
   return seed
 }
 

@@ -31,60 +31,70 @@ const choice = (
 
 export function addMockOptions(command: Command): Command {
   command
-    .option('--port <n>', 'the port; 0 takes a free one', port, 4000)
-    .option('--seed <file>', 'JSON with services and webhooks to start with; it may hold keys')
-    .option('--state <file>', 'save all changes there; once the file exists, it replaces the seed')
+    .option('--port <n>', 'port to listen on; 0 picks a free one', port, 4000)
+    .option('--seed <file>', 'JSON file with the initial services and webhooks; it can contain keys')
+    .option('--state <file>', 'save all changes in this file; once it exists, it replaces the seed')
     .addOption(
-      choice('--service-version <version>', 'the version to behave like', ['11.1', '11.2', '11.3'], '11.3'),
+      choice(
+        '--service-version <version>',
+        'version of the service to imitate',
+        ['11.1', '11.2', '11.3'],
+        '11.3',
+      ),
     )
     .addOption(
-      choice('--dialect <name>', 'the form of payloads', ['service', 'hosted', 'organization'], 'service'),
+      choice('--dialect <name>', 'format of payloads', ['service', 'hosted', 'organization'], 'service'),
     )
     .addOption(
       choice(
         '--gather <when>',
-        'which webhooks gather events over their schedule: scheduled means those with a schedule',
+        'which webhooks collect events over their schedule: scheduled means those that have one',
         ['never', 'scheduled', 'always'],
         'scheduled',
       ),
     )
     .addOption(
-      choice('--omitted <what>', 'what an edit does with omitted members', ['keep', 'reset'], 'keep'),
+      choice(
+        '--omitted <what>',
+        'what an edit does with the members that it omits',
+        ['keep', 'reset'],
+        'keep',
+      ),
     )
-    .option('--always200', 'answer errors with the HTTP status 200, as some services do')
+    .option('--always200', 'respond to errors with HTTP status 200, as some services do')
   addDeliveryOptions(command)
   return command
     .option(
       '--allow-host <name>',
-      'a host besides this machine that webhooks may address; repeat it for more',
+      'host other than this machine to which webhooks may send; repeatable',
       collect,
     )
-    .option('--users <file>', 'JSON list of users: require a token of one of them')
-    .option('--quiet', 'print the address only')
+    .option('--users <file>', 'JSON file with a list of users; the administration then requires a token')
+    .option('--quiet', 'print only the address')
     .option('--json', 'print a line of JSON for each attempt and change')
 }
 
 /** Adds the options for deliveries. The dialect sets the default of options that have none here. */
 function addDeliveryOptions(command: Command): void {
   command
-    .option('--signature-header <name>', 'the header, or the field, for signatures', headerName)
-    .addOption(choice('--encoding <name>', 'how to write signatures', ['hex', 'base64']))
-    .option('--prefix <text>', 'written before signatures, for example sha256=')
-    .addOption(choice('--signature-in <place>', 'where a form has its signature', ['header', 'field']))
+    .option('--signature-header <name>', 'header or form field for signatures', headerName)
+    .addOption(choice('--encoding <name>', 'encoding of signatures', ['hex', 'base64']))
+    .option('--prefix <text>', 'text before signatures, for example sha256=')
+    .addOption(choice('--signature-in <place>', 'where a form carries its signature', ['header', 'field']))
     .option('--percent-encoded', 'percent-encode signatures in the header')
-    .addOption(choice('--form-payload <how>', 'how a form carries its payload', ['encoded', 'plain']))
+    .addOption(choice('--form-payload <how>', 'how a form encodes its payload', ['encoded', 'plain']))
     .addOption(
       choice('--changes-url <how>', 'how changesUrl is percent-encoded', ['partial', 'whole', 'none']),
     )
     .addOption(
       choice(
         '--fan-out <what>',
-        'whether an event makes one delivery for each webhook, or one for each of its layers',
+        'whether an event causes one delivery per webhook, or one per layer',
         ['webhook', 'layer'],
         'webhook',
       ),
     )
-    .option('--concurrency <n>', 'attempts on the wire at once, 1 to 1000', wholeNumber(1, 1000), 50)
+    .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
 }
 
 /** Converts the command's options to options of the mock service, except those that name files. */

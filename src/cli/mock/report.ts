@@ -15,7 +15,7 @@ export function printStart(
     printJson({ event: 'listening', url }, 0)
     return
   }
-  print(`mock service on ${colours.bold(url)}${colours.dim(' (Ctrl-C ends it)')}`)
+  print(`mock service on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
   if (quiet) return
   print(`${count(services.length, 'service')}, ${count(webhooks.length, 'webhook')}`)
   if (webhooks.length === 0) printFirst(services, nameOf)

@@ -15,11 +15,11 @@ const VARIABLE = 'SIGNATURE_KEY'
 
 /** Adds `--key`, `--key-env` and `--key-file`. */
 export const addKeyOptions = (command: Command, { several = false }: { several?: boolean } = {}): Command =>
-  addSecretOptions(command, { option: 'key', description: 'the signature key', variable: VARIABLE, several })
+  addSecretOptions(command, { option: 'key', noun: 'signature key', variable: VARIABLE, several })
 
 /** Adds `--key`, `--key-env` and `--key-file` for a webhook's new key. `SIGNATURE_KEY` is not their default. */
 export const addNewKeyOptions = (command: Command): Command =>
-  addSecretOptions(command, { option: 'key', description: 'the new signature key', several: false })
+  addSecretOptions(command, { option: 'key', noun: 'new signature key', several: false })
 
 /** Returns true if an option gives a key. */
 export const hasKeyOption = ({ key, keyEnv, keyFile }: KeyOptions): boolean =>
@@ -45,7 +45,7 @@ export async function requireKeys(options: KeyOptions): Promise<string[]> {
 export async function requireKey(options: KeyOptions): Promise<string> {
   const [key, ...rest] = await requireKeys(options)
   if (key === undefined || rest.length > 0)
-    throw usageError('this command takes only one key', 'Give the newest one.')
+    throw usageError('this command takes only one key', 'Give the newest key.')
   return key
 }
 

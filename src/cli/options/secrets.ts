@@ -26,19 +26,27 @@ export function addSecretOptions(
   command: Command,
   {
     option,
-    description,
+    noun,
+    detail,
     variable,
     several,
-  }: { option: string; description: string; variable?: string | undefined; several: boolean },
+  }: {
+    option: string
+    noun: string
+    detail?: string
+    variable?: string | undefined
+    several: boolean
+  },
 ): Command {
-  const repeat = several ? '; repeat it for older ones' : ''
+  const repeat = several ? '; repeat it for older keys' : ''
+  const description = detail ? `${noun}: ${detail}` : noun
   const fallback = variable ? ` (default: ${variable})` : ''
   return command
-    .option(`--${option} <text>`, `${description}; the history of your shell keeps it${repeat}`, collect)
-    .option(`--${option}-env <name>`, `the environment variable that holds it${fallback}`, collect)
+    .option(`--${option} <text>`, `${description}; stays in your shell history${repeat}`, collect)
+    .option(`--${option}-env <name>`, `environment variable that contains the ${noun}${fallback}`, collect)
     .option(
       `--${option}-file <path>`,
-      `the file that holds it; a line end at its end is cut${repeat}`,
+      `file that contains the ${noun}; a final line break is ignored${repeat}`,
       collect,
     )
 }
@@ -49,7 +57,7 @@ export async function readSecrets(source: SecretSource): Promise<Secret[]> {
   if ([texts, variables, files].filter((values) => values !== undefined).length > 1) {
     throw usageError(
       `--${option}, --${option}-env and --${option}-file cannot be mixed`,
-      several ? 'Give all in one way, the newest first.' : 'Give one of them.',
+      several ? 'Use one of these options for all of them, newest first.' : 'Use one of them.',
     )
   }
   if (texts) return texts.map((text) => ({ from: `--${option}`, bytes: Buffer.from(text) }))
@@ -64,7 +72,7 @@ function fromEnvironment(name: string, option: string): Secret {
   if (text === undefined) {
     throw usageError(
       `the environment variable of --${option}-env is not set`,
-      `Give its name, not the ${option}. A variable of a shell must be exported.`,
+      `Give the name of the variable, not the ${option}. Shell variables must be exported.`,
       `${option}_missing`,
     )
   }
@@ -79,7 +87,7 @@ async function fromFile(path: string, option: string): Promise<Secret> {
   } catch (error) {
     throw usageError(
       `cannot read the file of --${option}-file: ${reasonOf(error)}`,
-      `Give its path, not the ${option}.`,
+      `Give the path of the file, not the ${option}.`,
       `${option}_missing`,
     )
   }
@@ -98,11 +106,12 @@ export function toText({ from, bytes }: Secret, option: string): string {
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw invalid('is not UTF-8 text', 'Check that it is the right one.')
+    throw invalid('is not UTF-8 text', 'Check that it is the right file or variable.')
   }
-  if (text.trim() === '') throw invalid('is empty', 'Look for a variable or a file that was never filled.')
-  if (/^\0+$/.test(text)) throw invalid('is all zero bytes', 'Look for a file that was never filled.')
+  if (text.trim() === '')
+    throw invalid('is empty', 'Check the variable or file: it was probably never filled.')
+  if (/^\0+$/.test(text)) throw invalid('is all zero bytes', 'Check the file: it was probably never filled.')
   if (text !== text.trim())
-    throw invalid('has white space around it', 'Remove it, here and where it was copied to.')
+    throw invalid('has white space around it', 'Remove it, also where the text was copied to.')
   return text
 }

@@ -8,16 +8,13 @@ export type ProfileName = keyof typeof PROFILES
 
 /** Creates `--profile`, for commands that receive or check deliveries. */
 export const profileOption = (): Option =>
-  new Option(
-    '--profile <name>',
-    'the kind of sender: service signs in x-service, arcgis in x-esriHook-Signature',
-  )
+  new Option('--profile <name>', 'kind of sender: service signs in x-service, arcgis in x-esriHook-Signature')
     .choices(Object.keys(PROFILES))
     .default('service')
 
 /** Creates `--encoding` for commands that write signatures. */
-export const writtenEncodingOption = (description = 'how to write the signature'): Option =>
-  new Option('--encoding <name>', description).choices(['hex', 'base64']).default('hex')
+export const writtenEncodingOption = (): Option =>
+  new Option('--encoding <name>', 'encoding of the signature').choices(['hex', 'base64']).default('hex')
 
 /** Creates `--encoding` for commands that read signatures. */
 export const acceptedEncodingOption = (description: string): Option =>

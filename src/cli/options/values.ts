@@ -11,7 +11,7 @@ export const wholeNumber =
   (value: string): number => {
     const number = Number(value)
     if (/^\d+$/.test(value) && number >= min && number <= max) return number
-    throw new InvalidArgumentError(`give a whole number from ${min} to ${max}`)
+    throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}`)
   }
 
 /** Parses a port number; 0 means any free port. */
@@ -21,26 +21,28 @@ export const port: (value: string) => number = wholeNumber(0, 65_535)
 export function httpUrl(value: string): URL {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url
-  throw new InvalidArgumentError('give a URL that begins with http:// or https://')
+  throw new InvalidArgumentError('must be a URL that begins with http:// or https://')
 }
 
 /** Parses a header line, `name: value`, and adds it to the previous ones. */
 export function headerLine(value: string, previous: readonly [string, string][] = []): [string, string][] {
   const [, name, text] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(value) ?? []
-  if (name === undefined || text === undefined) throw new InvalidArgumentError("give it as 'name: value'")
+  if (name === undefined || text === undefined)
+    throw new InvalidArgumentError("must be a header line like 'name: value'")
   return [...previous, [name, text.trim()]]
 }
 
 /** Parses a header name, which is a token (RFC 9110 section 5.6.2). */
 export function headerName(value: string): string {
   if (/^[\w!#$%&'*+.^`|~-]+$/.test(value)) return value
-  throw new InvalidArgumentError('give the name of a header, for example x-service')
+  throw new InvalidArgumentError('must be a header name, for example x-service')
 }
 
 /** Parses change types separated by commas, and adds them to the previous ones. */
 export function changeTypeList(value: string, previous: readonly string[] = []): string[] {
   const names = value.split(',').map((name) => name.trim())
-  if (names.includes('')) throw new InvalidArgumentError('give change types, for example FeaturesCreated')
+  if (names.includes(''))
+    throw new InvalidArgumentError('must be change types separated by commas, for example FeaturesCreated')
   return [...previous, ...names]
 }
 
@@ -51,7 +53,7 @@ export function byteSize(value: string): number {
   const [, digits, unit = 'b'] = /^(\d{1,9})(b|kb|mb)?$/i.exec(value) ?? []
   const bytes = Number(digits) * (SIZE_UNITS[unit.toLowerCase()] ?? Number.NaN)
   if (bytes >= 1 && bytes <= 64 * 1024 ** 2) return bytes
-  throw new InvalidArgumentError('give bytes, or like 512kb or 1mb, up to 64mb')
+  throw new InvalidArgumentError('must be a number of bytes, or a size like 512kb or 1mb, up to 64mb')
 }
 
 const TIME_UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -60,5 +62,5 @@ const TIME_UNITS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, 
 export function duration(value: string): number {
   const [, digits, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? []
   if (digits !== undefined) return Number(digits) * (TIME_UNITS[unit] ?? Number.NaN)
-  throw new InvalidArgumentError('give a time like 90s, 15m, 12h or 7d')
+  throw new InvalidArgumentError('must be a duration like 90s, 15m, 12h or 7d')
 }

@@ -33,21 +33,21 @@ export function createReplayCommand(): Command {
     .summary('send captures again, unchanged or re-signed')
     .description(
       'Sends captures again: the exact bytes with their original headers, or with a new signature. ' +
-        'The exit code is 0 if all responses are 2xx, 1 if one is not, 3 if one is missing.',
+        'The exit code is 0 if all responses are 2xx, 1 if one is not, and 3 if there was no response.',
     )
-    .argument('<captures...>', 'files that "geohook listen --save" wrote, or folders of them')
-    .requiredOption('--to <url>', 'where to send them', httpUrl)
-    .option('--resign', 'replace the signature, using a key')
+    .argument('<captures...>', 'files written by "geohook listen --save", or folders of them')
+    .requiredOption('--to <url>', 'URL to send them to', httpUrl)
+    .option('--resign', 'replace the signature; requires a key')
     .option(
       '--signature-header <name>',
-      'with --resign: the header for the signature',
+      'with --resign: header for the signature',
       headerName,
       service.signatureHeader,
     )
     .addOption(writtenEncodingOption())
-    .option('--prefix <text>', 'with --resign: written before the signature, for example sha256=')
-    .option('--count <n>', 'how many times to send each, 1 to 100000', wholeNumber(1, 100_000), 1)
-    .option('--concurrency <n>', 'how many at a time, 1 to 100', wholeNumber(1, 100), 1)
+    .option('--prefix <text>', 'with --resign: text before the signature, for example sha256=')
+    .option('--count <n>', 'how often to send each capture, 1 to 100000', wholeNumber(1, 100_000), 1)
+    .option('--concurrency <n>', 'maximum number of concurrent requests, 1 to 100', wholeNumber(1, 100), 1)
     .option('--json', 'print JSON')
   addKeyOptions(command)
   addExamples(command, [
@@ -78,7 +78,8 @@ async function createHeaders({
   ...keys
 }: Options): Promise<ToHeaders> {
   if (!resign) {
-    if (hasKeyOption(keys)) throw usageError('a key requires --resign', 'Add --resign to sign again.')
+    if (hasKeyOption(keys))
+      throw usageError('a key requires --resign', 'Add --resign to replace the signature.')
     return async ({ headers }) => endToEnd(headers)
   }
   const signatureKey = await requireKey(keys)

@@ -30,22 +30,25 @@ export function createSendCommand(): Command {
   const command = new Command('send')
     .summary('sign a file and post it to a receiver')
     .description(
-      'Signs the exact bytes of a file, or a generated payload, and posts them. ' +
-        'The exit code is 0 for a 2xx response, 1 for any other, 3 without a response.',
+      'Signs the exact bytes of a file, or of a generated payload, and posts them. ' +
+        'The exit code is 0 for a 2xx response, 1 for any other, and 3 without a response.',
     )
-    .argument('[file]', 'the body; - reads the standard input')
-    .requiredOption('--to <url>', 'the payload URL', httpUrl)
+    .argument('[file]', 'file that contains the body; - reads standard input')
+    .requiredOption('--to <url>', 'payload URL of the receiver', httpUrl)
     .option(
       '--change-type <name>',
-      'instead of a file: a payload with this event; repeat it for more',
+      'generate a payload with this event instead of reading a file; repeatable',
       collect,
     )
-    .option('--form', 'send a form that carries the JSON in its field payload')
-    .option('--content-type <type>', 'the content type (default: application/json, or a form with --form)')
-    .option('--header <line>', "another header, as 'name: value'; repeat it for more", headerLine)
-    .option('--signature-header <name>', 'the header for the signature', headerName, service.signatureHeader)
+    .option('--form', 'send a form with the JSON in its field payload')
+    .option(
+      '--content-type <type>',
+      'content type of the request (default: application/json, or that of a form with --form)',
+    )
+    .option('--header <line>', "additional header, as 'name: value'; repeatable", headerLine)
+    .option('--signature-header <name>', 'header for the signature', headerName, service.signatureHeader)
     .addOption(writtenEncodingOption())
-    .option('--prefix <text>', 'written before the signature, for example sha256=')
+    .option('--prefix <text>', 'text before the signature, for example sha256=')
     .option('--json', 'print JSON')
   addKeyOptions(command)
   addExamples(command, [
@@ -82,6 +85,7 @@ async function readPayload(file: string | undefined, { changeType, form }: Optio
     if (file !== undefined) throw usageError('give either a file or --change-type')
     return createPayload(changeType)
   }
-  if (file === undefined) throw usageError('the body is missing', 'Give a file, - or --change-type.')
+  if (file === undefined)
+    throw usageError('the body is missing', 'Give a file, - for standard input, or --change-type.')
   return form ? readText(file) : readInput(file)
 }

@@ -35,14 +35,15 @@ const MAX_RESPONSE = 64 * 1024 * 1024
 /** Adds `--url` and the token options. */
 export function addClientOptions(command: Command): Command {
   command.addOption(
-    new Option('--url <url>', 'the base address of the service')
+    new Option('--url <url>', 'base address of the service')
       .env('GEOHOOK_URL')
       .argParser(httpUrl)
       .default(new URL('http://127.0.0.1:4000'), 'http://127.0.0.1:4000'),
   )
   return addSecretOptions(command, {
     option: 'token',
-    description: 'the token, where the service asks for one',
+    noun: 'token',
+    detail: 'required by some services',
     variable: TOKEN_VARIABLE,
     several: false,
   })
@@ -66,7 +67,7 @@ export async function createClient({
   if (rest.length > 0) throw usageError('only one token can be used')
   const token = secret && toText(secret, 'token')
   if (url.search || url.hash)
-    throw usageError('--url has a query or a fragment', 'Give the base address only.')
+    throw usageError('--url has a query or a fragment', 'Give only the base address.')
   let base = url.href
   while (base.endsWith('/')) base = base.slice(0, -1)
   /** Replaces the token, because a service may quote it in error messages. */
@@ -110,7 +111,7 @@ function parseResponse(status: number, text: string, { origin, pathname }: URL):
   try {
     response = toRecord(JSON.parse(text))
   } catch {}
-  if (!response) throw notAService(`${origin} answered ${status}, but not as a service does`)
+  if (!response) throw notAService(`the response from ${origin} (${status}) is not that of a webhook service`)
   if (response.status !== 'error' && status < 400) return response
   const messages = Array.isArray(response.messages)
     ? response.messages.filter((message) => typeof message === 'string')
@@ -119,7 +120,7 @@ function parseResponse(status: number, text: string, { origin, pathname }: URL):
   throw new CliError(
     EXIT.failure,
     `service_${code}`,
-    `the service answered ${code} for ${pathname}: ${messages.join('; ') || 'it gave no reason'}`,
+    `the service answered ${code} for ${pathname}: ${messages.join('; ') || 'no reason given'}`,
     HINTS.get(code),
   )
 }
@@ -129,7 +130,7 @@ const HINTS: ReadonlyMap<number, string> = new Map([
   [403, 'The user of the token must be allowed to administer this service.'],
   [404, '"geohook list" shows the webhooks.'],
   [498, 'The token is invalid or has expired: get a new one.'],
-  [499, 'The service asks for a token: give it with --token-file or --token-env.'],
+  [499, 'The service requires a token: give it with --token-file or --token-env.'],
 ])
 
 /** Creates the error for a response that does not come from a webhook service. */
@@ -138,5 +139,5 @@ export const notAService = (message: string): CliError =>
     EXIT.failure,
     'no_service',
     message,
-    'Is it the base address of the service? "geohook mock" starts one.',
+    'Check that this is the base address of the service. "geohook mock" starts a mock service.',
   )

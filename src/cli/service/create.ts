@@ -11,14 +11,14 @@ export function createCreateCommand(): Command {
   const command = new Command('create')
     .summary('create a webhook')
     .description(
-      'Creates a webhook on a service. Without --change-types it fires for every event. ' +
-        'It gets a key only where a key option is given; SIGNATURE_KEY alone gives it none.',
+      'Creates a webhook on a service. Without --change-types, every event triggers it. ' +
+        'Its key comes only from a key option, not from SIGNATURE_KEY.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
-    .requiredOption('--name <text>', 'its name, which no other webhook of the service has')
-    .requiredOption('--hook-url <url>', 'its payload URL', httpUrl)
+    .requiredOption('--name <text>', 'name of the webhook, unique within the service')
+    .requiredOption('--hook-url <url>', 'payload URL', httpUrl)
   addClientOptions(
-    addWebhookOptions(command, 'its triggers, with commas between them; repeat it for more (default: *)'),
+    addWebhookOptions(command, 'change types that trigger it, separated by commas (default: *)'),
   ).option('--json', 'print JSON')
   addExamples(command, [
     'geohook create Parcels.FeatureServer --name edits --hook-url http://127.0.0.1:3000/ --key-file key.txt',

@@ -23,7 +23,7 @@ export function createDeleteCommand(): Command {
     .summary('delete webhooks')
     .description('Deletes webhooks permanently. If one of them does not exist, none is deleted.')
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
-    .argument('[webhooks...]', 'their ids or names')
+    .argument('[webhooks...]', 'ids or names of the webhooks')
     .option('--all', 'delete all webhooks of the service')
   addClientOptions(command).option('--json', 'print JSON')
   addExamples(command, [

@@ -31,14 +31,14 @@ export function createEditCommand(): Command {
     .summary('change a webhook')
     .description(
       'Changes a webhook. Required members that you leave out keep their values. ' +
-        'The key changes only where a key option is given; SIGNATURE_KEY alone does not change it.',
+        'Only a key option changes the key, not SIGNATURE_KEY.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
-    .argument('<webhook>', 'its id or its name')
-    .option('--name <text>', 'the new name')
-    .option('--hook-url <url>', 'the new payload URL', httpUrl)
+    .argument('<webhook>', 'id or name of the webhook')
+    .option('--name <text>', 'new name')
+    .option('--hook-url <url>', 'new payload URL', httpUrl)
   addClientOptions(
-    addWebhookOptions(command, 'the new triggers, with commas between them; repeat it for more'),
+    addWebhookOptions(command, 'new change types that trigger it, separated by commas'),
   ).option('--json', 'print JSON')
   addExamples(command, [
     "geohook edit Parcels.FeatureServer 'parcel edits' --hook-url http://127.0.0.1:3000/v2",
@@ -54,7 +54,7 @@ export function createEditCommand(): Command {
       edit(client, service, idOrName, changes),
     )
     if (options.json) printJson(redactKeys(edited))
-    else printWebhook('edited', edited, 'signatureKey' in changes ? 'changed' : 'as it was')
+    else printWebhook('edited', edited, 'signatureKey' in changes ? 'changed' : 'unchanged')
   })
 }
 

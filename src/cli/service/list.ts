@@ -17,7 +17,7 @@ import {
 export function createListCommand(): Command {
   const command = new Command('list')
     .summary('list the webhooks of a service, or of all services')
-    .description('Lists webhooks. A key is shown as ***.')
+    .description('Lists webhooks. Keys are shown as ***.')
     .argument('[service]', 'for example Parcels.FeatureServer or folder/Analysis.GPServer', servicePath)
   addClientOptions(command).option('--json', 'print JSON')
   addExamples(command, ['geohook list', 'geohook list Parcels.FeatureServer --json'])

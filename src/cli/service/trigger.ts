@@ -52,20 +52,23 @@ export function createTriggerCommand(): Command {
     .summary('trigger an event on a mock service')
     .description(
       'Triggers events on a service of a running mock, and waits for the responses of its webhooks. ' +
-        'The exit code is 0 if every delivery finally received a 2xx response, else 1; ' +
-        '4 if no webhook is subscribed to the events, and 5 if those that are subscribed are inactive.',
+        'The exit code is 0 if every delivery finally received a 2xx response, otherwise 1; ' +
+        '4 if no webhook is subscribed to the events, and 5 if the subscribed webhooks are inactive.',
     )
     .argument('<service>', 'for example Parcels.FeatureServer', servicePath)
-    .argument('<changeTypes...>', 'the events, for example FeaturesCreated or esriJobSucceeded')
-    .option('--job-id <id>', 'geoprocessing: the job that ended')
-    .option('--task-name <name>', 'geoprocessing: its task')
-    .option('--layer <n>', 'the layer of the event; repeat it for more', layer)
-    .addOption(
-      new Option('--fault <name>', 'the fault to inject into the next delivery only').choices(FAULT_NAMES),
+    .argument(
+      '<changeTypes...>',
+      'change types of the events, for example FeaturesCreated or esriJobSucceeded',
     )
-    .option('--delay <ms>', 'with --fault: its delay, in milliseconds', wholeNumber(0, 86_400_000))
+    .option('--job-id <id>', 'geoprocessing: id of the finished job')
+    .option('--task-name <name>', 'geoprocessing: task of the job')
+    .option('--layer <n>', 'layer of the event; repeatable', layer)
+    .addOption(
+      new Option('--fault <name>', 'fault to inject into the next delivery only').choices(FAULT_NAMES),
+    )
+    .option('--delay <ms>', 'with --fault: its delay in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
-    .option('--any', 'allow change types that are not in the list below')
+    .option('--any', 'allow change types that are not listed below')
   addClientOptions(command).option('--json', 'print JSON')
   addExamples(command, [
     'geohook trigger Parcels.FeatureServer FeaturesCreated',

@@ -19,15 +19,20 @@ export interface WebhookOptions extends KeyOptions {
 export function addWebhookOptions(command: Command, changeTypesDescription: string): Command {
   command
     .option('--change-types <names>', changeTypesDescription, collect)
-    .addOption(new Option('--active <boolean>', 'whether it fires').choices(['true', 'false']))
+    .addOption(new Option('--active <boolean>', 'whether events trigger it').choices(['true', 'false']))
     .addOption(
-      new Option('--content-type <type>', 'what it sends').choices([
+      new Option('--content-type <type>', 'content type of its deliveries').choices([
         'application/json',
         'application/x-www-form-urlencoded',
       ]),
     )
-    .addOption(new Option('--payload-format <name>', 'how it writes JSON').choices(['json', 'pjson']))
-    .option('--schedule <json>', 'its scheduleInfo, or some members of it')
+    .addOption(
+      new Option('--payload-format <name>', 'format of its payloads; pjson is indented JSON').choices([
+        'json',
+        'pjson',
+      ]),
+    )
+    .option('--schedule <json>', 'scheduleInfo as a JSON object, or some of its members')
   return addNewKeyOptions(command)
 }
 

@@ -17,7 +17,7 @@ export function servicePath(value: string): ServicePath {
   const [, folderName = '', serviceName = '', type] =
     /^(?:([^/]+)\/)?([^/]+)\.(FeatureServer|GPServer)$/.exec(value) ?? []
   if (!type) {
-    throw new InvalidArgumentError('give it as Parcels.FeatureServer or folder/Analysis.GPServer')
+    throw new InvalidArgumentError('must be written like Parcels.FeatureServer or folder/Analysis.GPServer')
   }
   return { folderName, serviceName, serviceType: type as ServicePath['serviceType'] }
 }

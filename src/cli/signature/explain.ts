@@ -37,18 +37,22 @@ export function createExplainCommand(): Command {
   const command = new Command('explain')
     .summary('find out why a signature does not match')
     .description(
-      'Tries the known mistakes between a sender and a receiver, and names a cause only if recomputing ' +
-        'the signature proves it. Keys are not trimmed: white space around them is one of the causes. ' +
-        'The exit code is 0 if all signatures are right, else 1.',
+      'Tries known mistakes of senders and receivers, and names one as the cause only if recomputing the ' +
+        'signature proves it. Keys are not trimmed, because white space around them is one of the causes. ' +
+        'The exit code is 0 if all signatures match, otherwise 1.',
     )
-    .argument('[captures...]', 'files that "geohook listen --save" wrote, or folders of them')
-    .option('--body <file>', 'instead of captures: the body; - reads the standard input')
+    .argument('[captures...]', 'files written by "geohook listen --save", or folders of them')
+    .option('--body <file>', 'file that contains the body, instead of captures; - reads standard input')
     .option(
       '--header <line>',
-      "with --body: a header as 'name: value'; repeat it for all of them",
+      "with --body: a header, as 'name: value'; repeat it for each header",
       headerLine,
     )
-    .option('--signature-header <name>', 'the header that should have the signature', headerName)
+    .option(
+      '--signature-header <name>',
+      "header that should contain the signature (default: the profile's)",
+      headerName,
+    )
     .addOption(profileOption())
     .option('--json', 'print JSON')
   addKeyOptions(command, { several: true })
@@ -77,7 +81,7 @@ export function createExplainCommand(): Command {
 
 async function readRequests(paths: readonly string[], { body, header }: Options): Promise<StoredRequest[]> {
   if (body === undefined) {
-    if (header) throw usageError('--header requires --body', 'A capture has its own headers.')
+    if (header) throw usageError('--header requires --body', 'A capture contains its headers.')
     if (paths.length === 0)
       throw usageError('there is nothing to explain', 'Give captures, or --body and --header.')
     return readCaptures(paths)
@@ -92,7 +96,10 @@ const MAX_EXPLAINED = 8 * 1024 * 1024
 /** @throws {CliError} exit code 2 if the body is too large */
 function requireExplainable({ file, body }: StoredRequest): void {
   if (body.length > MAX_EXPLAINED)
-    throw usageError(`${file}: a body of more than 8 MiB cannot be explained`, 'Choose a smaller delivery.')
+    throw usageError(
+      `${file}: the body is larger than 8 MiB, the limit of explain`,
+      'Choose a smaller delivery.',
+    )
 }
 
 /** Prints a diagnosis. Escapes the evidence, because an attacker may have chosen the header and field names in it. */

@@ -16,11 +16,11 @@ export function createKeyCommand(): Command {
   const command = new Command('key')
     .summary('generate a strong signature key')
     .description(
-      'Generates a signature key from random bytes, in hex, because the specification requires alphanumeric text. ' +
-        'Give the same text to the webhook and to the receiver.',
+      'Generates a random signature key in hex, because the specification requires alphanumeric text. ' +
+        'Use the same text for the webhook and the receiver.',
     )
-    .option('--bytes <n>', 'how many random bytes, 16 to 512', wholeNumber(16, 512), 32)
-    .option('--out <path>', 'write the key to a new file that only you may read, and do not print it')
+    .option('--bytes <n>', 'number of random bytes, 16 to 512', wholeNumber(16, 512), 32)
+    .option('--out <path>', 'write the key to a new file that only you can read, instead of printing it')
     .option('--json', 'print JSON')
   addExamples(command, ['geohook key', 'geohook key --out key.txt'])
   return command.action(async ({ bytes, out, json }: Options) => {
@@ -44,7 +44,7 @@ async function writeKey(path: string, key: string): Promise<void> {
     if (code === 'EEXIST') {
       throw usageError(
         `${path} already exists`,
-        'A key file is never overwritten: the key may be in use. Give another name.',
+        'Key files are never overwritten, because the key may be in use. Give another name.',
       )
     }
     throw usageError(`cannot write ${path}: ${message.split(':')[0]}`)

@@ -16,9 +16,9 @@ export function createSignCommand(): Command {
   const command = new Command('sign')
     .summary('print the signature of a file')
     .description('Prints the HMAC-SHA256 signature of the exact bytes of a file.')
-    .argument('<file>', 'the body; - reads the standard input')
-    .addOption(writtenEncodingOption('how to write the 32 bytes'))
-    .option('--prefix <text>', 'written before the signature, for example sha256=')
+    .argument('<file>', 'file that contains the body; - reads standard input')
+    .addOption(writtenEncodingOption())
+    .option('--prefix <text>', 'text before the signature, for example sha256=')
     .option('--json', 'print JSON')
   addKeyOptions(command)
   addExamples(command, [

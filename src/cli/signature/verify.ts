@@ -21,14 +21,23 @@ export function createVerifyCommand(): Command {
   const command = new Command('verify')
     .summary('check the signature of a file')
     .description(
-      'Checks whether a signature belongs to the exact bytes of a file and to one of the keys. ' +
-        'The exit code is 0 if it does, else 1. Then "geohook explain" finds the cause.',
+      'Checks whether a signature matches the exact bytes of a file and one of the keys. ' +
+        'The exit code is 0 if it matches, otherwise 1; "geohook explain" then finds the cause.',
     )
-    .argument('<file>', 'the body; - reads the standard input')
-    .option('--signature <text>', 'the signature as received')
-    .option('--header <line>', "the header that has it, as 'x-service: …'; repeat it for others", headerLine)
-    .option('--signature-header <name>', 'which header has it', headerName, service.signatureHeader)
-    .addOption(acceptedEncodingOption('how the signature is written'))
+    .argument('<file>', 'file that contains the body; - reads standard input')
+    .option('--signature <text>', 'signature as received')
+    .option(
+      '--header <line>',
+      "header that contains the signature, as 'x-service: …'; repeatable, other headers are ignored",
+      headerLine,
+    )
+    .option(
+      '--signature-header <name>',
+      'name of the header that contains the signature',
+      headerName,
+      service.signatureHeader,
+    )
+    .addOption(acceptedEncodingOption('encoding of the signature'))
     .option('--json', 'print JSON')
   addKeyOptions(command, { several: true })
   addExamples(command, [

@@ -124,7 +124,7 @@ describe.concurrent('geohook inbox show', () => {
         expect(stdout).not.toContain('\ufffd')
       }
       const { stdout } = await run('show', id)
-      expect(stdout).toMatch(/\n {2}\(and \d+ bytes more; "geohook inbox export" has them\)\n$/)
+      expect(stdout).toMatch(/\n {2}\(and \d+ bytes more; "geohook inbox export" writes them\)\n$/)
       expect(stdout.length).toBeLessThan(18_000)
     }))
 

@@ -226,21 +226,25 @@ describe.concurrent('geohook listen', () => {
 
   it.each([
     ['no key', [], /^error: the signature key is missing\n/],
-    ['an invalid port', ['--key', KEY, '--port', '70000'], /--port <n>: give a whole number from 0 to 65535/],
+    [
+      'an invalid port',
+      ['--key', KEY, '--port', '70000'],
+      /--port <n>: must be a whole number from 0 to 65535/,
+    ],
     [
       'an address of another machine',
       ['--key', KEY, '--host', '203.0.113.1'],
       /cannot listen on 203\.0\.113\.1/,
     ],
     ['an empty host', ['--key', KEY, '--host', ''], /--host is empty/],
-    ['an invalid URL', ['--key', KEY, '--forward-to', 'localhost:80'], /--forward-to <url>: give a URL/],
+    ['an invalid URL', ['--key', KEY, '--forward-to', 'localhost:80'], /--forward-to <url>: must be a URL/],
     ['--forward-timeout alone', ['--key', KEY, '--forward-timeout', '9'], /requires --forward-to/],
     [
       'a target that never answers',
       ['--key', KEY, '--forward-to', 'http://a/', '--forward-timeout', '0'],
-      /--forward-timeout <ms>: give a whole number from 1 to 600000/,
+      /--forward-timeout <ms>: must be a whole number from 1 to 600000/,
     ],
-    ['an empty change type', ['--key', KEY, '--events', 'a,,b'], /--events <names>: give change types/],
+    ['an empty change type', ['--key', KEY, '--events', 'a,,b'], /--events <names>: must be change types/],
     ['an informational status', ['--key', KEY, '--answer', '100'], /--answer <status>: .* from 200 to 599/],
     ['--delay alone', ['--key', KEY, '--delay', '5'], /--delay requires --answer/],
     [
@@ -261,7 +265,7 @@ describe.concurrent('geohook listen', () => {
       ['--key', KEY, '--save', '/proc/none/x'],
       /cannot save in .*: its parent folder does not exist/,
     ],
-    ['an invalid limit', ['--key', KEY, '--limit', '1tb'], /--limit <size>: give bytes/],
+    ['an invalid limit', ['--key', KEY, '--limit', '1tb'], /--limit <size>: must be a number of bytes/],
   ])('refuses %s with exit code 2', async (_, args, message) => {
     const { code, stdout, stderr } = await geohook(['listen', '--port', '0', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

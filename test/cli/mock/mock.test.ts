@@ -66,7 +66,7 @@ describe.concurrent('geohook mock', () => {
 
   it.each([
     ['a missing seed', ['--seed', 'nowhere.json'], /cannot read nowhere\.json/],
-    ['a seed that is a list', ['--seed', jsonFile([])], /\d+\.json: a seed must be an object/],
+    ['a seed that is a list', ['--seed', jsonFile([])], /\d+\.json: a seed must be a JSON object/],
     ['a seed with an unknown member', ['--seed', jsonFile({ hooks: [] })], /\d+\.json: .*hooks/],
     ['a seed with an invalid URL', ['--seed', jsonFile(seedFor('ftp://x'))], /\d+\.json: .*hookUrl/],
     [
@@ -138,6 +138,6 @@ it('geohook mock --help shows how to create a first webhook, and a valid seed', 
   const { stdout } = await geohook(['mock', '--help'])
   expect(stdout).toMatch(/\$ geohook create Parcels\.FeatureServer --name edits --hook-url /)
   expect(stdout).toMatch(/\$ geohook trigger Parcels\.FeatureServer FeaturesCreated/)
-  const [, seed = ''] = /A seed:\n(.*?)\n\n/s.exec(stdout) ?? []
+  const [, seed = ''] = /A seed file:\n(.*?)\n\n/s.exec(stdout) ?? []
   expect(JSON.parse(seed)).toMatchObject({ webhooks: [{ name: expect.any(String) }] })
 })

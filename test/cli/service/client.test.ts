@@ -30,7 +30,7 @@ describe.concurrent('the service commands', () => {
     withTarget(async ({ url }) => {
       const result = await geohook(['list', '--url', url])
       expect(result).toMatchObject({ code: 1, stdout: '' })
-      expect(result.stderr).toMatch(/answered 200, but not as a service does\nIs it the base address/)
+      expect(result.stderr).toMatch(/is not that of a webhook service\nCheck that this is the base address/)
     }))
 
   it.each([[['list']], [['trigger', PARCELS, 'FeaturesCreated']]])(
@@ -40,7 +40,7 @@ describe.concurrent('the service commands', () => {
         async ({ url }) => {
           const result = await geohook([...line, '--url', url])
           expect(result.code).toBe(1)
-          expect(result.stderr).toContain('Is it the base address of the service?')
+          expect(result.stderr).toContain('Check that this is the base address')
         },
         { body: '{"hello":1}' },
       ),

@@ -41,7 +41,7 @@ describe.concurrent('geohook list, edit, delete and trigger', () => {
 
           const edit = ['--name', 'renamed', '--change-types', 'FeaturesUpdated']
           expect((await geohook('edit', PARCELS, 'edits 0', ...edit)).stdout).toMatch(
-            /^edited renamed \(w0\)\n.*\n {2}changeTypes {2}FeaturesUpdated\n.*true\n.*as it was\n$/,
+            /^edited renamed \(w0\)\n.*\n {2}changeTypes {2}FeaturesUpdated\n.*true\n.*unchanged\n$/,
           )
           expect((await geohook('trigger', PARCELS, 'FeaturesCreated')).code).toBe(4)
           expect((await geohook('trigger', PARCELS, 'FeaturesUpdated')).code).toBe(0)
@@ -168,8 +168,8 @@ describe.concurrent('wrong usage of the service commands exits with 2', () => {
       ['delete', PARCELS, 'x', '--all'],
       /either the webhooks to delete or --all/,
     ],
-    ['a service without its type', ['list', 'Parcels'], /give it as Parcels\.FeatureServer/],
-    ['an invalid layer', ['trigger', PARCELS, 'x', '--layer', '-1'], /--layer <n>: give a whole number/],
+    ['a service without its type', ['list', 'Parcels'], /must be written like Parcels\.FeatureServer/],
+    ['an invalid layer', ['trigger', PARCELS, 'x', '--layer', '-1'], /--layer <n>: must be a whole number/],
     ['an empty token', ['list', '--token', ''], /the token in --token is empty/],
     ['a token of two lines', ['list', '--token', 'a\r\nb: c'], /cannot be written/],
     ['a URL with a query', ['list', '--url', 'http://127.0.0.1:1/?a=b'], /--url has a query/],

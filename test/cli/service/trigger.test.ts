@@ -63,7 +63,7 @@ describe.concurrent('geohook trigger --fault', () => {
   it.each([
     ['an unknown fault', ['--fault', 'nonsense'], '--fault <name>: Allowed choices are wrong_key,'],
     ['--delay alone', ['--delay', '5'], '--delay requires --fault'],
-    ['a negative delay', ['--fault', 'delayed', '--delay', '-1'], '--delay <ms>: give a whole number'],
+    ['a negative delay', ['--fault', 'delayed', '--delay', '-1'], '--delay <ms>: must be a whole number'],
   ])('refuses %s', async (_, args, message) => {
     const result = await geohook([...TRIGGER, ...args])
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) })

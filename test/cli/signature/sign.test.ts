@@ -110,7 +110,7 @@ describe.concurrent('geohook sign', () => {
 it('geohook sign refuses to read standard input twice', async () => {
   const { code, stderr } = await geohook(['sign', '-', '--key-file', '-'], { stdin: KEY })
   expect(code).toBe(2)
-  expect(stderr).toContain('it can be read only once')
+  expect(stderr).toContain('standard input can be read only once')
 })
 
 describe.concurrent('geohook verify', () => {

@@ -18,11 +18,16 @@ const VARIABLE = 'GEOHOOK_INBOX'
 
 /** Adds the options that select an inbox, and `--json`. */
 export function addStoreOptions(command: Command): Command {
-  const description = 'the inbox: the path of its SQLite file, or its URL of postgres:// or redis://'
-  return addSecretOptions(command, { option: 'store', description, variable: VARIABLE, several: false })
-    .option('--schema <name>', 'PostgreSQL: the schema of the inbox, if it was given one')
-    .option('--queue <name>', 'PostgreSQL and Redis: the queue of the inbox, if it was given one')
-    .option('--prefix <text>', 'Redis: the prefix of its keys, if it was given one')
+  return addSecretOptions(command, {
+    option: 'store',
+    noun: 'address of the inbox',
+    detail: 'path of a SQLite file, or a postgres:// or redis:// URL',
+    variable: VARIABLE,
+    several: false,
+  })
+    .option('--schema <name>', 'PostgreSQL: schema of the inbox (default: geohook)')
+    .option('--queue <name>', 'PostgreSQL and Redis: queue of the inbox (default: inbox)')
+    .option('--prefix <text>', 'Redis: prefix of the keys in Redis (default: geohook)')
     .option('--json', 'print JSON')
 }
 
@@ -60,7 +65,7 @@ export async function readStoreAddress(
   const address = parseStoreAddress(toText(secret, 'store'), secret.from)
   for (const [name, engines] of ENGINES_OF) {
     if (options[name] === undefined) continue
-    if (!engines.includes(address.engine)) throw usageError(`--${name} is not for this kind of store`)
+    if (!engines.includes(address.engine)) throw usageError(`--${name} does not apply to this kind of store`)
     if (options[name] === '') throw usageError(`--${name} is empty`)
   }
   return { address, from: secret.from }
