@@ -1,8 +1,9 @@
+import { rmSync, writeFileSync } from 'node:fs'
 import { transform } from 'esbuild'
-import { afterAll, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { createFolder } from './helpers/folder.ts'
 import { startNode } from './helpers/process.ts'
-import { blocks } from './helpers/readme.ts'
+import { blocks, blocksIn, examples, isEndless, root } from './helpers/readme.ts'
 
 const folder = createFolder()
 afterAll(folder.remove)
@@ -13,18 +14,63 @@ const isolate = (code: string): string =>
     .replace(/\b[34]000\b|\b3001\b/g, '0')
     .replaceAll("'inbox.db'", JSON.stringify(folder.fileIn('inbox.db')))
 
-// Most examples are servers, which never end. Each one has to reach its last line without an error, and is then killed.
-it.each(blocks.map((code) => [code.split('\n').slice(0, 8).join('\n'), code]))(
-  '%s\n… runs',
-  async (_, code) => {
-    const { code: script } = await transform(isolate(code), { loader: 'ts', format: 'esm', target: 'node20' })
-    const run = startNode(['--input-type=module', '--eval', `${script}\nconsole.log('the last line')`], {
-      SIGNATURE_KEY: 'parcels2026',
-    })
-    try {
-      await run.printed(/the last line/)
-    } finally {
-      await run.stop('SIGKILL')
-    }
-  },
-)
+/** What the JavaScript fragments of docs/performance.md leave out, by their first words. */
+const BEFORE: Record<string, string> = {
+  '// verify:': `
+    import { createHmac, timingSafeEqual } from 'node:crypto'
+    const [body, key, encoding] = [Buffer.from('{}'), 'parcels2026', 'hex']
+    const signature = createHmac('sha256', key).update(body).digest(encoding)`,
+  '// http:': `
+    import { createServer } from 'node:http'
+    import express from 'express'
+    const app = express()`,
+  '// mock:': `
+    import { once } from 'node:events'
+    import { createServer } from 'node:http'
+    import { Pool } from 'undici'
+    const server = createServer((_, res) => res.end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const pool = new Pool('http://127.0.0.1:' + server.address().port)
+    const [path, headers, bytes] = ['/', {}, Buffer.from('{}')]`,
+}
+const fragments = blocksIn('js').map((code) => {
+  const [before] = Object.entries(BEFORE).filter(([words]) => code.startsWith(words))
+  return `${before?.[1] ?? ''}\n${code}`
+})
+
+const titled = (code: string): [string, string] => [code.trim().split('\n').slice(0, 8).join('\n'), code]
+const isTest = (code: string): boolean => code.includes("from 'vitest'")
+const programs = [...blocks.filter((code) => !isTest(code)), ...examples.filter(isEndless), ...fragments]
+
+// Most of them are servers, which never end. Each one has to reach its last line without an error, and is then killed.
+it.each(programs.map(titled))('%s\n… runs', async (_, code) => {
+  const { code: script } = await transform(isolate(code), { loader: 'ts', format: 'esm', target: 'node20' })
+  const run = startNode(['--input-type=module', '--eval', `${script}\nconsole.log('the last line')`], {
+    SIGNATURE_KEY: 'parcels2026',
+  })
+  try {
+    await run.printed(/the last line/)
+  } finally {
+    await run.stop('SIGKILL')
+  }
+})
+
+// Tests in the docs become tests of this file.
+for (const [index, code] of blocks.filter(isTest).entries()) {
+  const file = `${root}test/docs-test-${index}.ts`
+  writeFileSync(file, code)
+  afterAll(() => rmSync(file))
+  await import(file)
+}
+
+it.each(blocksIn('json').map(titled))('%s\n… is JSON', (_, text) => {
+  for (const document of text.trim().split(/\n(?=[[{])/)) expect(() => JSON.parse(document)).not.toThrow()
+})
+
+it('the docs contain no code in a language that is not checked here or by npm run new-user', () => {
+  const checked = ['ts', 'js', 'json']
+  const languages = ['javascript', 'typescript', 'jsx', 'tsx', 'mjs', 'cjs', 'mts', 'cts', 'jsonc']
+  expect(
+    languages.filter((language) => !checked.includes(language) && blocksIn(language).length > 0),
+  ).toEqual([])
+})

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Started, startNode } from './helpers/process.ts'
-import { blocks, examples, root } from './helpers/readme.ts'
+import { blocks, examples, isEndless, root } from './helpers/readme.ts'
 
 const reference = readFileSync(`${root}docs/reference.md`, 'utf8')
 
@@ -22,9 +22,7 @@ const rows = (heading: string): string[][] =>
 
 describe('the README and the docs', () => {
   // Excludes the backup example, which needs an inbox file. `test/cli/inbox/backup.test.ts` runs it.
-  const finiteExamples = examples.filter(
-    (code) => !/\.listen\((?!4000)|\.work\(|backupSqliteInbox/.test(code),
-  )
+  const finiteExamples = examples.filter((code) => !isEndless(code) && !code.includes('backupSqliteInbox'))
   let runs: Started[] = []
   // Starts all examples before the first test, so that they run concurrently. One of them waits for retries.
   beforeAll(() => {

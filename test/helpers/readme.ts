@@ -12,7 +12,12 @@ export const examples: readonly string[] = readdirSync(`${root}src`, { recursive
     ...readFileSync(`${root}src/${path}`, 'utf8').matchAll(/@example\n *\* ```ts\n(.*?) \* ```/gs),
   ])
   .map(([, code = '']) => code.replace(/^ *\* ?/gm, ''))
-/** TypeScript code blocks of the README and the pages in `docs/`. */
-export const blocks: readonly string[] = [...[readme, ...pages].join('\n').matchAll(/```ts\n(.*?)```/gs)].map(
-  ([, code]) => code as string,
-)
+/** Returns the code blocks of a language in the README and the pages in `docs/`. */
+export const blocksIn = (language: string): readonly string[] =>
+  [...[readme, ...pages].join('\n').matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+    .filter(([, found]) => found === language)
+    .map(([, , code]) => code as string)
+/** The TypeScript code blocks. Each one is a complete program. */
+export const blocks: readonly string[] = blocksIn('ts')
+/** Doc examples that never end, such as servers. */
+export const isEndless = (code: string): boolean => /\.listen\((?!4000)|\.work\(/.test(code)
