@@ -42,8 +42,8 @@ async function sendDelivery(options: Pick<OtelOptions, 'tracerProvider' | 'meter
 }
 
 const ALL = [
-  'geohook.in_flight',
   'geohook.delivery.body.size',
+  'geohook.in_flight',
   'geohook.requests',
   'messaging.process.duration',
 ]
