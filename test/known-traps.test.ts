@@ -65,7 +65,7 @@ describe('raw body', () => {
     expect(observed[0]?.error?.message).toContain('express.json()')
     expect(observed[0]?.error?.hint).toContain('Mount geohook before app.use(express.json())')
     expect(warnings).toEqual([
-      expect.stringMatching(/^body_already_parsed: a body parser, such as express.json\(\).* Mount/),
+      expect.stringMatching(/^body_already_parsed: \/hook: a body parser, such as express.json\(\).* Mount/),
     ])
   })
 
@@ -299,7 +299,7 @@ describe('signature', () => {
     const answer = await send(url, { ...signed(BODY), body: `${BODY}\n` })
     expect(answer.text).not.toContain('mismatch')
     const { body = '', error } = observed[0] ?? {}
-    expect(error?.hint).toContain('explain()')
+    expect(error?.hint).toContain('geohook explain')
     const headers = { 'x-service': signatureOf(BODY) }
     expect(await explain({ body, headers, signatureKey: KEY })).toMatchObject({
       cause: 'body_trailing_newline',

@@ -116,7 +116,7 @@ describe('after koa-bodyparser', () => {
     expect(calls.map(({ code }) => code)).toEqual(['body_already_parsed'])
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^body_already_parsed: a body parser, such as koa-bodyparser, read the body before geohook. Put app.use\(webhook/,
+        /^body_already_parsed: \/hook: a body parser, such as koa-bodyparser, read the body before geohook. Put app.use\(webhook/,
       ),
     ])
     expect(warnings[0]).not.toContain('express')

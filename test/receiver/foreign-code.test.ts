@@ -55,7 +55,7 @@ describe('an observer', () => {
     const requests: object[] = []
     const observer = { around: ({ request }: { request: object }) => requests.push(request) }
     await deliver(createReceiver({ signatureKey: KEY, observer }), body)
-    expect(Object.keys(requests[0] ?? {})).toEqual(['method', 'url', 'headers', 'params'])
+    expect(Object.keys(requests[0] ?? {})).toEqual(['method', 'url', 'headers', 'params', 'remoteAddress'])
   })
 
   it('can return a rejected promise of another realm', async () => {
