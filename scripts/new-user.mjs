@@ -1,4 +1,4 @@
-// Acts as a new user who has only the tarball: copies the commands and the code from the packed README, and expects what
+// Acts as a new user with only the tarball: copies the commands and the code from the packed README, and expects what
 // the README says. Measures the time from `npm install` to the first verified delivery. Needs a build (npm run build).
 import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -81,7 +81,7 @@ export interface Workers {
 
 /** The part of a receiver that workers use. */
 export interface DeliveryHandler {
-  /** Runs the handlers of a delivery. Resolves with `'unhandled'` if there is none for any of its events. */
+  /** Runs the handlers of a delivery. Resolves with `'unhandled'` if none of its events has a handler. */
   handle(stored: StoredDelivery, context: HandlerContext): Promise<unknown>
 }
 

@@ -5,7 +5,7 @@ import { findKeyError, type Keyring, type SignatureKeys, toKeyList } from '../si
 import { guard } from './guard.ts'
 import type { RequestHead } from './request.ts'
 
-/** Returns the keys for one request; or null, undefined or an empty list if there are none. */
+/** Returns the keys for one request; or null, undefined or an empty list for an unknown tenant. */
 export type KeyFunction = (
   request: RequestHead,
 ) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>

@@ -17,9 +17,9 @@ export interface Attempt {
   request: RawRequest
   /** Number of body bytes sent; present only for a connection fault. */
   bytesSent?: number
-  /** The receiver's response; absent if there was none. */
+  /** The receiver's response; absent if the attempt failed without one. */
   answer?: Answer
-  /** Reason why there is no response. */
+  /** Reason why the attempt has no response. */
   error?: string
   /** Duration in milliseconds; absent while the attempt is in flight. */
   milliseconds?: number

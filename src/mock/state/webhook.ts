@@ -61,7 +61,10 @@ export type WebhookChanges = Partial<
     'name' | 'changeTypes' | 'signatureKey' | 'hookUrl' | 'active' | 'contentType' | 'payloadFormat'
   >
 > & {
-  /** Members left out keep their values, or get defaults if there is no schedule. An empty object changes nothing. */
+  /**
+   * Members left out keep their values, or get defaults if the webhook has no schedule. An empty object changes
+   * nothing.
+   */
   scheduleInfo?: Partial<ScheduleInfo>
 }
 
