@@ -12,6 +12,9 @@ const SECTION = /(<!-- bench: (\w+) -->\n).*?(<!-- end -->)/gs
 /** Matches a generated figure within a sentence, for example `<!-- bench: http/ahead -->2.9×<!-- end -->`. */
 const FIGURE = /(<!-- bench: (\w+\/[\w/]+) -->).*?(<!-- end -->)/g
 
+/** Ends the name of a marker for the tables of a part. A marker with the name of a part alone is for its plots. */
+const TABLES = '_tables'
+
 const WRITERS = { goals: writeGoals, nodes: writeNodes }
 
 /** Inserts the results from `bench/results/` into a page of `docs/`. @param {string} text */
@@ -46,14 +49,14 @@ function writeNodes() {
 }
 
 function writePart(name) {
-  const result = readResult(RESULTS, name)
+  const result = readResult(RESULTS, name.replace(TABLES, ''))
   if (!result) return 'Not measured yet.'
-  const { date, machine, versions, tables, plots } = result
+  if (name.endsWith(TABLES)) return [writeMachine(result), ...result.tables.map(toMarkdown)].join('\n\n')
+  return result.plots.map(({ name, title }) => `![${title}](plots/${name}.svg)`).join('\n\n')
+}
+
+function writeMachine({ date, machine, versions }) {
   const { cpu, cores, memory, system, node } = machine
   const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
-  return [
-    `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}.`,
-    ...tables.map(toMarkdown),
-    ...plots.map(({ name, title }) => `![${title}](plots/${name}.svg)`),
-  ].join('\n\n')
+  return `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}.`
 }

@@ -23,7 +23,7 @@
  * @property {readonly { series: string, x: string | number, y: number, low?: number, high?: number }[]} points
  *
  * @typedef {object} Report
- * @property {readonly Table[]} tables for the terminal and docs/performance.md
+ * @property {readonly Table[]} tables for the terminal and docs/benchmarks.md
  * @property {Record<string, Summary>} figures by id, as in `goals.mjs`
  * @property {readonly Plot[]} plots
  * @property {readonly string[]} [leftOut] goals that this run could not measure
