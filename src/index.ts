@@ -1,9 +1,19 @@
 export type { ErrorCode } from './error-statuses.ts'
 export { WebhookError, type WebhookErrorOptions } from './errors.ts'
-export type { ChangeType, KnownChangeType } from './payload/change-types.ts'
+export type { ChangeType, FeatureChangeType, JobChangeType, KnownChangeType } from './payload/change-types.ts'
 export { POST_PERFORMED } from './payload/change-types.ts'
-export type { Parsed, ServiceName, WebhookEvent } from './payload/event.ts'
+export type { HandledEvent, JobEvent, Parsed, ServiceName, WebhookEvent } from './payload/event.ts'
 export { type ParseOptions, type ParseResult, type PayloadCode, parsePayload } from './payload/parse.ts'
+export type {
+  FeaturePayload,
+  HostedPayload,
+  HostedPayloadItem,
+  JobPayload,
+  OrganizationPayload,
+  OrganizationPayloadEvent,
+  ServicePayload,
+  ServicePayloadEvent,
+} from './payload/payload-types.ts'
 export type { Delivery, StoredDelivery } from './receiver/delivery.ts'
 export type { HandleResult, Handler, HandlerContext } from './receiver/dispatch.ts'
 export type { DuplicateStore } from './receiver/duplicates.ts'

@@ -33,8 +33,11 @@ export const JOB_CHANGE_TYPES = [
   'esriJobTimedOut',
 ] as const
 
+/** The result of a geoprocessing job. */
+export type JobChangeType = (typeof JOB_CHANGE_TYPES)[number]
+
 /** A change type from the specification or from known senders. */
-export type KnownChangeType = FeatureChangeType | (typeof JOB_CHANGE_TYPES)[number]
+export type KnownChangeType = FeatureChangeType | JobChangeType
 
 /** Every known change type. */
 export const KNOWN_CHANGE_TYPES: readonly string[] = [...FEATURE_CHANGE_TYPES, ...JOB_CHANGE_TYPES]
@@ -50,6 +53,9 @@ export type MatchedChangeType<T extends string> = T extends typeof WILDCARD
   : T extends 'FeaturesEdited'
     ? T | EditChangeType
     : T
+
+export const isJobChangeType = (changeType: string): boolean =>
+  (JOB_CHANGE_TYPES as readonly string[]).includes(changeType)
 
 /** The change types that `FeaturesEdited` includes. */
 const EDIT_CHANGE_TYPES: readonly string[] = [

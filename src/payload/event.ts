@@ -1,3 +1,5 @@
+import type { JobChangeType } from './change-types.ts'
+
 /** The service that sent an event. Names missing from the payload are empty strings. */
 export interface ServiceName {
   folderName: string
@@ -26,6 +28,18 @@ export interface WebhookEvent<T extends string = string> {
   /** The parsed entry of the payload, unchanged. */
   raw: unknown
 }
+
+/**
+ * The result of a geoprocessing job. Its names are always strings, in every dialect; like the names of a service, they
+ * are empty if the payload lacks them.
+ */
+export interface JobEvent<T extends JobChangeType = JobChangeType> extends WebhookEvent<T> {
+  jobId: string
+  taskName: string
+}
+
+/** The event that a handler for the change types `T` receives, as a union of one type per change type. */
+export type HandledEvent<T extends string> = T extends JobChangeType ? JobEvent<T> : WebhookEvent<T>
 
 /** A payload and its events. */
 export interface Parsed<Payload = unknown> {

@@ -3,12 +3,13 @@ import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
 import { type Profile, type ProfileName, readProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
+import { isJobChangeType } from './change-types.ts'
 import { decodePayload } from './decode.ts'
 import { toFields } from './dialects/fields.ts'
 import { readHosted } from './dialects/hosted.ts'
 import { readOrganization } from './dialects/organization.ts'
 import { readService } from './dialects/service.ts'
-import type { Parsed, WebhookEvent } from './event.ts'
+import type { JobEvent, Parsed, WebhookEvent } from './event.ts'
 
 /** Options of {@link parsePayload}. */
 export interface ParseOptions {
@@ -69,8 +70,18 @@ export function parse(body: Uint8Array, contentType: string | undefined, signatu
   const payload = decodePayload(body, contentType, signatureField)
   const events = readEvents(payload)
   const changeTypes = new Set<string>()
-  for (const { changeType } of events) if (changeType) changeTypes.add(changeType)
+  for (const event of events) {
+    const { changeType } = event
+    if (changeType) changeTypes.add(changeType)
+    if (isJobChangeType(changeType)) nameJob(event)
+  }
   return { payload, changeTypes: [...changeTypes], events }
+}
+
+/** Sets the members that {@link JobEvent} has in addition. */
+function nameJob(event: WebhookEvent): void {
+  event.jobId ??= ''
+  event.taskName ??= ''
 }
 
 function readEvents(payload: unknown): WebhookEvent[] {

@@ -5,7 +5,7 @@ import {
   subscriptionsOf,
   WILDCARD,
 } from '../payload/change-types.ts'
-import type { WebhookEvent } from '../payload/event.ts'
+import type { HandledEvent } from '../payload/event.ts'
 import { createUnhandledWarning, warnIfMisspelt } from './change-type-warnings.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -22,7 +22,7 @@ export interface HandlerContext {
 
 /** Handles one event. Without an inbox, the receiver responds after the returned promise has settled. */
 export type Handler<T extends string = string, Payload = unknown> = (
-  event: WebhookEvent<MatchedChangeType<T>>,
+  event: HandledEvent<MatchedChangeType<T>>,
   delivery: Delivery<Payload>,
   context: HandlerContext,
 ) => unknown

@@ -25,8 +25,8 @@ export interface Receiver<Payload = unknown> {
    */
   on<const T extends ChangeType>(changeTypes: T | readonly T[], handler: Handler<T, Payload>): this
   /**
-   * Processes one request from an adapter, from verification to handlers. No request can make the returned promise
-   * reject.
+   * Processes one request, from verification to handlers. For adapters: applications mount the receiver with
+   * `webhook()` of their framework's entry, or call `fetch`. No request can make the returned promise reject.
    *
    * @param respond writes the response; `close()` waits for it
    */
@@ -39,8 +39,8 @@ export interface Receiver<Payload = unknown> {
    */
   fetch(request: Request, context?: unknown): Promise<Response>
   /**
-   * Decodes a stored delivery from its bytes and runs its handlers. Called by the workers of an inbox. Resolves with
-   * `'unhandled'` if the receiver has no handler for any event of the delivery.
+   * Decodes a stored delivery from its bytes and runs its handlers. For engines of inboxes: applications call
+   * `inbox.work(receiver)`. Resolves with `'unhandled'` if the receiver has no handler for any event of the delivery.
    *
    * @throws {WebhookError} `payload_malformed`, `payload_invalid` if the delivery cannot be decoded; `config_invalid`
    *   if `stored` is not a stored delivery or the receiver has no handlers

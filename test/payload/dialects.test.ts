@@ -238,3 +238,21 @@ describe('leaves out fields of a wrong type:', () => {
     expect(times.map((event) => event.when?.getTime())).toEqual([1730385704000, 1730385704000])
   })
 })
+
+describe('a job result has names of the job, which are empty if the payload lacks them,', () => {
+  const JOB = { eventType: 'esriJobSucceeded' }
+  it.each<[string, unknown, string, string]>([
+    ['in the service dialect', { jobId: 'j1', taskName: 'Clip', events: [JOB] }, 'j1', 'Clip'],
+    ['without names', { events: [JOB] }, '', ''],
+    ['with names of a wrong type', { jobId: { a: 1 }, taskName: [], events: [JOB] }, '', ''],
+    ['in an old payload', { changeType: 'esriJobFailed' }, '', ''],
+    ['in the hosted dialect', [{ events: ['esriJobTimedOut'] }], '', ''],
+    ['in the organization dialect', { info: {}, events: [{ operation: 'esriJobCancelled' }] }, '', ''],
+  ])('%s', (_, payload, jobId, taskName) => {
+    expect(json(payload).events).toMatchObject([{ jobId, taskName }])
+  })
+
+  it('but other events have no such members', () => {
+    expect(json({ events: ['FeaturesCreated'] }).events[0]).not.toHaveProperty('jobId')
+  })
+})

@@ -4,10 +4,14 @@ import {
   type CommonReceiverOptions,
   createReceiver,
   type Delivery,
+  type HostedPayload,
+  type JobEvent,
   type Observer,
+  type OrganizationPayload,
   type Outcome,
   type ReceiverOptions,
   type ReceiverStats,
+  type ServicePayload,
   type StandardSchema,
   service,
   type WebhookEvent,
@@ -162,4 +166,29 @@ it('webhook() is an Express handler, and types req.delivery', () => {
     res.json(req.delivery?.changeTypes)
   })
   express().use(webhook(receiver))
+})
+
+it('a job result has the names of the job', () => {
+  receiver.on('esriJobSucceeded', (event) => {
+    expectTypeOf(event).toEqualTypeOf<JobEvent<'esriJobSucceeded'>>()
+    expectTypeOf(event.jobId).toEqualTypeOf<string>()
+    expectTypeOf(event.taskName).toEqualTypeOf<string>()
+    expectTypeOf(event.statusUrl).toEqualTypeOf<string | undefined>()
+  })
+  receiver.on(['esriJobFailed', 'FeaturesCreated'], (event) => {
+    expectTypeOf(event.jobId).toEqualTypeOf<string | undefined>()
+    if (event.changeType === 'esriJobFailed') expectTypeOf(event.jobId).toEqualTypeOf<string>()
+  })
+  receiver.on('*', (event) => expectTypeOf(event.jobId).toEqualTypeOf<string | undefined>())
+})
+
+it('the payloads of each dialect have a type', () => {
+  receiver.on('*', (_, { payload }) => {
+    const service = payload as ServicePayload
+    expectTypeOf(service.events[0]?.when).toEqualTypeOf<number | undefined>()
+    if (service.serviceType === 'GPServer') expectTypeOf(service.statusURL).toEqualTypeOf<string>()
+    else expectTypeOf(service.id).toEqualTypeOf<string>()
+    expectTypeOf((payload as HostedPayload)[0]?.layerId).toEqualTypeOf<number | undefined>()
+    expectTypeOf((payload as OrganizationPayload).events[0]?.operation).toEqualTypeOf<string | undefined>()
+  })
 })
