@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { transformSync } from 'esbuild'
 import { createReceiver, type ErrorCode, type ReceiverOptions, WebhookError } from 'geohook'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Started, startNode } from './helpers/process.ts'
 import { blocks, examples, isEndless, root } from './helpers/readme.ts'
 
 const reference = readFileSync(`${root}docs/reference.md`, 'utf8')
+
+const toScript = (code: string): string => transformSync(code, { loader: 'ts', format: 'esm' }).code
 
 /** Returns the rows of the table under a heading of docs/reference.md. */
 const rows = (heading: string): string[][] =>
@@ -27,7 +30,7 @@ describe('the README and the docs', () => {
   // Starts all examples before the first test, so that they run concurrently. One of them waits for retries.
   beforeAll(() => {
     runs = finiteExamples.map((code) =>
-      startNode(['--input-type=module', '--eval', code.replace('listen(4000)', 'listen()')]),
+      startNode(['--input-type=module', '--eval', toScript(code).replace('listen(4000)', 'listen()')]),
     )
   })
 
