@@ -1,6 +1,6 @@
 // A receiver with a durable inbox: it stores each delivery on disk, responds, and then handles the delivery.
 // Start it in this folder: npm install && SIGNATURE_KEY=<the webhook's signatureKey> npm start
-// Before Node 22.13, geohook needs better-sqlite3 beside it: in a clone, npm run drivers; otherwise, npm install
+// Before Node 22.13, geohook needs better-sqlite3: in a clone, npm run drivers; otherwise, npm install
 // better-sqlite3 in the folder in which you have installed geohook.
 // INBOX is the path of the SQLite file. In your own app: npm install geohook
 import { createServer } from 'node:http'

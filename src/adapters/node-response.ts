@@ -13,7 +13,7 @@ export interface NodeResponse {
  * the handler has returned. Rejects if the connection closes first.
  */
 export async function statusOfNodeResponse(res: NodeResponse | undefined): Promise<number> {
-  if (!res) throw new Error('the next handler claims to have responded, but there is no response object')
+  if (!res) throw new Error('the next handler claims to have responded, but the response object is missing')
   // An ended response counts as complete even if it is not sent yet: these frameworks do not report when it is sent.
   if (!res.writableEnded && !res.destroyed && !res.stream?.destroyed)
     await new Promise<void>((resolve) => res.once('close', resolve))

@@ -89,7 +89,7 @@ export function createOtelObserver(options: OtelOptions = {}): Observer {
         recorder?.end(outcome, summary, (performance.now() - started) / 1000)
       }
       if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
-      return runOnce() // starts the request if there is no span, or if activating the span failed
+      return runOnce() // starts the request without a span, or if activating the span failed
     },
   }
 }

@@ -44,7 +44,7 @@ export async function answerHandshake(
 }
 
 /**
- * Identifies the tenant of a request by its route parameters or, if there are none, by its path. Each tenant has its
+ * Identifies the tenant of a request by its route parameters or, without any, by its path. Each tenant has its
  * own decoy key, which stays the same while the process runs, as a real key would.
  */
 function tenantOf({ url, params }: RequestHead): string | undefined {

@@ -127,7 +127,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     return delivery
   }
 
-  /** Runs the handlers. If there are none, runs the framework's next handler. */
+  /** Runs the handlers. Without handlers, runs the framework's next handler. */
   async function handle(delivery: Delivery, { next }: ReceiverRequest): Promise<Outcome> {
     if (handlers.size === 0 && next) return runNext(next, delivery)
     try {

@@ -84,13 +84,9 @@ describe("Hono: a response through Node's own response object", () => {
   const once = (): never => expect.unreachable()
 
   it.each<[string, object | undefined, string]>([
-    ['that has ended', { writableEnded: true, statusCode: 201, once }, 'handled'],
-    ['that has ended with an error', { writableEnded: true, statusCode: 503, once }, 'failed handler_failed'],
-    [
-      'that has ended and is destroyed',
-      { writableEnded: true, destroyed: true, statusCode: 201, once },
-      'handled',
-    ],
+    ['ended', { writableEnded: true, statusCode: 201, once }, 'handled'],
+    ['ended with an error', { writableEnded: true, statusCode: 503, once }, 'failed handler_failed'],
+    ['ended and destroyed', { writableEnded: true, destroyed: true, statusCode: 201, once }, 'handled'],
     [
       'that is destroyed',
       { writableEnded: false, destroyed: true, statusCode: 201, once },
@@ -113,7 +109,7 @@ describe("Hono: a response through Node's own response object", () => {
     await app.request('/', signed, { outgoing })
     expect(recorder.lines).toEqual(['accepted', line])
     const cause = String(recorder.calls.at(-1)?.error?.cause)
-    if (!outgoing) expect(cause).toContain('there is no response object')
+    if (!outgoing) expect(cause).toContain('the response object is missing')
     else if (!('writableEnded' in outgoing && outgoing.writableEnded))
       expect(cause).toContain('was closed before')
   })

@@ -92,7 +92,7 @@ const APPLICATIONS: Record<string, Application> = {
     ),
 }
 
-/** Sends the delivery twice. Returns both statuses, and what the observer was told of the first. */
+/** Sends the delivery twice. Returns both statuses, and the calls of the observer for the first. */
 async function play(mount: Application, next: Next): Promise<unknown[]> {
   const { observer, calls, waitFor } = createRecorder()
   const mounted = await mount({ signatureKey, observer, duplicates: createMemoryDuplicates() }, next)

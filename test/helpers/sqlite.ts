@@ -13,7 +13,7 @@ interface Opened {
 
 type DatabaseClass = new (path: string) => Opened
 
-/** The SQLite class of the available driver. If there is none, the constructor throws. */
+/** The SQLite class of the available driver. Without a driver, the constructor throws. */
 export const SqliteDatabase: DatabaseClass = load()
 
 function load(): DatabaseClass {

@@ -19,7 +19,7 @@ export interface CompletedOption {
 export interface CompletedCommand {
   /** For example `geohook inbox list`. */
   path: string
-  /** Subcommands, or the choices of an argument. Shells complete file names if there are none. */
+  /** Subcommands, or the choices of an argument. Shells complete file names if the list is empty. */
   words: Word[]
   options: CompletedOption[]
 }

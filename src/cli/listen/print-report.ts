@@ -24,7 +24,7 @@ export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
 const MAX_EXPLAINED = 64 * 1024
 
 /**
- * Explains a signature error. Returns undefined for any other outcome, if there is no key, or if the body is
+ * Explains a signature error. Returns undefined for any other outcome, if no key is known, or if the body is
  * missing or too large.
  */
 export async function explainRefusal(

@@ -34,7 +34,7 @@ export async function readKeys(options: KeyOptions): Promise<string[]> {
   return (await read(options)).map((secret) => toText(secret, 'key'))
 }
 
-/** @throws {CliError} exit code 2 if there is no key, or an invalid one */
+/** @throws {CliError} exit code 2 if the key is missing or invalid */
 export async function requireKeys(options: KeyOptions): Promise<string[]> {
   const keys = await readKeys(options)
   if (keys.length === 0) throw missingKey()

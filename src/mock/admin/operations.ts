@@ -43,7 +43,7 @@ export interface Match {
   id?: string
 }
 
-/** Returns a function that finds the operation of a path. The function returns undefined if there is none. */
+/** Returns a function that finds the operation of a path. The function returns undefined for other paths. */
 export function createMatcher(operations: readonly Operation[]): (address: Address) => Match | undefined {
   const table = new Map(operations.map((operation) => [`${operation.scope} ${operation.segment}`, operation]))
   return (address) => {

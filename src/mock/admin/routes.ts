@@ -53,9 +53,9 @@ async function run(
   const path = address.scope === 'service' ? address.service : ''
   const { services, webhooks } = call.context.state
   const service = services.find(path)
-  if (!service) throw new AdminError(404, 'there is no such service')
+  if (!service) throw new AdminError(404, 'the service does not exist')
   if (operation.scope === 'service') return operation.run({ ...call, service })
   const webhook = webhooks.get(id)
-  if (!webhook || servicePath(webhook) !== path) throw new AdminError(404, 'there is no such webhook')
+  if (!webhook || servicePath(webhook) !== path) throw new AdminError(404, 'the webhook does not exist')
   return operation.run({ ...call, webhook })
 }

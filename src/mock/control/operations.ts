@@ -96,7 +96,7 @@ export const OPERATIONS: readonly ControlOperation[] = [
     summary: 'Removes one fault',
     responses: { 200: 'Status' },
     run({ engine }, { id }) {
-      if (!engine.faults.remove(id)) throw new AdminError(404, 'there is no such fault')
+      if (!engine.faults.remove(id)) throw new AdminError(404, 'the fault does not exist')
       return SUCCESS
     },
   },
@@ -164,7 +164,7 @@ export const OPERATIONS: readonly ControlOperation[] = [
 /** @throws {AdminError} 404 */
 function findAttempt({ engine }: Mock, { id }: ControlRequest): Attempt {
   const attempt = engine.log.get(id)
-  if (!attempt) throw new AdminError(404, 'there is no such delivery')
+  if (!attempt) throw new AdminError(404, 'the delivery does not exist')
   return attempt
 }
 

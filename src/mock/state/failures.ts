@@ -15,7 +15,7 @@ export interface FailureLog {
   /**
    * Forgets the failures of a webhook, for example after the webhook was reactivated.
    *
-   * @returns false if there were none
+   * @returns false if the webhook had no failures
    */
   clear(webhookId: string): boolean
   all(): FailureRecord[]

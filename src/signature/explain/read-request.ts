@@ -13,7 +13,7 @@ export interface ReceivedRequest {
   headers: ReadonlyMap<string, string>
   /** Name of the signature header, in lower case. */
   headerName: string
-  /** The signature as received; empty if there is none. */
+  /** The signature as received; empty if it is missing. */
   value: string
   /** The signature after percent-decoding it once, as the receiver does. */
   decoded: string

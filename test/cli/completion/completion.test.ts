@@ -11,7 +11,7 @@ folder.file('body.json', '{}')
 const commands = createProgram().commands.map((command) => command.name())
 const FAULTS = ['slow_drip']
 
-/** Command lines up to the cursor, and the words that complete them. `undefined` stands for file names. */
+/** Command lines up to the cursor, and the words that complete them. `undefined` means file names. */
 const CASES: readonly (readonly [words: string[], completions: readonly string[] | undefined])[] = [
   [[''], [...commands, 'help']],
   [['l'], ['listen', 'list']],

@@ -46,7 +46,7 @@ describe('delete', () => {
       const { status, body } = await post(service, `${pathOf(FEATURE)}/${operation}`, same(FEATURE))
       expect([status, body]).toEqual([
         404,
-        { status: 'error', messages: ['there is no such webhook'], code: 404 },
+        { status: 'error', messages: ['the webhook does not exist'], code: 404 },
       ])
     }
     expect(await service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })).toEqual([])

@@ -69,5 +69,5 @@ holds "$(call 405 "${auth[@]}" "$parcels/webhooks/$id/delete")" '"code":405'
 # A body of 10 MB, far over the limit, still gets a response.
 holds "$(head -c 10000000 /dev/zero | call 413 "${auth[@]}" --data-binary @- "$parcels/webhooks/$id/edit")" '"code":413'
 holds "$(call 200 "${auth[@]}" -X POST "$parcels/webhooks/$id/delete")" '{"status":"success"}'
-holds "$(call 404 "${auth[@]}" "$parcels/webhooks/$id")" '{"status":"error","messages":["there is no such webhook"],"code":404}'
+holds "$(call 404 "${auth[@]}" "$parcels/webhooks/$id")" '{"status":"error","messages":["the webhook does not exist"],"code":404}'
 echo done

@@ -85,7 +85,7 @@ describe('all webhooks of a service', () => {
         `/services/Roads.FeatureServer/webhooks${operation}`,
         LEAST,
       )
-      expect([status, body.messages]).toEqual([404, ['there is no such service']])
+      expect([status, body.messages]).toEqual([404, ['the service does not exist']])
     },
   )
 })

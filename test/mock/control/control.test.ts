@@ -104,7 +104,7 @@ describe('deliveries', () => {
     const service = await withDeliveries(2)
     const of = async (id: string) => (await call(service, 'GET', `/deliveries?webhookId=${id}`)).body
     expect((await of(FEATURE.id)).deliveries).toHaveLength(2)
-    expect(await of('nobody')).toEqual({ deliveries: [], next: null })
+    expect(await of('unknown')).toEqual({ deliveries: [], next: null })
   })
 
   it('can be read one by one, with the exact bytes', async () => {
@@ -144,11 +144,11 @@ describe('deliveries', () => {
   })
 
   it.each([
-    ['GET', '/deliveries?after=nobody'],
-    ['GET', '/deliveries/nobody'],
-    ['GET', '/deliveries/nobody/body'],
-    ['POST', '/deliveries/nobody/redeliver'],
-    ['DELETE', '/faults/nobody'],
+    ['GET', '/deliveries?after=unknown'],
+    ['GET', '/deliveries/unknown'],
+    ['GET', '/deliveries/unknown/body'],
+    ['POST', '/deliveries/unknown/redeliver'],
+    ['DELETE', '/faults/unknown'],
     ['GET', '/nothing'],
     ['GET', '/deliveries/'],
     ['GET', '/Deliveries'],

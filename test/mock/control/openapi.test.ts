@@ -168,7 +168,7 @@ describe('the document matches the service', () => {
     const ajv = new Ajv2020({ strict: false })
     ajv.addSchema({ $id: 'doc', ...document })
     const template = '/services/{service}/webhooks/{webhookId}'
-    const path = template.replace('{service}', 'Parcels.FeatureServer').replace('{webhookId}', 'nobody')
+    const path = template.replace('{service}', 'Parcels.FeatureServer').replace('{webhookId}', 'unknown')
     for (const f of ['json', 'html']) {
       const response = await fetch(`${service.url}${path}?f=${f}`)
       const { responses } = document.paths[template].get

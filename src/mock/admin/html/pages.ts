@@ -20,7 +20,7 @@ export function responsePage(view: View): string {
   )
 }
 
-/** Id of the webhook that the page links to; undefined if there is none, for example after it was deleted. */
+/** Id of the webhook that the page links to; undefined on pages without a webhook, for example after it was deleted. */
 function idOf({ id, response, body }: View): string | undefined {
   if (response === 'Webhook') return (body as Webhook).id
   return response === 'Status' ? undefined : id
