@@ -12,7 +12,7 @@ const ABOUT_MACHINE = /^npm warn Unknown \w+ config/
 const folder = mkdtempSync(join(tmpdir(), 'geohook-clone-'))
 
 async function npm(cwd, ...args) {
-  const { stderr } = await run('npm', args, { cwd, both: true })
+  const { stderr } = await run('npm', args, { cwd, both: true, timeout: 600_000 })
   const warnings = stderr.split('\n').filter((line) => /\bwarn/i.test(line) && !ABOUT_MACHINE.test(line))
   if (warnings.length > 0) throw new Error(`npm ${args[0]} prints:\n${warnings.join('\n')}`)
 }
