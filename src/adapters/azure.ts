@@ -1,6 +1,7 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions'
+import type { Receiver } from '../receiver/receiver-types.ts'
 import { toReceiverRequest } from '../receiver/web.ts'
-import { type Receiving, requireReceiver } from './to-receiver.ts'
+import { requireReceiver } from './to-receiver.ts'
 
 const HINT = 'Pass the request to geohook before any call of request.json() or request.text().'
 
@@ -23,7 +24,9 @@ const HINT = 'Pass the request to geohook before any call of request.json() or r
  * app.http('parcels', { methods: ['POST'], authLevel: 'anonymous', handler: webhook(receiver) })
  * ```
  */
-export function webhook(receiver: Receiving): (request: HttpRequest) => Promise<HttpResponseInit> {
+export function webhook(
+  receiver: Pick<Receiver, 'receive'>,
+): (request: HttpRequest) => Promise<HttpResponseInit> {
   const { receive } = requireReceiver(receiver)
 
   return async function webhook(request) {

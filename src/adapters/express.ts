@@ -1,15 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { serve } from './serve-node.ts'
-import { type Receiving, toReceiver } from './to-receiver.ts'
+import { toReceiver } from './to-receiver.ts'
+
+/** Never set: only the types of a route carry the payload's type from `webhook()` to the handlers, under this name. */
+declare const payloadType: unique symbol
+
+/** The type parameter `LocalsObj` of a route with `webhook()`. */
+export type WebhookLocals<Payload> = Locals & { [payloadType]?: Payload }
+
+// biome-ignore lint/suspicious/noExplicitAny: Express itself gives `res.locals` this type.
+type Locals = Record<string, any>
+
+/** The type of `req.delivery`, from the type of the request: its member `res` has the `LocalsObj` of the route. */
+export type DeliveryOf<Request> = Request extends {
+  res?: { locals: WebhookLocals<infer Payload> } | undefined
+}
+  ? Delivery<Payload>
+  : Delivery
 
 declare global {
   namespace Express {
     interface Request {
       /** The verified delivery, set by geohook's `webhook()`. */
-      delivery?: Delivery
+      delivery?: DeliveryOf<this>
     }
   }
 }
@@ -25,9 +42,9 @@ type ExpressRequest = IncomingMessage & {
  * Middleware for Express 4 and 5, Connect, Polka, NestJS and other frameworks that call `(req, res, next)`. Some
  * hosts call it without `next`.
  */
-export type Middleware = (
+export type Middleware<Payload = unknown> = (
   req: IncomingMessage,
-  res: ServerResponse,
+  res: ServerResponse & { locals?: WebhookLocals<Payload> },
   next?: (error?: unknown) => void,
 ) => Promise<void>
 
@@ -63,7 +80,9 @@ const parsers = {
  * app.listen(3000)
  * ```
  */
-export function webhook(receiver: Receiving | ReceiverOptions): Middleware {
+export function webhook<Payload = unknown>(
+  receiver: Receiver<Payload> | ReceiverOptions<Payload>,
+): Middleware<Payload> {
   const { receive } = toReceiver(receiver, webhook)
 
   return function webhook(req: ExpressRequest, res, next) {

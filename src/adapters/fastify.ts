@@ -1,24 +1,28 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { serve } from './serve-node.ts'
-import { type Receiving, toReceiver } from './to-receiver.ts'
+import { toReceiver } from './to-receiver.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The verified delivery, available in the `handler` option of geohook's plugin. */
+    /** The verified delivery, set by geohook's plugin. Its `handler` option knows the type of the payload. */
     delivery?: Delivery
   }
 }
 
+/** A request whose delivery is verified. */
+export type WebhookRequest<Payload = unknown> = FastifyRequest & { delivery: Delivery<Payload> }
+
 /** Options of `app.register(webhook(receiver), options)`, in addition to `prefix`. */
-export interface WebhookPluginOptions {
+export interface WebhookPluginOptions<Payload = unknown> {
   /**
    * The route handler, which sends the response. It reads the verified delivery from `request.delivery`; `request.body`
    * is empty. Used only if the receiver has neither handlers nor an inbox. Default: responds with 200.
    */
-  handler?: ((request: FastifyRequest, reply: FastifyReply) => unknown) | undefined
+  handler?: ((request: WebhookRequest<Payload>, reply: FastifyReply) => unknown) | undefined
 }
 
 const parsers = {
@@ -46,7 +50,9 @@ const parsers = {
  * app.listen({ port: 3000 })
  * ```
  */
-export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCallback<WebhookPluginOptions> {
+export function webhook<Payload = unknown>(
+  receiver: Receiver<Payload> | ReceiverOptions<Payload>,
+): FastifyPluginCallback<WebhookPluginOptions<Payload>> {
   const { receive } = toReceiver(receiver, webhook)
 
   return function webhook(scope, { handler }, registered) {
@@ -73,7 +79,7 @@ export function webhook(receiver: Receiving | ReceiverOptions): FastifyPluginCal
           write: ({ status, headers, body }) => reply.code(status).headers(headers).send(Buffer.from(body)),
         }).catch(done)
       },
-      handler: (request, reply) => handler?.(request, reply),
+      handler: (request, reply) => handler?.(request as WebhookRequest<Payload>, reply),
     })
     registered()
   }

@@ -1,11 +1,14 @@
-import type {} from 'h3' // required by the module augmentation below
+import type { H3Event } from 'h3'
 import { NOT_FOUND } from '../error-statuses.ts'
+import { configInvalid } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import { isServerError, type NextResult } from '../receiver/next-handler.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 import { type RequestLike, toReceiverRequest, toResponse } from '../receiver/web.ts'
 import { type NodeResponse, statusOfNodeResponse } from './node-response.ts'
-import { type Receiving, toReceiver } from './to-receiver.ts'
+import { toReceiver } from './to-receiver.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -26,6 +29,20 @@ export interface EventLike {
   }
 }
 
+/** An event whose delivery is verified. */
+export type VerifiedEvent<Payload = unknown> = H3Event & { context: { delivery: Delivery<Payload> } }
+
+/** Options of `webhook(receiver, options)`. */
+export interface WebhookHandlerOptions<Payload = unknown> {
+  /**
+   * Runs in place of the next handler, with the type of the payload in `event.context.delivery`. Used only if the
+   * receiver has neither handlers nor an inbox. Default: the next handler of h3, if there is one.
+   */
+  handler?: ((event: VerifiedEvent<Payload>) => unknown) | undefined
+}
+
+const OPTIONS: OptionNames<WebhookHandlerOptions> = { handler: true }
+
 /** An event handler and middleware for h3. */
 export type WebhookHandler = (event: EventLike, next?: () => unknown) => Promise<unknown>
 
@@ -38,6 +55,7 @@ const HINT = 'Mount geohook before code that calls readBody(event), event.req.js
  * not keep the bytes.
  *
  * @param receiver the result of `createReceiver`, or its options
+ * @param options the handler; h3 cannot pass the type of the payload from middleware to a handler of its own
  * @throws {WebhookError} `config_invalid`
  * @example
  * ```ts
@@ -48,11 +66,19 @@ const HINT = 'Mount geohook before code that calls readBody(event), event.req.js
  * app.post('/hooks/parcels', (event) => event.context.delivery?.changeTypes, {
  *   middleware: [webhook({ signatureKey: 'parcels2026' })],
  * })
+ * app.post('/hooks/roads', webhook({ signatureKey: 'roads2026' }, { handler: (event) => event.context.delivery.id }))
  * export { app }
  * ```
  */
-export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
+export function webhook<Payload = unknown>(
+  receiver: Receiver<Payload> | ReceiverOptions<Payload>,
+  options: WebhookHandlerOptions<Payload> = {},
+): WebhookHandler {
   const { receive } = toReceiver(receiver, webhook)
+  requireKnownOptions(options, OPTIONS)
+  const { handler } = options
+  if (handler !== undefined && typeof handler !== 'function')
+    throw configInvalid('handler must be a function')
 
   // h3 recognizes middleware by its two parameters.
   return async function webhook(event, next) {
@@ -60,11 +86,12 @@ export function webhook(receiver: Receiving | ReceiverOptions): WebhookHandler {
     let passedOn: Promise<unknown> | undefined
     const params = decode({ ...context.middlewareParams, ...context.params })
     const request = await toReceiverRequest(event.req, { params }, HINT)
+    const run = handler ? () => handler(event as unknown as VerifiedEvent<Payload>) : next
     request.next =
-      next &&
+      run &&
       ((delivery) => {
         context.delivery = delivery
-        passedOn = (async () => next())()
+        passedOn = (async () => run())()
         return resultOf(passedOn, event)
       })
     const outcome = await receive(request)

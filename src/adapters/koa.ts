@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Delivery } from '../receiver/delivery.ts'
 import type { NextResult } from '../receiver/next-handler.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Outcome } from '../receiver/outcome.ts'
+import type { Receiver } from '../receiver/receiver-types.ts'
 import type { RequestHead } from '../receiver/request.ts'
 import { serve, writeTo } from './serve-node.ts'
-import { type Receiving, toReceiver } from './to-receiver.ts'
+import { toReceiver } from './to-receiver.ts'
 
 /** The part of Koa's context that geohook uses. */
 export interface KoaContext {
@@ -22,6 +24,15 @@ export interface KoaContext {
   disableBodyParser?: boolean | undefined
   /** Sets headers of the response. */
   set(headers: Record<string, string>): void
+}
+
+/**
+ * The state that `webhook()` sets in Koa's context. Koa cannot infer it from middleware, so declare it where you create
+ * the app or the router: `new Koa<WebhookState<Payload>>()`.
+ */
+export interface WebhookState<Payload = unknown> {
+  /** The verified delivery. */
+  delivery: Delivery<Payload>
 }
 
 /** Middleware for Koa. */
@@ -59,7 +70,9 @@ const parsers = {
  * app.listen(3000)
  * ```
  */
-export function webhook(receiver: Receiving | ReceiverOptions): KoaMiddleware {
+export function webhook<Payload = unknown>(
+  receiver: Receiver<Payload> | ReceiverOptions<Payload>,
+): KoaMiddleware {
   const { receive } = toReceiver(receiver, webhook)
 
   return function webhook(ctx, next) {

@@ -1,5 +1,6 @@
+import type { Receiver } from '../receiver/receiver-types.ts'
 import { type LambdaEvent, toReceiverRequest } from './lambda-event.ts'
-import { type Receiving, requireReceiver } from './to-receiver.ts'
+import { requireReceiver } from './to-receiver.ts'
 
 /** The response for API Gateway, function URLs and load balancers. */
 export interface LambdaResult {
@@ -29,7 +30,7 @@ export interface LambdaResult {
  * export const handler = webhook(receiver)
  * ```
  */
-export function webhook(receiver: Receiving): (event: unknown) => Promise<LambdaResult> {
+export function webhook(receiver: Pick<Receiver, 'receive'>): (event: unknown) => Promise<LambdaResult> {
   const { receive } = requireReceiver(receiver)
 
   return async function webhook(invocation) {

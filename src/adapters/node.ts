@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Receiver } from '../receiver/receiver-types.ts'
 import { serve } from './serve-node.ts'
-import { type Receiving, requireReceiver } from './to-receiver.ts'
+import { requireReceiver } from './to-receiver.ts'
 
 export { closeOnSignal, type ShutdownOptions } from './shutdown.ts'
 
@@ -37,7 +38,9 @@ const parsers = {
  * http('parcels', webhook(createReceiver({ signatureKey: 'parcels2026' }).on('*', console.log)))
  * ```
  */
-export function webhook(receiver: Receiving): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+export function webhook(
+  receiver: Pick<Receiver, 'receive'>,
+): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   const { receive } = requireReceiver(receiver)
 
   return function webhook(req, res) {

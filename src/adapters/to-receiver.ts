@@ -11,8 +11,8 @@ export type Receiving = Pick<Receiver, 'receive'>
  *
  * @param webhook the adapter's function, which the user called
  */
-export function toReceiver(
-  given: Receiving | ReceiverOptions,
+export function toReceiver<Payload>(
+  given: Receiving | ReceiverOptions<Payload>,
   webhook: (...given: never[]) => unknown,
 ): Receiving {
   return isReceiver(given) ? given : blameCaller(webhook, () => createReceiver(given))

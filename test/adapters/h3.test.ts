@@ -1,5 +1,5 @@
 import { createReceiver, type Delivery, type Inbox } from 'geohook'
-import { webhook } from 'geohook/h3'
+import { type VerifiedEvent, webhook } from 'geohook/h3'
 import { createMemoryDuplicates } from 'geohook/inbox'
 import { createPayload, createSigner } from 'geohook/testing'
 import {
@@ -67,6 +67,14 @@ describe.each([
       body: '{}',
     }
     expect(await post(app, '/other', other)).toMatchObject({ status: 200, text: '{}' })
+  })
+
+  it('runs its handler option with the verified delivery', async () => {
+    const handler = (event: VerifiedEvent) => event.context.delivery.changeTypes
+    const app = create().post('/hook', webhook({ signatureKey }, { handler }))
+    const answer = await post(app)
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, changeTypes])
+    expect((await post(app, '/hook', { ...signed, body: '{}' })).status).toBe(401)
   })
 
   it('as a handler, responds itself', async () => {

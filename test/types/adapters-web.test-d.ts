@@ -7,7 +7,7 @@ import type {
 } from 'aws-lambda'
 import { createReceiver, type Delivery } from 'geohook'
 import { webhook as azure } from 'geohook/azure'
-import { webhook as h3 } from 'geohook/h3'
+import { webhook as h3, type VerifiedEvent } from 'geohook/h3'
 import { webhook as hono, type WebhookEnv } from 'geohook/hono'
 import { webhook as lambda } from 'geohook/lambda'
 import { type EventHandler, H3, type H3EventContext, type Middleware } from 'h3'
@@ -95,4 +95,25 @@ it('webhook() of Azure Functions is an HTTP handler', () => {
   expectTypeOf(azure(receiver)).toExtend<HttpHandler>()
   const options: HttpFunctionOptions = { methods: ['POST'], authLevel: 'anonymous', handler: azure(receiver) }
   expectTypeOf(options).not.toBeAny()
+})
+
+it('a schema types the payload in the handler option of h3', () => {
+  const schema = z.object({ serviceName: z.string() })
+  const created = createReceiver({ signatureKey: 'k', schema })
+  const handler = (event: VerifiedEvent<{ serviceName: string }>) =>
+    event.context.delivery.payload.serviceName
+  new H3().post('/a', h3(created, { handler })).post(
+    '/b',
+    h3(
+      { signatureKey: 'k', schema },
+      {
+        handler: (event) => {
+          expectTypeOf(event.context.delivery.payload).toEqualTypeOf<{ serviceName: string }>()
+          expectTypeOf(event.url).toEqualTypeOf<URL>()
+        },
+      },
+    ),
+  )
+  // @ts-expect-error a handler is a function
+  h3(created, { handler: 'log' })
 })
