@@ -42,17 +42,7 @@ export interface JobPayload {
 
 /**
  * A payload in the service dialect, that of docs/specification.md. geohook does not check that a payload has this
- * shape: it is the shape that senders are known to send.
- *
- * @example
- * ```ts
- * import { createReceiver, type ServicePayload } from 'geohook'
- *
- * createReceiver({ signatureKey: 'parcels2026' }).on('FeaturesCreated', (event, delivery) => {
- *   const payload = delivery.payload as ServicePayload
- *   console.log(payload.serviceName, payload.events.length)
- * })
- * ```
+ * shape, which is the one that senders are known to send. Without a schema, write `delivery.payload as ServicePayload`.
  */
 export type ServicePayload = FeaturePayload | JobPayload
 
