@@ -26,5 +26,12 @@ export function readBlocks(path) {
   const unused = () =>
     blocks.filter((block) => block.language === 'sh' && !used.has(block)).map(({ code }) => code)
 
-  return { find, unused }
+  /** Returns the commands in the text that start with a prefix. */
+  const inline = (prefix) => [
+    ...new Set(
+      [...text.matchAll(/`([^`\n]+)`/g)].map(([, code]) => code).filter((code) => code.startsWith(prefix)),
+    ),
+  ]
+
+  return { find, inline, unused }
 }
