@@ -15,7 +15,7 @@ export interface Entry {
   /** The bytes of a refused body, in hex. */
   body?: string
   /** The errors that caused a failure. */
-  causes?: string[]
+  cause?: string
   /** A delivery that a handler or the inbox received. */
   delivery?: LoggedDelivery
 }
@@ -62,11 +62,11 @@ export function createLog(): Log {
 
   const record = (name: keyof Observer) => (call: object) => {
     const { error, body } = call as { error?: WebhookError; body?: Uint8Array }
-    const { errors } = (error?.cause ?? {}) as { errors?: unknown[] }
+    const hasCause = error?.code === 'handler_failed'
     add({
       line: error ? `${name} ${error.code}` : name,
       ...(body ? { body: toHex(body) } : {}),
-      ...(errors ? { causes: errors.map(String) } : {}),
+      ...(hasCause ? { cause: String(error?.cause) } : {}),
     })
   }
 

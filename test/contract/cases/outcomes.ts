@@ -115,7 +115,7 @@ export const OUTCOMES: readonly ContractCase[] = [
       expect(answer).toMatchObject({ status: 500, text: problem(500, 'handler_failed', 'Handler failed') })
       expect(answer.headers['content-type']).toBe('application/problem+json')
       expect(await linesOf(subject)).toEqual(['accepted', 'failed handler_failed'])
-      expect((await subject.entries()).at(-1)?.causes).toEqual(['Error: secret \u00e9 detail'])
+      expect((await subject.entries()).at(-1)?.cause).toBe('Error: secret \u00e9 detail')
     },
   },
   retryLater('returns 503 when the inbox fails', 'fullInbox', 503, 'inbox_unavailable'),
