@@ -14,7 +14,7 @@ export interface Entry {
   line?: string
   /** The bytes of a refused body, in hex. */
   body?: string
-  /** The errors that caused a failure. */
+  /** The error of the handler that failed. */
   cause?: string
   /** A delivery that a handler or the inbox received. */
   delivery?: LoggedDelivery
