@@ -20,7 +20,7 @@ export interface Inbox {
   put(delivery: Delivery): Promise<unknown>
 }
 
-/** Options of {@link createReceiver}, also listed in README.md. */
+/** Options of {@link createReceiver}, also listed in docs/reference.md. */
 export type ReceiverOptions<Payload = unknown> = CommonReceiverOptions<Payload> &
   (UnsignedOptions | SignedOptions)
 
