@@ -13,7 +13,7 @@ export interface WebhookErrorOptions {
 /**
  * The error class of geohook: `code` identifies the problem, `status` is the HTTP status of the response, and `hint`
  * says how to fix the problem. Most errors that anyone can cause without a key have no stack trace, because capturing
- * one takes long.
+ * one is slow.
  *
  * @example
  * ```ts

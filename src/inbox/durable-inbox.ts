@@ -51,8 +51,8 @@ export interface ListOptions {
 }
 
 /**
- * A page of entries, in the order in which the deliveries were received. A delivery that changes between two calls may
- * appear on both pages or on neither.
+ * A page of entries, in the order in which the deliveries were received; in Redis, by state first. A delivery that
+ * changes between two calls may appear on both pages or on neither.
  */
 export interface InboxPage {
   entries: InboxEntry[]

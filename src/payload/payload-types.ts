@@ -41,7 +41,7 @@ export interface JobPayload {
 }
 
 /**
- * A payload in the service dialect, that of docs/specification.md. geohook does not check that a payload has this
+ * A payload in the service dialect (docs/senders.md, "Payloads"). geohook does not check that a payload has this
  * shape, which is the one that senders are known to send. Without a schema, write `delivery.payload as ServicePayload`.
  */
 export type ServicePayload = FeaturePayload | JobPayload

@@ -29,12 +29,13 @@ export const FAULTS: Readonly<Record<FaultName, string>> = {
   gzip: 'the body is compressed after signing, with content-encoding',
   duplicate: 'sent once more after its success',
   two_at_once: 'sent twice at the same time',
-  reordered: 'held back until the next delivery of the webhook was sent, or for the delay (default 10 s)',
+  reordered:
+    'held back until the next delivery of the webhook has been sent, but no longer than the delay (default 10 s)',
   delayed: 'held back for the delay (default 5 s)',
   slow_drip: 'its first attempt sends a byte at a time, with the delay (default 100 ms) after each',
   connection_dropped: 'its first attempt ends in the middle of the body',
   wrong_length: 'its first attempt announces one byte more than it sends',
-  answer_lost: 'the answer to its first attempt is lost, so that it is sent again',
+  answer_lost: 'the response to its first attempt is lost, so the delivery is sent again',
 }
 
 /** A fault to inject into the next deliveries. */
