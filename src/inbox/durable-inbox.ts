@@ -51,7 +51,7 @@ export interface ListOptions {
 }
 
 /**
- * A page of entries, in the order in which the deliveries were received; in Redis, by state first. A delivery that
+ * A page of entries, in the order in which the deliveries were received; in Redis, only within a page. A delivery that
  * changes between two calls may appear on both pages or on neither.
  */
 export interface InboxPage {
