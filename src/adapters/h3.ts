@@ -51,7 +51,7 @@ const HINT = 'Mount geohook before code that calls readBody(event), event.req.js
 /**
  * Mounts a receiver in h3. A receiver with handlers or an inbox responds itself. A receiver without them, or plain
  * options, acts as middleware: it rejects unverified requests, sets `event.context.delivery`, and runs the next
- * handler. That handler must read `event.context.delivery.payload`: `readBody(event)` returns nothing, because h3 does
+ * handler. That handler must read `event.context.delivery.payload`: `readBody(event)` rejects, because h3 does
  * not keep the bytes.
  *
  * @param receiver the result of `createReceiver`, or its options
