@@ -225,3 +225,13 @@ describe('createSigner', () => {
     })
   })
 })
+
+it.each([
+  ['a DataView', (bytes: Uint8Array<ArrayBuffer>) => new DataView(bytes.buffer, 1, 4)],
+  ['an Int8Array', (bytes: Uint8Array<ArrayBuffer>) => new Int8Array(bytes.buffer, 1, 4)],
+  ['a Buffer', (bytes: Uint8Array<ArrayBuffer>) => Buffer.from(bytes.buffer, 1, 4)],
+])('createSigner signs the bytes of %s', async (_name, toView) => {
+  const bytes = Uint8Array.of(0, 123, 34, 49, 125)
+  const signed = await createSigner({ signatureKey: 'k' }).sign(toView(bytes))
+  expect([...signed.bytes]).toEqual([123, 34, 49, 125])
+})

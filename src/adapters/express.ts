@@ -6,27 +6,31 @@ import type { RequestHead } from '../receiver/request.ts'
 import { serve } from './serve-node.ts'
 import { toReceiver } from './to-receiver.ts'
 
-/** Never set: only the types of a route carry the payload's type from `webhook()` to the handlers, under this name. */
-declare const payloadType: unique symbol
+/**
+ * The name under which the types of a route carry the payload's type from `webhook()` to the handlers. It is never set.
+ * It is a well-known symbol, so that the declarations of the ESM and the CommonJS build are identical.
+ */
+type PayloadType = typeof Symbol.species
 
 /** The type parameter `LocalsObj` of a route with `webhook()`. */
-export type WebhookLocals<Payload> = Locals & { [payloadType]?: Payload }
+export type WebhookLocals<Payload> = Locals & { [Name in PayloadType]?: Payload }
 
 // biome-ignore lint/suspicious/noExplicitAny: Express itself gives `res.locals` this type.
 type Locals = Record<string, any>
 
-/** The type of `req.delivery`, from the type of the request: its member `res` has the `LocalsObj` of the route. */
-export type DeliveryOf<Request> = Request extends {
-  res?: { locals: WebhookLocals<infer Payload> } | undefined
-}
-  ? Delivery<Payload>
-  : Delivery
+/** The type of the payload in `req.delivery`, from the type of the request: its member `res` has the `LocalsObj`. */
+export type PayloadOf<Request> = OrUnknown<Member<Member<Member<Request, 'res'>, 'locals'>, PayloadType>>
+
+/** An index, because TypeScript takes conditional types with `Type[Name]` of two builds for different types. */
+type Member<Type, Name extends PropertyKey> = Exclude<Type[Name & keyof Type], undefined>
+/** Without the middleware, the member is `never` or `any`. */
+type OrUnknown<Type> = 0 extends 1 & Type ? unknown : [Type] extends [never] ? unknown : Type
 
 declare global {
   namespace Express {
     interface Request {
       /** The verified delivery, set by geohook's `webhook()`. */
-      delivery?: DeliveryOf<this>
+      delivery?: Delivery<PayloadOf<this>>
     }
   }
 }

@@ -1,4 +1,6 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { configInvalid, type WebhookError } from '../errors.ts'
+import { nearest } from '../nearest.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
@@ -55,7 +57,10 @@ export function webhook<Payload = unknown>(
 ): FastifyPluginCallback<WebhookPluginOptions<Payload>> {
   const { receive } = toReceiver(receiver, webhook)
 
-  return function webhook(scope, { handler }, registered) {
+  return function webhook(scope, options, registered) {
+    const { handler } = options
+    const error = findMistake(options)
+    if (error) return registered(error)
     if (!scope.hasRequestDecorator('delivery')) scope.decorateRequest('delivery')
     // The adapter reads the body before Fastify's parsers run, so the parsers must not wait for the body.
     scope.removeAllContentTypeParsers()
@@ -83,4 +88,15 @@ export function webhook<Payload = unknown>(
     })
     registered()
   }
+}
+
+/** Fastify adds options of its own, so only names that are nearly `handler` are refused. */
+function findMistake(options: object): WebhookError | undefined {
+  const { handler } = options as { handler?: unknown }
+  if (handler !== undefined && typeof handler !== 'function')
+    return configInvalid('handler must be a function')
+  const misspelt = Object.keys(options).find((name) => name !== 'handler' && nearest(name, ['handler']))
+  return misspelt === undefined
+    ? undefined
+    : configInvalid(`unknown option ${misspelt}: did you mean handler?`)
 }

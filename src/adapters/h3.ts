@@ -1,4 +1,4 @@
-import type { H3Event } from 'h3'
+import type {} from 'h3' // required by the module augmentation below
 import { NOT_FOUND } from '../error-statuses.ts'
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
@@ -29,8 +29,8 @@ export interface EventLike {
   }
 }
 
-/** An event whose delivery is verified. */
-export type VerifiedEvent<Payload = unknown> = H3Event & { context: { delivery: Delivery<Payload> } }
+/** An event whose delivery is verified. h3 passes its own event, so a handler may use it as an `H3Event`. */
+export type VerifiedEvent<Payload = unknown> = EventLike & { context: { delivery: Delivery<Payload> } }
 
 /** Options of `webhook(receiver, options)`. */
 export interface WebhookHandlerOptions<Payload = unknown> {
@@ -38,7 +38,7 @@ export interface WebhookHandlerOptions<Payload = unknown> {
    * Runs in place of the next handler, with the type of the payload in `event.context.delivery`. Used only if the
    * receiver has neither handlers nor an inbox. Default: the next handler of h3, if there is one.
    */
-  handler?: ((event: VerifiedEvent<Payload>) => unknown) | undefined
+  handler?(event: VerifiedEvent<Payload>): unknown
 }
 
 const OPTIONS: OptionNames<WebhookHandlerOptions> = { handler: true }
@@ -86,7 +86,7 @@ export function webhook<Payload = unknown>(
     let passedOn: Promise<unknown> | undefined
     const params = decode({ ...context.middlewareParams, ...context.params })
     const request = await toReceiverRequest(event.req, { params }, HINT)
-    const run = handler ? () => handler(event as unknown as VerifiedEvent<Payload>) : next
+    const run = handler ? () => handler(event as VerifiedEvent<Payload>) : next
     request.next =
       run &&
       ((delivery) => {

@@ -17,13 +17,15 @@ const MAX_PATH = 200
 
 /**
  * Emits a process warning, which Node, Bun and Deno print to standard error with its code. In a worker, writes to the
- * console instead.
+ * console instead. Ignores exceptions, so that a broken log cannot fail a delivery.
  */
 export function warn(message: string, code: string): void {
   const host = (globalThis as { process?: { emitWarning?: (text: string, options: object) => void } }).process
-  if (host?.emitWarning) host.emitWarning(message, { type: 'GeohookWarning', code })
-  // biome-ignore lint/suspicious/noConsole: the console is the only log that a worker has.
-  else console.warn(`GeohookWarning [${code}]: ${message}`)
+  try {
+    if (host?.emitWarning) host.emitWarning(message, { type: 'GeohookWarning', code })
+    // biome-ignore lint/suspicious/noConsole: the console is the only log that a worker has.
+    else console.warn(`GeohookWarning [${code}]: ${message}`)
+  } catch {}
 }
 
 /** The default log of a receiver: warns about rejections and failures, at most once a minute per code. */

@@ -1,5 +1,5 @@
 import { configInvalid, WebhookError } from '../errors.ts'
-import { concat, toBinary, toBytes, utf8 } from '../signature/bytes.ts'
+import { concat, toBinary, utf8 } from '../signature/bytes.ts'
 import { encodeSignature, requireEncoding } from '../signature/encoding.ts'
 import { createKeyring, type SignatureKey } from '../signature/keyring.ts'
 import { DEFAULT_SIGNATURE_HEADER, requireHeaderName } from '../signature/signature-header.ts'
@@ -88,8 +88,9 @@ export function writeBody(
     formPayload,
   }: Pick<SignerOptions, 'contentType' | 'payloadFormat' | 'formPayload'>,
 ): Uint8Array<ArrayBuffer> {
-  if (payload instanceof Uint8Array || payload instanceof ArrayBuffer)
-    return Uint8Array.from(toBytes(payload))
+  if (ArrayBuffer.isView(payload))
+    return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength).slice()
+  if (payload instanceof ArrayBuffer) return new Uint8Array(payload).slice()
   const text = typeof payload === 'string' ? payload : toJson(payload, payloadFormat === 'pjson' ? 2 : 0)
   if (contentType !== FORM_TYPE) return utf8(text)
   return utf8(formPayload === 'plain' ? PAYLOAD + text : new URLSearchParams({ payload: text }).toString())

@@ -409,3 +409,12 @@ describe('the option handler', () => {
     expect((await post(app)).json()).toEqual(['FeaturesCreated', 'FeaturesUpdated'])
   })
 })
+
+it.each([
+  [{ hander: () => 'ok' }, 'unknown option hander: did you mean handler?'],
+  [{ handler: 'ok' }, 'handler must be a function'],
+])('refuses invalid options of the plugin: %j', async (options, message) => {
+  const app = fastify()
+  app.register(webhook({ signatureKey: 'k' }), { prefix: '/hook', ...options } as object)
+  await expect(app.ready()).rejects.toMatchObject({ code: 'config_invalid', message })
+})

@@ -54,3 +54,15 @@ it('writes to the console if the process cannot emit warnings', async () => {
     ],
   ])
 })
+
+it('a log that throws fails no delivery and no handler of its other events', async () => {
+  const handler = vi.fn()
+  const receiver = createReceiver({ signatureKey: KEY }).on('A', handler)
+  const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {
+    throw new Error('warnings are fatal')
+  })
+  onTestFinished(() => emitWarning.mockRestore())
+  expect((await deliver(receiver, payloadOf('Other', 'A'))).status).toBe(200)
+  expect(emitWarning).toHaveBeenCalledOnce()
+  expect(handler).toHaveBeenCalledOnce()
+})

@@ -109,7 +109,7 @@ it('a schema types the payload in the handler option of h3', () => {
       {
         handler: (event) => {
           expectTypeOf(event.context.delivery.payload).toEqualTypeOf<{ serviceName: string }>()
-          expectTypeOf(event.url).toEqualTypeOf<URL>()
+          expectTypeOf(event.req.url).toEqualTypeOf<string>()
         },
       },
     ),

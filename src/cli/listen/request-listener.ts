@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { webhook } from '../../adapters/node.ts'
 import {
   type Delivery,
-  type HeaderBag,
   type Observer,
   type Outcome,
   type Receiver,
@@ -35,12 +34,12 @@ export interface ReceivedRequest {
 /** A request to a path other than the one that `--path` gives. */
 export type OtherPathRequest = Pick<ReceivedRequest, 'receivedAt' | 'method' | 'url'>
 
-/** Accepted deliveries by the headers object of their request. Needed because outcomes do not contain deliveries. */
-export type AcceptedDeliveries = WeakMap<HeaderBag, Delivery>
+/** Accepted deliveries by the bytes of their body. Needed because outcomes do not contain deliveries. */
+export type AcceptedDeliveries = WeakMap<Uint8Array, Delivery>
 
 /** Creates an observer that stores accepted deliveries and keeps the receiver from logging refusals and failures. */
 export const storeAcceptedIn = (deliveries: AcceptedDeliveries): Observer => ({
-  accepted: ({ delivery, request }) => deliveries.set(request.headers, delivery),
+  accepted: ({ delivery }) => deliveries.set(delivery.rawBody, delivery),
   refused() {},
   failed() {},
 })
@@ -92,23 +91,18 @@ export function createRequestListener(
         const received = body instanceof WebhookError ? head : { ...head, body }
         let result: Result = { status: 0 }
         let isReported = true
+        let delivery: Delivery | undefined
         const outcome = await options.receiver.receive(
           { ...request, read: async ({ onChunk }) => readAgain(body, onChunk) },
           async (outcome) => {
-            const delivery = options.accepted.get(request.headers)
+            delivery = body instanceof WebhookError ? undefined : options.accepted.get(body)
             isReported = !delivery || options.isSelected(delivery)
             if (isReported)
               result = await respondTo({ ...received, outcome, delivery }, options, res, respond)
             else await respond?.(outcome)
           },
         )
-        if (isReported)
-          options.onRequest({
-            ...received,
-            outcome,
-            delivery: options.accepted.get(request.headers),
-            ...result,
-          })
+        if (isReported) options.onRequest({ ...received, outcome, delivery, ...result })
         return outcome
       },
     })(req, res)

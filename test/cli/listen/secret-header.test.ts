@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createFolder, withListener } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
-import { KEY, payloadOf } from '../../helpers/deliver.ts'
+import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { send } from '../../helpers/http.ts'
 
 const { geohook } = useGeohook()
@@ -65,5 +65,13 @@ it('geohook listen --save redacts its keys in every header, and keeps the other 
       ['x-newer', '***'],
       ['x-newer', 'a'],
     ])
+  })
+})
+
+it('geohook listen reports and answers an accepted delivery with a `secret` header like any other', async () => {
+  await withListener(['--key', KEY, '--answer', '503'], async (url, { printed }) => {
+    const headers = { 'content-type': 'application/json', 'x-service': signatureOf(body), secret: 'x' }
+    expect((await send(url, { headers, body })).status).toBe(503)
+    await printed(/verified +503 +FeaturesCreated/)
   })
 })
