@@ -27,6 +27,9 @@ export function bytesOf({ rawBody, body }: ParsedBody): Uint8Array | undefined {
   return bytes instanceof Uint8Array ? bytes : undefined
 }
 
+/** Returns true if the sender has disconnected. An HTTP/2 request does not become destroyed when its stream is reset. */
+const isClosed = (req: IncomingMessage): boolean => req.destroyed || req.aborted
+
 /**
  * Reads the exact bytes of a Node request from its stream.
  *
@@ -40,7 +43,7 @@ export function readNodeBody(
   parsers: ParserNames,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  if (req.destroyed && !req.readableDidRead) throw new WebhookError('body_aborted')
+  if (isClosed(req) && !req.readableDidRead) throw new WebhookError('body_aborted')
   if (req.readableDidRead || req.readableEnded) throw alreadyParsed(parsed, parsers)
   if (req.readableEncoding) throw encodingSet()
   return readStream(req, options, signal)
@@ -53,7 +56,7 @@ export function readNodeBody(
  */
 export function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOptions): Uint8Array | undefined {
   const length = req.readableLength
-  if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || req.destroyed)
+  if (length === 0 || length > limit || length !== Number(req.headers['content-length']) || isClosed(req))
     return undefined
   const body: unknown = req.read()
   if (!(body instanceof Uint8Array)) throw encodingSet()

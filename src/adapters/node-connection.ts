@@ -4,10 +4,13 @@ import type { Socket } from 'node:net'
 /** Returns true if the whole response has been written to the socket. */
 export const isSent = (res: ServerResponse): boolean => res.writableEnded && res.writableLength === 0
 
+/** An HTTP/2 response also emits 'finish' when its stream is reset. Its status then is only a default. */
+const statusOf = (res: ServerResponse): number | undefined => (res.writableEnded ? res.statusCode : undefined)
+
 /** Resolves with the status when the response is sent, or with undefined if the connection closes first. */
 export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Promise<number | undefined> {
   return new Promise((resolve) => {
-    if (res.writableFinished) return resolve(res.statusCode)
+    if (res.writableFinished) return resolve(statusOf(res))
     if (socket.destroyed) return resolve(undefined)
     // Node 20 emits no 'close' for a response queued behind another on a pipelined connection.
     const callbacks = res.socket ? undefined : callbacksOf(socket)
@@ -17,7 +20,7 @@ export function whenSent({ socket }: IncomingMessage, res: ServerResponse): Prom
     }
     const onClosed = (): void => settle()
     callbacks?.add(onClosed)
-    res.on('finish', () => settle(res.statusCode)).on('close', onClosed)
+    res.on('finish', () => settle(statusOf(res))).on('close', onClosed)
   })
 }
 

@@ -3,6 +3,7 @@ import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
   connect,
+  constants,
   createServer,
   type Http2Server,
 } from 'node:http2'
@@ -11,12 +12,14 @@ import fastify from 'fastify'
 import { arcgis, createReceiver, type Receiver, type ReceiverOptions } from 'geohook'
 import { webhook as fastifyWebhook } from 'geohook/fastify'
 import { webhook as honoWebhook } from 'geohook/hono'
+import { createMemoryDuplicates } from 'geohook/inbox'
 import { webhook as koaWebhook } from 'geohook/koa'
 import { webhook } from 'geohook/node'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
+import { createGate } from '../helpers/gate.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
 type Serve = (receiver: Receiver) => Http2Server | Promise<Http2Server>
@@ -262,4 +265,64 @@ it('in Hono, a refused stream ends with its response', async () => {
   expect((await answerOf(stream))[0]).toBe(401)
   stream.end()
   await closed
+})
+
+describe('a client that resets its stream while the next handler runs', () => {
+  /** Sends a delivery and resets its stream. Returns the outcome, and the response to the retry. */
+  async function resetDuring(serve: (receiver: Receiver, handle: () => Promise<void>) => ReturnType<Serve>) {
+    const { observer, calls, waitFor } = createRecorder()
+    const { gate, release } = createGate()
+    const receiver = createReceiver({ signatureKey: KEY, observer, duplicates: createMemoryDuplicates() })
+    const session = await open(receiver, () => serve(receiver, () => gate))
+    const stream = begin(session, '{}', signatureOf('{}')).end('{}')
+    await waitFor('accepted')
+    stream.close(constants.NGHTTP2_CANCEL)
+    await once(stream, 'close')
+    // The server has seen the reset when it answers a ping that follows it.
+    await new Promise((resolve) => session.ping(resolve))
+    release()
+    await expect.poll(() => calls.length).toBe(2)
+    const retry = await answerOf(begin(session, '{}', signatureOf('{}')).end('{}'))
+    return [calls[1]?.name, calls[1]?.outcome?.status, ...retry]
+  }
+
+  it('causes a failure in Fastify, and the retry is handled', async () => {
+    const outcome = await resetDuring(async (receiver, handle) => {
+      const app = fastify({ http2: true })
+      app.register(fastifyWebhook(receiver), { prefix: '/hook', handler: () => handle().then(() => 'done') })
+      await app.ready()
+      return app.server
+    })
+    expect(outcome).toEqual(['failed', 500, 200, 'done'])
+  })
+
+  it('does not change the result of the next handler in Koa', async () => {
+    const outcome = await resetDuring((receiver, handle) => {
+      const app = new Koa().use(koaWebhook(receiver)).use(async (ctx) => {
+        await handle()
+        ctx.status = 202
+      })
+      return createServer(app.callback() as never)
+    })
+    expect(outcome).toEqual(['handled', 202, 200, '{"status":"duplicate"}'])
+  })
+})
+
+it.each([
+  ['with its whole body', '{}'],
+  ['with a part of its body', '{'],
+  ['without a body', ''],
+])('reports body_aborted for a stream that was reset before geohook read it, %s', async (_, sent) => {
+  const { observer, calls } = createRecorder()
+  const listener = webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
+  const session = await open(createReceiver({ signatureKey: KEY }), () =>
+    createServer((req, res) => {
+      req.stream.on('error', () => {}).once('close', () => void listener(req as never, res as never))
+      stream.close(constants.NGHTTP2_CANCEL)
+    }),
+  )
+  const stream = begin(session, '{}', signatureOf('{}')).on('error', () => {})
+  if (sent === '{}') stream.end(sent)
+  else stream.write(sent)
+  await expect.poll(() => calls.map(({ name, code }) => [name, code])).toEqual([['refused', 'body_aborted']])
 })
