@@ -1,6 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
+/** Returns the address of the peer. Hosts without sockets pass requests without one, or with a substitute. */
+export function addressOf(req: IncomingMessage): string | undefined {
+  try {
+    const address: unknown = req.socket?.remoteAddress
+    return typeof address === 'string' ? address : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Codes of the errors with which Node closes a response after the client has disconnected. */
+const DISCONNECTED = ['ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_ERROR']
+
+/** Returns the error with which the server broke off a response, for example the error of a body stream. */
+export function breakOf(res: ServerResponse): Error | undefined {
+  const { stream } = res as { stream?: { errored?: Error | null } }
+  const error = (stream ?? res).errored as (Error & { code?: string }) | null | undefined
+  return error && !DISCONNECTED.includes(`${error.code}`) ? error : undefined
+}
+
 /** Returns true if the whole response has been written to the socket. */
 export const isSent = (res: ServerResponse): boolean => res.writableEnded && res.writableLength === 0
 

@@ -14,7 +14,7 @@ import {
   takeArrived,
   whenEnded,
 } from './node-body.ts'
-import { isSent, whenSent } from './node-connection.ts'
+import { addressOf, breakOf, isSent, whenSent } from './node-connection.ts'
 import { headersOf } from './node-headers.ts'
 
 /** One request in a framework built on Node streams. Its members cover the differences between frameworks. */
@@ -62,7 +62,10 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
     const result = await handled
     // Other code may have changed the status since. If the client has disconnected, the handler's result counts.
     const status = await sent
-    return status === undefined ? result : { ...result, status }
+    if (status !== undefined) return { ...result, status }
+    const error = breakOf(res)
+    if (error) throw error
+    return result
   }
 
   const request: ReceiverRequest = {
@@ -70,8 +73,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
     url: url ?? req.url ?? '',
     headers: headersOf(req),
     params,
-    // Read now, because a closed socket may no longer know it. Hosts without sockets pass requests without one.
-    remoteAddress: req.socket?.remoteAddress,
+    remoteAddress: addressOf(req), // read now, because a closed socket may no longer know it
     read(options) {
       const bytes = bytesOf(parsed)
       if (bytes) {

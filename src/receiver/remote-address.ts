@@ -17,9 +17,9 @@ interface Runtime {
  *   `Deno.serve`, or the server of `Bun.serve`. Other values are ignored
  */
 export function remoteAddressOf(request: object, server: unknown): string | undefined {
-  const { node, deno, bun } = (request as { runtime?: Runtime }).runtime ?? {}
-  const given = (server ?? {}) as { incoming?: Socket } & DenoInfo & BunServer
   try {
+    const { node, deno, bun } = (request as { runtime?: Runtime }).runtime ?? {}
+    const given = (server ?? {}) as { incoming?: Socket } & DenoInfo & BunServer
     const address =
       (node?.req ?? given.incoming)?.socket?.remoteAddress ??
       (deno?.info ?? given).remoteAddr?.hostname ??

@@ -70,11 +70,15 @@ export async function toReceiverRequest(
   }
 }
 
-/** Returns undefined if `params` is not an object or its promise rejects: no framework passes such a value. */
+/** Returns undefined if `params` is not an object, throws or rejects: no framework passes such a value. */
 async function readParams(context: unknown): Promise<RequestHead['params']> {
-  const given = (context as { params?: unknown } | null)?.params
-  const params: unknown = given && (await Promise.resolve(given).catch(() => {}))
-  return typeof params === 'object' && params ? (params as RequestHead['params']) : undefined
+  try {
+    const given = (context as { params?: unknown } | null)?.params
+    const params: unknown = given && (await given)
+    return typeof params === 'object' && params ? (params as RequestHead['params']) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -1,10 +1,14 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { createReceiver, type Inbox, type ReceiverOptions } from 'geohook'
 import { webhook } from 'geohook/koa'
 import { createPayload, createSigner } from 'geohook/testing'
 import Koa from 'koa'
 import bodyParser from 'koa-bodyparser'
 import supertest from 'supertest'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createGate } from '../helpers/gate.ts'
 import { answerOf, begin, send } from '../helpers/http.ts'
 import { listen } from '../helpers/mounts/mounted.ts'
@@ -208,6 +212,42 @@ describe('as middleware', () => {
       throwing: [418, 'accepted', 'handled', 'mine'],
       failing: [500, 'accepted', 'failed', 'oops'],
     })
+  })
+})
+
+describe('a response whose body is a stream', () => {
+  /** Returns the outcome. `write` gets the body once the response has begun. */
+  async function outcomeOf(write: (body: PassThrough, client: Socket) => void) {
+    const { observer, calls } = createRecorder()
+    const body = new PassThrough()
+    const app = create().use(webhook({ signatureKey, observer }))
+    app.use((ctx) => {
+      ctx.body = body
+    })
+    const mounted = await listen(app.callback())
+    onTestFinished(() => mounted.close())
+    body.write('part')
+    const sent = httpRequest(mounted.url, { method: 'POST', headers: { ...request.headers } })
+    sent.on('error', () => {}).end(request.body)
+    const [response] = await once(sent, 'response')
+    const closed = new Promise((resolve) => response.on('error', () => {}).on('close', resolve))
+    write(body, response.resume().socket)
+    await closed
+    await expect.poll(() => calls.length).toBe(2)
+    return [calls[1]?.name, calls[1]?.outcome?.status, calls[1]?.error?.cause]
+  }
+
+  it('is a failure if the stream breaks', async () => {
+    const error = new Error('oops')
+    expect(await outcomeOf((body) => body.destroy(error))).toEqual(['failed', 500, error])
+  })
+
+  it.each<[string, (client: Socket) => void]>([
+    ['closes', (client) => client.destroy()],
+    ['ends', (client) => client.end()],
+    ['resets', (client) => client.resetAndDestroy()],
+  ])('is handled if the client %s the connection', async (_, hangUp) => {
+    expect(await outcomeOf((_body, client) => hangUp(client))).toEqual(['handled', 200, undefined])
   })
 })
 

@@ -86,6 +86,44 @@ describe('remoteAddress', () => {
     expect((await new Hono().post('/', honoWebhook(receiver)).fetch(create(), server)).status).toBe(200)
     expect(seen).toEqual([address, address])
   })
+
+  const thrower = (name: string): { socket?: unknown } =>
+    Object.defineProperty({}, name, {
+      get() {
+        throw new Error('not a socket')
+      },
+    })
+
+  it.each<[string, { get?: () => unknown; value?: unknown }]>([
+    ['a socket that throws', { get: () => thrower('socket').socket }],
+    ['a socket whose remoteAddress throws', { value: thrower('remoteAddress') }],
+    ['a socket whose remoteAddress is no string', { value: { remoteAddress: 7 } }],
+    ['no socket', { value: undefined }],
+  ])('is undefined for a request that has %s', async (_, socket) => {
+    const seen: unknown[] = []
+    const observer = { handled: ({ request }: { request: RequestHead }) => seen.push(request.remoteAddress) }
+    const listener = webhook(createReceiver({ signatureKey: KEY, observer }).on('*', () => {}))
+    const mounted = await listen((req, res) => {
+      const get = (target: object, name: string) => {
+        if (name === 'socket') return socket.get ? socket.get() : socket.value
+        const value: unknown = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      }
+      void listener(new Proxy(req, { get }) as never, res).catch(() => res.destroy())
+    })
+    onTestFinished(() => mounted.close())
+    expect((await send(mounted.url, signed)).status).toBe(200)
+    expect(seen).toEqual([undefined])
+  })
+
+  it('is undefined for a web request whose runtime throws', async () => {
+    const receiver = createReceiver({ signatureKey: KEY }).on('*', () => {})
+    const request = new Request('http://a.example/', { method: 'POST', ...signed })
+    const { get } = Object.getOwnPropertyDescriptor(thrower('runtime'), 'runtime') ?? {}
+    expect(
+      (await receiver.fetch(Object.defineProperty(request, 'runtime', { get: get as never }))).status,
+    ).toBe(200)
+  })
 })
 
 describe.each<[string, typeof express]>([

@@ -138,6 +138,19 @@ it('refuses a request although its context looks like that of a server on Node',
   expect(rejections).toEqual([])
 })
 
+it('ignores route parameters whose getter throws', async () => {
+  const context = {
+    get params(): unknown {
+      throw new Error('not the framework')
+    },
+  }
+  const receiver = createReceiver({
+    signatureKey: ({ params }) => (params === undefined ? KEY : null),
+    observer: {},
+  })
+  expect((await receiver.fetch(post('{}'), context)).status).toBe(200)
+})
+
 it('ignores route parameters whose promise rejects', async () => {
   const context = { params: Promise.reject(new Error('not the framework')) }
   const receiver = createReceiver({
