@@ -1,24 +1,18 @@
-import type { Observer } from '../receiver/observer.ts'
+import { OBSERVER_NAMES, type Observer } from '../receiver/observer.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 
 type Listeners = Omit<Required<Observer>, 'around'>
 
-const NAMES: Record<keyof Listeners, true> = {
-  accepted: true,
-  refused: true,
-  duplicate: true,
-  handled: true,
-  unhandled: true,
-  failed: true,
-  handshake: true,
-}
+const isListener = (name: string): name is keyof Listeners => name !== 'around'
 
 /**
  * Creates an observer that calls the given observer. It defines only functions that the given observer has, so that the
  * receiver still logs the rejections and failures for which the given observer has no function.
  */
 export function forwardTo(observer: Observer): Observer {
-  const names = (Object.keys(NAMES) as (keyof Listeners)[]).filter((name) => has(observer, name))
+  const names = Object.keys(OBSERVER_NAMES)
+    .filter(isListener)
+    .filter((name) => has(observer, name))
   return Object.fromEntries(
     // Called as methods, because the observer may be a class instance that uses `this`.
     names.map((name) => [name, (seen: never) => observer[name]?.(seen)]),

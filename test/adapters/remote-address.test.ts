@@ -97,7 +97,7 @@ describe('remoteAddress', () => {
   it.each<[string, { get?: () => unknown; value?: unknown }]>([
     ['a socket that throws', { get: () => thrower('socket').socket }],
     ['a socket whose remoteAddress throws', { value: thrower('remoteAddress') }],
-    ['a socket whose remoteAddress is no string', { value: { remoteAddress: 7 } }],
+    ['a socket with a number as remoteAddress', { value: { remoteAddress: 7 } }],
     ['no socket', { value: undefined }],
   ])('is undefined for a request that has %s', async (_, socket) => {
     const seen: unknown[] = []

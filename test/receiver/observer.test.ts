@@ -171,7 +171,7 @@ describe('the log', () => {
       '/a\u001b[2J\n: Fake warning',
       '/a%1B[2J%0A:%20Fake%20warning: ',
     ],
-    ['not at all if there is none', '', ''],
+    ['as nothing if the URL is empty', '', ''],
   ])('names the path %s', async (_, url, path) => {
     const receiver = createReceiver({ signatureKey: KEY })
     const head = { method: 'PUT', url, headers: {} }

@@ -6,7 +6,7 @@ import { contentLengthOf, isConnectionFault, sendWithConnectionFault } from './c
 import type { Fault } from './faults.ts'
 import type { Answer, HttpClient, Target } from './http-client.ts'
 
-/** One delivery: a request that is sent until it succeeds or its attempts are used up. */
+/** One delivery: a request with up to the maximum number of attempts. */
 export interface OutgoingDelivery {
   id: string
   webhookId: string
