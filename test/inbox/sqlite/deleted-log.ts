@@ -6,7 +6,7 @@ import { type Started, startNode } from '../../helpers/process.ts'
 import { openDatabase } from '../../helpers/sqlite.ts'
 import { root } from '../../package/entries.ts'
 
-/** Program that puts deliveries, eight at a time, and prints the id of each accepted delivery. */
+/** Program that puts deliveries, eight at a time, and prints the id of each accepted delivery, and when. */
 const PUT_PROGRAM = `
   import { createSqliteInbox } from 'geohook/sqlite'
   const inbox = createSqliteInbox({ path: process.argv[1], maxPending: 1e9 })
@@ -18,7 +18,7 @@ const PUT_PROGRAM = `
     for (;;) {
       try {
         await inbox.put(delivery)
-        return console.log('accepted ' + id)
+        return console.log('accepted ' + id + ' ' + Date.now())
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
@@ -27,7 +27,11 @@ const PUT_PROGRAM = `
   for (let i = 0; i < 8; i++) void (async () => { for (;;) await put() })()`
 
 const acceptedBy = ({ stdout }: Started): string[] =>
-  [...stdout.matchAll(/accepted (\d+)\n/g)].map(([, id = '']) => id)
+  [...stdout.matchAll(/accepted (\d+) \d+\n/g)].map(([, id = '']) => id)
+
+/** Returns the number of deliveries that were accepted after a time: output may arrive much later. */
+const countSince = ({ stdout }: Started, time: number): number =>
+  [...stdout.matchAll(/accepted \d+ (\d+)\n/g)].filter(([, at]) => Number(at) > time).length
 
 /** Tests that deliveries survive if the log is deleted repeatedly and all processes are killed. */
 export function describeDeletedLog({ processes, deletions }: { processes: number; deletions: number }): void {
@@ -44,11 +48,11 @@ export function describeDeletedLog({ processes, deletions }: { processes: number
     const startProcess = (): Started =>
       startNode(['--input-type=module', '--eval', PUT_PROGRAM, path], {}, { cwd: root })
     const started = Array.from({ length: processes }, startProcess)
-    /** Waits until each process has put 30 more deliveries. */
+    /** Waits until each process has put 30 deliveries from now on, so that it has noticed a deletion. */
     const waitForPuts = async (): Promise<void> => {
-      const before = started.map((process) => acceptedBy(process).length)
-      for (const [index, process] of started.entries())
-        while (acceptedBy(process).length < (before[index] ?? 0) + 30)
+      const now = Date.now()
+      for (const process of started)
+        while (countSince(process, now) < 30)
           await new Promise((resolve) => process.child.stdout?.once('data', resolve))
     }
     try {
