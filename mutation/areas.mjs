@@ -6,15 +6,16 @@ export const AREAS = {
   signature: {
     mutate: ['src/signature/*.ts'],
     tests: [
-      'test/signature/{explain-input,errors,explain-rewritten,hmac,sizes,vectors,verify}.test.ts',
+      'test/signature/{errors,hmac,sizes,vectors,verify}.test.ts',
+      'test/explain/{input,rewritten}.test.ts',
       'test/payload/decode.test.ts',
       'test/receiver/{form-field,options,outcomes}.test.ts',
       'test/{known-traps,properties,testing}.test.ts',
     ],
   },
   explain: {
-    mutate: ['src/signature/explain/*.ts'],
-    tests: ['test/signature/explain-*.test.ts'],
+    mutate: ['src/explain/**/*.ts'],
+    tests: ['test/explain/*.test.ts'],
   },
   payload: {
     mutate: ['src/payload/**/*.ts'],

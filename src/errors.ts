@@ -33,7 +33,7 @@ export class WebhookError extends Error {
   declare readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
-    const [status, defaultHint = ''] = ERROR_CODES[code]
+    const [status, defaultHint = `Run "npx geohook explain --code ${code}".`] = ERROR_CODES[code]
     const hint = options.hint ?? defaultHint
     super(options.message ?? toTitle(code), options) // `Error` reads only `cause` from `options`
     Object.assign(this, { name: 'WebhookError', code, status, hint })

@@ -28,11 +28,16 @@ export function warn(message: string, code: string): void {
   } catch {}
 }
 
+interface Logged {
+  error: WebhookError
+  request?: { url: string }
+}
+
 /** The default log of a receiver: warns about rejections and failures, at most once a minute per code. */
 export function createLog(clock: () => number): Observer {
   const lines = new Map<string, { at: number; suppressed: number }>()
 
-  function log({ error, request }: { error: WebhookError; request?: { url: string } }): void {
+  function log({ error, request }: Logged, command = ''): void {
     // `key_unknown` and `signature_mismatch` share one rate limit. With separate limits, response times would reveal
     // whether there is a key.
     const subject = error.code === 'key_unknown' ? 'signature_mismatch' : error.code
@@ -44,10 +49,14 @@ export function createLog(clock: () => number): Observer {
     const suppressed = line?.suppressed ? ` (${line.suppressed} more since the last warning)` : ''
     lines.set(subject, { at: clock(), suppressed: 0 })
     const path = request?.url ? `${pathOf(request.url)}: ` : ''
-    warn(`${path}${describe(error)}${suppressed}. ${error.hint}`.trim(), error.code)
+    const next = error.hint.includes('npx') ? '' : command
+    warn(`${path}${describe(error)}${suppressed}. ${error.hint}${next}`.trim(), error.code)
   }
 
-  return { refused: log, failed: log }
+  return {
+    refused: (seen) => log(seen, ` Run "npx geohook explain --code ${seen.error.code}".`),
+    failed: (seen) => log(seen),
+  }
 }
 
 function describe(error: WebhookError): string {

@@ -78,7 +78,7 @@ export interface CommonReceiverOptions<Payload = unknown> {
   clock?: (() => number) | undefined
 }
 
-const NAMES: OptionNames<ReceiverOptions> = {
+export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
   signatureKey: true,
   profile: true,
   signatureHeader: true,
@@ -117,7 +117,7 @@ export interface Config {
 
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: ReceiverOptions): Config {
-  requireKnownOptions(options, NAMES)
+  requireKnownOptions(options, OPTION_NAMES)
   const { duplicates, inbox, schema } = options
   const profile = readProfile(options.profile) as Profile
   if (typeof profile.name !== 'string') throw configInvalid('profile.name must be a string')

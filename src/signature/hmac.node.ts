@@ -24,6 +24,8 @@ const hash: (data: Uint8Array, encoding: Output) => string = crypto.hash
   ? (data, encoding) => crypto.hash('sha256', data, encoding)
   : (data, encoding) => createHash('sha256').update(data).digest(encoding) // for runtimes without crypto.hash
 
+export const isSync: boolean = true
+
 export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
 
 /** Imports a key for HMAC on Node, Bun and Deno. */

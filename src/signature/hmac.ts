@@ -18,6 +18,8 @@ export interface Hmac {
 
 /** The exports of each implementation of `#hmac`. */
 export interface HmacPlatform {
+  /** True if results are not promises. An HMAC of a small message then takes a tenth of the time. */
+  readonly isSync: boolean
   /** Imports a key. A string means its UTF-8 bytes. */
   importKey(key: Uint8Array | string): HmacKey
   /** Computes SHA-256 (FIPS 180-4) in lower-case hex. */

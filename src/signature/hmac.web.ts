@@ -27,5 +27,7 @@ export function importKey(key: Uint8Array | string): HmacKey {
   }
 }
 
+export const isSync: boolean = false
+
 export const sha256 = async (bytes: Uint8Array): Promise<string> =>
   toHex(await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>))

@@ -28,7 +28,8 @@ async function millisecondsOf(run: () => unknown): Promise<number> {
 }
 
 /**
- * Fails if 64 KB take at least 40 times as long as 4 KB: linear code takes 16 times as long, quadratic code 256 times.
+ * Fails if 64 KB take at least 100 times as long as 4 KB: linear code takes 16 times as long, quadratic code 256 times.
+ * The bound is far above 16, because V8 matches short texts in a faster way (measured: up to 50 times as long).
  * Compares the fastest of several runs, because other work on the machine can only make a run slower.
  */
 export async function expectLinear(run: (text: string) => unknown, textOf: TextOfLength): Promise<void> {
@@ -37,10 +38,10 @@ export async function expectLinear(run: (text: string) => unknown, textOf: TextO
   let longTime = Number.POSITIVE_INFINITY
   // Times below 0.05 ms are too short to measure.
   const ratio = (): number => longTime / Math.max(shortTime, 0.05)
-  for (let i = 0; i < 3 || (i < 200 && ratio() >= 40); i++) {
+  for (let i = 0; i < 3 || (i < 200 && ratio() >= 100); i++) {
     shortTime = Math.min(shortTime, await millisecondsOf(() => run(short)))
     longTime = Math.min(longTime, await millisecondsOf(() => run(long)))
     if (longTime > 1000) break // too slow for linear code, even on a busy machine
   }
-  expect(ratio(), JSON.stringify(long.slice(0, 40))).toBeLessThan(40)
+  expect(ratio(), JSON.stringify(long.slice(0, 40))).toBeLessThan(100)
 }

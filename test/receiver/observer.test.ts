@@ -104,11 +104,11 @@ describe('the log', () => {
       await deliver(receiver, '{}', { 'x-service': '0'.repeat(64) })
     })
     expect(lines).toEqual([
-      'signature_mismatch: /hook: Signature mismatch. Save the request with "geohook listen --save captures" and run ' +
-        '"geohook explain captures": it finds the cause.',
-      expect.stringMatching(/^signature_missing: \/hook: Signature missing\. Set a signatureKey/),
+      'signature_mismatch: /hook: Signature mismatch. To find the cause, run "npx geohook listen --save captures", ' +
+        'then "npx geohook explain captures".',
+      expect.stringMatching(/^signature_missing: \/hook: Signature missing\. To find the cause, run "npx/),
       expect.stringMatching(
-        /^signature_mismatch: \/hook: Signature mismatch \(4 more since the last warning\)\. Save the request /,
+        /^signature_mismatch: \/hook: Signature mismatch \(4 more since the last warning\)\. To find the cause, /,
       ),
     ])
   })
@@ -195,7 +195,7 @@ describe('the log', () => {
     const schema = z.object({ a: z.string() })
     const lines = await warningsOf(() => deliver(createReceiver({ signatureKey: KEY, schema }), '{}'))
     expect(lines).toEqual([
-      expect.stringMatching(/^payload_invalid: \/hook: Invalid input: .* undefined\. Save /),
+      expect.stringMatching(/^payload_invalid: \/hook: Invalid input: .* undefined\. To find /),
     ])
   })
 

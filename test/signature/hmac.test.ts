@@ -74,3 +74,8 @@ describe.each<[string, HmacPlatform]>([
     expect(await sha256(bytes)).toBe(createHash('sha256').update(bytes).digest('hex'))
   })
 })
+
+it('says whether its results are promises', () => {
+  for (const { isSync, importKey } of [node, web])
+    expect(importKey('k').start().digest() instanceof Promise).toBe(!isSync)
+})

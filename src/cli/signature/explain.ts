@@ -1,23 +1,33 @@
-import { Command } from 'commander'
-import { type Diagnosis, explain } from '../../index.ts'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ERROR_CODES } from '../../error-statuses.ts'
+import { type ErrorCode, explain, type SignatureEncoding } from '../../index.ts'
+import { nearest } from '../../nearest.ts'
 import { readCaptures } from '../captures/files.ts'
 import { noteOnSecretHeader } from '../captures/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireUncheckedKeys } from '../options/keys.ts'
-import { PROFILES, type ProfileName, profileOption } from '../options/signature.ts'
-import { headerLine, headerName } from '../options/values.ts'
+import { acceptedEncodingOption, PROFILES, type ProfileName, profileOption } from '../options/signature.ts'
+import { byteSize, duration, headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson } from '../terminal/output.ts'
-import { printable } from '../terminal/printable.ts'
+import { printJson } from '../terminal/output.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { type FileDiagnosis, printDiagnosis } from './print-diagnosis.ts'
 
 interface Options extends KeyOptions {
   body?: string
   header?: HeaderPairs
+  method?: string
+  url?: string
+  code?: ErrorCode
   signatureHeader?: string
   profile: ProfileName
+  encoding: SignatureEncoding
+  limit?: number
+  maxAge?: number
+  unsigned: 'reject' | 'accept'
+  thorough?: true
   json?: true
 }
 
@@ -26,20 +36,20 @@ interface StoredRequest {
   file: string
   headers: HeaderPairs
   body: Uint8Array
-}
-
-interface FileDiagnosis extends Diagnosis {
-  file: string
-  note: string | undefined
+  method?: string | undefined
+  url?: string | undefined
+  code?: ErrorCode | undefined
+  /** Time in milliseconds since 1970. Default: now. */
+  receivedAt?: number
 }
 
 export function createExplainCommand(): Command {
   const command = new Command('explain')
-    .summary('find out why a signature does not match')
+    .summary('find out why a request was refused')
     .description(
-      'Tries known mistakes of senders and receivers, and names one as the cause only if recomputing the ' +
-        'signature proves it. Keys are not trimmed, because white space around them is one of the causes. ' +
-        'The exit code is 0 if all signatures match, otherwise 1.',
+      'Tests known mistakes of senders and receivers. Names a cause only if it is proved: for a wrong signature, by ' +
+        'recomputing it. Keys are not trimmed, because white space around them is one of the causes. ' +
+        'With --code alone, explains that code. The exit code is 0 if all requests are accepted, otherwise 1.',
     )
     .argument('[captures...]', 'files written by "geohook listen --save", or folders of them')
     .option('--body <file>', 'file that contains the body, instead of captures; - reads standard input')
@@ -48,12 +58,24 @@ export function createExplainCommand(): Command {
       "with --body: a header, as 'name: value'; repeat it for each header",
       headerLine,
     )
+    .option('--method <name>', 'with --body: method of the request (default: POST)', methodName)
+    .option('--url <url>', 'with --body: path and query of the request')
+    .option('--code <code>', 'code with which the receiver refused the request', codeName)
     .option(
       '--signature-header <name>',
       "header that should contain the signature (default: the profile's)",
       headerName,
     )
     .addOption(profileOption())
+    .addOption(acceptedEncodingOption('encoding of signatures'))
+    .option('--limit <size>', "the receiver's limit, for example 512kb (default: not checked)", byteSize)
+    .option('--max-age <duration>', "the receiver's maxAge, for example 15m (default: not checked)", duration)
+    .addOption(
+      new Option('--unsigned <what>', 'what the receiver does with requests without a signature')
+        .choices(['reject', 'accept'])
+        .default('reject'),
+    )
+    .option('--thorough', 'do 64 times as much work, also for bodies of up to 8 MiB; can take a minute')
     .option('--json', 'print JSON')
   addKeyOptions(command, { several: true })
   addExamples(command, [
@@ -61,16 +83,23 @@ export function createExplainCommand(): Command {
     "geohook explain --body body.json --header 'x-service: 3f1c0a9b' --key-file key.txt",
   ])
   return command.action(async (paths: string[], options: Options) => {
-    const signatureKey = await requireUncheckedKeys(options)
-    const signatureHeader = options.signatureHeader ?? PROFILES[options.profile].signatureHeader
+    if (options.code && paths.length === 0 && options.body === undefined)
+      return explainCode(options.code, options)
+    const isOptional = options.unsigned === 'accept'
+    const signatureKey = await requireUncheckedKeys(options, isOptional)
     const requests = await readRequests(paths, options)
     requests.forEach(requireExplainable)
     const diagnoses: FileDiagnosis[] = []
     await withProgress('explaining', options.json === true, async (progress) => {
-      for (const { file, headers, body } of requests) {
+      for (const { file, receivedAt = Date.now(), ...request } of requests) {
         progress.update(`explaining ${diagnoses.length + 1} of ${requests.length}`)
-        const diagnosis = await explain({ body, headers, signatureKey, signatureHeader })
-        diagnoses.push({ file, ...diagnosis, note: noteOnSecretHeader(diagnosis, headers) })
+        const diagnosis = await explain({
+          ...request,
+          ...(signatureKey.length > 0 ? { signatureKey } : {}),
+          ...receiverOptions(options),
+          clock: () => receivedAt,
+        })
+        diagnoses.push({ file, ...diagnosis, note: noteOnSecretHeader(diagnosis, request.headers) })
       }
     })
     if (options.json) printJson({ diagnoses })
@@ -79,15 +108,55 @@ export function createExplainCommand(): Command {
   })
 }
 
-async function readRequests(paths: readonly string[], { body, header }: Options): Promise<StoredRequest[]> {
+const receiverOptions = ({
+  profile,
+  signatureHeader,
+  encoding,
+  limit,
+  maxAge,
+  unsigned,
+  thorough,
+}: Options) => ({
+  profile: PROFILES[profile],
+  signatureHeader: signatureHeader ?? PROFILES[profile].signatureHeader,
+  encoding,
+  limit: limit ?? MAX_EXPLAINED,
+  maxAge,
+  unsigned,
+  thorough,
+})
+
+/** Explains a code by itself. Needs no key. */
+async function explainCode(code: ErrorCode, options: Options): Promise<void> {
+  const { json } = options
+  requireNoHead(options)
+  const diagnosis = await explain({ code, headers: {} })
+  if (json) printJson({ diagnoses: [diagnosis] })
+  else printDiagnosis({ file: code, note: undefined, ...diagnosis })
+  process.exitCode = EXIT.failure
+}
+
+/** @throws {CliError} exit code 2 for options that describe a request, which a capture contains */
+function requireNoHead({ header, method, url }: Options): void {
+  if (!header && !method && !url) return
+  const option = header ? 'header' : method ? 'method' : 'url'
+  throw usageError(`--${option} requires --body`, 'A capture contains its method, URL and headers.')
+}
+
+async function readRequests(paths: readonly string[], options: Options): Promise<StoredRequest[]> {
+  const { body, header, method, url, code } = options
   if (body === undefined) {
-    if (header) throw usageError('--header requires --body', 'A capture contains its headers.')
+    requireNoHead(options)
     if (paths.length === 0)
-      throw usageError('there is nothing to explain', 'Give captures, or --body and --header.')
-    return readCaptures(paths)
+      throw usageError('there is nothing to explain', 'Give captures, --body and --header, or --code.')
+    return (await readCaptures(paths)).map(({ outcome, receivedAt, ...capture }) => ({
+      ...capture,
+      code: code ?? (isCode(outcome.code) ? outcome.code : undefined),
+      receivedAt: Date.parse(receivedAt),
+    }))
   }
   if (paths.length > 0) throw usageError('give either captures or --body')
-  return [{ file: body, headers: header ?? [], body: await readInput(body) }]
+  return [{ file: body, headers: header ?? [], method, url, code, body: await readInput(body) }]
 }
 
 /** Maximum body size in bytes. It is limited because explaining creates many copies of the body. */
@@ -102,11 +171,19 @@ function requireExplainable({ file, body }: StoredRequest): void {
     )
 }
 
-/** Prints a diagnosis. Escapes the evidence, because an attacker may have chosen the header and field names in it. */
-function printDiagnosis({ file, ok, cause, evidence, fix, note }: FileDiagnosis): void {
-  print(colours.bold(printable(file)))
-  print(`  cause     ${ok ? colours.green(cause) : colours.red(cause)}`)
-  print(`  evidence  ${printable(evidence)}`)
-  print(`  fix       ${fix}`)
-  if (note) print(`  note      ${note}`)
+/** Codes that a request can cause. */
+const isCode = (code: string | undefined): code is ErrorCode =>
+  code !== undefined && code !== 'config_invalid' && Object.hasOwn(ERROR_CODES, code)
+
+function codeName(value: string): ErrorCode {
+  if (isCode(value)) return value
+  const meant = nearest(value, Object.keys(ERROR_CODES))
+  throw new InvalidArgumentError(
+    `must be a code that a receiver reports${meant ? `. Did you mean ${meant}?` : ', for example signature_mismatch'}`,
+  )
+}
+
+function methodName(value: string): string {
+  if (/^[A-Z][A-Z-]{0,19}$/.test(value)) return value
+  throw new InvalidArgumentError('must be a method in upper case, for example POST')
 }

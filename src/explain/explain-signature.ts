@@ -1,0 +1,111 @@
+import { toBinary, toHex } from '../signature/bytes.ts'
+import { decodeSignature, percentDecode } from '../signature/encoding.ts'
+import { findChangedBody } from './changed-body.ts'
+import type { Claims } from './claims.ts'
+import { hashOf, hmacSha256 } from './digests.ts'
+import { findPlaceholder } from './keys/placeholders.ts'
+import { digestsIn } from './notations.ts'
+import { shown } from './other-claims.ts'
+import type { ReceivedRequest } from './request.ts'
+import { search } from './search.ts'
+import type { Finding } from './types.ts'
+import { createWork, type Work } from './work.ts'
+
+/** Explains why a signature is missing or does not match. */
+export async function explainSignature(
+  request: ReceivedRequest,
+  claims: Claims,
+  isThorough: boolean,
+): Promise<readonly Finding[]> {
+  const work = createWork(request.body.length, isThorough)
+  const inField = await findInField(request)
+  if (inField) return [inField]
+  const found = await search(request, claims, work)
+  if (found) return found
+  return [
+    findMissingSignature(request, claims) ??
+      findLostBody(request) ??
+      findPlaceholder(request.keys) ??
+      (await findChangedBody(request)) ??
+      (await showFingerprints(request, work)),
+  ]
+}
+
+/** An object that JavaScript has converted to text. */
+const OBJECT = '[object Object]'
+
+const AMPERSAND = 0x26
+const EQUALS = 0x3d
+
+/** Finds a valid signature in the last field of a form, whatever its name: `payload=<bytes>&<name>=<signature>`. */
+async function findInField({ body, keys, isInField }: ReceivedRequest): Promise<Finding | undefined> {
+  if (isInField) return undefined
+  const end = body.lastIndexOf(AMPERSAND)
+  const start = body.indexOf(EQUALS) + 1
+  // Read one character more than the pattern allows, so that a longer field does not match.
+  const field = toBinary(body.subarray(end + 1, end + 403))
+  const [, name, signature] = /^([\w.%-]{1,100})=(.{1,300})$/s.exec(field) ?? []
+  if (end < start || !name || !signature) return undefined
+  const digests = new Set([...digestsIn(percentDecode(signature))].map(toHex))
+  if (digests.size === 0) return undefined
+  for (const key of keys) {
+    if (digests.has(await hmacSha256(key, body.subarray(start, end)))) {
+      const evidence = `The form field${shown('', name, keys)} contains the signature of the field before it.`
+      return { cause: 'signature_in_form_field', evidence }
+    }
+  }
+  return undefined
+}
+
+/** Says that the signature header is missing, and which other headers look like signatures. */
+export function findMissingSignature(
+  { value, headerName, headers }: ReceivedRequest,
+  { otherHeaders, isComplete }: Pick<Claims, 'otherHeaders' | 'isComplete'>,
+): Finding | undefined {
+  if (value !== '') return undefined
+  const state = headers.has(headerName) ? 'is empty' : 'is missing'
+  const others = otherHeaders.length
+    ? `These headers look like signatures, but do not match: ${otherHeaders.slice(0, 5).join(', ')}.`
+    : isComplete
+      ? 'No other header looks like a signature.'
+      : 'Not all other headers were searched, because there are too many or they are too long.'
+  return { cause: 'signature_header_missing', evidence: `The header ${headerName} ${state}. ${others}` }
+}
+
+/**
+ * Services always send a body, so an empty one was lost, for example because other code read it first.
+ * `content-length: 0` rules that out: the request arrived without a body. No service sends `[object Object]`.
+ */
+function findLostBody({ body, headers, decoded }: ReceivedRequest): Finding | undefined {
+  if (typeof decodeSignature(decoded) === 'string') return undefined
+  if (body.length === OBJECT.length && toBinary(body) === OBJECT) {
+    const evidence = `The body on this side is the text ${OBJECT}: a parsed object was converted to text.`
+    return { cause: 'body_stringified', evidence }
+  }
+  if (body.length > 0 || headers.get('content-length') === '0') return undefined
+  return {
+    cause: 'body_empty',
+    evidence:
+      'The body on this side is empty, and the signature was not computed over an empty body with this key.',
+  }
+}
+
+/**
+ * Shows 16 bits of each key's SHA-256. That is enough to compare the keys of both sides, but too little to verify a
+ * guessed key. The body's SHA-256 is shown in full, because only the full hash proves that both sides have the same
+ * bytes.
+ */
+async function showFingerprints(
+  { body, keys, value, isInField }: ReceivedRequest,
+  { omission }: Work,
+): Promise<Finding> {
+  const fingerprints = await Promise.all(keys.map(async (key) => (await hashOf('sha256', key))?.slice(0, 4)))
+  const evidence = [
+    `The ${isInField ? 'payload field' : 'body'} has ${body.length} bytes and the SHA-256 ${await hashOf('sha256', body)}.`,
+    `The SHA-256 of the key begins with ${fingerprints.join(' or ')}.`,
+  ]
+  if (typeof decodeSignature(value) === 'string')
+    evidence.push('The signature is not 32 bytes in hex or base64.')
+  if (omission) evidence.push(omission)
+  return { cause: 'unexplained', evidence: evidence.join(' ') }
+}

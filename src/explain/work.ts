@@ -1,0 +1,78 @@
+import { isSync } from '#hmac'
+
+/** Largest body, in bytes, that gets the expensive hypotheses too. */
+export const MAX_BODY: number = 64 * 1024
+
+/** The same with `thorough`, and how many times as much work is done then. */
+const MAX_THOROUGH_BODY = 8 * 1024 * 1024
+const THOROUGH = 64
+
+/**
+ * Work of one diagnosis in nanoseconds, as measured with Node.js on a processor with SHA instructions. WebCrypto takes
+ * ten times as long for a small message, so it gets more work, but not enough for all pairs of mistakes.
+ */
+const MAX_WORK = isSync ? 32_000_000 : 120_000_000
+
+/** Nanoseconds for a candidate with an empty message. */
+const PER_CANDIDATE = isSync ? 4500 : 45_000
+
+/** Nanoseconds for hashing a byte. */
+const PER_BYTE = 0.6
+
+/** How many times a large body may be hashed, even if that exceeds {@link MAX_WORK}. */
+const MAX_HASHES = 100
+
+/** Work after which the event loop gets a turn, so that a server can respond to other requests. */
+const SLICE = 4_000_000
+
+/** Calls back in a later turn of the event loop. Node's setTimeout would wait for at least a millisecond. */
+const nextTurn = (resolve: () => void): void => {
+  const { setImmediate = setTimeout } = globalThis as { setImmediate?: (callback: () => void) => void }
+  setImmediate(resolve)
+}
+
+/** The limit on the work of one diagnosis. It counts bytes, not time, so that the result is always the same. */
+export interface Work {
+  /** True if the expensive hypotheses may be tested too, because the body is small enough. */
+  readonly isComplete: boolean
+  /** Why the search ended early, as a sentence. Undefined if it did not. */
+  readonly omission: string | undefined
+  /**
+   * Counts a message to make and to hash, and a key to hash. Returns false if the limit is reached.
+   *
+   * @param perByte nanoseconds for making a byte of the message
+   */
+  spend(messageSize: number, keySize: number, perByte: number): boolean
+  /** Resolves at once, or after other events if much work was done since the last call. */
+  pause(): Promise<void> | undefined
+}
+
+const CHEAP = `Only the cheap hypotheses were tested, because the body is larger than ${MAX_BODY / 1024} KiB.`
+const TOO_LARGE = 'Only the cheap hypotheses were tested, because the body is larger than 8 MiB.'
+const USED_UP = 'Not all hypotheses were tested, because the limit on the work was reached.'
+const MORE = 'The option thorough tests more.'
+
+export function createWork(bodySize: number, isThorough: boolean): Work {
+  const isComplete = bodySize <= (isThorough ? MAX_THOROUGH_BODY : MAX_BODY)
+  let left = Math.max(MAX_WORK, MAX_HASHES * PER_BYTE * bodySize) * (isThorough ? THOROUGH : 1)
+  let slice = SLICE
+  return {
+    isComplete,
+    get omission() {
+      if (!isComplete) return isThorough ? TOO_LARGE : `${CHEAP} ${MORE}`
+      if (left >= 0) return undefined
+      return isThorough ? USED_UP : `${USED_UP} ${MORE}`
+    },
+    spend(messageSize, keySize, perByte) {
+      const cost = PER_CANDIDATE + messageSize * (PER_BYTE + perByte) + keySize * PER_BYTE
+      left -= cost
+      slice -= cost
+      return left >= 0
+    },
+    pause() {
+      if (slice > 0) return undefined
+      slice = SLICE
+      return new Promise(nextTurn)
+    },
+  }
+}

@@ -1,3 +1,0 @@
-import { describeProperties } from './explain-properties.ts'
-
-describeProperties(400)
