@@ -4,11 +4,13 @@ const LAYERS = [
   'platform',
   'signature',
   'payload',
+  'explain',
   'receiver',
   'inbox',
   'otel',
   'adapters',
   'testing',
+  'inspector',
   'mock',
   'cli',
 ]
@@ -58,7 +60,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|(index|adapters/(node|express|stop-signal)|inbox/((sqlite|postgres|redis)/)?index|mock/(index|save-queue)|nearest|payload/change-types|testing/index)\\.ts$)',
+          '^src/(cli/|(index|adapters/(node|express|stop-signal|connection-errors)|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|redact|send-request)|mock/(index|save-queue)|nearest|payload/change-types|testing/index)\\.ts$)',
       },
     },
     {
@@ -97,7 +99,7 @@ module.exports = {
       name: 'no-node-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|receiver|inbox)',
+        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|explain|receiver|inbox)',
         pathNot: '\\.node\\.ts$',
       },
       to: { dependencyTypes: ['core'] },
@@ -106,7 +108,7 @@ module.exports = {
       name: 'no-package-above-adapters',
       severity: 'error',
       from: {
-        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|receiver)',
+        path: '^src/(errors|error-statuses|nearest|known-options|index|platform|signature|payload|explain|receiver)',
       },
       to: { dependencyTypes: ['npm', 'npm-dev', 'npm-no-pkg', 'npm-unknown'] },
     },
@@ -122,7 +124,7 @@ module.exports = {
       severity: 'error',
       from: {
         orphan: true,
-        pathNot: '^src/(.+\\.(node|web)|index)\\.ts$',
+        pathNot: '^src/((.+\\.(node|web)|index)\\.ts|inspector/assets/inspector\\.js)$',
       },
       to: {},
     },

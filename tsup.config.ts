@@ -1,5 +1,5 @@
-import { rmSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 import entry from './entries.json' with { type: 'json' }
 
@@ -16,6 +16,18 @@ const externalEntries: NonNullable<Options['esbuildPlugins']>[number] = {
     onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
       const output = outputs.get(resolve(resolveDir, path))
       return output === undefined ? undefined : { path: output, external: true }
+    })
+  },
+}
+
+/** Replaces `assets.ts`, which reads files, by their contents, so that every bundle contains them. */
+const inlineAssets: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'inline-assets',
+  setup({ onLoad }) {
+    onLoad({ filter: /inspector[\\/]assets\.ts$/ }, ({ path }) => {
+      const folder = resolve(dirname(path), 'assets')
+      const files = readdirSync(folder).map((name) => [name, readFileSync(resolve(folder, name), 'utf8')])
+      return { contents: `export const FILES = ${JSON.stringify(Object.fromEntries(files))}` }
     })
   },
 }
@@ -38,11 +50,13 @@ export default defineConfig([
     platform: 'neutral',
     // Without the `node:` prefix, bundlers would take "stream" for a package, and some runtimes would not find it.
     removeNodeProtocol: false,
+    esbuildPlugins: [inlineAssets],
     dts: withTypes ? { entry } : false,
   },
   {
-    // A separate bundle that contains copies of its imports; see src/signature/explain.ts.
-    entry: { diagnose: 'src/signature/explain/diagnose.ts' },
+    // A separate bundle that contains copies of its imports; see src/receiver/explain.ts.
+    entry: { diagnose: 'src/explain/diagnose.ts' },
+    external: ['#hmac', '#platform'],
     format: ['esm', 'cjs'],
     splitting: false,
     target: 'node20',

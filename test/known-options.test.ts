@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import { createReceiver, explain, type Observer, parsePayload, sign, verify } from 'geohook'
 import { webhook as express } from 'geohook/express'
 import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
+import { createReception } from 'geohook/inspector'
 import { createMockService } from 'geohook/mock'
 import { closeOnSignal } from 'geohook/node'
 import { createOtelObserver } from 'geohook/otel'
@@ -45,6 +46,7 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createSigner', 'prefix', createSigner, { prefx: 'x' }, { signatureKey: KEY }],
   ['createMockService', 'webhooks', createMockService, { webhook: [] }, {}],
   ['createOtelObserver', 'destination', createOtelObserver, { destinaton: 'x' }, {}],
+  ['createReception', 'maxBytes', createReception, { maxByte: 1 }, { signatureKey: KEY }],
   ['createMemoryInbox', 'retention', createMemoryInbox, { retenton: 1 }, {}],
   ['createMemoryDuplicates', 'maxEntries', createMemoryDuplicates, { maxEntres: 1 }, {}],
   ['createSqliteInbox', 'maxPending', createSqliteInbox, { maxpendin: 1 }, { path: 'unused.db' }],

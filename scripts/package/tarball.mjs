@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join, posix } from 'node:path'
 import { run } from './run.mjs'
 
@@ -54,6 +54,9 @@ function neededBy({ exports, imports, bin }) {
 
 const leavesOf = (value) => (typeof value === 'string' ? [value] : Object.values(value).flatMap(leavesOf))
 
+/** The modules of the inspector's page are text inside the bundles, with imports for the browser. */
+const PAGE_MODULES = readdirSync('src/inspector/assets').map((name) => `./${name}`)
+
 function importsOf(path) {
   let code = ''
   try {
@@ -61,11 +64,12 @@ function importsOf(path) {
   } catch {
     return [] // pack() reports the missing file
   }
-  return [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)["'](\.[^"']+)["']/g)].map(
-    ([, relative]) => {
+  return [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)["'](\.[^"']+)["']/g)]
+    .map(([, relative]) => relative)
+    .filter((relative) => !PAGE_MODULES.includes(relative))
+    .map((relative) => {
       const file = posix.join(posix.dirname(path), relative)
       // Declaration files import `./a.js`, which means `./a.d.ts`.
       return /\.d\.c?ts$/.test(basename(path)) ? file.replace(/\.(c?)js$/, '.d.$1ts') : file
-    },
-  )
+    })
 }

@@ -42,6 +42,9 @@ export function readListOptions(options?: ListOptions): ListQuery {
   return { state, limit: readNumber('limit', limit, 1, 1_000), offset: Number(after) }
 }
 
+/** The value of `after` for the page that begins after `offset` entries. */
+export const toCursor = (offset: number): string => String(offset)
+
 /**
  * Creates a page of entries.
  *
@@ -50,7 +53,7 @@ export function readListOptions(options?: ListOptions): ListQuery {
  */
 export function toPage(entries: InboxEntry[], { limit, offset }: ListQuery): InboxPage {
   if (entries.length <= limit) return { entries }
-  return { entries: entries.slice(0, limit), next: String(offset + limit) }
+  return { entries: entries.slice(0, limit), next: toCursor(offset + limit) }
 }
 
 /** @throws {WebhookError} `config_invalid` */

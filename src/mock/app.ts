@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http'
 import express from 'express'
 import { configInvalid } from '../errors.ts'
+import { inspector } from '../inspector/inspector.ts'
+import { type Inspectable, SOURCE } from '../inspector/source.ts'
 import { adminHandler } from './admin/routes.ts'
 import { controlRouter } from './control/routes.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
@@ -8,13 +10,17 @@ import type { Faults } from './delivery/faults.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
 import { type Notice, warn } from './event-listeners.ts'
 import { createListener } from './http/server.ts'
+import { createMockSource } from './inspector/source.ts'
 import type { MockServiceOptions } from './options.ts'
 import { createMock } from './service.ts'
 import type { MockEvent } from './state/events.ts'
 import { type Snapshot, type SnapshotSeed, toSnapshot } from './state/snapshot.ts'
 
-/** A service for tests: it stores webhooks, serves their administration, and sends signed deliveries over HTTP. */
-export interface MockService {
+/**
+ * A service for tests: it stores webhooks, serves their administration, and sends signed deliveries over HTTP. Its
+ * address shows the inspector, and `inspector(service)` of `geohook/inspector` mounts it elsewhere.
+ */
+export interface MockService extends Inspectable {
   /** Handles all HTTP requests of the service; mount it in a server of your own. */
   readonly app: RequestListener
   /** Base URL while the service listens; otherwise empty. */
@@ -98,11 +104,12 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   const { engine, listeners, state } = mock
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   if (mock.options.control) app.use('/_mock', controlRouter(mock))
-  app.use(adminHandler(mock))
   const listener = createListener(app)
+  const source = createMockSource(mock, () => listener.url)
 
-  return {
+  const service: MockService = {
     app,
+    [SOURCE]: () => source,
     get url() {
       return listener.url
     },
@@ -135,4 +142,8 @@ export function createMockService(options: MockServiceOptions = {}): MockService
       await mock.save().catch(warn)
     },
   }
+  // Before the administration, which responds with 404 to unknown paths.
+  if (mock.options.control) app.use(inspector(service))
+  app.use(adminHandler(mock, mock.options.control))
+  return service
 }

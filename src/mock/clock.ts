@@ -11,9 +11,9 @@ export interface Clock {
 }
 
 /** The last valid Date (ECMA-262, section 21.4.1.1). */
-const LAST_TIME = 8.64e15
+export const LAST_TIME = 8.64e15
 /** Longest delay of a Node timer in milliseconds. Longer delays overflow. */
-const LONGEST_TIMER = 2 ** 31 - 1
+export const LONGEST_TIMER: number = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: Date.now,

@@ -16,14 +16,14 @@ export type Notice =
   | { type: 'restored' }
 
 /** Functions that are called with each notice. */
-export interface Listeners {
+export interface Listeners<T = Notice> {
   /** @returns a function that removes the listener */
-  on(listener: (notice: Notice) => void): () => void
-  emit(notice: Notice): void
+  on(listener: (notice: T) => void): () => void
+  emit(notice: T): void
 }
 
-export function createListeners(): Listeners {
-  const listeners = new Set<(notice: Notice) => void>()
+export function createListeners<T = Notice>(): Listeners<T> {
+  const listeners = new Set<(notice: T) => void>()
   return {
     on(listener) {
       listeners.add(listener)

@@ -54,7 +54,10 @@ export interface MockServiceOptions {
   allowHosts?: readonly string[] | undefined
   /** Default: the system clock. */
   clock?: Clock | undefined
-  /** Enables the control API under `/_mock/`, which requires no token and shows keys. Default true. */
+  /**
+   * Enables the control API under `/_mock/`, and the inspector at `/`. Both require no token. The control API shows
+   * keys. The inspector answers only requests from this machine. Default true.
+   */
   control?: boolean | undefined
   /** Called with the state after every change. Responses of the administration wait for its promise. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined

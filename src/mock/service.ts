@@ -25,6 +25,11 @@ export interface Mock {
   readonly engine: Engine
   readonly listeners: Listeners
   /**
+   * Listeners of the inspector. A notice is the id of a delivery of which an attempt has begun or ended; undefined for
+   * any other change.
+   */
+  readonly changes: Listeners<string | undefined>
+  /**
    * Finds the webhooks that are subscribed to at least one of the events.
    *
    * @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service
@@ -52,6 +57,8 @@ export function createMock(given: MockServiceOptions): Mock {
   const options = toOptions(given)
   const { clock, version } = options
   const listeners = createListeners()
+  const changes = createListeners<string | undefined>()
+  const changed = (): void => changes.emit(undefined)
   /** Current generation of each service, by path. It starts as the time of the first event, and each change adds 1. */
   const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
@@ -65,6 +72,7 @@ export function createMock(given: MockServiceOptions): Mock {
         name: webhook.name,
         service: servicePath(webhook),
       })
+      changed()
     },
   })
   const state: State = {
@@ -74,8 +82,16 @@ export function createMock(given: MockServiceOptions): Mock {
     settings: options.settings,
   }
   const engine: Engine = createEngine(state, options, {
-    finished: (attempt) => listeners.emit({ type: 'attempt', attempt }),
-    counted: () => void save().catch(warn),
+    began: ({ deliveryId }) => changes.emit(deliveryId),
+    finished(attempt) {
+      listeners.emit({ type: 'attempt', attempt })
+      changes.emit(attempt.deliveryId)
+    },
+    counted() {
+      save().catch(warn)
+      changed()
+    },
+    changed,
   })
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
@@ -103,6 +119,7 @@ export function createMock(given: MockServiceOptions): Mock {
     restoreSnapshot(state, snapshot, options.settings)
     engine.changed()
     listeners.emit({ type: 'restored' })
+    changed()
   }
 
   return {
@@ -110,6 +127,7 @@ export function createMock(given: MockServiceOptions): Mock {
     state,
     engine,
     listeners,
+    changes,
     findRecipients(given) {
       // Spread, because `map` would skip the holes of a sparse array.
       const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]

@@ -13,6 +13,7 @@ export const CLEAN_ENV = {
   GEOHOOK_URL: undefined,
   GEOHOOK_TOKEN: undefined,
   GEOHOOK_INBOX: undefined,
+  GEOHOOK_INSPECTOR_TOKEN: undefined,
   FORCE_COLOR: undefined,
   NO_COLOR: undefined,
 }

@@ -5,8 +5,9 @@ import { builtinsOf, closureOf, type Format, type Loaded, load, sourcesOf } from
 /** Packages that an entry may load, including their dependencies. Entries not listed must not load any package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
+  inspector: ['diff'],
   // Express depends on `debug`, which loads `supports-color` if it is installed.
-  mock: ['dayjs', 'express', 'undici', 'zod', 'supports-color'],
+  mock: ['dayjs', 'diff', 'express', 'undici', 'zod', 'supports-color'],
 }
 const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
@@ -20,7 +21,7 @@ const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   platform: ['node:buffer', 'node:timers'],
 }
 /** Entries that run only on Node. */
-const NODE_ENTRIES = ['node', 'express', 'fastify', 'koa', 'sqlite', 'mock']
+const NODE_ENTRIES = ['node', 'express', 'fastify', 'koa', 'sqlite', 'inspector', 'mock']
 
 const isReceiver = (name: string): boolean => name === 'index' || name === 'otel' || ADAPTERS.includes(name)
 

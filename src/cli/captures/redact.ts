@@ -1,4 +1,5 @@
 import type { Diagnosis } from '../../index.ts'
+import { HIDDEN, textsOfKeys } from '../../inspector/redact.ts'
 import type { HeaderPairs } from '../io/http.ts'
 
 /** Organization webhooks send their key as plain text in the header `secret`. */
@@ -10,9 +11,8 @@ const isSecretHeader = (name: string): boolean => name.toLowerCase() === 'secret
  * @param keys all known keys
  */
 export function redactHeaders(headers: HeaderPairs, keys: readonly string[] = []): HeaderPairs {
-  // Node decodes headers as Latin-1, so a key that was sent as UTF-8 appears here as one character per byte.
-  const known = new Set(keys.flatMap((key) => [key, Buffer.from(key).toString('latin1')]))
-  return headers.map(([name, value]) => [name, isSecretHeader(name) || known.has(value) ? '***' : value])
+  const known = textsOfKeys(keys)
+  return headers.map(([name, value]) => [name, isSecretHeader(name) || known.has(value) ? HIDDEN : value])
 }
 
 /** Returns a note if the sender sent its key as plain text instead of a signature, otherwise undefined. */

@@ -8,6 +8,7 @@ import { webhook } from '../../adapters/express.ts'
 import { createReceiver, type Receiver } from '../../index.ts'
 import { createMockService, type MockService } from '../../mock/index.ts'
 import { createPayload, createSigner } from '../../testing/index.ts'
+import { untilStopped } from '../io/server.ts'
 import { print } from '../terminal/output.ts'
 
 const WEBHOOK_ID = 'c4a7db24-0c5e-4a00-9103-0c7d2fdc03b4'
@@ -16,9 +17,11 @@ const SERVICE = { serviceName: 'Parcels', serviceType: 'FeatureServer' } as cons
 /**
  * Runs the demo: sends deliveries from a mock service to a receiver, on free ports. Each step asserts its result.
  *
+ * @param open keeps the servers running until Ctrl-C, to look at the deliveries in the inspector
  * @throws {AssertionError}
  */
-export async function playStory(): Promise<void> {
+export async function playStory(open: boolean): Promise<void> {
+  const stopped = open ? untilStopped() : undefined
   print('geohook: how a signed delivery reaches your handler, and a forged one does not')
   const firstKey = newKey()
   const secondKey = newKey()
@@ -30,6 +33,7 @@ export async function playStory(): Promise<void> {
   await once(server, 'listening')
   const receiverUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const service = createMockService({
+    settings: { notificationAttempts: 1 }, // the demo does not wait for retries
     webhooks: [
       {
         ...SERVICE,
@@ -43,11 +47,33 @@ export async function playStory(): Promise<void> {
   })
   try {
     await playSteps(service, receiverUrl, secondKey, results)
+    print('\nEvery step succeeded.')
+    if (stopped) {
+      await sendMore(service, `${receiverUrl}/hooks/parcels-v2`, secondKey)
+      print(`The inspector shows the deliveries at ${service.url}/ (Ctrl-C stops it)`)
+      await stopped
+    } else if (process.stdout.isTTY) {
+      print(`The inspector showed the deliveries at ${service.url}/`)
+      print('To keep it running: npm start -- --open, or geohook demo --open')
+    }
   } finally {
     await service.close()
     await close(server)
   }
-  print('\nEvery step succeeded.')
+}
+
+/** Leaves a webhook, so that the page can trigger events, and a delivery that was refused. */
+async function sendMore(service: MockService, hookUrl: string, signatureKey: string): Promise<void> {
+  await post(`${service.url}/services/Parcels.FeatureServer/webhooks/create`, {
+    name: 'parcel edits',
+    hookUrl,
+    signatureKey,
+    f: 'json',
+  })
+  step('Another webhook is created. One of its two deliveries is altered on the way.')
+  await service.trigger({ ...SERVICE, changeType: 'FeaturesCreated' })
+  service.faults.add({ fault: 'altered', times: 1 })
+  await service.trigger({ ...SERVICE, changeType: 'FeaturesDeleted' })
 }
 
 async function playSteps(

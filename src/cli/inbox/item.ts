@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { InboxItem } from '../../inbox/index.ts'
+import { hideCredentials, toPairs } from '../../inspector/redact.ts'
 import { redactHeaders } from '../captures/redact.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { count, print } from '../terminal/output.ts'
@@ -9,18 +10,9 @@ import { printable, printableLines } from '../terminal/printable.ts'
 const MAX_PRINTED = 16 * 1024
 
 /** Returns the headers of a delivery as in captures: a name and value pair for each value. Redacts keys. */
-export function headersOf({ delivery }: InboxItem): HeaderPairs {
-  const pairs = Object.entries(delivery.headers).flatMap(([name, values = []]) =>
-    [values].flat().map((value): [string, string] => [name, value]),
-  )
-  return redactHeaders(pairs)
-}
+export const headersOf = ({ delivery }: InboxItem): HeaderPairs => redactHeaders(toPairs(delivery.headers))
 
-/** Matches headers that contain credentials. Their values are never printed. */
-const CREDENTIALS = /^(authorization|proxy-authorization|cookie)$/i
-
-const headersToPrint = (item: InboxItem): HeaderPairs =>
-  headersOf(item).map(([name, value]) => [name, CREDENTIALS.test(name) ? '***' : value])
+const headersToPrint = (item: InboxItem): HeaderPairs => hideCredentials(headersOf(item))
 
 /** Returns the start of a text body, or undefined for a binary body. */
 function startOfText(body: Uint8Array): string | undefined {

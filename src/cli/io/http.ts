@@ -1,124 +1,40 @@
-import type { IncomingMessage } from 'node:http'
+import {
+  type HttpRequest,
+  type HttpResponse,
+  type RequestLimits,
+  SendError,
+  sendRequest as send,
+} from '../../inspector/send-request.ts'
 import { CliError, EXIT, usageError } from '../errors.ts'
 
-/** Headers as sent: in order, with a pair for each repeated header. */
-export type HeaderPairs = readonly (readonly [name: string, value: string])[]
-
-export interface HttpRequest {
-  method: string
-  headers: HeaderPairs
-  body: Uint8Array
-}
-
-export interface HttpResponse {
-  status: number
-  headers: HeaderPairs
-  body: Buffer
-}
-
-export interface RequestLimits {
-  /** Timeout for the complete response in milliseconds. Default: 30,000, because a receiver under test may be slow. */
-  timeout?: number
-  /** Maximum size of the response body in bytes. Default: 64 MiB. */
-  limit?: number
-  signal?: AbortSignal | undefined
-}
+export {
+  endToEnd,
+  type HeaderPairs,
+  type HttpRequest,
+  type HttpResponse,
+  toPairs,
+} from '../../inspector/send-request.ts'
 
 /**
  * Sends a request with the body and headers unchanged. Does not follow redirects.
  *
- * @throws {CliError} exit code 3 if the host is unreachable or does not respond, 2 if a header is not valid in HTTP
+ * @throws {CliError} exit code 3 if the host is unreachable or does not respond, 2 if a header is not valid in HTTP, 1
+ *   if the response is too large
  */
 export async function sendRequest(
   url: URL,
-  { method, headers, body }: HttpRequest,
-  { timeout = 30_000, limit = 64 * 1024 * 1024, signal }: RequestLimits = {},
+  request: HttpRequest,
+  limits?: RequestLimits,
 ): Promise<HttpResponse> {
-  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  const timeoutSignal = AbortSignal.timeout(timeout)
-  const anySignal = signal ? AbortSignal.any([timeoutSignal, signal]) : timeoutSignal
-  // A flat list keeps the case, order and repetition of headers. Every method gets a content-length: without it, the
-  // server would read the body as the next request.
-  const flat = [['host', url.host], ...headers, ['content-length', String(body.length)]].flat()
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const req = request(url, { method, headers: flat, signal: anySignal, agent: false })
-      req.once('response', resolve).once('error', reject)
-      req.once('upgrade', (_response, socket) => {
-        socket.destroy()
-        reject(new Error('the host switched to another protocol'))
-      })
-      req.end(body)
-    })
-    return {
-      status: response.statusCode ?? 0,
-      headers: toPairs(response.rawHeaders),
-      body: await readBody(response, limit),
-    }
+    return await send(url, request, limits)
   } catch (error) {
-    if (error instanceof CliError) throw error
-    throw toUnreachable(error, url, timeoutSignal.aborted ? timeout : undefined)
+    throw error instanceof SendError ? toCliError(error) : error
   }
 }
 
-async function readBody(response: IncomingMessage, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > limit)
-      throw new CliError(EXIT.failure, 'answer_too_large', `the response is larger than ${limit} bytes`)
-  }
-  return Buffer.concat(chunks)
+function toCliError({ reason, message, hint }: SendError): CliError {
+  if (reason === 'invalid') return usageError(message)
+  if (reason === 'too_large') return new CliError(EXIT.failure, 'answer_too_large', message)
+  return new CliError(EXIT.unreachable, 'unreachable', message, hint)
 }
-
-/** Why a host is unreachable, by Node error code. */
-export const CONNECTION_ERRORS: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'connection refused'],
-  ['ECONNRESET', 'the connection was closed before the response'],
-  ['EPIPE', 'the connection was closed before the response'],
-  ['ENOTFOUND', 'host not found'],
-  ['EAI_AGAIN', 'the host name cannot be resolved now'],
-  ['ETIMEDOUT', 'connection timed out'],
-  ['EHOSTUNREACH', 'no route to the host'],
-  ['ENETUNREACH', 'no route to the network'],
-  ['HPE_INVALID_CONSTANT', 'the host does not speak HTTP'],
-])
-
-function toUnreachable(error: unknown, url: URL, timeout: number | undefined): CliError {
-  const { code = '', message } = firstOf(error)
-  if (/^ERR_(INVALID_CHAR|INVALID_HTTP_TOKEN|HTTP_INVALID_HEADER_VALUE|UNESCAPED_CHARACTERS)$/.test(code)) {
-    return usageError(`the request cannot be written: ${message}`)
-  }
-  const why = timeout
-    ? `no response within ${timeout / 1000} s`
-    : (CONNECTION_ERRORS.get(code) ?? (message || code))
-  return new CliError(EXIT.unreachable, 'unreachable', `cannot reach ${url.origin}: ${why}`, hintFor(code))
-}
-
-/** Returns the first error in an AggregateError, which Node throws if all addresses of a host name fail. */
-function firstOf(error: unknown): NodeJS.ErrnoException {
-  return error instanceof AggregateError ? firstOf(error.errors[0]) : (error as NodeJS.ErrnoException)
-}
-
-const hintFor = (code: string): string =>
-  code === 'ECONNREFUSED' ? 'Is it running, and is the port right?' : 'Check the address.'
-
-/** Converts Node's flat list of names and values to pairs. */
-export function toPairs(raw: readonly string[]): [string, string][] {
-  return raw.flatMap((name, index) =>
-    index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as [string, string]] : [],
-  )
-}
-
-/** Headers that apply to one connection only (RFC 9110 section 7.6.1), and headers that `sendRequest` sets. */
-const HOP_BY_HOP =
-  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length)$/i
-
-/**
- * Returns the headers to forward to another host. Ignores the names in the `connection` header, because an attacker
- * could list the signature header there to remove it.
- */
-export const endToEnd = (headers: HeaderPairs): HeaderPairs =>
-  headers.filter(([name]) => !HOP_BY_HOP.test(name))

@@ -12,18 +12,22 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/** @throws {CliError} exit code 2 if the server cannot listen on the port */
+/**
+ * @param option the option that gives the port, for the hint of an error
+ * @throws {CliError} exit code 2 if the server cannot listen on the port
+ */
 export async function startServer(
   listener: RequestListener,
   port: number,
   host: string,
+  option = '--port',
 ): Promise<RunningServer> {
   const server: Server = createServer(listener)
   server.maxHeadersCount = 0 // no limit, so that Node never drops the signature; the total size stays limited
   try {
     await once(server.listen(port, host), 'listening')
   } catch (error) {
-    throw toPortError(error, port, host)
+    throw toPortError(error, port, host, option)
   }
   const { port: actualPort, family, address } = server.address() as AddressInfo
   return {
@@ -37,12 +41,12 @@ export async function startServer(
   }
 }
 
-export function toPortError(error: unknown, port: number, host: string): CliError {
+export function toPortError(error: unknown, port: number, host: string, option = '--port'): CliError {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
-    return usageError(`port ${port} of ${host} is in use`, 'Give another --port; 0 picks a free one.')
+    return usageError(`port ${port} of ${host} is in use`, `Give another ${option}; 0 picks a free one.`)
   }
-  if (code === 'EACCES') return usageError(`port ${port} requires privileges`, 'Give a --port above 1023.')
+  if (code === 'EACCES') return usageError(`port ${port} requires privileges`, `Give a ${option} above 1023.`)
   return usageError(`cannot listen on ${host}: ${code ?? message}`, 'Give an address of this machine.')
 }
 

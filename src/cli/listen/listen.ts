@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
-import { createReceiver } from '../../index.ts'
+import { createReceiver, type SignedOptions } from '../../index.ts'
 import { requireFolder } from '../captures/files.ts'
 import { usageError } from '../errors.ts'
 import { startServer, untilStopped } from '../io/server.ts'
@@ -10,6 +10,7 @@ import { addExamples } from '../terminal/help.ts'
 import { colours, print, printJson, printNote } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { isLoop } from './forward.ts'
+import { startInspection } from './inspect.ts'
 import { addListenOptions, FORWARD_TIMEOUT, type ListenOptions, requireConsistent } from './options.ts'
 import { printOtherPath } from './print-report.ts'
 import { createReporter } from './reporter.ts'
@@ -31,6 +32,7 @@ export function createListenCommand(): Command {
     'geohook listen --key-env WEBHOOK_KEY --forward-to http://127.0.0.1:8000/hooks/parcels',
     'geohook listen --key-file key.txt --events FeaturesCreated,FeaturesDeleted',
     'geohook listen --key-file key.txt --answer 503 --delay 2000',
+    'geohook listen --key-file key.txt --inspect',
   ])
   return command.action(listen)
 }
@@ -47,17 +49,14 @@ async function listen(options: ListenOptions): Promise<void> {
   const signatureHeader = options.signatureHeader ?? profile.signatureHeader
   const signatureKey = await (unsigned === 'accept' ? readKeys(options) : requireKeys(options))
   const accepted: AcceptedDeliveries = new WeakMap()
+  const keys = signatureKey.length > 0 ? { signatureKey } : {}
+  const receiverOptions = { ...keys, profile, signatureHeader, encoding, limit, unsigned }
   const receiver = createReceiver({
-    ...(signatureKey.length > 0 ? { signatureKey } : {}),
-    profile,
-    signatureHeader,
-    encoding,
-    limit,
-    unsigned,
+    ...(receiverOptions as SignedOptions & typeof receiverOptions),
     observer: storeAcceptedIn(accepted),
   }).on('*', () => {})
   const count = options.once ? 1 : options.count
-  const reporter = createReporter({ signatureKey, signatureHeader, encoding, json, save, count })
+  const reporter = createReporter({ receiverOptions, signatureKey, json, save, count })
   const stopping = new AbortController()
   const forwarding = new AbortController()
   const requestListener = createRequestListener({
@@ -71,32 +70,42 @@ async function listen(options: ListenOptions): Promise<void> {
     ...(answer !== undefined && { answer: { status: answer, delay: options.delay ?? 0 } }),
     stopping: stopping.signal,
     signal: forwarding.signal,
-    onRequest: reporter.add,
+    onRequest(request) {
+      reporter.add(request)
+      inspection?.add(request)
+    },
     onOtherPath: (request) => printOtherPath(request, path, json),
   })
   if (save !== undefined) await requireFolder(save)
   if (!json) for (const warning of warningsAbout(events)) printNote(printable(warning))
   // Called before the address is printed, because a script may stop the listener as soon as it has read the address.
   const stopped = untilStopped()
-  const server = await startServer(requestListener, options.port, options.host)
-  const url = server.url + (path ?? '/')
-  if (json) printJson({ event: 'listening', url }, 0)
-  else print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
-  if (forwardTo && isLoop(forwardTo, server.url)) {
+  const inspection = options.inspect === undefined ? undefined : await startInspection(options.inspect)
+  try {
+    const server = await startServer(requestListener, options.port, options.host)
+    const url = server.url + (path ?? '/')
+    inspection?.begin({ ...receiverOptions, title: `geohook listen ${url}`, resendTo: server.url })
+    if (json) printJson({ event: 'listening', url }, 0)
+    else print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
+    inspection?.print(json)
+    if (forwardTo && isLoop(forwardTo, server.url)) {
+      await server.close()
+      throw usageError(
+        '--forward-to is the address of the listener itself',
+        'Each delivery would be forwarded in a loop.',
+      )
+    }
+    stopped.then(reporter.stopExplaining)
+    await Promise.race([stopped, reporter.enough])
+    stopping.abort()
+    const answered = receiver.close()
+    // Limits the wait, because a client may never read its response, and a target may never respond.
+    await Promise.race([answered, delay(GRACE, undefined, { ref: false })])
+    forwarding.abort()
     await server.close()
-    throw usageError(
-      '--forward-to is the address of the listener itself',
-      'Each delivery would be forwarded in a loop.',
-    )
+    await answered
+    await reporter.idle()
+  } finally {
+    await inspection?.close()
   }
-  await Promise.race([stopped, reporter.enough])
-  reporter.stopExplaining()
-  stopping.abort()
-  const answered = receiver.close()
-  // Limits the wait, because a client may never read its response, and a target may never respond.
-  await Promise.race([answered, delay(GRACE, undefined, { ref: false })])
-  forwarding.abort()
-  await server.close()
-  await answered
-  await reporter.idle()
 }

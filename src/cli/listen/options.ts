@@ -23,6 +23,8 @@ export interface ListenOptions extends KeyOptions {
   delay?: number
   count?: number
   once?: true
+  /** True without a port. */
+  inspect?: number | true
   json?: true
 }
 
@@ -85,6 +87,11 @@ export function addListenOptions(command: Command): void {
     )
     .option('--count <n>', 'exit after n requests, with code 1 if one was refused', wholeNumber(1, 1e9))
     .option('--once', 'same as --count 1')
+    .option(
+      '--inspect [port]',
+      'serve a page that shows, explains and resends requests, on this machine only; 0 picks a free port (default: 4040)',
+      port,
+    )
     .option('--json', 'print a line of JSON for each request')
   addKeyOptions(command, { several: true })
 }

@@ -1,13 +1,17 @@
-import { type Diagnosis, explain, type SignatureEncoding } from '../../index.ts'
+import { type Diagnosis, type ExplainOptions, explain } from '../../index.ts'
 import { noteOnSecretHeader } from '../captures/redact.ts'
 import { colours, count, print, printJson, printNote } from '../terminal/output.ts'
 import { printable, shortened } from '../terminal/printable.ts'
 import type { OtherPathRequest, ReceivedRequest } from './request-listener.ts'
 
 export interface ReportOptions {
+  /** Options of the receiver, except those that decide about no single request. */
+  receiverOptions: Pick<
+    ExplainOptions,
+    'signatureKey' | 'profile' | 'signatureHeader' | 'encoding' | 'limit' | 'unsigned'
+  >
+  /** All known keys, for redacting headers. */
   signatureKey: readonly string[]
-  signatureHeader: string
-  encoding: SignatureEncoding
   json: boolean
 }
 
@@ -21,26 +25,17 @@ export const findingOf = ({ outcome, delivery }: ReceivedRequest): Finding => {
 }
 
 /** Maximum body size in bytes. Explaining larger bodies takes long, and anyone can send them. */
-const MAX_EXPLAINED = 64 * 1024
+const MAX_EXPLAINED = 1024 * 1024
 
-/**
- * Explains a signature error. Returns undefined for any other outcome, if no key is known, or if the body is
- * missing or too large.
- */
+/** Explains a refusal. Returns undefined for any other outcome, or if the body is too large. */
 export async function explainRefusal(
-  { outcome, body, headers }: ReceivedRequest,
-  { signatureKey, signatureHeader, encoding }: ReportOptions,
+  { outcome, receivedAt, method, url, headers, body }: ReceivedRequest,
+  { receiverOptions }: ReportOptions,
 ): Promise<Diagnosis | undefined> {
-  if (!outcome.error?.code.startsWith('signature_') || !body || signatureKey.length === 0) return undefined
-  if (body.length > MAX_EXPLAINED) return undefined
-  const diagnosis = await explain({ body, headers, signatureKey, signatureHeader })
-  if (!diagnosis.ok) return diagnosis
-  return {
-    ok: false,
-    cause: 'signature_encoding',
-    evidence: `The signature is right, but not written in ${encoding}.`,
-    fix: `Leave out --encoding ${encoding}, or change the encoding of the sender.`,
-  }
+  const code = outcome.error?.code
+  if (!code || (body && body.length > MAX_EXPLAINED)) return undefined
+  const clock = (): number => receivedAt.getTime()
+  return explain({ ...receiverOptions, method, url, headers, body, code, clock })
 }
 
 /** A request with the cause of its refusal and the path of its capture, if any. */
@@ -98,8 +93,8 @@ function printText({ request, diagnosis, capture }: RequestReport): void {
   ]
   print(cells.join('  '))
   if (diagnosis) {
-    printDetail(diagnosis.cause, printable(diagnosis.evidence))
-    printDetail('fix', diagnosis.fix)
+    const causes = [diagnosis.cause, ...(diagnosis.also ?? [])].join(', ')
+    printDetail(causes, `${printable(diagnosis.evidence)} Fix: ${diagnosis.fix}`)
     const note = noteOnSecretHeader(diagnosis, headers)
     if (note) printDetail('note', note)
   } else if (outcome.error?.hint) printDetail('hint', outcome.error.hint)

@@ -22,7 +22,7 @@ export interface Reporter {
   add(request: ReceivedRequest): void
   /** Resolves when `count` requests have been added. */
   readonly enough: Promise<void>
-  /** Stops explaining refusals, so that shutdown does not wait for explanations. */
+  /** Stops explaining refusals, so that Ctrl-C does not wait for explanations. */
   stopExplaining(): void
   /** Resolves when all reports are printed. */
   idle(): Promise<void>

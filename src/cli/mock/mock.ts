@@ -31,7 +31,7 @@ export function createMockCommand(): Command {
     .summary('run a mock service that stores webhooks and sends deliveries')
     .description(
       'Runs a mock of the service on this machine: it stores webhooks, supports the administration operations, and ' +
-        'signs and sends real deliveries. Without a seed, it has the services Parcels.FeatureServer and ' +
+        'signs and sends real deliveries. Open its address in a browser to see them. Without a seed, it has the services Parcels.FeatureServer and ' +
         'Analysis.GPServer and no webhooks. With a state file, every acknowledged change survives a crash.',
     )
   addMockOptions(command)
@@ -72,7 +72,7 @@ async function createService(
   const seed: SnapshotSeed =
     seedFile === undefined ? { services: DEFAULT_SERVICES } : await readSeed(seedFile)
   const users = usersFile === undefined ? undefined : await readJson(usersFile)
-  const { createMockService, tokens } = await import('../../mock/index.ts')
+  const { createMockService, createRunningClock, tokens } = await import('../../mock/index.ts')
   const auth =
     users === undefined ? undefined : checkFile(usersFile, () => tokens({ users: users as TokenUser[] }))
   const { services, webhooks, settings } = seed
@@ -87,7 +87,15 @@ async function createService(
   }
   const service = checkFile(seedFile, () =>
     // A reset restores these services, webhooks and settings, even if the state file replaces them below.
-    createMockService({ ...toServiceOptions(options), services, webhooks, settings, auth, save }),
+    createMockService({
+      ...toServiceOptions(options),
+      services,
+      webhooks,
+      settings,
+      auth,
+      save,
+      clock: createRunningClock(), // the inspector can advance it
+    }),
   )
   // restore() validates the whole content before it changes or saves anything.
   if (state?.content === undefined) checkFile(seedFile, () => service.restore(seed))

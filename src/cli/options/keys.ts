@@ -49,10 +49,17 @@ export async function requireKey(options: KeyOptions): Promise<string> {
   return key
 }
 
-/** Reads keys without trimming or validating them, because `explain` diagnoses invalid keys. */
-export async function requireUncheckedKeys(options: KeyOptions): Promise<(string | Buffer)[]> {
+/**
+ * Reads keys without trimming or validating them, because `explain` diagnoses invalid keys.
+ *
+ * @param isOptional whether the list may be empty
+ */
+export async function requireUncheckedKeys(
+  options: KeyOptions,
+  isOptional = false,
+): Promise<(string | Buffer)[]> {
   const secrets = await read(options)
-  if (secrets.length === 0) throw missingKey()
+  if (secrets.length === 0 && !isOptional) throw missingKey()
   // Decodes UTF-8, because explain() detects white space only in strings.
   return secrets.map(({ bytes }) => (isUtf8(bytes) ? bytes.toString() : bytes))
 }

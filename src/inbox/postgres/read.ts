@@ -55,11 +55,11 @@ export function createJobReader({ connection, schema, queue }: JobsLocation): Jo
     async list({ state, limit, offset }) {
       const jobStates = state ? jobStatesOf(state) : jobStatesOf('waiting', 'active', 'done', 'dead')
       const rows = await query<Row>(
-        `select ${COLUMNS}
-        from (
-          select * from ${schema}.job where name = $1 and state::text = any($2)
+        // Sorts ids only: sorting whole rows takes over a second for 100,000 deliveries.
+        `select ${COLUMNS} from ${schema}.job where name = $1 and id in (
+          select id from ${schema}.job where name = $1 and state::text = any($2)
           order by created_on, id limit $3 offset $4
-        ) page order by created_on, id`,
+        ) order by created_on, id`,
         jobStates,
         limit + 1,
         offset,

@@ -11,8 +11,8 @@ const PRIVILEGE_NAMES: Record<Privilege, string> = {
   features: 'the Feature layer privilege',
 }
 
-/** The user of every request if the service has no `auth`. */
-const ANONYMOUS: User = { username: ANYONE, privileges: ['geoprocessing', 'features'] }
+/** The user of every request if the service has no `auth`, and of the inspector. */
+export const ANONYMOUS: User = { username: ANYONE, privileges: ['geoprocessing', 'features'] }
 
 /** @throws {AdminError} 499 without a token, 498 for an invalid or expired token, 400 for two different tokens */
 export async function identify(

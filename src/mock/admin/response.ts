@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express'
 import { type AdminError, toAdminError } from '../http/errors.ts'
-import { CONTENT_SECURITY_POLICY, rootOf, type Site, type View } from './html/layout.ts'
+import { questionPage, rejectedPage, type Submission } from './html/form-page.ts'
+import { contentSecurityPolicy, rootOf, type Site, type View } from './html/layout.ts'
 import { errorPage, responsePage } from './html/pages.ts'
 import type { Context } from './operation.ts'
 import { type Format, initialFormat } from './response-format.ts'
@@ -8,7 +9,6 @@ import { type Format, initialFormat } from './response-format.ts'
 /** Headers of every response. They protect the keys in responses and the forms in HTML pages. */
 const HEADERS = {
   'cache-control': 'no-store',
-  'content-security-policy': CONTENT_SECURITY_POLICY,
   // With `no-referrer`, browsers would submit the forms of these pages with the origin `null`, which
   // `refuseOtherOrigins` refuses.
   'referrer-policy': 'same-origin',
@@ -24,8 +24,14 @@ export interface AdminResponse {
    */
   format: Format
   send(view: Omit<View, 'root' | 'site'>): void
-  fail(error: unknown): void
+  /** Sends a page that asks, if the format is HTML and the operation asks. @returns false if nothing was sent */
+  ask(submission: Submitted): boolean
+  /** @param submission shown again in HTML, if the user can correct the error there */
+  fail(error: unknown, submission?: Submitted): void
 }
+
+/** A submitted form, without the members that all pages share. */
+export type Submitted = Omit<Submission, 'place'> & Pick<View, 'address' | 'id'>
 
 /** Options of {@link createAdminResponse}. */
 interface AdminResponseOptions {
@@ -48,22 +54,37 @@ export function createAdminResponse(
     res
       .status(code)
       .set(HEADERS)
+      .set('content-security-policy', contentSecurityPolicy(site))
       .set('content-type', `${isPage ? 'text/html' : 'application/json'}; charset=utf-8`)
       .set('content-length', String(Buffer.byteLength(text)))
       // `send` would compute an ETag, which `no-store` makes useless.
       .end(text)
   }
 
+  const toSubmission = ({ address, id, operation, parameters }: Submitted): Submission => ({
+    place: { address, id, root, site },
+    operation,
+    parameters,
+  })
+
   return {
     format: initialFormat(req, query),
     send(view) {
       write(200, this.format, view.body, () => responsePage({ ...view, root, site }))
     },
-    fail(thrown) {
+    ask(submission) {
+      const markup = this.format === 'html' ? questionPage(toSubmission(submission)) : undefined
+      if (markup !== undefined) write(200, 'html', {}, () => markup)
+      return markup !== undefined
+    },
+    fail(thrown, submission) {
       const error: AdminError = toAdminError(thrown)
       const { status: code, messages } = error
       const body = { status: 'error', messages, code }
-      write(httpStatus === 'rest' ? code : 200, this.format, body, () => errorPage(error, root, site))
+      write(httpStatus === 'rest' ? code : 200, this.format, body, () => {
+        const again = submission && rejectedPage(toSubmission(submission), error)
+        return again ?? errorPage(error, root, site)
+      })
     },
   }
 }

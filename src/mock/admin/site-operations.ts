@@ -1,13 +1,8 @@
-import { type DeliverySettings, settingsSchema } from '../delivery-settings.ts'
+import type { DeliverySettings } from '../delivery-settings.ts'
 import { AdminError } from '../http/errors.ts'
-import {
-  changed,
-  type ParameterDescription,
-  READ_METHODS,
-  type SiteOperation,
-  unchanged,
-} from './operation.ts'
+import { changed, READ_METHODS, type SiteOperation, unchanged } from './operation.ts'
 import { readEach, wholeNumber } from './parameter-values.ts'
+import { boundsOf, SETTING_NAMES, settingsParameters } from './settings-parameters.ts'
 import { SUCCESS, toListedWebhookJson } from './webhook-json.ts'
 
 const listSite: SiteOperation = {
@@ -23,20 +18,6 @@ const listSite: SiteOperation = {
   run: ({ context }) => unchanged({ webhooks: context.state.webhooks.list().map(toListedWebhookJson) }),
 }
 
-const DESCRIPTIONS: Record<keyof DeliverySettings, string> = {
-  notificationAttempts: 'Attempts for one delivery.',
-  notificationTimeOutInSeconds: 'Timeout of an attempt in seconds.',
-  notificationElapsedTimeInSeconds: 'Seconds between two attempts.',
-  numberOfFailures: 'A webhook is switched off after this number of failed deliveries …',
-  daysInPast: '… within this number of days.',
-}
-const NAMES = Object.keys(DESCRIPTIONS) as (keyof DeliverySettings)[]
-
-const boundsOf = (name: keyof DeliverySettings): { minimum: number; maximum: number } => {
-  const { minValue, maxValue } = settingsSchema.shape[name]
-  return { minimum: minValue as number, maximum: maxValue as number }
-}
-
 const settings: SiteOperation = {
   name: 'settings',
   scope: 'site',
@@ -45,18 +26,11 @@ const settings: SiteOperation = {
   methods: READ_METHODS,
   since: '11.2',
   changes: true,
-  parameters: NAMES.map(
-    (name): ParameterDescription => ({
-      name,
-      required: false,
-      description: DESCRIPTIONS[name],
-      schema: { type: 'integer', ...boundsOf(name) },
-    }),
-  ),
+  parameters: settingsParameters(),
   response: 'Settings',
   run({ context: { state }, method, parameters }) {
     const changes: Partial<DeliverySettings> = readEach(
-      NAMES.map((name) => {
+      SETTING_NAMES.map((name) => {
         const { minimum, maximum } = boundsOf(name)
         return [name, () => wholeNumber(minimum, maximum)(parameters, name)]
       }),

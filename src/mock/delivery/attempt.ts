@@ -3,6 +3,7 @@ import type { RawRequest } from '../../testing/body-signer.ts'
 import type { Clock } from '../clock.ts'
 import type { Attempt } from './attempt-log.ts'
 import { contentLengthOf, isConnectionFault, sendWithConnectionFault } from './connection-faults.ts'
+import type { DeliveryRecord } from './delivery-records.ts'
 import type { Fault } from './faults.ts'
 import type { Answer, HttpClient, Target } from './http-client.ts'
 
@@ -13,6 +14,7 @@ export interface OutgoingDelivery {
   target: Target
   request: RawRequest
   fault: Readonly<Fault> | undefined
+  record: DeliveryRecord | undefined
 }
 
 /** Dependencies of {@link makeAttempt}. */
@@ -21,7 +23,7 @@ export interface AttemptContext {
   client: HttpClient
   isClosed(): boolean
   /** Called when an attempt begins. */
-  record(attempt: Attempt): void
+  began(attempt: Attempt, delivery: OutgoingDelivery): void
   /** Called when an attempt has ended. */
   finished(attempt: Attempt): void
 }
@@ -52,7 +54,7 @@ export async function makeAttempt(
     request: withConnectionHeaders(delivery, number),
   }
   if (fault) attempt.fault = fault.fault
-  context.record(attempt)
+  context.began(attempt, delivery)
   const started = performance.now()
   try {
     attempt.answer = await send(delivery, attempt, seconds, context)

@@ -82,21 +82,31 @@ export interface FaultStore extends Faults {
   take(webhookId: string): Readonly<Fault> | undefined
 }
 
-export function createFaults(): FaultStore {
+/** @param onChange called after every change */
+export function createFaults(onChange: () => void): FaultStore {
   const faults = new Map<string, Fault>()
   return {
     add(seed) {
       const fault = { id: randomUUID(), ...check<FaultSeed>(faultSchema, seed, 'fault') }
       faults.set(fault.id, fault)
+      onChange()
       return { ...fault }
     },
     list: () => [...faults.values()].map((fault) => ({ ...fault })),
-    remove: (id) => faults.delete(id),
-    clear: () => faults.clear(),
+    remove(id) {
+      const isRemoved = faults.delete(id)
+      if (isRemoved) onChange()
+      return isRemoved
+    },
+    clear() {
+      faults.clear()
+      onChange()
+    },
     take(webhookId) {
       for (const fault of faults.values()) {
         if (fault.webhookId !== undefined && fault.webhookId !== webhookId) continue
         if (fault.times !== undefined && --fault.times === 0) faults.delete(fault.id)
+        if (fault.times !== undefined) onChange()
         return fault
       }
       return undefined

@@ -14,12 +14,23 @@ export interface WindowsOptions<E, R> {
   flush(webhookId: string, events: readonly E[]): Promise<R[]>
 }
 
+/** An open window, for display. */
+export interface OpenWindow {
+  webhookId: string
+  /** Number of gathered events. */
+  events: number
+  /** Milliseconds until it closes; 0 if it is closing, Infinity if it never closes by itself. */
+  remaining: number
+}
+
 /** Open windows, at most one for each webhook (docs/specification.md, "Schedule"). */
 export interface Windows<E, R> {
   /** @returns the result of `flush`, after the window has closed */
   add(webhookId: string, events: readonly E[]): Promise<R[]>
   /** Applies the current schedule of a webhook to its open window; without an id, does so for all webhooks. */
   changed(webhookId?: string): void
+  /** Returns the open windows, oldest first. */
+  list(): OpenWindow[]
   /** Drops all gathered events. */
   clear(): void
   /** Closes all windows. Windows that open later close immediately. */
@@ -85,6 +96,12 @@ export function createWindows<E, R>({ clock, scheduleOf, flush }: WindowsOptions
       const changed = webhookId === undefined ? [...windows.values()] : [windows.get(webhookId)]
       for (const window of changed) window?.wake.abort()
     },
+    list: () =>
+      [...windows].map(([webhookId, window]) => ({
+        webhookId,
+        events: window.events.length,
+        remaining: Math.max(0, remaining(webhookId, window)),
+      })),
     clear() {
       for (const window of windows.values()) {
         window.isDropped = true

@@ -18,7 +18,7 @@ const CASES: readonly (readonly [words: string[], completions: readonly string[]
   [['help', 'k'], ['key']],
   [
     ['inbox', ''],
-    ['stats', 'list', 'show', 'retry', 'discard', 'purge', 'export', 'backup', 'help'],
+    ['stats', 'list', 'show', 'retry', 'discard', 'purge', 'export', 'backup', 'ui', 'help'],
   ],
   [
     ['completion', ''],

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { CLI, geohook } from '../../helpers/cli.ts'
-import { startNode } from '../../helpers/process.ts'
+import { startNode, startProgram } from '../../helpers/process.ts'
 
 it('npm start runs every step of the demo and exits with 0', async () => {
   const demo = startNode(['--import', 'tsx', 'src/cli/main.ts', 'demo'])
@@ -27,6 +27,23 @@ it('the built geohook demo runs every step and exits with 0', async () => {
   expect(stdout).toMatch(/^geohook: how a signed delivery reaches your handler/)
   expect(stdout.match(/^\d\. /gm)?.length).toBeGreaterThan(5)
   expect(stdout).toMatch(/Every step succeeded\.\n$/)
+})
+
+it('ends with the address of the inspector in a terminal, and only there', async () => {
+  const terminal = startProgram('script', ['-qec', 'node --import tsx src/cli/main.ts demo', '/dev/null'])
+  expect(await terminal.exited).toBe(0)
+  expect(terminal.output).toMatch(
+    /Every step succeeded\.\r?\nThe inspector showed the deliveries at http:\/\/127\.0\.0\.1:\d+\/\r?\nTo keep it running: npm start -- --open, or geohook demo --open/,
+  )
+})
+
+it('demo --open keeps the inspector running until Ctrl-C', async () => {
+  const demo = startNode(['--import', 'tsx', 'src/cli/main.ts', 'demo', '--open'])
+  const [, url = ''] = await demo.printed(/The inspector shows the deliveries at (\S+) \(Ctrl-C stops it\)/)
+  const page = await (await fetch(url)).text()
+  expect(page.match(/<li data-id/g)).toHaveLength(4)
+  expect(page).toContain('401 refused')
+  expect(await demo.stop('SIGINT')).toBe(0)
 })
 
 it.each([

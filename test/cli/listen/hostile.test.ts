@@ -55,9 +55,9 @@ describe.concurrent('geohook listen with a hostile sender', () => {
 
   it('does not explain large bodies, so that unauthenticated requests cannot keep it busy', async () => {
     const { listener } = await withListener(
-      ['--json'],
+      ['--json', '--limit', '4mb'],
       async (url, { printed }) => {
-        await send(url, { headers: signed, body: JSON.stringify({ a: 'x'.repeat(100_000) }) })
+        await send(url, { headers: signed, body: JSON.stringify({ a: 'x'.repeat(1_100_000) }) })
         await printed(/"finding":"refused"/)
       },
       { env },

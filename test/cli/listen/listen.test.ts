@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createFolder, geohook, parseEvents, startGeohook, withListener } from '../../helpers/cli.ts'
 import { withTarget } from '../../helpers/cli-servers.ts'
@@ -23,12 +24,10 @@ describe.concurrent('geohook listen', () => {
         expect((await send(url, { headers: signed(body), body })).status).toBe(200)
         await printed(/verified +200 {2}FeaturesCreated, FeaturesUpdated {2}Parcels {2}\d+ bytes\n/)
         expect((await send(url, { headers: signed(body), body: `${body}\n` })).status).toBe(401)
-        await printed(
-          /refused +401 {2}signature_mismatch .*\n +body_trailing_newline: .*\n +fix: Keep the end/,
-        )
+        await printed(/refused +401 {2}signature_mismatch .*\n +body_trailing_newline: .*Fix: Keep the end/)
         expect((await send(url, { headers: JSON_TYPE, body })).status).toBe(401)
         await printed(
-          /refused +401 {2}signature_missing .*\n +signature_header_missing: .*\n +fix: Set a signatureKey/,
+          /refused +401 {2}signature_missing .*\n +signature_header_missing: .*Fix: Set a signatureKey/,
         )
         expect((await send(url, { headers: signed('{'), body: '{' })).status).toBe(400)
         await printed(/refused +400 {2}payload_malformed/)
@@ -96,6 +95,19 @@ describe.concurrent('geohook listen', () => {
       { env },
     )
     expect(code).toBe(0)
+  })
+
+  it('explains the last request of --once, also after saving it', async () => {
+    const { code, listener } = await withListener(
+      ['--once', '--save', join(folder.path, 'captures-once')],
+      async (url, { exited }) => {
+        await send(url, { headers: signed(`${body}\n`), body })
+        await exited
+      },
+      { env },
+    )
+    expect(code).toBe(1)
+    expect(listener.stdout).toMatch(/body_trailing_newline: /)
   })
 
   it('responds to handshakes and verifies the signature header of the arcgis profile', async () => {
@@ -209,11 +221,13 @@ describe.concurrent('geohook listen', () => {
       async (url, { printed }) => {
         const signature = Buffer.from(signatureOf(body), 'hex').toString('base64')
         await send(url, { headers: { ...signed(body), 'x-service': signature }, body })
-        await printed(/fix:/)
+        await printed(/Fix: /)
       },
       { env },
     )
-    expect(listener.stdout).toMatch(/signature_encoding: The signature is right, but not written in hex\./)
+    expect(listener.stdout).toMatch(
+      /signature_encoding: The signature is not in hex, the only encoding that the receiver accepts\./,
+    )
   })
 
   it('accepts unsigned requests with --unsigned accept, and warns about it', async () => {

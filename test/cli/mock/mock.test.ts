@@ -50,6 +50,15 @@ describe.concurrent('geohook mock', () => {
       expect(quiet.stdout).toMatch(/^mock service on .*\n$/)
     }))
 
+  it('shows the inspector at its address, with a clock that can be advanced', async () => {
+    await withMock([], async ({ url }) => {
+      const page = await (await fetch(url)).text()
+      expect(page).toContain(`<title>geohook mock ${new URL(url).host}</title>`)
+      expect(page).toContain('href="/clock"')
+      expect((await fetch(`${url}/assets/inspector.css`)).status).toBe(200)
+    })
+  })
+
   it('applies --service-version and --dialect', () =>
     withTarget(async ({ url, requests }) => {
       const args = ['--service-version', '11.1', '--seed', jsonFile(seedFor(url))]

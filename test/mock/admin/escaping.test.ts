@@ -25,7 +25,7 @@ describe('escapes', () => {
   const safePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
   /** Matches the tags and attributes that our templates write. */
   const TAG =
-    /^<(!doctype html|\/?(html|head|meta|title|style|body|nav|a|main|h1|h2|table|tr|th|td|form|input|label|small|select|option|button|p|ul|ol|li)( (lang|charset|name|content|href|scope|method|action|type|value|autocomplete)="[^"<>']*"| required| selected)*)>$/
+    /^<(!doctype html|\/?(html|head|meta|title|link|body|header|nav|a|main|h1|h2|table|tr|th|td|form|div|input|label|small|select|option|button|p|ul|ol|li)( (lang|charset|name|content|rel|href|scope|method|action|type|value|autocomplete|spellcheck|inputmode|class|id|for|role|aria-describedby)="[^"<>']*"| required| selected)*)>$/
   const clean = (text: string): void => {
     const tags = text.slice(text.indexOf('<!doctype html>')).match(/<[^>]*>?/g) ?? []
     expect(tags.length).toBeGreaterThan(10)

@@ -34,7 +34,7 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   restoreSnapshot(state, { webhooks, failures }, options.settings)
   const context: Context = { state, options, save: async () => {} }
   // The handler is mounted below a path, because applications may do this.
-  const mounted = await listen(express().use('/hook', adminHandler(context)))
+  const mounted = await listen(express().use('/hook', adminHandler(context, false)))
   closers.push(mounted.close)
   return { state, url: mounted.url }
 }

@@ -10,14 +10,14 @@ function formsOf(text: string, url: string): { action: string; fields: Record<st
   return [...text.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(
     ([, action, inner]) => {
       const fields: Record<string, string> = {}
-      for (const [, name, attributes] of (inner ?? '').matchAll(/<input name="([^"]*)"([^>]*)>/g))
-        fields[name ?? ''] = decode(/value="([^"]*)"/.exec(attributes ?? '')?.[1] ?? '')
-      for (const [, type, name, value] of (inner ?? '').matchAll(
-        /<input type="(\w+)" name="(\w+)" value="(\w*)">/g,
+      for (const [, attributes = ''] of (inner ?? '').matchAll(/<input ([^>]*)>/g))
+        fields[/(?<![\w-])name="(\w+)"/.exec(attributes)?.[1] ?? ''] = decode(
+          /value="([^"]*)"/.exec(attributes)?.[1] ?? '',
+        )
+      for (const [, name, options] of (inner ?? '').matchAll(
+        /<select [^>]*name="(\w+)"[^>]*>(.*?)<\/select>/g,
       ))
-        if (type === 'hidden') fields[name ?? ''] = value ?? ''
-      for (const [, name, options] of (inner ?? '').matchAll(/<select name="(\w+)">(.*?)<\/select>/g))
-        fields[name ?? ''] = decode(/<option selected>([^<]*)</.exec(options ?? '')?.[1] ?? '')
+        fields[name ?? ''] = decode(/<option value="([^"]*)" selected>/.exec(options ?? '')?.[1] ?? '')
       return { action: new URL(decode(action ?? ''), url).href, fields }
     },
   )
@@ -64,15 +64,23 @@ describe('pages', () => {
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'same-origin',
       'content-security-policy': expect.stringMatching(
-        /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+        /^default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
       ),
     })
     expect(text).not.toMatch(/<script|javascript:|https?:\/\/(?!127\.0\.0\.1:9\/hook)|\son\w+=/i)
     expect(text).not.toContain(KEY)
   })
 
-  it('the content security policy allows the style of the page', async () => {
-    const { text, headers } = await page(await start(), LIST)
+  it('use the style sheet of the inspector', async () => {
+    const service = await start()
+    const { text } = await page(service, LIST)
+    const [, href = ''] = /<link rel="stylesheet" href="([^"]*)">/.exec(text) ?? []
+    const { status, headers } = await get(new URL(href, service.url + LIST).href)
+    expect([status, headers['content-type']]).toEqual([200, 'text/css; charset=utf-8'])
+  })
+
+  it('contain the style if there is no inspector, and the content security policy allows it', async () => {
+    const { text, headers } = await page(await start(undefined, { control: false }), LIST)
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? []
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
     expect(headers['content-security-policy']).toContain(`'sha256-${Buffer.from(digest).toString('base64')}'`)
@@ -102,8 +110,8 @@ describe('pages', () => {
       expect([url, status]).toEqual([url, 200])
       open.push(...linksOf(text, url))
     }
-    // Pages: the site and its settings, three lists of webhooks, three webhooks, and the failures of each webhook.
-    expect(seen.size).toBe(2 + 3 + 3 + 3)
+    // Pages: the inspector with four panels, the site and its settings, three lists of webhooks, three webhooks, and the failures of each webhook.
+    expect(seen.size).toBe(5 + 2 + 3 + 3 + 3)
   })
 })
 
@@ -113,6 +121,59 @@ describe('forms', () => {
     const form = formsOf(text, service.url + path).find(({ action }) => action.endsWith(end))
     return form as { action: string; fields: Record<string, string> }
   }
+
+  /** Submits a form that asks, and then the form of its question. */
+  const confirm = async ({ action, fields }: { action: string; fields: Record<string, string> }) => {
+    const question = await postForm(action, fields)
+    expect([question.status, question.text]).toEqual([200, expect.stringContaining('cannot be restored')])
+    const [form] = formsOf(question.text, action)
+    return postForm(form?.action ?? '', form?.fields ?? {})
+  }
+
+  it('ask before they delete', async () => {
+    const service = await start()
+    for (const [path, end] of [
+      [pathOf(FEATURE), '/delete'],
+      [LIST, '/deleteAll'],
+    ] as const) {
+      const { action, fields } = await formOf(service, path, end)
+      expect((await postForm(action, fields)).text).toContain('<input type="hidden" name="confirmed"')
+    }
+    expect(service.snapshot().webhooks).toHaveLength(2)
+  })
+
+  it('are shown again after an error, with the input except the key', async () => {
+    const service = await start()
+    const create = await formOf(service, LIST, '/create')
+    const input = { ...create.fields, name: 'typed <name>', hookUrl: 'ftp://x/', changeTypes: 'Nonsense' }
+    const { status, text } = await postForm(create.action, { ...input, signatureKey: 'typed-key' })
+    expect([status, text.includes('typed-key')]).toEqual([400, false])
+    for (const message of ['changeTypes holds "Nonsense"', 'hookUrl must be an http', 'enter it once more'])
+      expect(decode(text)).toContain(message)
+    const [again] = formsOf(text, create.action)
+    expect(again).toEqual({ action: create.action, fields: input })
+    const edit = await formOf(service, pathOf(FEATURE), '/edit')
+    const edited = await postForm(edit.action, { ...edit.fields, name: '' })
+    expect(formsOf(edited.text, edit.action)[0]?.fields).toEqual({ ...edit.fields, name: '' })
+    const settings = await formOf(service, '/services/webhooks/settings', '/settings')
+    const wrong = await postForm(settings.action, { ...settings.fields, daysInPast: '-1' })
+    expect(formsOf(wrong.text, settings.action)[0]?.fields).toEqual({ ...settings.fields, daysInPast: '-1' })
+  })
+
+  it('keep the input if the token is missing', async () => {
+    const service = await start(undefined, { auth: auth() })
+    const input = { f: 'html', name: 'new', hookUrl: FEATURE.hookUrl, token: 'wrong' }
+    const { status, text } = await postForm(`${service.url}${LIST}/create`, input)
+    const [form] = formsOf(text, `${service.url}${LIST}/create`)
+    expect([status, form?.fields]).toEqual([498, expect.objectContaining({ name: 'new', token: '' })])
+    const token = await tokenOf(service, 'both')
+    expect((await postForm(form?.action ?? '', { ...form?.fields, token })).status).toBe(200)
+    const remove = await postForm(`${service.url}${pathOf(FEATURE)}/delete`, { f: 'html', confirmed: 'true' })
+    expect([remove.status, formsOf(remove.text, service.url)[0]?.fields]).toEqual([
+      499,
+      { f: 'html', confirmed: 'true', token: '' },
+    ])
+  })
 
   it.each([
     ['feature service', FEATURE],
@@ -142,13 +203,12 @@ describe('forms', () => {
     await postForm(create.action, { ...create.fields, name: 'new', hookUrl: FEATURE.hookUrl })
     expect(service.snapshot().webhooks.map(({ name }) => name)).toEqual([FEATURE.name, JOB.name, 'new'])
     const remove = await formOf(service, pathOf(FEATURE), '/delete')
-    expect((await postForm(remove.action, remove.fields)).text).toContain(
-      '<h1>Done of Parcels.FeatureServer</h1>',
-    )
-    for (const end of ['/activateAll', '/deactivateAll', '/deleteAll']) {
+    expect((await confirm(remove)).text).toContain('<h1>Done of Parcels.FeatureServer</h1>')
+    for (const end of ['/activateAll', '/deactivateAll']) {
       const { action, fields } = await formOf(service, LIST, end)
       expect((await postForm(action, fields)).status).toBe(200)
     }
+    expect((await confirm(await formOf(service, LIST, '/deleteAll'))).status).toBe(200)
     expect(service.snapshot().webhooks.map(({ name }) => name)).toEqual([JOB.name])
     const settings = await formOf(service, '/services/webhooks/settings', '/settings')
     await postForm(settings.action, { ...settings.fields, notificationAttempts: '5' })
@@ -167,7 +227,7 @@ describe('forms', () => {
     const answer = await postForm(form?.action ?? '', { ...form?.fields, token })
     expect([answer.status, answer.text.includes(token)]).toEqual([200, false])
     const forms = formsOf(answer.text, on.url + pathOf(FEATURE))
-    expect(forms.map(({ fields }) => fields.token)).toEqual(['', ''])
+    expect(forms.map(({ fields }) => fields.token)).toEqual(['', undefined]) // the deletion asks first
     const edited = await postForm(forms[0]?.action ?? '', { ...forms[0]?.fields, token })
     expect([edited.status, edited.text.includes(token)]).toEqual([200, false])
   })

@@ -193,7 +193,7 @@ describe('the document matches the service', () => {
       '/_mock/nothing',
       '/_mock/deliveries?limit=x',
       '/services/Nothing.FeatureServer/webhooks',
-      '/',
+      '/nothing',
     ]) {
       expect([path, validate(await (await fetch(service.url + path)).json())]).toEqual([path, true])
     }

@@ -1,34 +1,27 @@
-import { type Html, html } from './template.ts'
+import type { Field, Values } from '../../../inspector/action.ts'
+import { renderFields } from '../../../inspector/html/fields.ts'
+import { type Html, html } from '../../../inspector/html/template.ts'
 
-/** A form field with a label and an optional hint. */
-export const field = (label: string, control: Html, hint = ''): Html =>
-  html`<label>${label}${control}${hint && html`<small>${hint}</small>`}</label>
-`
+/** Options of {@link form}. */
+export interface FormOptions {
+  fields?: readonly Field[]
+  /** What was submitted before, if that was invalid. */
+  values?: Values | undefined
+  /** True for a form that answers a question: the operation then runs without asking. */
+  isConfirmed?: boolean
+  /** True for a token field. */
+  hasToken?: boolean
+}
 
-/** A single-line input. */
-export const input = (name: string, value: string | number = '', isRequired = false): Html =>
-  isRequired
-    ? html`<input name="${name}" value="${value}" required>`
-    : html`<input name="${name}" value="${value}">`
+const TOKEN: Field = { name: 'token', label: 'token', kind: 'secret' }
 
-/** An input whose value the browser neither shows nor stores. */
-export const secretInput = (name: string): Html =>
-  html`<input name="${name}" type="password" autocomplete="off">`
-
-/** A drop-down list. */
-export const select = (name: string, values: readonly string[], chosen: string): Html =>
-  html`<select name="${name}">${values.map((value) =>
-    value === chosen ? html`<option selected>${value}</option>` : html`<option>${value}</option>`,
-  )}</select>`
-
-/** A form whose response is an HTML page. It has a token field if the service uses tokens. */
-export const form = (
-  action: string,
-  button: string,
-  hasTokens: boolean,
-  fields: readonly Html[] = [],
-): Html => html`<form method="post" action="${action}">
+/** A form whose response is an HTML page. The button's text, which is unique on a page, makes the ids unique. */
+export function form(action: string, button: string, options: FormOptions = {}): Html {
+  const { fields = [], values, isConfirmed = false, hasToken = false } = options
+  const all = hasToken ? [...fields, TOKEN] : fields
+  return html`<form method="post" action="${action}">
 <input type="hidden" name="f" value="html">
-${fields}${hasTokens ? field('token', secretInput('token')) : ''}<button>${button}</button>
+${isConfirmed ? html`<input type="hidden" name="confirmed" value="true">\n` : ''}${renderFields(all, values, `${button.toLowerCase().replace(/\W+/g, '-')}-`)}<p class="buttons"><button>${button}</button></p>
 </form>
 `
+}

@@ -1,19 +1,24 @@
 import { createHash } from 'node:crypto'
+import { FILES } from '../../../inspector/assets.ts'
+import { Html, html } from '../../../inspector/html/template.ts'
 import type { ServiceVersion } from '../../versions.ts'
 import type { ResponseName } from '../operation.ts'
 import type { Address } from '../paths.ts'
-import { Html, html } from './template.ts'
 
-/** A response to render as an HTML page. */
-export interface View {
+/** What the path of a page names. */
+export interface Place {
   address: Address
   /** Id of the webhook that the path names. */
   id?: string | undefined
-  response: ResponseName
-  body: object
   /** Relative path from the page to the parent of `services`: one `../` per level. */
   root: string
   site: Site
+}
+
+/** A response to render as an HTML page. */
+export interface View extends Place {
+  response: ResponseName
+  body: object
 }
 
 /** Properties that all pages share. */
@@ -23,43 +28,48 @@ export interface Site {
   hasTokens: boolean
   /** True if the service lists all webhooks of the whole site. */
   hasSiteList: boolean
+  /** True if the inspector is mounted at the root, with its style sheet. */
+  hasInspector: boolean
 }
 
-const STYLE = `
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }
-table { border-collapse: collapse; width: 100% }
-th, td { border-bottom: 1px solid #8886; padding: .3rem .6rem; text-align: left; vertical-align: top; overflow-wrap: anywhere }
-label { display: block; margin: .6rem 0 }
-label small { display: block }
-input, select, textarea { display: block; width: 100%; max-width: 40rem; box-sizing: border-box; font: inherit }
-button { font: inherit; margin: .6rem .6rem .6rem 0 }
-`
+/** Allows no scripts, and of subresources only the style; forms may be submitted to the same origin only. */
+export const contentSecurityPolicy = ({ hasInspector }: Site): string =>
+  [
+    "default-src 'none'",
+    `style-src ${hasInspector ? "'self'" : INLINE_STYLE}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
-/** Allows no scripts and no subresources; forms may be submitted to the same origin only. */
-export const CONTENT_SECURITY_POLICY: string = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const STYLE = FILES['inspector.css'] ?? ''
+const INLINE_STYLE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
 
 export type Link = readonly [href: string, text: string]
 
-/** A complete page. */
-export function page(title: string, links: readonly Link[], content: Html | readonly Html[]): string {
-  // Not escaped, because the content security policy contains a digest of these exact bytes.
-  const style = new Html(`<style>${STYLE}</style>`)
+/** A complete page, in the style of the inspector. */
+export function page(
+  title: string,
+  links: readonly Link[],
+  { hasInspector }: Site,
+  root: string,
+  content: Html | readonly Html[],
+): string {
+  const style = hasInspector
+    ? html`<link rel="stylesheet" href="${root}assets/inspector.css">`
+    : // Not escaped, because the content security policy contains a digest of these exact bytes.
+      new Html(`<style>${STYLE}</style>`)
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>${title}</title>
 ${style}
 </head>
 <body>
-<nav>${links.map(([href, text]) => html`<a href="${href}">${text}</a> `)}</nav>
+<header><nav class="views">${links.map(([href, text]) => html`<a href="${href}">${text}</a> `)}</nav></header>
 <main>
 <h1>${title}</h1>
 ${content}

@@ -1,11 +1,12 @@
+import { type Html, html } from '../../../inspector/html/template.ts'
 import type { DeliverySettings } from '../../delivery-settings.ts'
 import type { AdminError } from '../../http/errors.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import type { ResponseName } from '../operation.ts'
-import type { Address } from '../paths.ts'
-import { field, form, input } from './forms.ts'
-import { type Link, page, type Site, type View, webhookHref, webhooksHref } from './layout.ts'
-import { type Html, html } from './template.ts'
+import { form } from './forms.ts'
+import { page, type Site, type View } from './layout.ts'
+import { linksOf } from './links.ts'
+import { settingsForm } from './operation-form.ts'
 import { serviceForms, webhookTable } from './webhook-list-page.ts'
 import { fieldTable, webhookContent } from './webhook-page.ts'
 
@@ -16,6 +17,8 @@ export function responsePage(view: View): string {
   return page(
     TITLES[view.response] + (name && ` of ${name}`),
     linksOf(root, address, idOf(view), site),
+    site,
+    root,
     CONTENTS[view.response](view),
   )
 }
@@ -29,27 +32,10 @@ function idOf({ id, response, body }: View): string | undefined {
 /** The HTML page for an error. It has a form for the token if a token is required. */
 export function errorPage({ status, messages }: AdminError, root: string, site: Site): string {
   const needsToken = status === 498 || status === 499
-  return page(`Error ${status}`, linksOf(root, undefined, undefined, site), [
+  return page(`Error ${status}`, linksOf(root, undefined, undefined, site), site, root, [
     html`<ul>${messages.map((message) => html`<li>${message}</li>`)}</ul>`,
-    needsToken ? form('', 'Continue with this token', true) : html``,
+    needsToken ? form('', 'Continue with this token', { hasToken: true }) : html``,
   ])
-}
-
-function linksOf(root: string, address: Address | undefined, id: string | undefined, site: Site): Link[] {
-  const links: Link[] = []
-  if (site.hasSiteList) {
-    links.push(
-      [`${root}services/webhooks`, 'All webhooks'],
-      [`${root}services/webhooks/settings`, 'Settings'],
-    )
-  }
-  if (address?.scope !== 'service') return links
-  links.push([webhooksHref(root, address.service), address.service])
-  if (id === undefined) return links
-  const href = webhookHref(root, address.service, id)
-  links.push([href, 'Webhook'])
-  if (site.hasSiteList) links.push([`${href}/notificationStatus`, 'Failures'])
-  return links
 }
 
 const TITLES: Record<ResponseName, string> = {
@@ -62,13 +48,10 @@ const TITLES: Record<ResponseName, string> = {
 }
 
 const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
-  Webhook({ address, body, root, site }) {
-    return address.scope === 'service' ? webhookContent(body as Webhook, root, address.service, site) : []
-  },
-  Webhooks({ address, body, root, site }) {
-    const table = webhookTable((body as { webhooks: Webhook[] }).webhooks, root)
-    if (address.scope !== 'service') return table
-    return [table, serviceForms(root, address.service, address.serviceType, site)]
+  Webhook: (view) => webhookContent(view.body as Webhook, view),
+  Webhooks(view) {
+    const table = webhookTable((view.body as { webhooks: Webhook[] }).webhooks, view.root)
+    return [table, ...serviceForms(view)]
   },
   Status: ({ body }) => fieldTable(body),
   NotificationStatus({ body }) {
@@ -77,10 +60,10 @@ const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
     if (failures.length === 0) return html`<p>None.</p>`
     return html`<ol>${failures.map(({ invokedTimestamp }) => html`<li>${timeText(invokedTimestamp)}</li>`)}</ol>`
   },
-  Settings({ body, root, site }) {
-    const { status: _, ...settings } = body as DeliverySettings & { status?: string }
-    const fields = Object.entries(settings).map(([name, value]) => field(name, input(name, value)))
-    return [fieldTable(body), form(`${root}services/webhooks/settings`, 'Change', site.hasTokens, fields)]
+  Settings(view) {
+    const { body, site } = view
+    const { action, button, fields } = settingsForm(view, body as DeliverySettings)
+    return [fieldTable(body), form(action, button, { fields, hasToken: site.hasTokens })]
   },
   Token: ({ body }) => fieldTable(body),
 }

@@ -1,9 +1,9 @@
+import { type Html, html } from '../../../inspector/html/template.ts'
 import { servicePath } from '../../state/services.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import { form } from './forms.ts'
-import { type Site, webhookHref, webhooksHref } from './layout.ts'
-import { type Html, html } from './template.ts'
-import { webhookFields } from './webhook-page.ts'
+import { type Place, webhookHref, webhooksHref } from './layout.ts'
+import { createForm } from './operation-form.ts'
 
 /** Table of webhooks, each with a link to its page. */
 export function webhookTable(webhooks: readonly Webhook[], root: string): Html {
@@ -24,22 +24,17 @@ function row(webhook: Webhook, root: string): Html {
 `
 }
 
-/** Forms for the operations on the webhooks of a service. */
-export function serviceForms(
-  root: string,
-  service: string,
-  serviceType: Webhook['serviceType'],
-  { version, hasTokens }: Site,
-): Html {
-  const href = webhooksHref(root, service)
-  const fields = webhookFields({ serviceType }, version, {
-    key: 'Without a key, deliveries are not signed.',
-    schedule: 'JSON object; without a schedule, events are not gathered.',
-  })
-  return html`<h2>Create</h2>
-${form(`${href}/create`, 'Create', hasTokens, fields)}
-<h2>All</h2>
-${form(`${href}/activateAll`, 'Switch all on', hasTokens)}
-${form(`${href}/deactivateAll`, 'Switch all off', hasTokens)}
-${form(`${href}/deleteAll`, 'Delete all permanently', hasTokens)}`
+/** Forms for the operations on the webhooks of a service; none on the page of the whole site. */
+export function serviceForms(place: Place): Html[] {
+  const { address, root, site } = place
+  const created = createForm(place)
+  if (address.scope !== 'service' || !created) return []
+  const href = webhooksHref(root, address.service)
+  const hasToken = site.hasTokens
+  return [
+    html`<h2>Create</h2>
+${form(created.action, created.button, { fields: created.fields, hasToken })}`,
+    html`<h2>All</h2>
+${form(`${href}/activateAll`, 'Switch all on', { hasToken })}${form(`${href}/deactivateAll`, 'Switch all off', { hasToken })}${form(`${href}/deleteAll`, 'Delete all …')}`,
+  ]
 }

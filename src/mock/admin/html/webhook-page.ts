@@ -1,63 +1,26 @@
-import { DEFAULTS, type Webhook } from '../../state/webhook.ts'
-import { featureChangeTypesOf, type ServiceVersion } from '../../versions.ts'
-import { field, form, input, secretInput, select } from './forms.ts'
-import { type Site, webhookHref } from './layout.ts'
-import { type Html, html } from './template.ts'
+import { type Html, html } from '../../../inspector/html/template.ts'
+import type { Webhook } from '../../state/webhook.ts'
+import { form } from './forms.ts'
+import { type Place, webhookHref } from './layout.ts'
+import { editForm } from './operation-form.ts'
 
 /** The fields of a webhook, and forms to edit and delete it. */
 export function webhookContent(
   { signatureKey, ...fields }: Webhook & { status?: string },
-  root: string,
-  service: string,
-  site: Site,
+  place: Place,
 ): Html[] {
-  const href = webhookHref(root, service, fields.id)
-  const rows = { ...fields, signatureKey: signatureKey ? 'set' : 'not set' }
-  const keepsOmitted = site.omitted === 'keep'
-  const hints = {
-    key: keepsOmitted ? 'Leave empty to keep the key.' : 'Leave empty to remove the key.',
-    schedule: keepsOmitted
-      ? 'JSON object with the members to change; leave empty to keep the schedule.'
-      : 'JSON object; leave empty to remove the schedule.',
-  }
+  const { address, root, site } = place
+  const table = fieldTable({ ...fields, signatureKey: signatureKey ? 'set' : 'not set' })
+  const edited = editForm({ ...place, id: fields.id }, { signatureKey: '', ...fields })
+  if (address.scope !== 'service' || !edited) return [table]
   return [
-    fieldTable(rows),
+    table,
     html`<h2>Edit</h2>
-${form(`${href}/edit`, 'Edit', site.hasTokens, webhookFields(fields, site.version, hints))}
-<h2>Delete</h2>
-${form(`${href}/delete`, 'Delete permanently', site.hasTokens)}`,
+${form(edited.action, edited.button, { fields: edited.fields, hasToken: site.hasTokens })}`,
+    html`<h2>Delete</h2>
+${form(`${webhookHref(root, address.service, fields.id)}/delete`, 'Delete …')}`,
   ]
 }
-
-/** Fields of the forms for create and edit. */
-export function webhookFields(
-  values: Partial<Webhook> & Pick<Webhook, 'serviceType'>,
-  version: ServiceVersion,
-  hints: { key: string; schedule: string },
-): Html[] {
-  const { name, hookUrl, serviceType } = values
-  const { changeTypes, active, contentType, payloadFormat } = { ...DEFAULTS, ...values }
-  return [
-    field('name', input('name', name, true)),
-    field('hookUrl', input('hookUrl', hookUrl, true)),
-    field('changeTypes', input('changeTypes', changeTypes.join(',')), changeTypesHint(serviceType, version)),
-    field('signatureKey', secretInput('signatureKey'), hints.key),
-    field('active', select('active', ['true', 'false'], String(active))),
-    field(
-      'contentType',
-      select('contentType', ['application/json', 'application/x-www-form-urlencoded'], contentType),
-    ),
-    field('payloadFormat', select('payloadFormat', ['json', 'pjson'], payloadFormat)),
-    ...(serviceType === 'FeatureServer'
-      ? [field('scheduleInfo', input('scheduleInfo'), hints.schedule)]
-      : []),
-  ]
-}
-
-const changeTypesHint = (serviceType: Webhook['serviceType'], version: ServiceVersion): string =>
-  serviceType === 'GPServer'
-    ? 'A geoprocessing service has * only.'
-    : `Comma-separated: *, ${featureChangeTypesOf(version).join(', ')}.`
 
 /** Table of names and values; values other than text are shown as JSON. */
 export const fieldTable = (fields: object): Html => html`<table>

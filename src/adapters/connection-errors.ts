@@ -1,0 +1,42 @@
+/** Why a server is unreachable, by Node error code or SQLSTATE. */
+export const CONNECTION_ERRORS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'the connection was closed before the response'],
+  ['EPIPE', 'the connection was closed before the response'],
+  ['ENOTFOUND', 'host not found'],
+  ['EAI_AGAIN', 'the host name cannot be resolved now'],
+  ['ETIMEDOUT', 'connection timed out'],
+  ['EHOSTUNREACH', 'no route to the host'],
+  ['ENETUNREACH', 'no route to the network'],
+])
+
+/** Reasons that only the connection to a database can have. */
+const STORE_ERRORS: ReadonlyMap<string, string> = new Map([
+  ...CONNECTION_ERRORS,
+  ['ENOENT', 'no such socket'],
+  ['57P01', 'it was shut down'],
+  ['57P02', 'it has crashed'],
+  ['57P03', 'it is not ready yet'],
+])
+
+/** Matches messages that mean that the server is unreachable, for errors without a known code. */
+const UNREACHABLE =
+  /connection (is closed|terminated)|timeout|timed out|not answered|max retries per request|cannot be reached|can't be reached/i
+
+/** Yields an error and its causes. If all addresses of a host name fail, Node throws an AggregateError. */
+export function* errorChain(thrown: unknown, depth = 0): Generator<NodeJS.ErrnoException> {
+  if (!(thrown instanceof Error) || depth > 8) return
+  yield thrown
+  if (thrown instanceof AggregateError) for (const error of thrown.errors) yield* errorChain(error, depth + 1)
+  yield* errorChain(thrown.cause, depth + 1)
+}
+
+/** Returns why the server of a store is unreachable, or undefined if it responded with an error. */
+export function whyUnreachable(thrown: unknown): string | undefined {
+  const errors = [...errorChain(thrown)]
+  for (const { code = '' } of errors) {
+    const why = STORE_ERRORS.get(code)
+    if (why) return why
+  }
+  return errors.some(({ message }) => UNREACHABLE.test(message)) ? 'no response' : undefined
+}

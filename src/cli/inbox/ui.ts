@@ -1,0 +1,61 @@
+import { Command } from 'commander'
+import type { DurableInbox } from '../../inbox/index.ts'
+import { startServer, untilStopped } from '../io/server.ts'
+import {
+  addInspectorTokenOptions,
+  type InspectorTokenOptions,
+  readInspectorToken,
+} from '../options/inspector-token.ts'
+import { port } from '../options/values.ts'
+import { addExamples } from '../terminal/help.ts'
+import { colours, print, printJson } from '../terminal/output.ts'
+import { withInbox } from './store/open.ts'
+import { addStoreOptions, type StoreOptions } from './store/options.ts'
+
+interface Options extends StoreOptions, InspectorTokenOptions {
+  port: number
+  host: string
+}
+
+export function createInboxUiCommand(): Command {
+  const command = new Command('ui')
+    .summary('show the deliveries in a browser')
+    .description(
+      'Serves a page that shows the deliveries of an inbox, and retries, discards or removes them. It runs no ' +
+        'handlers: the workers of the inbox do. Without a token, the page is only for this machine.',
+    )
+    .option('--port <n>', 'port to listen on; 0 picks a free one', port, 4040)
+    .option('--host <address>', 'address to listen on; any but this machine requires a token', '127.0.0.1')
+  addInspectorTokenOptions(command)
+  addStoreOptions(command)
+  addExamples(command, [
+    'geohook inbox ui --store inbox.db',
+    'geohook inbox ui --port 0 --store-file store.txt --json',
+    'geohook inbox ui --host 0.0.0.0 --token-file token.txt --store-file store.txt',
+  ])
+  return command.action(showInbox)
+}
+
+async function showInbox(options: Options): Promise<void> {
+  const token = await readInspectorToken(options, options.host)
+  const { inspector } = await import('../../inspector/index.ts')
+  await withInbox(options, async (inbox, progress) => {
+    await inbox.stats() // fails now if the store is unreachable
+    const page = inspector(withoutLimit(inbox), { token })
+    // Called before the address is printed, because a script may stop the server as soon as it has read the address.
+    const stopped = untilStopped()
+    const server = await startServer((req, res) => void page(req, res), options.port, options.host)
+    progress.stop()
+    const url = `${server.url}/`
+    if (options.json) printJson({ event: 'listening', url }, 0)
+    else print(`inspector of the inbox on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
+    await stopped
+    await server.close()
+  })
+}
+
+/** Hides `maxPending`: this process does not know the limit of the one that receives deliveries. */
+const withoutLimit = (inbox: DurableInbox): DurableInbox => ({
+  ...inbox,
+  stats: async () => ({ ...(await inbox.stats()), maxPending: Number.POSITIVE_INFINITY }),
+})

@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer'
+import { bodyFormat } from '../payload/media-type.ts'
+
+/** Decodes a body as UTF-8; invalid bytes become U+FFFD. */
+export const textOf = (body: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(body)
+
+/** True if the body is text that a form can show and return without loss. */
+export const isText = (body: Uint8Array): boolean => isUtf8(body) && !/[^\P{Cc}\t\n\r]/u.test(textOf(body))
+
+/**
+ * Indents JSON, and splits a form into its fields. Anything else is returned as it is.
+ *
+ * @param contentType the content type of the request; a body that looks like JSON is indented whatever it says
+ */
+export function prettyBody(body: Uint8Array, contentType: string): string {
+  const text = textOf(body)
+  if (bodyFormat(contentType) === 'form') return prettyForm(text)
+  return indentJson(text) ?? text
+}
+
+/** One line for each field; JSON in a field is indented. */
+function prettyForm(text: string): string {
+  const fields = [...new URLSearchParams(text)]
+  return fields.map(([name, value]) => `${name} = ${indentJson(value) ?? value}`).join('\n')
+}
+
+/**
+ * Indents JSON without parsing its values, so that numbers, escapes and the order of members stay as they were sent.
+ *
+ * @returns undefined if the text is no JSON
+ */
+function indentJson(text: string): string | undefined {
+  try {
+    JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  let result = ''
+  let depth = 0
+  const newLine = (): string => `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`
+  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[{]\s*[\]}]|[[\]{}:,]|[^\s[\]{}:,"]+/g)) {
+    if (/^[[{]\s*[\]}]$/.test(token)) result += token.replace(/\s/g, '')
+    else if (token === '{' || token === '[') {
+      depth++
+      result += token + newLine()
+    } else if (token === '}' || token === ']') {
+      depth--
+      result += newLine() + token
+    } else if (token === ',') result += token + newLine()
+    else result += token === ':' ? ': ' : token
+  }
+  return result
+}
+
+/** Deeper nesting is not indented further: indenting it could blow up the page. */
+const MAX_INDENT = 20

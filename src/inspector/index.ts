@@ -1,0 +1,6 @@
+export { type InspectorHandler, inspector } from './inspector.ts'
+export type { InspectorOptions } from './options.ts'
+export type { ReceptionOptions } from './reception/options.ts'
+export { createReception, type Reception } from './reception/reception.ts'
+export type { ReceivedRequest } from './reception/record.ts'
+export type { Inspectable } from './source.ts'

@@ -1,0 +1,49 @@
+import { configInvalid } from '../errors.ts'
+import { describeMissing, type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { utf8 } from '../signature/bytes.ts'
+
+/** Options of `inspector`. Without `token` and `authorize`, only requests from this machine are answered. */
+export interface InspectorOptions {
+  /** Shared secret for the login page, at least 16 characters. It never appears in a URL or a page. */
+  token?: string | undefined
+  /**
+   * Your own login: called for every request with the platform's request object, before anything is shown. The
+   * response is 403 if it does not return true, or throws.
+   */
+  authorize?: ((request: object) => boolean | Promise<boolean>) | undefined
+  /** Path at which the inspector is mounted, for example `/inspect`. Default: the mount path in Express, otherwise none. */
+  base?: string | undefined
+}
+
+/** The validated options. */
+export interface ResolvedOptions {
+  token: Uint8Array | undefined
+  authorize: InspectorOptions['authorize']
+  base: string | undefined
+}
+
+const NAMES: OptionNames<InspectorOptions> = { token: true, authorize: true, base: true }
+const MIN_TOKEN = 16
+
+/**
+ * Excludes `//`, with which browsers would begin the address of another host, dot segments, and characters with a
+ * meaning in a cookie.
+ */
+export const isBase = (path: string): boolean => /^(\/(?!\.{1,2}(\/|$))[\w.~!$&'()*+=:@%-]+)*$/.test(path)
+
+/** @throws {WebhookError} `config_invalid` */
+export function readOptions(options: InspectorOptions = {}): ResolvedOptions {
+  requireKnownOptions(options, NAMES)
+  const { token, authorize, base } = options
+  if (token !== undefined && typeof token !== 'string') throw configInvalid('token must be a string')
+  if (token !== undefined && token.length < MIN_TOKEN)
+    throw configInvalid(
+      token === '' ? describeMissing('token', token) : `token must have at least ${MIN_TOKEN} characters`,
+    )
+  if (authorize !== undefined && typeof authorize !== 'function')
+    throw configInvalid('authorize must be a function')
+  const path = base?.replace(/\/$/, '')
+  if (path !== undefined && !isBase(path))
+    throw configInvalid('base must be a path such as /inspect, without a query')
+  return { token: token === undefined ? undefined : utf8(token), authorize, base: path }
+}

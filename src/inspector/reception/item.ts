@@ -1,0 +1,124 @@
+import type { Diagnosis } from '../../explain/types.ts'
+import type { Redactor } from '../redact.ts'
+import type { AttemptEntry, Item, Row, RowOutcome } from '../source.ts'
+import { pathOf } from './address.ts'
+import type { ResolvedOptions } from './options.ts'
+import type { Recorded } from './recorded.ts'
+import { signatureFacts } from './signature-facts.ts'
+
+/**
+ * Converts a request to a row. Requests of the same delivery are separate rows: each is what the receiver saw, with its
+ * own headers and outcome, and the later ones have the word `duplicate`.
+ *
+ * A refused request has no change types, because its payload is not verified.
+ */
+export function toRow(recorded: Recorded, { text }: Redactor): Row {
+  const { id, time, request, size, declaredSize, milliseconds, delivery, code } = recorded
+  return {
+    id,
+    time,
+    changeTypes: delivery?.changeTypes ?? [],
+    service: delivery?.service,
+    webhook: delivery?.webhook,
+    target: text(pathOf(request.url)),
+    outcome: outcomeOf(recorded),
+    attempts: 1,
+    size: size ?? declaredSize,
+    milliseconds,
+    note: code,
+  }
+}
+
+const TONES: Readonly<Record<Recorded['kind'], RowOutcome['tone']>> = {
+  handled: 'good',
+  stored: 'good',
+  unhandled: 'neutral',
+  duplicate: 'neutral',
+  handshake: 'neutral',
+  refused: 'bad',
+  failed: 'bad',
+}
+
+/** `forwarded` and `answered` say that the sender got the response of a target, or that of `--answer`. */
+export function outcomeOf({ kind, answer, sent }: Recorded): RowOutcome {
+  if (!sent || (sent.status === answer.status && !sent.forwarded))
+    return { tone: TONES[kind], word: kind, status: answer.status }
+  const { status, forwarded } = sent
+  const tone = status >= 200 && status < 300 ? TONES[kind] : 'bad'
+  if (forwarded && 'error' in forwarded) return { tone: 'bad', word: 'unreachable', status }
+  if (kind === 'refused') return { tone, word: kind, status }
+  return { tone, word: forwarded ? 'forwarded' : 'answered', status }
+}
+
+/** @param explain explains the request, if it was refused */
+export function toItem(
+  recorded: Recorded,
+  options: ResolvedOptions,
+  redactor: Redactor,
+  explain: () => Promise<Diagnosis | undefined>,
+  others: readonly string[],
+): Item {
+  const { request, body, kind, code, error } = recorded
+  const headers = redactor.headers(request.headers)
+  const isRefused = kind === 'refused'
+  return {
+    ...toRow(recorded, redactor),
+    request: {
+      method: request.method,
+      url: redactor.text(request.url),
+      headers,
+      body,
+      contentType: headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '',
+    },
+    attemptLog: [attemptOf(recorded, redactor)],
+    facts: factsOf(recorded, others),
+    signature: signatureFacts(recorded, headers, options, isRefused),
+    code,
+    error: error === undefined ? undefined : redactor.text(error),
+    ...(isRefused ? { explain } : {}),
+  }
+}
+
+function attemptOf(recorded: Recorded, redactor: Redactor): AttemptEntry {
+  const { time, milliseconds, kind, request, answer, sent, code } = recorded
+  const { status, tone } = outcomeOf(recorded)
+  const forwarded = sent?.forwarded
+  const isForwarded = forwarded !== undefined && 'answer' in forwarded
+  const given = isForwarded
+    ? forwarded.answer
+    : { headers: Object.entries(answer.headers), body: answer.body }
+  // The response to a handshake contains a signature, with which someone else could pass a handshake.
+  const isShown = given && request.method !== 'GET' && (isForwarded || status === answer.status)
+  return {
+    number: 1,
+    time,
+    tone,
+    result: String(status),
+    milliseconds,
+    note: [code ?? kind, ...notesOf(recorded, redactor)].join('; '),
+    ...(isShown
+      ? { answer: { headers: redactor.headers(given.headers), body: redactor.text(given.body) } }
+      : {}),
+  }
+}
+
+function* notesOf({ sent }: Recorded, { text }: Redactor): Generator<string> {
+  const forwarded = sent?.forwarded
+  if (forwarded)
+    yield 'error' in forwarded ? text(forwarded.error) : `the target answered ${forwarded.status}`
+  if (sent?.disconnected) yield 'the sender closed the connection before the response'
+}
+
+function factsOf(
+  { delivery, request, answer, sent }: Recorded,
+  others: readonly string[],
+): [string, string][] {
+  const facts: [string, string | undefined][] = [
+    ['Response', String(sent?.status ?? answer.status)],
+    ['Delivery', delivery?.id],
+    ['Same delivery', others.join(', ')],
+    ['Profile', delivery?.profile],
+    ['Sender', request.remoteAddress],
+  ]
+  return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '')
+}

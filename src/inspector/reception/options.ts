@@ -1,0 +1,86 @@
+import { configInvalid } from '../../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import type { ExplainedOptions } from '../../receiver/explained.ts'
+import { OPTION_NAMES, readSize } from '../../receiver/options.ts'
+import { requireEncoding, type SignatureEncoding } from '../../signature/encoding.ts'
+import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
+import { readProfile } from '../../signature/profiles.ts'
+import { DEFAULT_SIGNATURE_HEADER, requireHeaderName } from '../../signature/signature-header.ts'
+import { toAddress } from './address.ts'
+
+/** Options of {@link createReception}: those of the receiver, and those of the reception itself. */
+export interface ReceptionOptions extends ExplainedOptions {
+  /** Maximum number of recorded requests, 1 to 10,000. The oldest are dropped first. Default 1,000. */
+  maxRequests?: number | undefined
+  /**
+   * Maximum bytes of all recorded bodies together, as a number or as `'64mb'`. The oldest requests are dropped first. A
+   * body of more than 8 MiB is not recorded. Default `'64mb'`.
+   */
+  maxBytes?: number | string | undefined
+  /**
+   * Default address to send recorded requests to. An origin such as `http://127.0.0.1:3000` gets the path of the
+   * request. Default: none; the user enters an address.
+   */
+  resendTo?: string | undefined
+  /** Title of the page. Default `'geohook receiver'`. */
+  title?: string | undefined
+}
+
+/** The validated options. */
+export interface ResolvedOptions {
+  /** The options of the receiver, for `explain`. */
+  receiver: ExplainedOptions
+  /** All known keys, newest first; empty for a key function. */
+  keys: readonly SignatureKey[]
+  signatureHeader: string
+  encoding: SignatureEncoding
+  clock: () => number
+  maxRequests: number
+  maxBytes: number
+  resendTo: string | undefined
+  title: string
+}
+
+const NAMES: OptionNames<ReceptionOptions> = {
+  ...OPTION_NAMES,
+  maxRequests: true,
+  maxBytes: true,
+  resendTo: true,
+  title: true,
+}
+
+const MAX_REQUESTS = 10_000
+
+/** @throws {WebhookError} `config_invalid` */
+export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOptions {
+  requireKnownOptions(options, NAMES)
+  const { maxRequests = 1000, maxBytes = '64mb', resendTo, title = 'geohook receiver', ...receiver } = options
+  const profile = readProfile(receiver.profile)
+  if (!Number.isInteger(maxRequests) || maxRequests < 1 || maxRequests > MAX_REQUESTS)
+    throw configInvalid(`maxRequests must be an integer from 1 to ${MAX_REQUESTS.toLocaleString('en')}`)
+  if (typeof title !== 'string' || title === '') throw configInvalid('title must be a string, and not empty')
+  if (resendTo !== undefined) toAddress(resendTo, 'resendTo')
+  const { signatureKey, clock = Date.now } = receiver
+  if (typeof clock !== 'function') throw configInvalid('clock must be a function')
+  return {
+    receiver,
+    keys: keysOf(signatureKey),
+    signatureHeader: requireHeaderName(
+      receiver.signatureHeader ?? profile.signatureHeader ?? DEFAULT_SIGNATURE_HEADER,
+    ),
+    encoding: requireEncoding(receiver.encoding ?? profile.encoding ?? 'auto'),
+    clock,
+    maxRequests,
+    maxBytes: readSize('maxBytes', maxBytes),
+    resendTo,
+    title,
+  }
+}
+
+/** Invalid keys are left out: the receiver reports them, and `explain` explains them. */
+function keysOf(signatureKey: ExplainedOptions['signatureKey']): readonly SignatureKey[] {
+  if (typeof signatureKey === 'function') return []
+  const keys = toKeyList((signatureKey ?? []) as SignatureKeys)
+  if (!Array.isArray(keys)) return []
+  return keys.filter((key: unknown) => (typeof key === 'string' && key !== '') || key instanceof Uint8Array)
+}

@@ -1,0 +1,141 @@
+import type { WebhookError } from '../../errors.ts'
+import type { ServiceName } from '../../payload/event.ts'
+import { causesOf } from '../../receiver/causes.ts'
+import type { Delivery } from '../../receiver/delivery.ts'
+import { readHeader } from '../../receiver/headers.ts'
+import type { Outcome } from '../../receiver/outcome.ts'
+import type { RequestHead } from '../../receiver/request.ts'
+import type { HttpResponse } from '../send-request.ts'
+import type { HeaderPairs } from '../source.ts'
+import { type Recorded, type RecordedDelivery, toAnswer } from './recorded.ts'
+
+/** The end of a request, as an observer sees it. */
+export interface SeenRequest {
+  request: RequestHead
+  outcome: Outcome
+  milliseconds: number
+  delivery?: Delivery | undefined
+  error?: WebhookError | undefined
+  body?: Uint8Array | undefined
+}
+
+/** A request that a program has recorded itself, with what it knows about the response. */
+export interface ReceivedRequest {
+  /** When the request arrived. */
+  receivedAt: Date
+  /** Milliseconds until the response was sent. */
+  milliseconds: number
+  method: string
+  /** Path and query. */
+  url: string
+  /** Names and values as they were sent. */
+  headers: HeaderPairs
+  /** Undefined if the body could not be read. */
+  body?: Uint8Array | undefined
+  outcome: Outcome
+  /** Undefined if the receiver did not accept the request as a delivery. */
+  delivery?: Delivery | undefined
+  remoteAddress?: string | undefined
+  /** The status that the sender received. */
+  status: number
+  /** The response to the forwarded request, or the error that prevented one. */
+  forwarded?: { response: HttpResponse } | { error: string } | undefined
+  /** True if the sender closed the connection before the response. */
+  disconnected?: boolean | undefined
+}
+
+type Facts = Omit<Recorded, 'id'>
+
+/**
+ * Keeps what the page will show. Runs before the receiver responds, so it copies neither body nor headers, and decodes
+ * nothing.
+ */
+export function fromObserver(seen: SeenRequest, now: number): Facts {
+  const { request, outcome, milliseconds, delivery, error } = seen
+  return {
+    ...common(outcome, seen.body ?? delivery?.rawBody, delivery, error),
+    declaredSize: toLength(readHeader(request.headers, 'content-length')),
+    time: new Date(now - milliseconds),
+    decidedAt: now,
+    request,
+    milliseconds,
+    sent: undefined,
+  }
+}
+
+/** Keeps what the page will show of a request that a program has recorded itself. */
+export function fromProgram(received: ReceivedRequest): Facts {
+  const { receivedAt, milliseconds, method, url, headers, body, outcome, delivery, remoteAddress } = received
+  const { status, forwarded, disconnected = false } = received
+  return {
+    ...common(outcome, body, delivery, outcome.error),
+    declaredSize: toLength(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]),
+    time: receivedAt,
+    decidedAt: receivedAt.getTime(),
+    request: { method, url, headers, remoteAddress },
+    milliseconds,
+    sent: {
+      status,
+      disconnected,
+      forwarded:
+        forwarded && 'response' in forwarded
+          ? { status: forwarded.response.status, answer: toAnswer(forwarded.response) }
+          : forwarded,
+    },
+  }
+}
+
+function toLength(text: string | undefined): number {
+  const length = Number(text)
+  return Number.isSafeInteger(length) && length >= 0 ? length : 0
+}
+
+function common(
+  { kind, status, headers, body: text }: Outcome,
+  body: Uint8Array | undefined,
+  delivery: Delivery | undefined,
+  error: WebhookError | undefined,
+): Pick<Facts, 'body' | 'size' | 'kind' | 'answer' | 'code' | 'error' | 'delivery'> {
+  return {
+    body,
+    size: body?.length,
+    kind,
+    answer: { status, headers, body: text },
+    code: error?.code,
+    error: error && causeText(error),
+    delivery: delivery && toRecordedDelivery(delivery),
+  }
+}
+
+const MAX_CHANGE_TYPES = 20
+
+function toRecordedDelivery({ id, keyIndex, profile, changeTypes, events }: Delivery): RecordedDelivery {
+  const [event] = events
+  return {
+    id,
+    keyIndex,
+    profile,
+    changeTypes: changeTypes.slice(0, MAX_CHANGE_TYPES),
+    service: event && serviceText(event.service),
+    webhook: event?.webhook.name ?? event?.webhook.id,
+  }
+}
+
+/** @returns for example `Parcels.FeatureServer`; undefined if the payload has no name */
+function serviceText({ folderName, serviceName, serviceType }: ServiceName): string | undefined {
+  const name = [folderName, serviceName].filter(Boolean).join('/')
+  return [name, serviceType].filter(Boolean).join('.') || undefined
+}
+
+const MAX_ERROR = 2000
+
+/** Formats what was thrown. Errors themselves are not kept, because they can refer to much memory. */
+function causeText(error: WebhookError): string | undefined {
+  // The causes of `payload_invalid` are plain objects, which `explain` describes.
+  if (!Object.hasOwn(error, 'cause') || error.code === 'payload_invalid') return undefined
+  try {
+    return causesOf(error).slice(0, 10).map(String).join('\n').slice(0, MAX_ERROR)
+  } catch {
+    return 'a value that cannot be printed was thrown' // String() throws for some values
+  }
+}

@@ -1,0 +1,61 @@
+import type { ErrorCode } from '../../error-statuses.ts'
+import type { Diagnosis } from '../../explain/types.ts'
+import type { HeaderBag } from '../../receiver/headers.ts'
+import type { Outcome } from '../../receiver/outcome.ts'
+import type { RequestHead } from '../../receiver/request.ts'
+import type { HttpResponse } from '../send-request.ts'
+import type { AttemptEntry, HeaderPairs } from '../source.ts'
+
+/** A recorded request. Its headers are not redacted, so pages must use the result of `toItem`. */
+export interface Recorded {
+  readonly id: string
+  /** When the request arrived. */
+  readonly time: Date
+  /** Time at which the receiver decided, in milliseconds since 1970. */
+  readonly decidedAt: number
+  readonly request: Omit<RequestHead, 'headers'> & { headers: HeaderBag | HeaderPairs }
+  /** Undefined if the body was not read, or was too large to be recorded. */
+  readonly body: Uint8Array | undefined
+  /** Size of the body in bytes, also if it is not recorded. Undefined if it was not read. */
+  readonly size: number | undefined
+  /** Size according to the sender; 0 if unknown. */
+  readonly declaredSize: number
+  readonly kind: Outcome['kind']
+  /** The response of the receiver. */
+  readonly answer: Pick<Outcome, 'status' | 'headers' | 'body'>
+  readonly milliseconds: number
+  readonly code: ErrorCode | undefined
+  /** What the handler, the inbox or the key function threw. */
+  readonly error: string | undefined
+  /** Undefined if the request was refused, or is a handshake. */
+  readonly delivery: RecordedDelivery | undefined
+  /** What the sender got instead of the receiver's response. */
+  readonly sent: Sent | undefined
+  /** Set when a page has asked for it. */
+  diagnosis?: Promise<Diagnosis | undefined>
+}
+
+/** The part of a delivery that the page shows. The payload itself would take more memory than the body. */
+export interface RecordedDelivery {
+  id: string
+  keyIndex: number | undefined
+  profile: string
+  changeTypes: readonly string[]
+  service: string | undefined
+  webhook: string | undefined
+}
+
+/** What `geohook listen` knows about the response. */
+export interface Sent {
+  status: number
+  forwarded: { status: number; answer: AttemptEntry['answer'] } | { error: string } | undefined
+  disconnected: boolean
+}
+
+/** The response of a target, with only the first part of its body. */
+export const toAnswer = ({ headers, body }: HttpResponse): AttemptEntry['answer'] => ({
+  headers,
+  body: body.subarray(0, MAX_ANSWER).toString(),
+})
+
+const MAX_ANSWER = 16 * 1024

@@ -1,0 +1,171 @@
+import type { Diagnosis } from '../explain/types.ts'
+import type { Action, Panel } from './action.ts'
+
+/**
+ * What an inspector shows: the deliveries of a mock service, of a receiver or of an inbox. The pages know only this
+ * interface. No member may contain a key: a source redacts headers before it returns them.
+ */
+export interface Source {
+  /** For the title of the page, for example `geohook mock`. */
+  readonly title: string
+  /** Filters that make sense for these deliveries, with the values to choose from. */
+  filters(): Promise<FilterChoices>
+  /** Lists deliveries, newest first. */
+  list(query: ListQuery): Promise<RowPage>
+  /** Resolves with undefined if the source does not have the delivery, or no longer. */
+  get(id: string): Promise<Item | undefined>
+  /** Actions on a delivery, in the order of their buttons. */
+  readonly actions: readonly Action<Item>[]
+  /** Panels, in the order of their links. */
+  readonly panels: readonly Panel[]
+  /** Forgets all recorded deliveries. Absent if the source cannot. */
+  clear?(): Promise<void>
+  /**
+   * Calls the listener with the ids of deliveries that are new or have changed, and without an argument if something
+   * else has changed.
+   *
+   * @returns a function that removes the listener
+   */
+  on(listener: (ids?: readonly string[]) => void): () => void
+}
+
+/** The inspector filters the listed rows itself; a source may use the filters to find rows faster. */
+export interface ListQuery {
+  /** Maximum number of rows, 1 to 1,000. */
+  limit: number
+  /** The value of `next` of the previous page. */
+  after?: string | undefined
+  filters: Filters
+}
+
+/** Filters; a missing one matches every row. */
+export interface Filters {
+  service?: string | undefined
+  webhook?: string | undefined
+  changeType?: string | undefined
+  /** The word of an outcome. */
+  outcome?: string | undefined
+  /** Text that any member of a row contains, in any case. */
+  text?: string | undefined
+}
+
+export interface FilterChoices {
+  services: readonly string[]
+  webhooks: readonly string[]
+  changeTypes: readonly string[]
+  outcomes: readonly string[]
+}
+
+export interface RowPage {
+  rows: readonly Row[]
+  /** Value of `after` for the next page; absent on the last one. */
+  next?: string | undefined
+  /** Which deliveries the page has, if not all of them. */
+  note?: string | undefined
+}
+
+/** What happened to a delivery. */
+export interface RowOutcome {
+  tone: 'good' | 'bad' | 'pending' | 'neutral'
+  /** For example `handled`, `refused`, `dead`. The page shows it next to the colour. */
+  word: string
+  /** Status of the last response. */
+  status?: number | undefined
+}
+
+/** One delivery in the list. */
+export interface Row {
+  id: string
+  /** When it was received, or first sent. */
+  time: Date
+  /** Empty if the payload could not be decoded. */
+  changeTypes: readonly string[]
+  /** For example `Parcels.FeatureServer`. */
+  service?: string | undefined
+  /** Name of the webhook. */
+  webhook?: string | undefined
+  /** Path or URL that the request was sent to. */
+  target?: string | undefined
+  outcome: RowOutcome
+  attempts: number
+  /** Size of the body in bytes. */
+  size: number
+  /** Duration of the last attempt. */
+  milliseconds?: number | undefined
+  /** Shown in place of a missing service, for example an error. The text filter searches it too. */
+  note?: string | undefined
+}
+
+export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+
+/** One delivery with its request. */
+export interface Item extends Row {
+  request: {
+    method: string
+    /** Path and query, or the whole URL. */
+    url: string
+    /** The whole URL to send the request to again, if it is known. */
+    address?: string | undefined
+    headers: HeaderPairs
+    /** Undefined if the body could not be read. */
+    body: Uint8Array | undefined
+    contentType: string
+  }
+  /** Attempts, oldest first. */
+  attemptLog: readonly AttemptEntry[]
+  /** Further facts for the overview: name and value. */
+  facts: readonly (readonly [name: string, value: string])[]
+  signature: SignatureFacts
+  /** Code of the refusal, or another short reason. */
+  code?: string | undefined
+  /** Error text of a failed handler or connection. */
+  error?: string | undefined
+  /**
+   * Finds out why the delivery was refused. Absent if there is nothing to explain. Called only when a page shows it,
+   * because it can take 50 ms.
+   */
+  explain?(): Promise<Explanation | undefined>
+}
+
+/** Why a delivery was refused: a diagnosis of `explain`, or a cause that only the source knows. */
+export type Explanation = Pick<Diagnosis, 'evidence' | 'fix'> & {
+  cause: string
+  also?: readonly string[] | undefined
+}
+
+/** One attempt to send or to handle a delivery. */
+export interface AttemptEntry {
+  number: number
+  time: Date
+  tone: RowOutcome['tone']
+  /** For example `200`, `401`, `no response`, `in flight`. */
+  result: string
+  milliseconds?: number | undefined
+  /** An error, or an injected fault. */
+  note?: string | undefined
+  /** The response. */
+  answer?: { headers: HeaderPairs; body: string } | undefined
+}
+
+/** How a delivery is or should be signed. Contains no key and no right signature. */
+export interface SignatureFacts {
+  /** `verified`, `unsigned`, `refused` or `signed`: a sender signs, a receiver verifies. */
+  state: 'verified' | 'unsigned' | 'refused' | 'signed'
+  /** Name of the header or form field that carries the signature. */
+  name: string
+  /** What the receiver expects, for example `hex or base64`. */
+  expectedEncoding: string
+  /** Encoding of the signature that matched. */
+  encoding?: string | undefined
+  /** Which key matched, for example `key 1 of 2 (newest)`. */
+  key?: string | undefined
+}
+
+/** Services, receptions and inboxes have this method, under a symbol that all builds share. */
+export const SOURCE: unique symbol = Symbol.for('geohook.inspector.source')
+
+/** Anything that an inspector can show. */
+export interface Inspectable {
+  /** Returns the deliveries for the page. Called by `inspector`. */
+  [SOURCE](): Source
+}

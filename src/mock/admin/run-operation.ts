@@ -1,0 +1,58 @@
+import { AdminError, waitForSave } from '../http/errors.ts'
+import { servicePath } from '../state/services.ts'
+import { ANONYMOUS, requirePrivileges } from './authorize.ts'
+import type { Call, Context, OperationResult } from './operation.ts'
+import { createMatcher, type Match, operationsOf } from './operations.ts'
+import { type Address, parsePath } from './paths.ts'
+
+/**
+ * Runs an operation. Checks the user first, so that unauthorized users do not learn which services and webhooks exist.
+ *
+ * @throws {AdminError}
+ */
+export async function runOperation(
+  { operation, id = '' }: Match,
+  address: Address,
+  anonymous: Omit<Call, 'user'>,
+  identifyUser: () => Promise<Call['user']>,
+): Promise<OperationResult> {
+  if (operation.scope === 'root') return operation.run(anonymous)
+  const user = await identifyUser()
+  requirePrivileges(user, address)
+  const call = { ...anonymous, user }
+  if (operation.scope === 'site') return operation.run(call)
+  const path = address.scope === 'service' ? address.service : ''
+  const { services, webhooks } = call.context.state
+  const service = services.find(path)
+  if (!service) throw new AdminError(404, 'the service does not exist')
+  if (operation.scope === 'service') return operation.run({ ...call, service })
+  const webhook = webhooks.get(id)
+  if (!webhook || servicePath(webhook) !== path) throw new AdminError(404, 'the webhook does not exist')
+  return operation.run({ ...call, webhook })
+}
+
+/** Runs an operation that changes the state, and saves the change. Absent and empty values are left out. */
+export type Administer = (
+  path: string,
+  values: Readonly<Record<string, string | undefined>>,
+) => Promise<object>
+
+/**
+ * Returns a function that runs operations as a POST request would, for a user with every privilege. It throws the same
+ * errors.
+ */
+export function createAdminister(context: Context): Administer {
+  const match = createMatcher(operationsOf(context.options.version, false))
+  return async (path, values) => {
+    const address = parsePath(path)
+    const found = address && match(address)
+    if (!found) throw new AdminError(404, 'there is nothing here')
+    const parameters = new Map(
+      Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
+    )
+    const call = { context, method: 'POST', parameters } as const
+    const { body, changed } = await runOperation(found, address, call, async () => ANONYMOUS)
+    if (changed) await waitForSave(context.save)
+    return body
+  }
+}

@@ -1,0 +1,58 @@
+import type { Field } from '../../inspector/action.ts'
+import { DEFAULTS, type Webhook } from '../state/webhook.ts'
+import { featureChangeTypesOf } from '../versions.ts'
+import type { Context } from './operation.ts'
+
+type Options = Pick<Context['options'], 'version' | 'omitted'>
+
+/** The fields of a form that creates a webhook. Their names are those of the parameters. */
+export const createFields = (serviceType: Webhook['serviceType'], options: Options): Field[] =>
+  webhookFields({ serviceType }, options, {
+    key: 'Without a key, deliveries are not signed.',
+    schedule: 'JSON object; without a schedule, events are not gathered.',
+  })
+
+/** The fields of a form that edits a webhook. They show neither the key nor the schedule. */
+export function editFields(
+  webhook: Partial<Webhook> & Pick<Webhook, 'serviceType'>,
+  options: Options,
+): Field[] {
+  const keepsOmitted = options.omitted === 'keep'
+  return webhookFields(webhook, options, {
+    key: keepsOmitted ? 'Leave empty to keep the key.' : 'Leave empty to remove the key.',
+    schedule: keepsOmitted
+      ? 'JSON object with the members to change; leave empty to keep the schedule.'
+      : 'JSON object; leave empty to remove the schedule.',
+  })
+}
+
+function webhookFields(
+  values: Partial<Webhook> & Pick<Webhook, 'serviceType'>,
+  { version }: Options,
+  hints: { key: string; schedule: string },
+): Field[] {
+  const { name, hookUrl, serviceType } = values
+  const { changeTypes, active, contentType, payloadFormat } = { ...DEFAULTS, ...values }
+  const isFeature = serviceType === 'FeatureServer'
+  const changeTypesHint = isFeature
+    ? `Comma-separated: *, ${featureChangeTypesOf(version).join(', ')}.`
+    : 'A geoprocessing service has * only.'
+  return [
+    { name: 'name', label: 'name', value: name, isRequired: true },
+    { name: 'hookUrl', label: 'hookUrl', value: hookUrl, isRequired: true },
+    { name: 'changeTypes', label: 'changeTypes', value: changeTypes.join(','), hint: changeTypesHint },
+    { name: 'signatureKey', label: 'signatureKey', kind: 'secret', hint: hints.key },
+    choice('active', String(active), ['true', 'false']),
+    choice('contentType', contentType, ['application/json', 'application/x-www-form-urlencoded']),
+    choice('payloadFormat', payloadFormat, ['json', 'pjson']),
+    ...(isFeature ? [{ name: 'scheduleInfo', label: 'scheduleInfo', hint: hints.schedule }] : []),
+  ]
+}
+
+const choice = (name: string, value: string, values: readonly string[]): Field => ({
+  name,
+  label: name,
+  kind: 'choice',
+  value,
+  choices: values.map((text) => [text, text] as const),
+})

@@ -1,0 +1,170 @@
+import type { Panel, PanelTools, Values } from '../../../inspector/action.ts'
+import { renderFacts } from '../../../inspector/html/facts.ts'
+import { type Html, html } from '../../../inspector/html/template.ts'
+import { toDuration } from '../../../inspector/html/units.ts'
+import { InspectorError } from '../../../inspector/http/message.ts'
+import { webhookHref, webhooksHref } from '../../admin/html/layout.ts'
+import { createFields, editFields } from '../../admin/webhook-fields.ts'
+import type { OpenWindow } from '../../delivery/windows.ts'
+import type { Mock } from '../../service.ts'
+import { type Service, servicePath } from '../../state/services.ts'
+import type { Webhook } from '../../state/webhook.ts'
+import type { RunOperation } from '../administration.ts'
+import { redactAll } from '../redact.ts'
+import { MAX_LISTED } from './webhook-names.ts'
+
+/** Services with their webhooks. Its actions are operations of the administration. */
+export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Panel {
+  const { state, options } = mock
+
+  /** @throws {InspectorError} 404 */
+  function find(id: string): Readonly<Webhook> {
+    const webhook = state.webhooks.get(id)
+    if (!webhook) throw new InspectorError(404, 'There is no such webhook, or it was deleted.')
+    return webhook
+  }
+
+  function findService(path: string): Service {
+    const service = state.services.find(path)
+    if (!service) throw new InspectorError(404, 'There is no such service.')
+    return service
+  }
+
+  const pathOf = (webhook: Readonly<Webhook>, operation: string): string =>
+    `${webhookHref('/', servicePath(webhook), webhook.id)}/${operation}`
+
+  /** Edits a webhook. `omitted: 'reset'` would reset the other fields, so all of them are sent. */
+  function setActive(id: string, active: boolean) {
+    const webhook = find(id)
+    const values = { ...valuesOf(webhook), active: String(active) }
+    const message = `The webhook ${webhook.name} is ${active ? 'activated' : 'deactivated'}.`
+    return runOperation(pathOf(webhook, 'edit'), values, message)
+  }
+
+  return {
+    name: 'webhooks',
+    title: 'Services',
+    async summary() {
+      const { length } = state.webhooks.list()
+      return `${length} webhook${length === 1 ? '' : 's'}`
+    },
+    render: async (tools) => renderServices(mock, tools),
+    actions: [
+      {
+        name: 'create',
+        label: 'Create a webhook',
+        isOnEntry: true,
+        fields: (path) => createFields(findService(path).serviceType, options),
+        run: (path, values) =>
+          runOperation(
+            `${webhooksHref('/', servicePath(findService(path)))}/create`,
+            values,
+            `The webhook ${values.name} is created.`,
+          ),
+      },
+      {
+        name: 'edit',
+        label: 'Edit',
+        isOnEntry: true,
+        fields: (id) => editFields(find(id), options),
+        run: (id, values) =>
+          runOperation(pathOf(find(id), 'edit'), values, `The webhook ${values.name} is edited.`),
+      },
+      {
+        name: 'activate',
+        label: 'Activate',
+        isOnEntry: true,
+        isAvailable: (id) => state.webhooks.get(id)?.active !== true,
+        run: (id) => setActive(id, true),
+      },
+      {
+        name: 'deactivate',
+        label: 'Deactivate',
+        isOnEntry: true,
+        isAvailable: (id) => state.webhooks.get(id)?.active !== false,
+        run: (id) => setActive(id, false),
+      },
+      {
+        name: 'delete',
+        label: 'Delete',
+        isOnEntry: true,
+        question: (id) => `Delete the webhook ${find(id).name}? It cannot be restored.`,
+        run: (id) => runOperation(pathOf(find(id), 'delete'), {}, `The webhook ${find(id).name} is deleted.`),
+      },
+    ],
+  }
+}
+
+/** The parameters with which an edit changes nothing. */
+function valuesOf(webhook: Readonly<Webhook>): Values {
+  const { name, changeTypes, signatureKey, hookUrl, contentType, payloadFormat, scheduleInfo } = webhook
+  const hasSchedule = Object.keys(scheduleInfo).length > 0
+  return {
+    name,
+    changeTypes: JSON.stringify(changeTypes),
+    signatureKey,
+    hookUrl,
+    contentType,
+    payloadFormat,
+    ...(hasSchedule ? { scheduleInfo: JSON.stringify(scheduleInfo) } : {}),
+  }
+}
+
+function renderServices(mock: Mock, tools: PanelTools): Html {
+  const { services, webhooks } = mock.state
+  const all = services.list()
+  if (all.length === 0) return html`<p>There are no services.</p>`
+  const windows = new Map(mock.engine.windows.list().map((window) => [window.webhookId, window]))
+  const { text: hide } = redactAll(mock)
+  let left = MAX_LISTED
+  const sections = all.slice(0, MAX_LISTED).map((service) => {
+    const shown = webhooks.list(service).slice(0, left)
+    left -= shown.length
+    return html`<section aria-label="${servicePath(service)}"><h3>${servicePath(service)}</h3>
+${tools.button('create', servicePath(service))}
+${shown.map((webhook) => renderWebhook(mock, webhook, { window: windows.get(webhook.id), hide, tools }))}</section>
+`
+  })
+  const hidden = webhooks.list().length - (MAX_LISTED - left)
+  return html`${sections}${hidden > 0 ? html`<p>${hidden} more webhooks are not shown.</p>` : ''}`
+}
+
+function renderWebhook(
+  mock: Mock,
+  webhook: Readonly<Webhook>,
+  {
+    window,
+    hide,
+    tools,
+  }: { window: OpenWindow | undefined; hide: (text: string) => string; tools: PanelTools },
+): Html {
+  const { id, name, changeTypes, hookUrl, active, signatureKey, contentType } = webhook
+  const failures = mock.state.failures.of(id).length
+  return html`<article aria-label="${name}"><h4>${name} <span class="outcome ${active ? 'good' : 'neutral'}">${active ? 'active' : 'not active'}</span></h4>
+${renderFacts([
+  ['Change types', changeTypes.join(', ')],
+  ['URL', hide(hookUrl)],
+  ['Content type', contentType],
+  ['Key', signatureKey ? 'set' : 'not set'],
+  ['Schedule', scheduleText(mock, id)],
+  ['Failures', failures === 0 ? undefined : `${failures} counted`],
+  ['Window', window && windowText(window)],
+])}<div class="actions">${['edit', 'activate', 'deactivate', 'delete'].map((action) => tools.button(action, id))}</div></article>
+`
+}
+
+function scheduleText({ engine }: Mock, id: string): string {
+  const schedule = engine.scheduleOf(id)
+  if (!schedule) return 'none: events are sent at once'
+  const { state, recurrenceInfo, startAt } = schedule
+  const { interval, frequency } = recurrenceInfo
+  const text = `every ${interval === 1 ? frequency : `${interval} ${frequency}s`} from ${new Date(startAt).toISOString()}`
+  return state === 'enabled' ? text : `disabled: nothing is sent (${text})`
+}
+
+function windowText({ events, remaining }: OpenWindow): string {
+  const gathered = `${events} event${events === 1 ? '' : 's'} gathered`
+  return remaining === Infinity
+    ? `${gathered}; it never closes`
+    : `${gathered}; closes in ${toDuration(remaining)}`
+}

@@ -1,0 +1,46 @@
+import { bodyFormat } from '../../payload/media-type.ts'
+import { toBinary } from '../../signature/bytes.ts'
+import { DEFAULT_SIGNATURE_HEADER } from '../../signature/signature-header.ts'
+import { verify } from '../../signature/verify.ts'
+import type { Attempt } from '../delivery/attempt-log.ts'
+import type { Mock } from '../service.ts'
+
+/** Where the request of an attempt has its signature, and the bytes that it covers. */
+interface Signed {
+  signature: string
+  bytes: Uint8Array
+  /** Position of the form field with the signature; undefined if the signature is in a header. */
+  fieldStart?: number
+}
+
+/** Name of the header or form field with the signature. */
+export const signatureNameOf = ({ options }: Mock): string =>
+  options.signature.signatureHeader ?? DEFAULT_SIGNATURE_HEADER
+
+export const contentTypeOf = ({ request }: Attempt): string => request.headers['content-type'] ?? ''
+
+const PAYLOAD = 'payload='
+
+/** Finds the signature of an attempt. Returns undefined if the attempt is not signed. */
+export function findSignature(mock: Mock, attempt: Attempt): Signed | undefined {
+  const { headers, body } = attempt.request
+  const name = signatureNameOf(mock)
+  const inHeader = headers[name]
+  if (inHeader !== undefined) return { signature: inHeader, bytes: body }
+  if (mock.options.signature.signatureIn !== 'field' || bodyFormat(contentTypeOf(attempt)) !== 'form')
+    return undefined
+  // The signature is always the last field.
+  const text = toBinary(body)
+  const fieldStart = text.lastIndexOf(`&${name}=`)
+  if (fieldStart === -1) return undefined
+  const [signature = ''] = new URLSearchParams(text.slice(fieldStart + 1)).values()
+  return { signature, bytes: body.subarray(PAYLOAD.length, fieldStart), fieldStart }
+}
+
+/** True if the signature of an attempt is right for a key. */
+export async function isSignedWith(mock: Mock, attempt: Attempt, signatureKey: string): Promise<boolean> {
+  const signed = findSignature(mock, attempt)
+  if (!signed || signatureKey === '') return false
+  const { signature, bytes: body } = signed
+  return (await verify({ body, signature, signatureKey })).ok
+}

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
+import { createRedisInbox } from 'geohook/redis'
+import { createSqliteInbox } from 'geohook/sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { InboxEngineKind } from '../contract/inbox/engine.ts'
+import { describePostgres } from '../contract/inbox/postgres.ts'
+import { fill, handleAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
+import { createFolder } from '../helpers/folder.ts'
+import { removePrefix } from '../helpers/redis-keys.ts'
+import { describeWith, REDIS } from '../helpers/services.ts'
+import { factIn, idsIn, noticeIn, openPage } from './helpers/inbox-page.ts'
+
+type Kind = Pick<InboxEngineKind, 'name' | 'create'>
+
+/** An inbox with deliveries in three states. */
+async function openFilled(kind: Kind) {
+  const engine = await kind.create()
+  const inbox: DurableInbox = engine.open(ONE_ATTEMPT)
+  onTestFinished(async () => {
+    await inbox.close()
+    await engine.remove()
+  })
+  const done = await fill(inbox, payloads(2))
+  await handleAll(inbox)
+  const headers = {
+    authorization: 'Bearer geheim-1',
+    cookie: 'id=geheim-2',
+    secret: 'geheim-3',
+    'x-note': 'seen',
+  }
+  const dead = await fill(inbox, payloads(2, 'FeaturesUpdated'), headers)
+  await handleAll(inbox, 'the <map> is away\n  at line 2')
+  const bodies = payloads(1)
+  const waiting = await fill(inbox, bodies)
+  return { inbox, done, dead, waiting, body: bodies[0] as string, page: await openPage(inbox) }
+}
+
+function describePage(kind: Kind, tags: string[] = []): void {
+  describe(`the inspector of an inbox in ${kind.name}`, { tags }, () => {
+    it('lists deliveries of all states, and filters them by state, id and error', async () => {
+      const { done, dead, waiting, page } = await openFilled(kind)
+      const start = await page.get('/')
+      expect(start.status).toBe(200)
+      expect(idsIn(start).sort()).toEqual([...done, ...dead, ...waiting].sort())
+      expect(start.text).toContain('Error: the &lt;map&gt; is away')
+      expect(start.text).toContain('1 pending, 2 dead')
+      for (const [outcome, ids] of Object.entries({ waiting, active: [], done, dead }))
+        expect(idsIn(await page.get(`/?outcome=${outcome}`)).sort()).toEqual([...ids].sort())
+      expect(idsIn(await page.get('/?outcome=other'))).toEqual([])
+      expect(idsIn(await page.get(`/?text=${done[0]}`))).toEqual([done[0]])
+      expect(idsIn(await page.get('/?text=is+away')).sort()).toEqual([...dead].sort())
+      expect(idsIn(await page.get('/?type=FeaturesUpdated')).sort()).toEqual([...dead].sort())
+    })
+
+    it('shows the exact request of a delivery without credentials, and its last error', async () => {
+      const { dead, waiting, page, body } = await openFilled(kind)
+      const overview = await page.get(`/deliveries/${dead[0]}`)
+      expect(overview.text).toContain('Error: the &lt;map&gt; is away\n  at line 2')
+      expect(factIn(overview, 'Request')).toBe('POST (the address is not stored)')
+      expect(factIn(overview, 'State')).toBe('dead')
+      expect(factIn(overview, 'Ended')).toMatch(/^\d{4}-.*Z, \d+ \w+ ago$/)
+      expect(factIn(overview, 'Service')).toBe('Parcels')
+      const headers = await page.get(`/deliveries/${dead[0]}/headers`)
+      expect(headers.text).toContain('seen')
+      expect(headers.text.match(/<code>\*\*\*<\/code>/g)).toHaveLength(3)
+      for (const { text } of [overview, headers, await page.get(`/deliveries/${dead[0]}/curl`)])
+        expect(text).not.toContain('geheim')
+      expect((await page.get(`/deliveries/${dead[0]}/attempts`)).text).toContain('Attempt 1')
+      const signature = await page.get(`/deliveries/${waiting[0]}/signature`)
+      expect(signature.text).toContain('verified with key 1 (newest); it was sent in hex')
+      expect((await page.get(`/deliveries/${waiting[0]}/download`)).text).toBe(body)
+    })
+
+    it('retries a dead letter, and discards one after a question', async () => {
+      const { inbox, dead, page } = await openFilled(kind)
+      const [first = '', second = ''] = dead
+      const retried = await page.post(`/deliveries/${first}/retry`)
+      expect(noticeIn(retried)).toBe('The delivery waits again, with its full number of attempts.')
+      expect((await inbox.get(first))?.state).toBe('waiting')
+      expect((await page.get(`/deliveries/${second}/discard`)).text).toContain('Discard this dead letter?')
+      expect(await inbox.get(second)).toBeDefined()
+      const discarded = await page.post(`/deliveries/${second}/discard`)
+      expect(noticeIn(discarded)).toBe(`The delivery ${second} is discarded.`)
+      expect(await inbox.get(second)).toBeUndefined()
+      expect((await page.get(`/deliveries/${second}`)).status).toBe(404)
+    })
+
+    it('says that an action is too late if another process has handled the delivery meanwhile', async () => {
+      const { inbox, waiting, done, page } = await openFilled(kind)
+      await handleAll(inbox)
+      for (const action of ['retry', 'discard']) {
+        const tooLate = await page.post(`/deliveries/${waiting[0]}/${action}`)
+        expect(noticeIn(tooLate)).toMatch(/ is not possible now: the delivery is done\.$/)
+        expect(tooLate.text).toContain('class="notice bad"')
+      }
+      expect((await page.get(`/deliveries/${done[0]}`)).text).not.toContain('>Retry<')
+      expect((await inbox.stats()).done).toBe(3)
+    })
+
+    it('counts the deliveries and the errors of dead letters in a panel', async () => {
+      const { page } = await openFilled(kind)
+      const panel = await page.get('/inbox')
+      expect(factIn(panel, 'Waiting')).toBe('1')
+      expect(factIn(panel, 'Done')).toBe('2')
+      expect(factIn(panel, 'Dead letters')).toBe('2')
+      expect(factIn(panel, 'Pending')).toMatch(/^1 of at most [\d,]+: 0 % full$/)
+      expect(factIn(panel, 'Oldest waiting')).toMatch(/^received \d+ \w+ ago$/)
+      expect(panel.text).toMatch(/<code>Error: the &lt;map&gt; is away<\/code><\/a><\/td><td>2<\/td>/)
+    })
+
+    it('retries or discards all dead letters, and removes done deliveries, after it has asked', async () => {
+      const { inbox, page } = await openFilled(kind)
+      expect((await page.get('/inbox/retry-dead')).text).toContain('Retry 2 dead letters, each')
+      expect(noticeIn(await page.post('/inbox/retry-dead'))).toBe('Retried 2 dead letters.')
+      expect(await inbox.stats()).toMatchObject({ waiting: 3, dead: 0, done: 2 })
+      await handleAll(inbox, 'still away')
+      expect((await page.get('/inbox/discard-dead')).text).toContain('Discard 3 dead letters?')
+      expect(noticeIn(await page.post('/inbox/discard-dead'))).toBe('Discarded 3 dead letters.')
+      expect((await page.get('/inbox/purge-done')).text).toContain('Remove 2 done deliveries?')
+      expect(noticeIn(await page.post('/inbox/purge-done'))).toBe('Removed 2 done deliveries.')
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 0, dead: 0 })
+      expect(noticeIn(await page.post('/inbox/retry-dead'))).toBe('There were no dead letters to retry.')
+    })
+  })
+}
+
+describePage({
+  name: 'memory',
+  create: async () => ({ open: (options) => createMemoryInbox(options), remove: async () => {} }),
+})
+
+const sqlite: Kind = {
+  name: 'SQLite',
+  async create() {
+    const { fileIn, remove } = createFolder()
+    const path = fileIn('inbox.db')
+    return { open: (options) => createSqliteInbox({ path, ...options }), remove }
+  },
+}
+describePage(sqlite, ['sqlite'])
+
+await describePostgres((kind) => describePage(kind))
+
+await describeWith(REDIS, (url) =>
+  describePage({
+    name: 'Redis',
+    async create() {
+      const prefix = `geohook-test-${randomUUID()}`
+      return {
+        open: (options) => createRedisInbox({ url, prefix, ...options }),
+        remove: () => removePrefix(url, prefix),
+      }
+    },
+  }),
+)

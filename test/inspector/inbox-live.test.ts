@@ -1,0 +1,260 @@
+import { createServer } from 'node:http'
+import { createReceiver, type Delivery } from 'geohook'
+import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
+import { inspector } from 'geohook/inspector'
+import { createRedisInbox } from 'geohook/redis'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { fill, handleAll, ONE_ATTEMPT, payloads } from '../helpers/dead-letters.ts'
+import { deliver, KEY } from '../helpers/deliver.ts'
+import { createPrivateRedis, findRedis } from '../helpers/private-redis.ts'
+import { describeWith } from '../helpers/services.ts'
+import { factIn, idsIn, noticeIn, openPage } from './helpers/inbox-page.ts'
+
+/** Counts the calls of an inbox, and the entries that it lists. */
+function counting(inbox: DurableInbox) {
+  const calls = { stats: 0, list: 0, entries: 0 }
+  const counted: DurableInbox = {
+    ...inbox,
+    stats() {
+      calls.stats++
+      return inbox.stats()
+    },
+    async list(options) {
+      calls.list++
+      const page = await inbox.list(options)
+      calls.entries += page.entries.length
+      return page
+    },
+  }
+  const take = (): typeof calls => {
+    const before = { ...calls }
+    Object.assign(calls, { stats: 0, list: 0, entries: 0 })
+    return before
+  }
+  return { inbox: counted, calls, take }
+}
+
+/** Stores many deliveries without signing each of them. */
+async function putMany(inbox: DurableInbox, count: number): Promise<void> {
+  const accepted: Delivery[] = []
+  const observer = { accepted: ({ delivery }: { delivery: Delivery }) => void accepted.push(delivery) }
+  const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => {})
+  await deliver(receiver, payloads(1)[0] as string)
+  for (let number = 0; number < count; number++) {
+    const id = number.toString(16).padStart(32, '0')
+    const receivedAt = new Date(1_700_000_000_000 + number * 1_000)
+    await inbox.put({ ...(accepted[0] as Delivery), id, receivedAt })
+  }
+}
+
+/** Reads server-sent events until the events so far satisfy a condition. */
+async function openStream(url: string) {
+  const stop = new AbortController()
+  const { body } = await fetch(`${url}/live`, { signal: stop.signal })
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  return {
+    async until(pattern: RegExp): Promise<string> {
+      while (!pattern.test(text)) {
+        const { value, done } = (await reader?.read()) ?? { done: true }
+        if (done) throw new Error(`the stream ended: ${text}`)
+        text += value
+      }
+      const read = text
+      text = ''
+      return read
+    },
+    close: () => stop.abort(),
+  }
+}
+
+it('reads at most one page of each state, however many deliveries an inbox has', async () => {
+  const all = counting(createMemoryInbox({ maxPending: 20_000, ...ONE_ATTEMPT }))
+  await putMany(all.inbox, 10_000)
+  const page = await openPage(all.inbox)
+  const start = await page.get('/')
+  expect(idsIn(start)).toHaveLength(1_000)
+  expect(idsIn(start)[0]).toBe((9_999).toString(16).padStart(32, '0'))
+  expect(start.text).toContain('The newest of each state: 1,000 of 10,000 waiting.')
+  expect(all.take()).toMatchObject({ list: 1, entries: 1_000 })
+
+  const [, older = ''] = /<a href="([^"]+)">Older deliveries/.exec(start.text) ?? []
+  const second = await page.get(older)
+  expect(idsIn(second)).toHaveLength(1_000)
+  expect(idsIn(second)[0]).toBe((8_999).toString(16).padStart(32, '0'))
+  expect(second.text).toContain('Older ones of each state: 1,000 of 9,000 waiting.')
+  expect(all.take()).toMatchObject({ list: 1, entries: 1_000 })
+
+  await page.get('/?outcome=dead')
+  expect(all.take()).toMatchObject({ list: 0 })
+  const searched = await page.get('/?text=nowhere')
+  expect(idsIn(searched)).toEqual([])
+  expect(searched.text).toContain('Older deliveries')
+  expect(searched.text).toContain('The filters were applied to 5,000 deliveries.')
+  expect(all.take()).toMatchObject({ list: 5, entries: 5_000 })
+  await page.get('/inbox')
+  expect(all.take()).toMatchObject({ list: 1, entries: 1_000 })
+  expect((await page.get('/?after=nonsense')).status).toBe(400)
+})
+
+it('shows dead letters although thousands of other deliveries are newer', async () => {
+  const inbox = createMemoryInbox({ maxPending: 20_000, ...ONE_ATTEMPT })
+  const dead = await fill(inbox, payloads(2))
+  await handleAll(inbox, 'away')
+  await putMany(inbox, 3_000)
+  const start = await (await openPage(inbox)).get('/')
+  expect(idsIn(start)).toEqual(expect.arrayContaining(dead))
+  expect(start.text).toContain('998 of 3,000 waiting, 2 of 2 dead.')
+})
+
+it('streams new and changed deliveries, and updates of the panel', async () => {
+  const inbox = createMemoryInbox(ONE_ATTEMPT)
+  const all = counting(inbox)
+  const page = await openPage(all.inbox)
+  const stream = await openStream(page.url)
+  await vi.waitUntil(() => all.calls.stats > 0)
+  const [id = ''] = await fill(inbox, payloads(1))
+  expect(await stream.until(/event: rows\ndata: .*\n\n/)).toContain(id)
+  await handleAll(inbox, 'away')
+  const dead = await stream.until(/event: rows\ndata: .*\bdead\b.*\n\n/)
+  expect(dead).toContain(id)
+  await inbox.discard(id)
+  await stream.until(/"removed":\["[\da-f]{32}"\].*event: panels/s)
+  stream.close()
+  const panel = await page.get('/inbox')
+  expect(factIn(panel, 'Arriving')).toMatch(/^[1-9]/)
+  expect(factIn(panel, 'Becoming dead')).toMatch(/^[1-9]/)
+  expect(panel.text).toMatch(/<polygon class="pending" points="[\d, ]+"\/>/)
+  expect(panel.text).not.toContain('style=')
+})
+
+it('does not poll an inbox without open pages, and stops when the last page is closed', async () => {
+  const all = counting(createMemoryInbox(ONE_ATTEMPT))
+  const page = await openPage(all.inbox)
+  await page.get('/')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  all.take()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(all.take().stats).toBe(0)
+  vi.useRealTimers()
+
+  const first = await openStream(page.url)
+  const second = await openStream(page.url)
+  await vi.waitUntil(() => all.calls.stats >= 2, { timeout: 10_000 })
+  first.close()
+  const before = all.calls.stats
+  await vi.waitUntil(() => all.calls.stats > before, { timeout: 10_000 })
+  second.close()
+  let last = -1
+  // No call in three intervals. While the stream closes, one more poll can begin.
+  await vi.waitUntil(
+    () => {
+      const isQuiet = all.calls.stats === last
+      last = all.calls.stats
+      return isQuiet
+    },
+    { timeout: 20_000, interval: 3_000 },
+  )
+})
+
+it('starts the next poll only after the last one has ended', async () => {
+  const inbox = createMemoryInbox(ONE_ATTEMPT)
+  let concurrent = 0
+  let most = 0
+  let ended = 0
+  const slow: DurableInbox = {
+    ...inbox,
+    async stats() {
+      most = Math.max(most, ++concurrent)
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      concurrent--
+      ended++
+      return inbox.stats()
+    },
+  }
+  const page = await openPage(slow)
+  const streams = await Promise.all([openStream(page.url), openStream(page.url)])
+  await vi.waitUntil(() => ended === 2, { timeout: 30_000 })
+  for (const stream of streams) stream.close()
+  expect(most).toBe(1)
+})
+
+it('says that an action was too late if the state has changed between the check and the action', async () => {
+  const inbox = createMemoryInbox(ONE_ATTEMPT)
+  const [id = '', other = ''] = await fill(inbox, payloads(2))
+  const page = await openPage({
+    ...inbox,
+    async retry(asked) {
+      await handleAll(inbox)
+      return inbox.retry(asked)
+    },
+    async discard(asked) {
+      await inbox.discard(asked)
+      return inbox.discard(asked)
+    },
+  })
+  expect(noticeIn(await page.post(`/deliveries/${other}/discard`))).toBe(
+    'The delivery was not discarded: it is no longer in the inbox.',
+  )
+  expect(noticeIn(await page.post(`/deliveries/${id}/retry`))).toBe(
+    'The delivery was not retried: it is done.',
+  )
+})
+
+it('refuses a form without its secret', async () => {
+  const inbox = createMemoryInbox(ONE_ATTEMPT)
+  const [id = ''] = await fill(inbox, payloads(1))
+  const page = await openPage(inbox)
+  expect((await page.post(`/deliveries/${id}/discard`, { 'form-secret': 'guess' })).status).toBe(403)
+  expect((await page.post('/inbox/discard-dead', { 'form-secret': 'guess' })).status).toBe(403)
+  expect(await inbox.get(id)).toBeDefined()
+})
+
+const program = findRedis()
+await describeWith({ name: 'redis-server', url: '' }, () => {
+  it('responds with 503 and the reason while the store is unreachable, and recovers', async () => {
+    const redis = await createPrivateRedis(program as string, 'geheimnis-of-redis')
+    await redis.start()
+    const inbox = createRedisInbox({ url: redis.url, observer: { trouble() {} } })
+    const page = await openPage(inbox)
+    onTestFinished(async () => {
+      await inbox.close()
+      await redis.remove()
+    })
+    const [id = ''] = await fill(inbox, payloads(1))
+    const stream = await openStream(page.url)
+    expect(idsIn(await page.get('/'))).toEqual([id])
+    const form = await page.get(`/deliveries/${id}/discard`)
+    const [, secret = ''] = /name="form-secret" value="([^"]+)"/.exec(form.text) ?? []
+
+    await redis.crash()
+    await stream.until(/event: panels/)
+    const answers = [
+      await page.get('/'),
+      await page.get('/inbox'),
+      await page.get(`/deliveries/${id}`),
+      await page.get('/inbox/retry-dead'),
+      await page.post('/inbox/purge-done', { 'form-secret': secret }),
+      await page.post(`/deliveries/${id}/retry`, { 'form-secret': secret }),
+    ]
+    for (const { status, text, headers } of answers) {
+      expect(status).toBe(503)
+      expect(text).toMatch(/The store of the inbox is unreachable: (connection refused|no response)\./)
+      expect(headers['retry-after']).toBe('5')
+      expect(text).not.toMatch(/geheimnis|redis:|127\.0\.0\.1|\n\s+at /)
+    }
+
+    await redis.start()
+    await vi.waitUntil(async () => (await page.get('/')).status === 200, { timeout: 30_000 })
+    expect(idsIn(await page.get('/'))).toEqual([id])
+    await stream.until(/event: panels/)
+    stream.close()
+  })
+})
+
+it('refuses an object that is not an inbox', () => {
+  expect(() => createServer(inspector({ list() {} } as unknown as DurableInbox))).toThrow(
+    'inspected must be a mock service, a reception or a durable inbox',
+  )
+})

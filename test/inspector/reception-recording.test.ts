@@ -1,0 +1,108 @@
+import { createReceiver, type Observer } from 'geohook'
+import { createReception, inspector } from 'geohook/inspector'
+import { describe, expect, it } from 'vitest'
+import { deliver, JSON_TYPE, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
+import { send } from '../helpers/http.ts'
+import { warningsOf } from '../helpers/warnings.ts'
+import { quiet, startInspected, textOf } from './helpers/reception-support.ts'
+
+const body = payloadOf('FeaturesCreated')
+const signed = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body) }
+
+describe('a reception', () => {
+  it('records the requests of the fetch adapter', async () => {
+    const reception = createReception({ signatureKey: KEY })
+    const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+    const page = inspector(reception, { token: 'a token of the test' })
+    await deliver(receiver, body)
+    const response = await page.fetch(
+      new Request('http://app.example/', { headers: { authorization: 'Bearer a token of the test' } }),
+    )
+    expect(textOf(await response.text())).toContain('FeaturesCreated Parcels 200 handled')
+  })
+
+  it('changes no response, whatever the request', async () => {
+    const requests: [string, Record<string, string>][] = [
+      [body, {}],
+      [body, { 'x-service': 'bad' }],
+      [body, { 'x-service': signatureOf('other') }],
+      ['{', {}],
+      [body, { 'content-type': 'text/plain' }],
+    ]
+    const reception = createReception({ signatureKey: KEY })
+    const plain = createReceiver({ signatureKey: KEY, observer: quiet }).on('*', () => {})
+    const inspected = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+    for (const [text, headers] of requests) {
+      const [a, b] = [await deliver(plain, text, headers), await deliver(inspected, text, headers)]
+      expect({ ...b, headers: [...b.headers] }).toEqual({ ...a, headers: [...a.headers] })
+    }
+    expect(reception.size).toBe(requests.length)
+  })
+
+  it('passes everything on to the observer of its options, and the rest to the log', async () => {
+    const seen: string[] = []
+    class Mine implements Observer {
+      name = 'mine'
+      accepted(): void {
+        seen.push(`${this.name} accepted`)
+      }
+      handled(): void {
+        seen.push(`${this.name} handled`)
+        throw new Error('a broken observer')
+      }
+      around({ run }: { run: () => Promise<unknown> }): void {
+        seen.push('around')
+        void run()
+      }
+    }
+    const reception = createReception({ signatureKey: KEY, observer: new Mine() })
+    const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+    const warnings = await warningsOf(async () => {
+      expect((await deliver(receiver, body)).status).toBe(200)
+      await deliver(receiver, body, { 'x-service': 'bad' })
+    })
+    expect(seen).toEqual(['around', 'mine accepted', 'mine handled', 'around'])
+    expect(warnings).toEqual([expect.stringMatching(/^signature_malformed: /)])
+  })
+
+  it('keeps the newest 1,000 requests', async () => {
+    const reception = createReception({ signatureKey: KEY })
+    const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+    for (let index = 0; index <= 1000; index++) await deliver(receiver, body)
+    expect(reception.size).toBe(1000)
+    const page = inspector(reception, { token: 'a token of the test' })
+    const get = async (path: string): Promise<string> => {
+      const headers = { authorization: 'Bearer a token of the test' }
+      return (await page.fetch(new Request(`http://app.example${path}`, { headers }))).text()
+    }
+    const ids = [...(await get('/')).matchAll(/<li data-id="([^"]+)"/g)].map(([, id]) => id)
+    expect(ids).toHaveLength(1000)
+    expect(ids[0]).toMatch(/^1001-/)
+    expect(ids.at(-1)).toMatch(/^2-/)
+  })
+
+  it('drops the oldest requests when the bodies exceed maxBytes, and records no body that alone exceeds it', async () => {
+    const { hook, page, reception } = await startInspected({ maxBytes: 2 * body.length })
+    for (let index = 0; index < 3; index++) await send(hook, { headers: signed, body })
+    expect(reception.size).toBe(2)
+    const large = body.padEnd(3 * body.length)
+    await send(hook, { headers: { ...signed, 'x-service': signatureOf(large) }, body: large })
+    expect(reception.size).toBe(3)
+    const [id] = await page.ids()
+    expect((await page.get(`/deliveries/${id}/body`)).text).toContain('no longer recorded')
+    expect((await page.get(`/deliveries/${id}`)).text).toContain(`${large.length} bytes`)
+    expect((await page.get(`/deliveries/${id}/download`)).status).toBe(404)
+  })
+
+  it.each([
+    [{ signatureKeys: KEY }, 'unknown option signatureKeys: did you mean signatureKey?'],
+    [{ maxRequests: 0 }, 'maxRequests must be an integer from 1 to 10,000'],
+    [{ maxBytes: '1tb' }, /^maxBytes must be a number of bytes/],
+    [{ resendTo: 'ftp://x/' }, 'resendTo must be a URL that begins with http:// or https://'],
+    [{ title: '' }, 'title must be a string, and not empty'],
+    [{ observer: { handeld() {} } }, 'unknown observer function handeld: did you mean handled?'],
+    [{ encoding: 'ascii' }, /^encoding must be/],
+  ])('refuses invalid options: %o', (options, message) => {
+    expect(() => createReception({ signatureKey: KEY, ...options } as never)).toThrow(message)
+  })
+})
