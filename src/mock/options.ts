@@ -4,7 +4,7 @@ import { arcgis } from '../signature/profiles.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
 import type { SignerOptions } from '../testing/signer.ts'
 import type { Auth } from './admin/auth.ts'
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, systemClock } from './clock/clock.ts'
 import {
   DEFAULT_SETTINGS,
   type DeliverySettings,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { RawRequest } from '../../testing/body-signer.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../clock/clock.ts'
 import type { Attempt } from './attempt-log.ts'
 import { contentLengthOf, isConnectionFault, sendWithConnectionFault } from './connection-faults.ts'
 import type { DeliveryRecord } from './delivery-records.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../clock/clock.ts'
 import type { Fault } from './faults.ts'
 
 /** Holds back deliveries that have the fault `delayed` or `reordered`. */

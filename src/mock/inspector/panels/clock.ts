@@ -1,7 +1,7 @@
 import { configInvalid } from '../../../errors.ts'
 import type { Panel } from '../../../inspector/action.ts'
 import { html } from '../../../inspector/html/template.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../clock/clock.ts'
 
 /** A manual or a running clock. */
 export interface AdvancingClock extends Clock {

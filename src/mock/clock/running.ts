@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { configInvalid } from '../errors.ts'
+import { configInvalid } from '../../errors.ts'
+import { createAdvances } from './advances.ts'
 import { type Clock, LAST_TIME, LONGEST_TIMER } from './clock.ts'
+import { createWaiters, type Waiter } from './waiters.ts'
 
 /** A clock that runs with the real time, and can be advanced. */
 export interface RunningClock extends Clock {
@@ -13,12 +15,6 @@ export interface RunningClock extends Clock {
    * @throws {WebhookError} `config_invalid` for any other value, and for a time after the last valid date
    */
   advance(milliseconds: number): Promise<void>
-}
-
-interface Waiter {
-  due: number
-  timer: NodeJS.Timeout | undefined
-  resolve(): void
 }
 
 /** Longest real time in milliseconds that an advance waits for an attempt in flight. */
@@ -40,97 +36,63 @@ const PATIENCE = 250
 export function createRunningClock(): RunningClock {
   /** Sum of all advances. */
   let offset = 0
-  const waiting = new Set<Waiter>()
-  const inFlight = new Set<Promise<unknown>>()
+  const timers = new Map<Waiter, NodeJS.Timeout>()
+  const waiters = createWaiters((waiter) => {
+    startTimer(waiter)
+    return () => {
+      clearTimeout(timers.get(waiter))
+      timers.delete(waiter)
+    }
+  })
   /** Attempts in flight for which an advance has waited long enough. */
   const hanging = new WeakSet<Promise<unknown>>()
-  let lastAdvance: Promise<void> = Promise.resolve()
 
   const now = (): number => Date.now() + offset
 
   function startTimer(waiter: Waiter): void {
-    clearTimeout(waiter.timer)
-    const remaining = waiter.due - now()
-    waiter.timer = setTimeout(
-      () => (waiter.due > now() ? startTimer(waiter) : finish(waiter)),
-      Math.min(Math.max(remaining, 0), LONGEST_TIMER),
-    )
-  }
-
-  function finish(waiter: Waiter): void {
-    clearTimeout(waiter.timer)
-    waiting.delete(waiter)
-    waiter.resolve()
+    clearTimeout(timers.get(waiter))
+    const onTime = (): void => (waiter.due > now() ? startTimer(waiter) : waiter.finish())
+    const remaining = Math.min(Math.max(waiter.due - now(), 0), LONGEST_TIMER)
+    timers.set(waiter, setTimeout(onTime, remaining))
   }
 
   /** Waits until nothing is in flight and callbacks of ended attempts have run; hanging attempts are ignored. */
-  async function settle(): Promise<void> {
+  async function settle(attempts: ReadonlySet<Promise<unknown>>): Promise<void> {
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve))
-      const attempts = [...inFlight].filter((attempt) => !hanging.has(attempt))
-      if (attempts.length === 0) return
+      const pending = [...attempts].filter((attempt) => !hanging.has(attempt))
+      if (pending.length === 0) return
       const stop = new AbortController()
       const isLate = pause(PATIENCE, true, { signal: stop.signal }).catch(() => false)
-      if (await Promise.race([Promise.all(attempts).then(() => false), isLate])) {
-        for (const attempt of attempts) if (inFlight.has(attempt)) hanging.add(attempt)
+      if (await Promise.race([Promise.all(pending).then(() => false), isLate])) {
+        for (const attempt of pending) if (attempts.has(attempt)) hanging.add(attempt)
       }
       stop.abort()
     }
   }
 
-  async function advanceBy(milliseconds: number): Promise<void> {
+  async function advanceBy(milliseconds: number, attempts: ReadonlySet<Promise<unknown>>): Promise<void> {
     if (now() + milliseconds > LAST_TIME)
       throw configInvalid('the clock cannot advance past the last valid date')
     const target = offset + milliseconds
     for (;;) {
-      await settle()
-      const [next] = [...waiting].sort((a, b) => a.due - b.due)
+      await settle(attempts)
+      const next = waiters.first()
       const step = next ? Math.max(0, next.due - now()) : Number.POSITIVE_INFINITY
       if (!next || offset + step > target) break
       offset += step
-      finish(next)
+      next.finish()
     }
     offset = target
-    for (const waiter of waiting) startTimer(waiter)
+    for (const waiter of waiters) startTimer(waiter)
   }
 
   return {
     now,
-    wait(milliseconds, signal) {
-      return new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(signal.reason)
-        if (milliseconds <= 0) return resolve()
-        const abort = (): void => {
-          clearTimeout(waiter.timer)
-          waiting.delete(waiter)
-          reject(signal?.reason)
-        }
-        const waiter: Waiter = {
-          due: now() + milliseconds,
-          timer: undefined,
-          resolve() {
-            signal?.removeEventListener('abort', abort)
-            resolve()
-          },
-        }
-        waiting.add(waiter)
-        startTimer(waiter)
-        signal?.addEventListener('abort', abort, { once: true })
-      })
+    async wait(milliseconds, signal) {
+      signal?.throwIfAborted()
+      if (milliseconds > 0) await waiters.add(now() + milliseconds, signal)
     },
-    during(work) {
-      const settled: Promise<unknown> = work.then(
-        () => inFlight.delete(settled),
-        () => inFlight.delete(settled),
-      )
-      inFlight.add(settled)
-    },
-    async advance(milliseconds) {
-      if (!Number.isInteger(milliseconds) || milliseconds < 0)
-        throw configInvalid('milliseconds must be a whole number, 0 or more')
-      const advanced = lastAdvance.then(() => advanceBy(milliseconds))
-      lastAdvance = advanced.catch(() => {})
-      await advanced
-    },
+    ...createAdvances(advanceBy),
   }
 }
