@@ -54,7 +54,7 @@ export function inspector(
 ): InspectorHandler {
   const resolved = readOptions(options)
   const app = createApp(toSource(inspected), resolved)
-  const notFound = (base: string) => errorPage(base, new InspectorError(404, 'There is no such page.'))
+  const notFound = (base: string) => errorPage(base, new InspectorError(404, 'This page does not exist.'))
 
   async function handle(req: IncomingMessage, res: ServerResponse, next?: () => void): Promise<void> {
     const request = fromNode(req, resolved.base)

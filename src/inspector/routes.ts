@@ -114,7 +114,11 @@ function deliveryRoute(isGet: boolean, [id = '', name = '']: readonly string[]):
 /** @throws {InspectorError} 404 */
 async function findItem({ context }: Call, id: string): Promise<Item> {
   const item = await context.source.get(id)
-  if (!item) throw new InspectorError(404, 'There is no such delivery, or it is no longer recorded.')
+  if (!item)
+    throw new InspectorError(
+      404,
+      'This delivery is not in the list. It may have been cleared, or newer deliveries took its place.',
+    )
   return item
 }
 

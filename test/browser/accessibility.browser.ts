@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { expectAccessible, expectNoHorizontalScroll } from './helpers/axe.ts'
 import { createFake } from './helpers/fake-source.ts'
-import { serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { visit } from './helpers/visit.ts'
 
 /** Every kind of page. */

@@ -8,7 +8,7 @@ import { KEY, signatureOf } from '../helpers/deliver.ts'
 import { startInspected } from '../inspector/helpers/reception-support.ts'
 import { capture } from '../mock/support.ts'
 import { ADDED, ATTACKS } from './helpers/attacks.ts'
-import { serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { MODES, untilLive, visit } from './helpers/visit.ts'
 
 const [SCRIPT = ''] = ATTACKS

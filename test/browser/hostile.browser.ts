@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { Item } from '../../src/inspector/source.ts'
 import { ADDED, ATTACKS } from './helpers/attacks.ts'
 import { createFake } from './helpers/fake-source.ts'
-import { serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { MODES, type Mode, untilLive, visit } from './helpers/visit.ts'
 
 /** A delivery with an attack in every text. */

@@ -8,7 +8,7 @@ import { KEY } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
 import { createPrivateRedis, findRedis } from '../helpers/private-redis.ts'
 import { expectNoSecrets } from './helpers/secrets.ts'
-import { serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { MODES, type Mode, untilLive, visit } from './helpers/visit.ts'
 
 const PASSWORD = 'Geheimnis0123456789'

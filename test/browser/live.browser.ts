@@ -1,7 +1,8 @@
 import { inspector } from 'geohook/inspector'
 import { describe, expect, it } from 'vitest'
+import { serve } from '../helpers/served.ts'
 import { createFake } from './helpers/fake-source.ts'
-import { serve, serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { untilLive, visit } from './helpers/visit.ts'
 
 async function open(path = '/', fake = createFake(), allowed = /^$/) {

@@ -3,8 +3,9 @@ import { buffer as bytesOf } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createFolder } from '../helpers/folder.ts'
+import { serve } from '../helpers/served.ts'
 import { createFake } from './helpers/fake-source.ts'
-import { serve, serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { MODES, type Mode, untilLive, visit } from './helpers/visit.ts'
 
 const run = promisify(execFile)

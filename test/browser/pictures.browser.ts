@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { createFake } from './helpers/fake-source.ts'
 import { startInboxScene, startMockScene } from './helpers/scenes.ts'
-import { serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { shrinkPng } from './helpers/shrink-png.ts'
 import { untilLive, visit } from './helpers/visit.ts'
 

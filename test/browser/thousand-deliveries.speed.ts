@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createFake } from './helpers/fake-source.ts'
-import { serveInspector } from './helpers/serve.ts'
+import { serveInspector } from './helpers/serve-inspector.ts'
 import { untilLive, visit } from './helpers/visit.ts'
 
 const ROUNDS = 3

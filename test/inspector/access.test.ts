@@ -1,26 +1,11 @@
 import { once } from 'node:events'
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type RequestListener,
-} from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { type InspectorOptions, inspector } from 'geohook/inspector'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { serve } from '../helpers/served.ts'
 import { createFakeSource, type FakeSource, inspectable } from './helpers/fake-source.ts'
 
 const TOKEN = 'a-token-of-24-characters'
-
-async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<number> {
-  const server = createServer(listener).listen(0, host)
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 interface Reply {
   status: number
@@ -59,7 +44,7 @@ const secretIn = (text: string): string => /name="form-secret" value="(\w+)"/.ex
 
 async function start(options?: InspectorOptions): Promise<{ port: number; source: FakeSource }> {
   const source = createFakeSource()
-  return { port: await serve(inspector(inspectable(source), options)), source }
+  return { port: (await serve(inspector(inspectable(source), options))).port, source }
 }
 
 describe('without a token or a login', () => {
@@ -96,7 +81,7 @@ describe('without a token or a login', () => {
 
   it('refuses a peer on another address, whatever its host header says', async () => {
     const handler = inspector(inspectable(createFakeSource()))
-    const port = await serve((req, res) => {
+    const { port } = await serve((req, res) => {
       Object.defineProperty(req.socket, 'remoteAddress', { value: '192.0.2.7' })
       return handler(req, res)
     })

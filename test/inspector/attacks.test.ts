@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { RequestListener } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { arcgis, createReceiver } from 'geohook'
 import { createReception, type InspectorOptions, inspector } from 'geohook/inspector'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { JSON_TYPE, KEY, signatureOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
+import { serve } from '../helpers/served.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 import { createFakeSource, createItem, inspectable } from './helpers/fake-source.ts'
 import { CREATED, lastPath, mock, open, receiver, submit } from './helpers/mock-support.ts'
@@ -15,18 +16,10 @@ import { createPage, onlyId, quiet, startInspected, textOf } from './helpers/rec
 const TOKEN = 'a-token-of-24-characters'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+const listen = async (listener: RequestListener): Promise<string> => (await serve(listener)).url
 
 const show = (items: Parameters<typeof createFakeSource>[0], options?: InspectorOptions): Promise<string> =>
-  serve(inspector(inspectable(createFakeSource(items)), options))
+  listen(inspector(inspectable(createFakeSource(items)), options))
 
 const withBody = (id: string, body: string, changes: object = {}) => {
   const { request } = createItem(id)
@@ -49,7 +42,7 @@ it('a client that disconnects while it sends a form causes no warning', async ()
     ended = resolve
   })
   const handle = inspector(inspectable(createFakeSource()), { token: TOKEN })
-  const { port } = new URL(await serve((req, res) => void handle(req, res).then(() => ended())))
+  const { port } = new URL(await listen((req, res) => void handle(req, res).then(() => ended())))
   const warnings = await warningsOf(async () => {
     const socket: Socket = connect(Number(port), '127.0.0.1')
     socket.write(
@@ -77,7 +70,7 @@ it.each(['x-forwarded-proto', 'cf-connecting-ip', 'x-client-ip'])(
 
 it('only a limited number of pages get live updates, until others are closed', async () => {
   const source = createFakeSource()
-  const origin = await serve(inspector(inspectable(source)))
+  const origin = await listen(inspector(inspectable(source)))
   const stop = new AbortController()
   const opened = Array.from({ length: 32 }, () => fetch(`${origin}/live`, { signal: stop.signal }))
   for (const { status } of await Promise.all(opened)) expect(status).toBe(200)
@@ -109,14 +102,14 @@ it('the curl command runs nothing that a sender puts into the method of a reques
   const reception = createReception(options)
   const hook = createReceiver({ ...options, observer: reception.observer }).on('*', () => {})
   await hook.fetch(new Request('http://a.example/hook', { method: '`id`' }))
-  const page = createPage(await serve(inspector(reception)))
+  const page = createPage(await listen(inspector(reception)))
   const { text } = await page.get(`/deliveries/${await onlyId(page)}/curl`)
   expect(textOf(text)).toContain("curl -X '`id`' ")
 })
 
 it('the curl command sends one request, with the same path, and headers without a value or a type', async () => {
   const seen: [url: string | undefined, headers: object][] = []
-  const target = await serve((req, res) => {
+  const target = await listen((req, res) => {
     const { 'x-empty': empty, 'content-type': type } = req.headers
     seen.push([req.url, { empty, type }])
     res.end()
@@ -150,7 +143,7 @@ it('a warning about a failed page contains no line of the error text', async () 
   source.list = async () => {
     throw new Error('failed\n    at postgres://user:password@host')
   }
-  const origin = await serve(inspector(inspectable(source)))
+  const origin = await listen(inspector(inspectable(source)))
   const warnings = await warningsOf(async () => void (await get(origin)))
   expect(warnings).toHaveLength(1)
   expect(String(warnings[0])).not.toContain('password')

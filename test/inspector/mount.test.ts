@@ -1,22 +1,15 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve as serveHono } from '@hono/node-server'
 import express, { type RequestHandler } from 'express'
 import { inspector } from 'geohook/inspector'
 import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { serve } from '../helpers/served.ts'
 import { createFakeSource, createItem, inspectable } from './helpers/fake-source.ts'
 
-async function listen(app: Parameters<typeof createServer>[1]): Promise<string> {
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+const listen = async (app: RequestListener): Promise<string> => (await serve(app)).url
 
 /** All addresses that a page refers to. */
 const addressesIn = (text: string): string[] =>

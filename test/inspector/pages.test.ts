@@ -1,24 +1,15 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { promisify } from 'node:util'
 import { inspector } from 'geohook/inspector'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Item } from '../../src/inspector/source.ts'
+import { serve } from '../helpers/served.ts'
 import { createFakeSource, createItem, inspectable } from './helpers/fake-source.ts'
 
 const run = promisify(execFile)
 
-async function listen(app: Parameters<typeof createServer>[1]): Promise<string> {
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+const listen = async (app: RequestListener): Promise<string> => (await serve(app)).url
 
 const show = (...items: Item[]): Promise<string> => listen(inspector(inspectable(createFakeSource(items))))
 

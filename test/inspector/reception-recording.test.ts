@@ -89,7 +89,7 @@ describe('a reception', () => {
     await send(hook, { headers: { ...signed, 'x-service': signatureOf(large) }, body: large })
     expect(reception.size).toBe(3)
     const [id] = await page.ids()
-    expect((await page.get(`/deliveries/${id}/body`)).text).toContain('no longer recorded')
+    expect((await page.get(`/deliveries/${id}/body`)).text).toContain('newer deliveries took its place')
     expect((await page.get(`/deliveries/${id}`)).text).toContain(`${large.length} bytes`)
     expect((await page.get(`/deliveries/${id}/download`)).status).toBe(404)
   })

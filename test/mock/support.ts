@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { createMockService, type MockService, type MockServiceOptions, type Webhook } from 'geohook/mock'
 import { onTestFinished } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
+import { serve } from '../helpers/served.ts'
 
 /** An allowed payload URL where no receiver listens. */
 export const NOWHERE = 'http://127.0.0.1:9/hook'
@@ -92,7 +91,7 @@ export async function capture(
   port = 0,
 ): Promise<Capture> {
   const requests: Captured[] = []
-  const server = createServer(async (req, res) => {
+  const server = await serve(async (req, res) => {
     const parts: Buffer[] = []
     try {
       for await (const part of req) parts.push(part as Buffer)
@@ -102,17 +101,8 @@ export async function capture(
     const { method = '', url = '', headers } = req
     requests.push({ method, url, headers, body: Buffer.concat(parts) })
     respond(req, res)
-  }).listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address() as AddressInfo
-  const close = async (): Promise<void> => {
-    if (!server.listening) return
-    server.close()
-    server.closeAllConnections()
-    await once(server, 'close')
-  }
-  onTestFinished(close)
-  return { url: `http://127.0.0.1:${address.port}/hook`, port: address.port, requests, close }
+  }, port)
+  return { ...server, url: `${server.url}/hook`, requests }
 }
 
 /** Returns the path of a webhook (docs/specification.md, "Endpoints"). */

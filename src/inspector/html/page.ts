@@ -1,5 +1,6 @@
 import type { RowPage } from '../source.ts'
 import type { Context } from './context.ts'
+import { renderDocument } from './document.ts'
 import { filterForm } from './filter-form.ts'
 import { renderRow } from './row.ts'
 import { renderSummary } from './summary.ts'
@@ -95,21 +96,12 @@ async function panelLinks({ source, href, request }: Context): Promise<Html> {
 ${links}</ul></nav>`
 }
 
-function document(base: string, title: string, body: Html): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<link rel="stylesheet" href="${base}/assets/inspector.css">
+const document = (base: string, title: string, body: Html): string =>
+  renderDocument({
+    title,
+    base,
+    head: html`<link rel="stylesheet" href="${base}/assets/inspector.css">
 <link rel="icon" href="${base}/assets/icon.svg" type="image/svg+xml">
-<script type="module" src="${base}/assets/inspector.js"></script>
-</head>
-<body data-base="${base}">
-${body}
-</body>
-</html>
-`.markup
-}
+<script type="module" src="${base}/assets/inspector.js"></script>`,
+    body,
+  })

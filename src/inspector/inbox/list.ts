@@ -40,7 +40,7 @@ async function findEntry(inbox: DurableInbox, id: string): Promise<InboxEntry[]>
 
 function readCursor(after: string): Counts {
   const [, ...numbers] = /^(\d{1,12})-(\d{1,12})-(\d{1,12})-(\d{1,12})$/.exec(after) ?? []
-  if (numbers.length === 0) throw new InspectorError(400, 'There is no such page of the list.')
+  if (numbers.length === 0) throw new InspectorError(400, 'This page of the list does not exist.')
   return mapStates((state) => Number(numbers[STATES.indexOf(state)]))
 }
 

@@ -26,7 +26,8 @@ export const body: Tab = {
   render(item, context) {
     const { id, request } = item
     const bytes = request.body
-    if (!bytes) return html`<p>The body could not be read, or is no longer recorded.</p>`
+    if (!bytes)
+      return html`<p>The body is not available: it could not be read, or newer deliveries took its place.</p>`
     const asked = context.request.query.get('view')
     const [current, , render] = VIEWS.find(([name]) => name === asked) ?? VIEWS[0]!
     const shown = bytes.subarray(0, MAX_SHOWN)

@@ -4,7 +4,7 @@ import { KEY, payloadOf, signatureOf } from '../../helpers/deliver.ts'
 import { CREATED, mock, receiver } from '../../inspector/helpers/mock-support.ts'
 import { startInspected } from '../../inspector/helpers/reception-support.ts'
 import { createFake } from './fake-source.ts'
-import { serveInspector } from './serve.ts'
+import { serveInspector } from './serve-inspector.ts'
 
 /** Something that has an inspector, for the tests that every one of them must pass. */
 export interface Home {

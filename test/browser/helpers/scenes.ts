@@ -4,7 +4,7 @@ import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-lette
 import { KEY } from '../../helpers/deliver.ts'
 import { receiver } from '../../inspector/helpers/mock-support.ts'
 import { start } from '../../mock/support.ts'
-import { serveInspector } from './serve.ts'
+import { serveInspector } from './serve-inspector.ts'
 
 /** A home with a history that is easy to understand, for pictures. */
 export interface Scene {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { FILES } from '../../../inspector/assets.ts'
+import { renderDocument } from '../../../inspector/html/document.ts'
 import { Html, html } from '../../../inspector/html/template.ts'
 import type { ServiceVersion } from '../../versions.ts'
 import type { ResponseName } from '../operation.ts'
@@ -59,24 +60,15 @@ export function page(
     ? html`<link rel="stylesheet" href="${root}assets/inspector.css">`
     : // Not escaped, because the content security policy contains a digest of these exact bytes.
       new Html(`<style>${STYLE}</style>`)
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-${style}
-</head>
-<body>
-<header><nav class="views">${links.map(([href, text]) => html`<a href="${href}">${text}</a> `)}</nav></header>
+  return renderDocument({
+    title,
+    head: style,
+    body: html`<header><nav class="views">${links.map(([href, text]) => html`<a href="${href}">${text}</a> `)}</nav></header>
 <main>
 <h1>${title}</h1>
 ${content}
-</main>
-</body>
-</html>
-`.markup
+</main>`,
+  })
 }
 
 /** Relative path from a page to the folder of `services`, so that links work wherever the mock is mounted. */

@@ -20,13 +20,13 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
   /** @throws {InspectorError} 404 */
   function find(id: string): Readonly<Webhook> {
     const webhook = state.webhooks.get(id)
-    if (!webhook) throw new InspectorError(404, 'There is no such webhook, or it was deleted.')
+    if (!webhook) throw new InspectorError(404, 'This webhook does not exist. It may have been deleted.')
     return webhook
   }
 
   function findService(path: string): Service {
     const service = state.services.find(path)
-    if (!service) throw new InspectorError(404, 'There is no such service.')
+    if (!service) throw new InspectorError(404, 'This service does not exist.')
     return service
   }
 

@@ -1,0 +1,9 @@
+import { inspector } from 'geohook/inspector'
+import type { InspectorOptions } from '../../../src/inspector/options.ts'
+import { type Served, serve } from '../../helpers/served.ts'
+
+/** Serves an inspector until the test ends. */
+export const serveInspector = (
+  inspected: Parameters<typeof inspector>[0],
+  options?: InspectorOptions,
+): Promise<Served> => serve(inspector(inspected, options))
