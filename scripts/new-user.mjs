@@ -38,7 +38,7 @@ async function createUser(name) {
   const adapt = (text) =>
     text
       .replace(/\b300[01]\b/g, (port) => ports.get(Number(port)))
-      .replace(/geohook (listen|mock)\b(?!.*--port)/g, (command) => `${command} --port ${ports.get(3000)}`)
+      .replace(/geohook (listen|mock|inbox ui)\b(?!.*--port)/g, (command) => `${command} --port ${ports.get(3000)}`)
       .replace('npm install geohook', `npm install ./${basename(tarball)}`)
   const terminals = createTerminals(home)
   return {
@@ -99,7 +99,7 @@ async function handleFromInbox(user) {
 /** Tries the commands in the text. Those that are servers must listen. */
 async function tryOtherCommands(user) {
   for (const code of inline('npx geohook ')) {
-    if (!/ (listen|mock)\b/.test(code)) {
+    if (!/ (listen|mock|ui)\b/.test(code)) {
       await user.run({ code })
       continue
     }

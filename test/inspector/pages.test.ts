@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { inspector } from 'geohook/inspector'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Item } from '../../src/inspector/source.ts'
+import { hasProgram } from '../helpers/programs.ts'
 import { serve } from '../helpers/served.ts'
 import { createFakeSource, createItem, inspectable } from './helpers/fake-source.ts'
 
@@ -89,7 +90,7 @@ describe('the body', () => {
 })
 
 describe('the curl command', () => {
-  it.each([
+  it.skipIf(!hasProgram('curl')).each([
     ['JSON', '{"a":"it\'s $HOME `id` \\"x\\" !"}'],
     ['line breaks and an @', '@a\r\n\n\tb\n'],
     ['percent signs', '%s%d %%'],

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { CLI, geohook } from '../../helpers/cli.ts'
-import { startNode, startProgram } from '../../helpers/process.ts'
+import { startNode } from '../../helpers/process.ts'
+import { hasTerminal, startInTerminal } from '../../helpers/terminal.ts'
 
 it('npm start runs every step of the demo and exits with 0', async () => {
   const demo = startNode(['--import', 'tsx', 'src/cli/main.ts', 'demo'])
@@ -29,8 +30,8 @@ it('the built geohook demo runs every step and exits with 0', async () => {
   expect(stdout).toMatch(/Every step succeeded\.\n$/)
 })
 
-it('ends with the address of the inspector in a terminal, and only there', async () => {
-  const terminal = startProgram('script', ['-qec', 'node --import tsx src/cli/main.ts demo', '/dev/null'])
+it.skipIf(!hasTerminal)('ends with the address of the inspector in a terminal, and only there', async () => {
+  const terminal = startInTerminal(['--import', 'tsx', 'src/cli/main.ts', 'demo'])
   expect(await terminal.exited).toBe(0)
   expect(terminal.output).toMatch(
     /Every step succeeded\.\r?\nThe inspector showed the deliveries at http:\/\/127\.0\.0\.1:\d+\/\r?\nTo keep it running: npm start -- --open, or geohook demo --open/,

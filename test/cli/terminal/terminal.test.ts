@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it } from 'vitest'
@@ -6,32 +5,26 @@ import { CLI, createFolder } from '../../helpers/cli.ts'
 import { startHeldTarget } from '../../helpers/cli-servers.ts'
 import { fill, handleAll, ONE_ATTEMPT, payloads } from '../../helpers/dead-letters.ts'
 import { KEY, signatureOf } from '../../helpers/deliver.ts'
-import { type Started, startProgram } from '../../helpers/process.ts'
+import type { Started } from '../../helpers/process.ts'
+import { hasTerminal, startInTerminal } from '../../helpers/terminal.ts'
 
 const CLEAR_LINE = '\r\u001b[2K'
 
 const folder = createFolder()
 const body = folder.file('body.json', '{}')
 
-/** The tests need Python to open a pseudo-terminal. Without Python they are skipped, or fail if `CI=true`. */
-const hasPython = process.env.CI === 'true' || spawnSync('python3', ['--version']).error === undefined
-const SPAWN = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
-
-/** Starts the command line in a terminal. Its stdout and stderr both arrive in `stdout`. */
-function startInTerminal(args: string[], env: Record<string, string> = {}): Started {
-  const unset = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined }
-  const options = { ...unset, TERM: 'xterm', SIGNATURE_KEY: KEY, ...env }
-  return startProgram('python3', ['-c', SPAWN, process.execPath, CLI, ...args], options)
-}
+/** Starts the command line in a terminal. */
+const start = (args: string[], env?: Record<string, string>): Started =>
+  startInTerminal([CLI, ...args], { SIGNATURE_KEY: KEY, ...env })
 
 /** Runs the command line in a terminal. */
 async function runInTerminal(args: string[], env?: Record<string, string>) {
-  const started = startInTerminal(args, env)
+  const started = start(args, env)
   const code = await started.exited
   return { code, output: started.stdout }
 }
 
-describe.skipIf(!hasPython)('on a terminal', () => {
+describe.skipIf(!hasTerminal)('on a terminal', () => {
   const verify = ['verify', body, '--signature', signatureOf('{}')]
   const green = '\u001b[32m'
 
@@ -63,7 +56,7 @@ describe.skipIf(!hasPython)('on a terminal', () => {
 
   it('shows progress in a single line, and removes it at the end', async () => {
     const target = await startHeldTarget()
-    const sending = startInTerminal(['send', body, '--to', target.url])
+    const sending = start(['send', body, '--to', target.url])
     await sending.printed(/(waiting for[\s\S]*){2}/)
     target.release()
     expect(await sending.exited).toBe(0)

@@ -1,13 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { hasProgram } from '../../helpers/programs.ts'
 import { FEATURE, JOB, seed, start } from '../support.ts'
 import { auth } from './support.ts'
-
-/** True if a program is installed. Always true with `CI=true`, so that tests fail instead of being skipped. */
-const has = (command: string): boolean =>
-  process.env.CI === 'true' || spawnSync(command, ['--version']).error === undefined
 
 const SERVICES = [
   { folderName: 'City', serviceName: 'Parcels', serviceType: 'FeatureServer' },
@@ -28,7 +25,7 @@ async function run(command: string, script: string, args: string[]) {
   return { code, output }
 }
 
-describe.skipIf(!has('curl'))('curl', () => {
+describe.skipIf(!hasProgram('curl'))('curl', () => {
   it('drives the administration from end to end', async () => {
     const other = [seed(FEATURE), seed(JOB)]
     const service = await start(other, { auth: auth(), services: SERVICES })
@@ -39,7 +36,7 @@ describe.skipIf(!has('curl'))('curl', () => {
   }, 60_000)
 })
 
-describe.skipIf(!has('python3'))("Python's standard library", () => {
+describe.skipIf(!hasProgram('python3'))("Python's standard library", () => {
   it('drives the administration, and verifies the delivery that follows', async () => {
     const service = await start([], { auth: auth(), services: SERVICES })
     const { code, output } = await run('python3', 'drive.py', [service.url, 'fs', 'pw-fs'])
