@@ -38,7 +38,10 @@ async function createUser(name) {
   const adapt = (text) =>
     text
       .replace(/\b300[01]\b/g, (port) => ports.get(Number(port)))
-      .replace(/geohook (listen|mock|inbox ui)\b(?!.*--port)/g, (command) => `${command} --port ${ports.get(3000)}`)
+      .replace(
+        /geohook (listen|mock|inbox ui)\b(?!.*--port)/g,
+        (command) => `${command} --port ${ports.get(3000)}`,
+      )
       .replace('npm install geohook', `npm install ./${basename(tarball)}`)
   const terminals = createTerminals(home)
   return {
