@@ -4,5 +4,13 @@ import { alias, each, once } from './vitest.config.ts'
 /** Settings of `npm run test:long`. Not part of `npm test`, because starting and killing processes takes long. */
 export default defineConfig({
   resolve: { alias: alias('node') },
-  test: { name: 'long', ...once, ...each, include: ['test/**/*.long.ts'] },
+  test: {
+    name: 'long',
+    ...once,
+    ...each,
+    // Milliseconds. Only ends tests that hang: on a busy machine, some take minutes.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    include: ['test/**/*.long.ts'],
+  },
 })

@@ -9,7 +9,7 @@ afterAll(() => {
   for (const file of files) rmSync(file, { force: true })
 })
 
-it('the code in the README, the docs and the doc comments compiles', { timeout: 180_000 }, () => {
+it('the code in the README, the docs and the doc comments compiles', () => {
   expect(blocks.length).toBeGreaterThan(4)
   expect(examples.length).toBeGreaterThan(10)
   for (const [index, file] of files.entries()) writeFileSync(file, `${all[index]}\nexport {}\n`)

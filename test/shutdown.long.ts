@@ -13,7 +13,6 @@ const EXAMPLES = ['node', 'express', 'polka', 'fastify', 'koa', 'hono', 'h3', 'i
 
 it.each(EXAMPLES.map((name) => [name, runsOf(name)] as const))(
   'examples/%s exits on a signal and responds to every request while eight connections keep sending (%i runs)',
-  { timeout: 300_000 },
   async (name, runs) => {
     const args =
       name === 'hono' ? ['--import', 'tsx', 'examples/hono/server.ts'] : [`examples/${name}/server.js`]

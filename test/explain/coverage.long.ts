@@ -20,7 +20,7 @@ beforeAll(async () => {
     const { cause, also, evidence } = await explain(fixture.options)
     explained.push({ ...fixture, evidence, found: { cause, also } })
   }
-}, 600_000)
+})
 
 /** Returns the hypotheses that fewer than two fixtures prove. */
 const lacking = (

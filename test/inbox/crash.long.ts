@@ -15,7 +15,6 @@ function losesNothing(engine: EngineName, more: Partial<Run> = {}): void {
   const which = `${engine}, receivers ${receivers}, server kills ${serverKills}, CRASH_SEED=${seed}`
   // The tests run concurrently, because each test mostly waits for leases.
   it.concurrent(`kill -9 loses no acknowledged delivery: ${which}`, {
-    timeout: 180_000,
     tags: engine === 'sqlite' ? ['sqlite'] : [],
   }, async () => {
     const run = { engine, kills: KILLS, seed, ...more }

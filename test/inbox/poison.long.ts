@@ -20,13 +20,9 @@ function describePoison(
       ['one, 20 attempts', 20, [...INNOCENT, 'Poison']],
       ['one that does it later, 5 attempts', 5, [...INNOCENT, 'PoisonLater']],
       ['three among slow ones, 8 attempts', 8, MIXED],
-    ] as const)(
-      'only these become dead letters: %s',
-      { timeout: 600_000 },
-      async (_, attempts, deliveries) => {
-        await expectOnlyPoisonDead(await create(attempts), { attempts, deliveries, seed })
-      },
-    )
+    ] as const)('only these become dead letters: %s', async (_, attempts, deliveries) => {
+      await expectOnlyPoisonDead(await create(attempts), { attempts, deliveries, seed })
+    })
   })
 }
 

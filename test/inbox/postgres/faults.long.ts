@@ -22,7 +22,6 @@ if (programs === undefined && process.env.CI !== 'true')
 
 describe.skipIf(programs === undefined && process.env.CI !== 'true')(
   'an inbox during an outage of PostgreSQL',
-  { timeout: 120_000 },
   () => {
     let server: PrivatePostgres
     let troubles: unknown[] = []
@@ -30,7 +29,7 @@ describe.skipIf(programs === undefined && process.env.CI !== 'true')(
     beforeAll(async () => {
       if (programs === undefined) throw new Error('no program of PostgreSQL: install the server')
       server = await createPrivatePostgres(programs)
-    }, 60_000)
+    })
     afterAll(() => server?.remove())
     beforeEach(() => {
       troubles = []

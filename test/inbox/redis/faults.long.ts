@@ -14,7 +14,7 @@ import {
 import { REDIS_SERVER, usePrivateRedis } from './private-server.ts'
 
 await describeWith(REDIS_SERVER, () => {
-  describe('an inbox during an outage of Redis', { timeout: 60_000 }, () => {
+  describe('an inbox during an outage of Redis', () => {
     const fixture = usePrivateRedis()
     const { open } = fixture
 

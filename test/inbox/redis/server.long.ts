@@ -10,7 +10,7 @@ import { root } from '../../package/entries.ts'
 import { REDIS_SERVER, usePrivateRedis } from './private-server.ts'
 
 await describeWith(REDIS_SERVER, () => {
-  describe('a private Redis server', { timeout: 60_000 }, () => {
+  describe('a private Redis server', () => {
     const fixture = usePrivateRedis()
     const { open } = fixture
 

@@ -8,7 +8,7 @@ import { describeWithDisks } from '../../helpers/tmpfs.ts'
 import { useSmallDisk } from './small-disk.ts'
 
 await describeWithDisks(() => {
-  describe('a SQLite inbox on a disk of 8 MB', { timeout: 120_000 }, () => {
+  describe('a SQLite inbox on a disk of 8 MB', () => {
     const small = useSmallDisk()
 
     it('rejects deliveries while the disk is almost full, handles all stored ones, and then accepts more', async () => {

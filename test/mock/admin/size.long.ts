@@ -31,4 +31,4 @@ it('operations on one webhook take as long with 100,000 webhooks as with 10', as
     times.many.push(await round(many, `new ${i}`))
   }
   expect(median(times.many) / median(times.few)).toBeLessThan(2)
-}, 180_000)
+})
