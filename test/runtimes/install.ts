@@ -44,7 +44,7 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
       logLevel: 'error',
       ...options,
     })
-  await bundle(['node', 'bun', 'deno', 'sqlite'], 'esm')
+  await bundle(['node', 'bun', 'deno', 'sqlite', 'inspector'], 'esm')
   await bundle(['node'], 'cjs')
   // A worker is a single file that includes the package.
   await bundle(['worker'], 'esm', {
