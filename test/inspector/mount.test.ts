@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
+import { connect, createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { serve as serveHono } from '@hono/node-server'
 import express, { type RequestHandler } from 'express'
 import { inspector } from 'geohook/inspector'
@@ -93,6 +95,32 @@ it('works in Hono through fetch, with the address of the peer from Node', async 
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const paths = await crawl(origin, '/inspect')
   expect(paths.length).toBeGreaterThan(10)
+})
+
+it('works over HTTP/2', async () => {
+  const source = createFakeSource()
+  const server = createServer(inspector(inspectable(source)) as never).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = connect(origin)
+  onTestFinished(() => {
+    client.destroy()
+    server.close()
+  })
+  const send = async (headers: OutgoingHttpHeaders, body?: URLSearchParams) => {
+    const stream = client.request(headers)
+    stream.end(body?.toString())
+    const [answer] = (await once(stream, 'response')) as [IncomingHttpHeaders]
+    return { status: answer[':status'], stream }
+  }
+  const page = await send({ ':path': '/deliveries/d1' })
+  const secret = secretIn(await text(page.stream))
+  const form = { ':method': 'POST', origin, 'content-type': 'application/x-www-form-urlencoded' }
+  const cleared = await send({ ...form, ':path': '/clear' }, new URLSearchParams({ 'form-secret': secret }))
+  const refused = await send({ ...form, ':path': '/clear', origin: 'http://other.example' })
+  const live = await send({ ':path': '/live' })
+  expect([page.status, cleared.status, refused.status, live.status]).toEqual([200, 303, 403, 200])
+  live.stream.close()
 })
 
 describe('a result of an action', () => {
