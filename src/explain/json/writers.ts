@@ -95,5 +95,7 @@ export const WRITERS: readonly Writer[] = [
   ["Python's ujson", 'compact', 'slashesAscii', 'ujson'],
   ["Python's json.dumps with an indent of 1", 'indent1', 'python', 'python'],
   ["Python's json.dumps with an indent of 3", 'indent3', 'python', 'python'],
+  ["Python's json.dumps with an indent of 0", 'lines', 'python', 'python'],
+  ["Python's json.dumps with an indent of 8", 'indent8', 'python', 'python'],
   ['Symfony, unescaped', 'compact', 'phpHexUnicode', 'php'],
 ]
