@@ -18,7 +18,9 @@ export async function listInbox(
 ): Promise<RowPage> {
   if (isId(text)) return toPage(await findEntry(inbox, text))
   if (outcome !== undefined && !isState(outcome)) return { rows: [] }
-  const ends = after === undefined ? await inbox.stats() : readCursor(after)
+  const cursor = after === undefined ? undefined : readCursor(after)
+  const counts = await inbox.stats()
+  const ends = cursor ? mapStates((state) => Math.min(cursor[state], counts[state])) : counts
   const selected = mapStates((state) => (outcome === undefined || outcome === state ? ends[state] : 0))
   const window = await readWindow(inbox, selected, limit)
   const hasOlder = sumOf(window.older) > 0
