@@ -2,27 +2,12 @@ import { inspector } from 'geohook/inspector'
 import { describe, expect, it } from 'vitest'
 import { serve } from '../helpers/served.ts'
 import { createFake } from './helpers/fake-source.ts'
-import { serveInspector } from './helpers/serve-inspector.ts'
+import { openPage } from './helpers/open-page.ts'
 import { untilLive, visit } from './helpers/visit.ts'
-
-async function open(path = '/', fake = createFake(), allowed = /^$/) {
-  const { url } = await serveInspector(fake)
-  const page = await visit(url + path, { allowed })
-  await untilLive(page)
-  const rows = page.locator('#rows > li')
-  const row = (id: string) => page.locator(`#rows > [data-id="${id}"]`)
-  /** Focused element, in words. */
-  const focused = (): Promise<string> =>
-    page.evaluate(() => {
-      const element = document.activeElement
-      return element?.closest('[data-id]')?.getAttribute('data-id') ?? element?.id ?? ''
-    })
-  return { fake, url, page, rows, row, focused }
-}
 
 describe('live updates', () => {
   it('a new delivery appears at the top, and changes when it is handled', async () => {
-    const { fake, page, rows, row } = await open()
+    const { fake, page, rows, row } = await openPage()
     const item = fake.add({ outcome: { tone: 'pending', word: 'in flight' } })
     await row(item.id).getByText('in flight').waitFor()
     expect(await rows.first().getAttribute('data-id')).toBe(item.id)
@@ -35,7 +20,7 @@ describe('live updates', () => {
   })
 
   it('a delivery that begins to match the filters appears at its place', async () => {
-    const { fake, rows, row } = await open('/?outcome=refused')
+    const { fake, rows, row } = await openPage({ path: '/?outcome=refused' })
     const { rows: all } = await fake.source.list({ limit: 40, filters: {} })
     const item = (await fake.source.get(all[5]!.id))!
     fake.put({ ...item, outcome: { tone: 'bad', word: 'refused', status: 401 } })
@@ -44,7 +29,7 @@ describe('live updates', () => {
   })
 
   it('the first delivery brings the filters for its service', async () => {
-    const { fake, page, rows } = await open('/', createFake({ count: 0 }))
+    const { fake, page, rows } = await openPage({ fake: createFake({ count: 0 }) })
     await page.getByText('No deliveries yet.').waitFor()
     fake.add()
     await rows.first().waitFor()
@@ -53,7 +38,7 @@ describe('live updates', () => {
   })
 
   it('neither move the list nor take the focus from a row that changes', async () => {
-    const { fake, rows, row, focused } = await open()
+    const { fake, rows, row, focused } = await openPage()
     const id = (await rows.nth(30).getAttribute('data-id'))!
     await rows.nth(30).locator('a').focus()
     const top = () => row(id).evaluate((element) => Math.round(element.getBoundingClientRect().top))
@@ -67,7 +52,7 @@ describe('live updates', () => {
   })
 
   it('change the pane of a delivery, and keep its open parts, scroll position and focus', async () => {
-    const { fake, page, focused } = await open()
+    const { fake, page, focused } = await openPage()
     const item = fake.add()
     await page.goto(`${new URL(page.url()).origin}/deliveries/${item.id}/attempts`)
     await untilLive(page)
@@ -83,7 +68,7 @@ describe('live updates', () => {
   })
 
   it('never replace a form that the user fills in', async () => {
-    const { fake, page, rows } = await open()
+    const { fake, page, rows } = await openPage()
     const item = fake.add()
     await page.locator(`[data-id="${item.id}"]`).click()
     await page.getByRole('link', { name: 'Replay to …' }).click()
@@ -100,7 +85,7 @@ describe('live updates', () => {
   })
 
   it('the result of an action stays when the delivery changes, and is not in the address', async () => {
-    const { fake, page } = await open()
+    const { fake, page } = await openPage()
     const item = fake.add()
     await page.locator(`[data-id="${item.id}"]`).click()
     await page.getByRole('button', { name: 'Resend' }).click()
@@ -114,7 +99,7 @@ describe('live updates', () => {
   })
 
   it('stop while paused, and are made up for afterwards', async () => {
-    const { fake, page, rows, row } = await open()
+    const { fake, page, rows, row } = await openPage()
     const pause = page.getByRole('button', { name: 'Pause' })
     await pause.click()
     await page.locator('#live', { hasText: 'paused' }).waitFor()
@@ -149,120 +134,5 @@ describe('live updates', () => {
     await untilLive(page)
     await page.getByRole('button', { name: 'Clear' }).click()
     await page.getByText('The list is cleared.').waitFor()
-  })
-})
-
-describe('the script', () => {
-  it('opens pages in the pane without loading the whole page', async () => {
-    const { page, rows } = await open()
-    await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }))
-    await rows.nth(3).click()
-    await page.locator('.tabs').getByRole('link', { name: 'Body' }).click()
-    await page.locator('pre.bytes').waitFor()
-    await page.getByRole('button', { name: 'Compare' }).click()
-    await page.getByRole('heading', { name: 'Comparison' }).waitFor()
-    await page.getByRole('link', { name: 'Clock' }).click()
-    await page.getByText('It is 04:00:00').waitFor()
-    expect(await page.locator('#panels [aria-current=page]').textContent()).toContain('Clock')
-    await page.goBack()
-    await page.getByRole('heading', { name: 'Comparison' }).waitFor()
-    expect(await page.evaluate(() => 'isSamePage' in globalThis)).toBe(true)
-    expect(await page.title()).toBe('Comparison · geohook mock')
-  })
-
-  it('filters the list while the pane shows a delivery or a comparison', async () => {
-    const { fake, page, rows } = await open()
-    const { rows: all } = await fake.source.list({ limit: 40, filters: {} })
-    await page.goto(`${new URL(page.url()).origin}/diff?a=${all[0]!.id}&b=${all[1]!.id}`)
-    await untilLive(page)
-    await page.locator('#filters [name=text]').pressSequentially('hydrants')
-    await rows.nth(10).waitFor({ state: 'detached' })
-    expect(await rows.count()).toBe(10)
-    expect(new URL(page.url()).searchParams.get('a')).toBe(all[0]!.id)
-    await page.getByRole('heading', { name: 'Comparison' }).waitFor()
-    expect(await page.locator('#filters [name=text]').inputValue()).toBe('hydrants')
-  })
-
-  it('shows the page of an error instead of a broken pane', async () => {
-    const { fake, page, rows } = await open('/', createFake(), /status of 404/)
-    const id = (await rows.nth(2).getAttribute('data-id'))!
-    const { get } = fake.source
-    Object.assign(fake.source, { get: async (asked: string) => (asked === id ? undefined : get(asked)) })
-    await rows.nth(2).click()
-    await page.getByRole('heading', { name: 'Error 404' }).waitFor()
-  })
-
-  it('copies the curl command', async () => {
-    const { fake, page } = await open()
-    const { id } = fake.add()
-    await page.goto(`${new URL(page.url()).origin}/deliveries/${id}/curl`)
-    await page.getByRole('button', { name: 'Copy' }).click()
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
-      await page.locator('#curl').textContent(),
-    )
-  })
-
-  it('switches between light and dark, and remembers it', async () => {
-    const { page } = await open()
-    const theme = page.getByRole('button', { name: 'Theme' })
-    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-    const light = await background()
-    await theme.click()
-    expect(await background()).toBe(light)
-    await theme.click()
-    const dark = await background()
-    expect(dark).not.toBe(light)
-    await page.reload()
-    await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
-    expect(await background()).toBe(dark)
-    await theme.click()
-    expect(await background()).toBe(light)
-  })
-})
-
-describe('with the keyboard alone', () => {
-  it('a user reaches the filter, the rows, a delivery and its tabs', async () => {
-    const { page, rows, focused } = await open()
-    const id = (number: number) => rows.nth(number).getAttribute('data-id')
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('Enter') // Skip to the content
-    expect(await focused()).toBe('pane')
-    await page.keyboard.press('/')
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('text')
-    await page.keyboard.type('parcels/j')
-    expect(await page.locator('#filters [name=text]').inputValue()).toBe('parcels/j')
-    await rows.first().waitFor({ state: 'detached' })
-    await page.locator('#filters [name=text]').fill('')
-    await rows.nth(39).waitFor()
-    await page.locator('#list').focus()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('ArrowDown')
-    expect(await focused()).toBe(await id(1))
-    await page.keyboard.press('ArrowUp')
-    await page.keyboard.press('j')
-    await page.keyboard.press('j')
-    await page.keyboard.press('k')
-    expect(await focused()).toBe(await id(1))
-    await page.keyboard.press('Enter')
-    await page.locator('.tabs').waitFor()
-    expect(await focused()).toBe('pane')
-    await page.keyboard.press('Tab')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Overview')
-    await page.keyboard.press('j')
-    expect(await focused()).toBe(await id(2))
-  })
-
-  it('the focus can be seen on everything that can have it', async () => {
-    const { page } = await open('/webhooks/create')
-    await page.locator('body').press('Tab')
-    for (let index = 0; index < 20; index++) {
-      const outline = await page.evaluate(() => {
-        const style = getComputedStyle(document.activeElement ?? document.body)
-        return `${style.outlineStyle} ${style.outlineWidth}`
-      })
-      expect(outline).not.toMatch(/^none|\b0px/)
-      await page.keyboard.press('Tab')
-    }
   })
 })
