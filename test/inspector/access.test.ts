@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type InspectorOptions, inspector } from 'geohook/inspector'
 import { describe, expect, it } from 'vitest'
 import { serve } from '../helpers/served.ts'
@@ -78,6 +80,13 @@ describe('without a token or a login', () => {
       expect((await send(port, '/', { headers: { [name]: '127.0.0.1' } })).status).toBe(403)
     },
   )
+
+  it('refuses a request in HTTP/1.0, which browsers do not send, but nginx does', async () => {
+    const { port } = await start()
+    const socket = connect(port, '127.0.0.1')
+    socket.end(`GET / HTTP/1.0\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n`)
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 /)
+  })
 
   it('refuses a peer on another address, whatever its host header says', async () => {
     const handler = inspector(inspectable(createFakeSource()))

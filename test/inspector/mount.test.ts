@@ -4,6 +4,7 @@ import { connect, createServer, type IncomingHttpHeaders, type OutgoingHttpHeade
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { serve as serveHono } from '@hono/node-server'
+import createConnect from 'connect'
 import express, { type RequestHandler } from 'express'
 import { inspector } from 'geohook/inspector'
 import { Hono } from 'hono'
@@ -84,6 +85,15 @@ describe('mounted in Express', () => {
     expect(response.status).toBe(303)
     expect(source.ran).toEqual([['resend d1', expect.objectContaining({ note: 'a\nb' })]])
   })
+})
+
+it.each(['/inspect', '/'])('has all its links below the path %j in Connect', async (path) => {
+  const app = createConnect().use(path, inspector(inspectable(createFakeSource())))
+  const paths = await crawl(await listen(app), path === '/' ? '' : path)
+  expect(paths.length).toBeGreaterThan(15)
+  const origin = await listen(app)
+  const response = await fetch(`${origin}${path}?text=none`)
+  expect(await response.text()).toContain(`href="${path === '/' ? '' : path}/assets/inspector.css"`)
 })
 
 it('works in Hono through fetch, with the address of the peer from Node', async () => {

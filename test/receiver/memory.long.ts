@@ -74,7 +74,8 @@ const DECODE = `
     return parsed.ok ? ratio : NaN
   }
   const events = Array.from({ length: 8000 }, (_, when) => ({ changeType: 'FeaturesCreated', when: 1730385704000 + when }))
-  const real = ['service', 'hosted', 'organization'].map((dialect) => ratioOf(JSON.stringify(createPayload(events, { dialect }))))
+  // Not 'organization': its payloads have one event, and are too small to measure.
+  const real = ['service', 'hosted'].map((dialect) => ratioOf(JSON.stringify(createPayload(events, { dialect }))))
   const digits = ratioOf('[' + '1,'.repeat(500_000) + '1]')
   console.log(JSON.stringify({ real: Math.max(...real), digits }))`
 

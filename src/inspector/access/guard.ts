@@ -36,11 +36,13 @@ const PROXY_HEADER =
  * Checks the peer, and the `host` header: otherwise a web page whose host name resolves to 127.0.0.1 could read the
  * inspector (DNS rebinding).
  */
-function requireLoopback({ headers, remoteAddress }: InspectorRequest): void {
+function requireLoopback({ headers, httpVersion, remoteAddress }: InspectorRequest): void {
   const isLocal =
     remoteAddress !== undefined &&
     LOOPBACK_ADDRESS.test(remoteAddress) &&
     LOOPBACK_HOST.test(hostOf(headers)) &&
+    // No browser uses HTTP/1.0, but nginx does by default, without any header of a proxy (proxy_http_version).
+    httpVersion !== '1.0' &&
     !Object.keys(headers).some((name) => PROXY_HEADER.test(name))
   if (!isLocal)
     throw new InspectorError(

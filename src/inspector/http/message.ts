@@ -13,6 +13,8 @@ export interface InspectorRequest {
   base: string
   /** True if the request arrived over TLS. */
   isSecure: boolean
+  /** For example `1.1`. Undefined if the platform does not know it. */
+  httpVersion: string | undefined
   /** Undefined if the platform does not know it. */
   remoteAddress: string | undefined
   /**

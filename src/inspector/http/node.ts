@@ -8,14 +8,17 @@ import { fromParsed, parseForm, readChunks, requireFormType } from './form-value
 import type { InspectorRequest, InspectorResponse } from './message.ts'
 import { toPath } from './path.ts'
 
-/** What Express adds to Node's request. */
+/** What Express and Connect add to Node's request. */
 interface Mounted {
+  /** Express: the mount path. */
   baseUrl?: unknown
+  /** The URL before the mount path was removed from `url`. */
+  originalUrl?: unknown
   body?: unknown
 }
 
 /**
- * Reads a request of Node's server. Express sets `baseUrl` to the mount path, and removes that from `url`.
+ * Reads a request of Node's server.
  *
  * @returns undefined if the request is outside of the base
  */
@@ -23,7 +26,7 @@ export function fromNode(
   req: IncomingMessage & Mounted,
   given: string | undefined,
 ): InspectorRequest | undefined {
-  const mounted = typeof req.baseUrl === 'string' && isBase(req.baseUrl) ? req.baseUrl : ''
+  const mounted = mountPathOf(req)
   const base = given ?? mounted
   const place = toPath(req.url ?? '/', mounted === '' ? base : '')
   if (!place) return undefined
@@ -34,10 +37,22 @@ export function fromNode(
     base,
     headers: headersOf(req),
     isSecure: socket.encrypted === true,
+    httpVersion: req.httpVersion,
     remoteAddress: socket.remoteAddress,
     readForm: () => readForm(req),
     original: req,
   }
+}
+
+/** Returns the path that Express or Connect has removed from `url`. */
+function mountPathOf({ baseUrl, originalUrl, url }: IncomingMessage & Mounted): string {
+  if (typeof baseUrl === 'string') return isBase(baseUrl) ? baseUrl : ''
+  if (typeof originalUrl !== 'string') return ''
+  const whole = toPath(originalUrl, '')?.path ?? ''
+  const rest = toPath(url ?? '/', '')?.path ?? ''
+  // Connect replaces an empty path with a slash.
+  const path = whole.endsWith(rest) ? whole.slice(0, -rest.length) : rest === '/' ? whole : ''
+  return isBase(path) ? path : ''
 }
 
 async function readForm(req: IncomingMessage & Mounted): Promise<Values> {

@@ -16,6 +16,7 @@ export function fromWeb(request: Request, server: unknown, base = ''): Inspector
     base,
     headers,
     isSecure: request.url.startsWith('https:'),
+    httpVersion: undefined,
     remoteAddress: remoteAddressOf(request, server),
     readForm: () => readForm(request),
     original: request,
