@@ -107,7 +107,7 @@ async function tryOtherCommands(user) {
       continue
     }
     const server = user.start({ code })
-    await listening(user.port(3000))
+    await listening(user.port(code.includes('--port 3001') ? 3001 : 3000))
     await server.stop()
   }
 }

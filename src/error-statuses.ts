@@ -25,7 +25,7 @@ export type ErrorCode =
 
 /** The hint of codes whose cause a saved request shows. */
 const SAVE_REQUEST =
-  'To find the cause, run "npx geohook listen --save captures", then "npx geohook explain captures".'
+  'To find the cause, set SIGNATURE_KEY and run "npx geohook listen --save captures" in place of this receiver, then "npx geohook explain captures".'
 
 /** The status if a request is not authentic. All its codes have the same, so that a sender cannot tell them apart. */
 export const UNAUTHORIZED = 401

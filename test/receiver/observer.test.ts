@@ -104,9 +104,9 @@ describe('the log', () => {
       await deliver(receiver, '{}', { 'x-service': '0'.repeat(64) })
     })
     expect(lines).toEqual([
-      'signature_mismatch: /hook: Signature mismatch. To find the cause, run "npx geohook listen --save captures", ' +
-        'then "npx geohook explain captures".',
-      expect.stringMatching(/^signature_missing: \/hook: Signature missing\. To find the cause, run "npx/),
+      'signature_mismatch: /hook: Signature mismatch. To find the cause, set SIGNATURE_KEY and run ' +
+        '"npx geohook listen --save captures" in place of this receiver, then "npx geohook explain captures".',
+      expect.stringMatching(/^signature_missing: \/hook: Signature missing\. To find the cause, set /),
       expect.stringMatching(
         /^signature_mismatch: \/hook: Signature mismatch \(4 more since the last warning\)\. To find the cause, /,
       ),

@@ -30,6 +30,6 @@ export const AGE_CAUSES = {
   delivery_too_old: {
     symptom: 'The newest event is too old.',
     proof: 'The time of the newest event is earlier than the clock of the receiver, by more than maxAge.',
-    fix: 'Increase maxAge above the longest retry interval of the sender. If no retries are expected, check the clocks; the delivery may also be a replay.',
+    fix: 'Set maxAge longer than the schedule and all retries of the sender take together. If no retries are expected, check the clocks; the delivery may also be a replay.',
   },
 } as const

@@ -116,7 +116,7 @@ export const CONTENT_CAUSES = {
     symptom: 'The token of a handshake has characters or a length that geohook does not sign.',
     proof:
       'The token has other characters than letters, digits and ._~+/:- with up to two = at its end, or more than 514 characters.',
-    fix: 'Send a token of at most 512 letters, digits or ._~+/:- and percent-encode it once.',
+    fix: 'Send a token of at most 512 letters, digits or ._~+/:- and at most two = after them, and percent-encode it once.',
   },
   handshake_url_too_long: {
     symptom: 'The URL of a handshake is too long.',

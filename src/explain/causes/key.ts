@@ -135,7 +135,8 @@ export const KEY_CAUSES: Readonly<Record<KeyCause, CauseEntry>> = {
     },
   },
   key_truncated: {
-    symptom: 'A database column, a form field or a cipher cut the key, or filled it up, to a fixed length.',
+    symptom:
+      'The key was cut or padded to a fixed length, for example by a database column, a form field or a cipher.',
     proof: 'The signature is valid with the key cut or filled up to a common length.',
     fix: 'Store the whole key at the sender: use a longer column of variable length, or generate a shorter key.',
   },

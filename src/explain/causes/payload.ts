@@ -128,8 +128,8 @@ export const PAYLOAD_CAUSES = {
     fix: 'Send a flatter payload.',
   },
   payload_forbidden_key: {
-    symptom: 'The payload has a key that could change the prototype of objects.',
-    proof: 'The payload has the key __proto__, or constructor with a member prototype.',
+    symptom: 'A member of the payload could change the prototype of objects.',
+    proof: 'The payload has a member __proto__, or a member constructor that has a member prototype.',
     fix: 'Remove the key from the payload.',
   },
   payload_token: {

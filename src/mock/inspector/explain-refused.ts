@@ -58,7 +58,7 @@ export async function explainRefused(mock: Mock, attempts: Attempts): Promise<Ex
     return {
       cause: 'the receiver has another key, or the bytes changed on the way',
       evidence: `The signature is right for the key of the webhook and the ${request.body.length} bytes that were sent. ${said}`,
-      fix: 'Compare the key of the receiver with that of the webhook. If they are equal, something between them changes the body, for example a proxy or a body parser: run "npx geohook listen --save captures" at the address of the receiver, then "npx geohook explain captures".',
+      fix: 'Compare the key of the receiver with that of the webhook. If they are equal, something between them changes the body, for example a proxy or a body parser: set SIGNATURE_KEY, run "npx geohook listen --save captures" at the address of the receiver, then "npx geohook explain captures".',
     }
   const diagnosis = await explain({
     body: request.body,
