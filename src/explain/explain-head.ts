@@ -4,9 +4,10 @@ import { type Context, toRefused } from './answers.ts'
 import type { RefusalCode } from './causes/refusal.ts'
 import { readClaims } from './claims.ts'
 import { findMissingSignature } from './explain-signature.ts'
-import { askReceiver, type CreateReceiver, NO_KEY } from './receiver.ts'
+import { askReceiver, type CreateReceiver } from './receiver.ts'
 import { explainCode, explainRefusal, neededFor } from './refusals.ts'
 import { isComplete, readRequest } from './request.ts'
+import { createDecoy } from './request-keys.ts'
 import type { Finding } from './types.ts'
 
 const NO_BODY = new Uint8Array()
@@ -18,7 +19,7 @@ export async function explainHead(context: Context, createReceiver: CreateReceiv
   const found = isComplete(headers) ? explainHeader(context, code) : undefined
   if (found) return found
   if (neededFor(code) !== 'head') return explainCode(code)
-  const answer = await askReceiver(createReceiver, { ...question, body: NO_BODY }, [NO_KEY], headers)
+  const answer = await askReceiver(createReceiver, { ...question, body: NO_BODY }, [createDecoy()], headers)
   const isKnown = code !== 'handshake_invalid' || question.url !== undefined
   if (answer.refusal?.code !== code || !isKnown) return explainCode(code)
   return explainRefusal(code, toRefused(context, answer, NO_BODY))

@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import { encodeSignature, type SignatureEncoding } from '../signature/encoding.ts'
 import { readProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
 import { explainAnswer } from './answers.ts'
@@ -7,11 +8,20 @@ import { hmacSha256 } from './digests.ts'
 import { explainHead } from './explain-head.ts'
 import { explainSignature } from './explain-signature.ts'
 import type { Question } from './question.ts'
-import { askReceiver, type CreateReceiver, NO_KEY } from './receiver.ts'
+import { type Answer, askReceiver, type CreateReceiver } from './receiver.ts'
 import { isCode, neededFor } from './refusals.ts'
 import { isComplete, readHeaders, readRequest } from './request.ts'
-import { findEmptyKey, findKeys } from './request-keys.ts'
+import {
+  createDecoy,
+  createKeySource,
+  findEmptyKey,
+  findRejectedKeys,
+  type KeySource,
+} from './request-keys.ts'
 import type { Finding } from './types.ts'
+
+const NO_BODY = new Uint8Array()
+const NO_SIGNATURE = '0'.repeat(64)
 
 /** Returns the cause, or several if several mistakes were made at once. */
 export async function findCauses(
@@ -30,37 +40,61 @@ export async function findCauses(
   const encoding = question.encoding ?? profile.encoding ?? 'auto'
   const now = (question.clock ?? Date.now)()
   const context = { question, code, headers, field, encoding, now, parameter: profile.handshake?.parameter }
+  const keys = createKeySource(question)
+  const ask = (key: KeySource['signatureKey'], sent: ReadonlyMap<string, string>) =>
+    askReceiver(createReceiver, { ...question, body: body ?? NO_BODY, clock: () => now }, key, sent)
   if (!body) {
-    const { finding } = code?.startsWith('key_') ? await findKeys(question, headers) : {}
-    return [finding ?? (await explainHead(context, createReceiver))]
+    // With a signature, the receiver calls the key function before it needs the body.
+    if (typeof keys.signatureKey === 'function' && code?.startsWith('key_'))
+      await ask(keys.signatureKey, new Map([...headers, [field, NO_SIGNATURE]]))
+    return [keys.finding ?? (await explainHead(context, createReceiver))]
   }
 
-  const found = await findKeys(question, headers)
-  const isKeyless = unsigned === 'accept' && question.signatureKey === undefined
   // This check is first: if the sender's key is empty too, the signature would match.
-  const emptyKey = found.finding || isKeyless ? undefined : findEmptyKey(found.keys)
+  const emptyKey = findEmptyKey(keys)
   if (emptyKey) return [emptyKey]
-  const keys = found.keys.length > 0 ? found.keys : [NO_KEY]
   const asked = withAssumedType(headers, code)
-  const ask = (sent: ReadonlyMap<string, string>) =>
-    askReceiver(createReceiver, { ...question, body, clock: () => now }, keys, sent)
-  let answer = await ask(asked)
+  let answer = await ask(keys.signatureKey, asked)
   const isUnsigned = unsigned === 'accept' && answer.refusal?.code === 'signature_missing'
-  // Signs the request, so that this receiver checks the rest.
   if (isUnsigned)
-    answer = await ask(new Map([...asked, [field, await hmacSha256(keys[0] as Uint8Array, body)]]))
+    answer = await askSigned(body, encoding, (key, value) => ask([key], new Map([...asked, [field, value]])))
 
-  const isSignatureWrong = answer.refusal?.code.startsWith('signature_') === true
-  const dependsOnKey = isSignatureWrong || answer.isHandshake
-  if (found.finding && (dependsOnKey || !answer.refusal)) return [found.finding]
-  if (isKeyless && isSignatureWrong) {
-    const evidence = `The header or form field ${field} has a value, but this receiver has no key.`
-    return [{ cause: 'key_unset', evidence }]
-  }
-  const request = readRequest(question, headers, body, field, keys)
+  const refused = answer.refusal?.code
+  const isSignatureWrong = refused?.startsWith('signature_') === true
+  if (keys.finding && refused?.startsWith('key_')) return [keys.finding]
+  if (
+    unsigned === 'accept' &&
+    question.signatureKey === undefined &&
+    (isSignatureWrong || refused === 'key_unknown')
+  )
+    return [explainUnset(field, question.method?.toUpperCase() === 'GET')]
+  // Calls a key function that the receiver has not called only if the answer depends on the keys.
+  const isDecided = refused !== undefined && !isSignatureWrong && (!code || code === refused)
+  const known = isDecided ? keys.keys : await keys.read(answer.head)
+  const request = readRequest(question, headers, body, field, known.length > 0 ? known : [createDecoy()])
   if (isSignatureWrong && !(code && neededFor(code) === 'receiver'))
     return explainSignature(request, readClaims(request, encoding), thorough)
-  return [await explainAnswer({ ...context, headers: asked, body }, answer, request, isUnsigned)]
+  const finding = await explainAnswer({ ...context, headers: asked, body }, answer, request, isUnsigned)
+  const isAccepted = isComplete(headers) && (finding.cause === 'ok' || finding.cause === 'key_previous')
+  return [(isAccepted && findRejectedKeys(question)) || finding]
+}
+
+/** Signs the request with a random key and asks a receiver that has this key, so that it checks the rest. */
+async function askSigned(
+  body: Uint8Array,
+  encoding: SignatureEncoding,
+  ask: (key: Uint8Array, value: string) => Promise<Answer>,
+): Promise<Answer> {
+  const key = createDecoy()
+  const digest = await hmacSha256(key, body)
+  return ask(key, encodeSignature(digest, encoding === 'base64' ? 'base64' : 'hex', ''))
+}
+
+function explainUnset(field: string, isHandshake: boolean): Finding {
+  const evidence = isHandshake
+    ? 'The request is a handshake, but this receiver has no key to answer it with.'
+    : `The header or form field ${field} has a value, but this receiver has no key.`
+  return { cause: 'key_unset', evidence }
 }
 
 /**

@@ -19,6 +19,7 @@ export interface Question extends GivenRequest {
   thorough?: boolean | undefined
 }
 
-type KeyFunction = (
+/** Returns the keys for one request. */
+export type KeyFunction = (
   request: Head,
 ) => SignatureKeys | null | undefined | Promise<SignatureKeys | null | undefined>

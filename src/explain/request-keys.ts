@@ -1,55 +1,110 @@
+import { utf8 } from '../signature/bytes.ts'
 import { findKeyError, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
-import type { Question } from './question.ts'
-import { readKeys } from './request.ts'
+import type { KeyFunction, Question } from './question.ts'
+import { type Head, readKeys } from './request.ts'
 import type { Finding } from './types.ts'
 
-/** The keys for a request, or why the receiver has none. */
-export type FoundKeys = { keys: readonly Uint8Array[]; finding?: Finding }
-
-/** Returns the keys for the request, as a receiver with the same options finds them. */
-export async function findKeys(
-  { signatureKey, method = 'POST', url = '/', params, remoteAddress }: Question,
-  headers: ReadonlyMap<string, string>,
-): Promise<FoundKeys> {
-  if (typeof signatureKey !== 'function') return { keys: readKeys(signatureKey) }
-  let keys: SignatureKeys | null | undefined
-  try {
-    const request = { method, url, headers: Object.fromEntries(headers), params, remoteAddress }
-    keys = await signatureKey(request)
-  } catch {
-    return failed('key_unavailable', 'The signatureKey function throws or rejects for this request.')
-  }
-  if (keys === null || keys === undefined || keys.length === 0) {
-    const returned =
-      keys === null || keys === undefined ? String(keys) : keys === '' ? 'an empty text' : 'an empty list'
-    return failed('key_unknown', `The signatureKey function returns ${returned} for ${describePath(url)}.`)
-  }
-  const error = findKeyError(toKeyList(keys), true)
-  if (error)
-    return failed(
-      'key_invalid',
-      `The receiver rejects what the signatureKey function returns: ${error.message}.`,
-    )
-  return { keys: readKeys(keys) }
+/** The keys of the receiver that refused the request. */
+export interface KeySource {
+  /** Passed to the receiver that is asked. A key function is the caller's, and what it returns is recorded. */
+  readonly signatureKey: readonly Uint8Array[] | KeyFunction
+  /** The keys for the request. Empty if there is none, or if the receiver has not called the key function. */
+  readonly keys: readonly Uint8Array[]
+  /** Why the receiver has no key for the request, if it has called the key function. */
+  readonly finding: Finding | undefined
+  /** Calls the key function if the receiver has not called it. Returns the keys. */
+  read(head: Head): Promise<readonly Uint8Array[]>
 }
 
-const failed = (cause: Finding['cause'], evidence: string): FoundKeys => ({
-  keys: [],
-  finding: { cause, evidence },
-})
+/** Returns a random key, for questions that do not depend on the key. */
+export const createDecoy = (): Uint8Array => utf8(crypto.randomUUID())
+
+export function createKeySource({ signatureKey, unsigned, url = '/' }: Question): KeySource {
+  if (typeof signatureKey === 'function') return createFunctionSource(signatureKey, url)
+  const keys = readKeys(signatureKey)
+  const isKeyless = unsigned === 'accept' && signatureKey === undefined
+  return {
+    // As the receiver does. The keys are bytes, because a receiver rejects text with white space around it.
+    signatureKey: isKeyless ? () => null : keys,
+    keys,
+    finding: undefined,
+    read: async () => keys,
+  }
+}
+
+function createFunctionSource(given: KeyFunction, url: string): KeySource {
+  let keys: readonly Uint8Array[] = []
+  let finding: Finding | undefined
+  let isCalled = false
+
+  async function signatureKey(head: Head): Promise<SignatureKeys | null | undefined> {
+    isCalled = true
+    finding = {
+      cause: 'key_unavailable',
+      evidence: 'The signatureKey function throws or rejects for this request.',
+    }
+    const returned = await given(head)
+    finding = findInvalid(returned, url)
+    keys = finding ? [] : readKeys(returned)
+    return returned
+  }
+
+  return {
+    signatureKey,
+    get keys() {
+      return keys
+    },
+    get finding() {
+      return finding
+    },
+    async read(head) {
+      if (!isCalled) await signatureKey(head).catch(() => {})
+      return keys
+    },
+  }
+}
+
+/** Explains what a key function has returned, unless the receiver can use it. */
+function findInvalid(returned: SignatureKeys | null | undefined, url: string): Finding | undefined {
+  if (returned === null || returned === undefined || returned.length === 0) {
+    const what =
+      returned === null || returned === undefined
+        ? String(returned)
+        : returned === ''
+          ? 'an empty text'
+          : 'an empty list'
+    return {
+      cause: 'key_unknown',
+      evidence: `The signatureKey function returns ${what} for ${describePath(url)}.`,
+    }
+  }
+  const error = findKeyError(toKeyList(returned), true)
+  if (!error) return undefined
+  const evidence = `The receiver rejects what the signatureKey function returns: ${error.message}.`
+  return { cause: 'key_invalid', evidence }
+}
+
+/** Finds a key that is empty. Its signatures could match those of a sender whose key is empty too. */
+export function findEmptyKey({ signatureKey }: KeySource): Finding | undefined {
+  if (typeof signatureKey === 'function') return undefined
+  if (signatureKey.length > 0 && signatureKey.every((key) => key.length > 0)) return undefined
+  const subject = signatureKey.length > 1 ? 'One of the keys' : 'The key'
+  return {
+    cause: 'key_empty',
+    evidence: `${subject} on this side is empty, blank, all zero bytes, or not set.`,
+  }
+}
+
+/** Explains keys with which no receiver can be created, although a signature may match. */
+export function findRejectedKeys({ signatureKey }: Question): Finding | undefined {
+  if (typeof signatureKey === 'function' || signatureKey === undefined || signatureKey === null)
+    return undefined
+  const error = findKeyError(toKeyList(signatureKey), true)
+  return error && { cause: 'key_invalid', evidence: `A receiver rejects this key: ${error.message}.` }
+}
 
 /** Names the path without its query. Paths with unusual characters could fake other text, and are not repeated. */
 function describePath(url: string): string {
   const [, path = ''] = /^(?:\w+:\/\/[^/?#]*)?([^?#]*)/.exec(url) ?? []
   return /^\/[\w./~%:@-]{0,199}$/.test(path) ? `the path ${path}` : 'this request'
-}
-
-/** Finds a key that is empty. Its signatures could match those of a sender whose key is empty too. */
-export function findEmptyKey(keys: readonly Uint8Array[]): Finding | undefined {
-  if (keys.length > 0 && keys.every((key) => key.length > 0)) return undefined
-  const subject = keys.length > 1 ? 'One of the keys' : 'The key'
-  return {
-    cause: 'key_empty',
-    evidence: `${subject} on this side is empty, blank, all zero bytes, or not set.`,
-  }
 }

@@ -119,9 +119,9 @@ export const CODE_CAUSES: Readonly<Record<RefusalCode, CauseEntry>> = {
 /** Causes in the keys for a request. */
 const FOUND_KEY_CAUSES = {
   key_invalid: {
-    symptom: 'The signatureKey function returns a value that cannot be a key.',
-    proof: 'The receiver rejects the value that the function returns for this request.',
-    fix: 'Return a string or bytes that are not empty, without white space around them, or a list of them.',
+    symptom: 'The value of signatureKey cannot be a key.',
+    proof: 'The receiver rejects the value, or what the function returns for this request.',
+    fix: 'Use a string or bytes that are not empty, without white space around them, or a list of them.',
   },
   key_unset: {
     symptom: 'The request is signed, but the receiver has no key and accepts only unsigned requests.',
