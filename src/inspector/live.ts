@@ -10,6 +10,9 @@ const INTERVAL = 100
 /** Milliseconds between comments that keep proxies from closing the connection. */
 const HEARTBEAT = 15_000
 
+/** Maximum number of changed deliveries that wait for a slow client. */
+const MAX_CHANGED = 5_000
+
 /** Maximum number of open streams of a source. Each renders its own rows, so hundreds would block the process. */
 const MAX_STREAMS = 32
 const streams = new WeakMap<Source, number>()
@@ -58,14 +61,19 @@ export function streamChanges(context: Context): ReadableStream<Uint8Array> {
       if (changes) send(`event: rows\ndata: ${changes}\n\n`)
       if (hasPanels) send('event: panels\ndata:\n\n')
     } catch {
-      if (isStopped) return
-      stop()
-      controller.close() // the browser connects again
-      return
+      return end()
     } finally {
       isBusy = false
     }
     if (changed.size > 0 || isPanelChanged) schedule()
+  }
+
+  /** Ends the stream. The browser then connects again, and reads the whole list. */
+  function end(): void {
+    if (isStopped) return
+    stop()
+    changed.clear()
+    controller.close()
   }
 
   function stop(): void {
@@ -84,7 +92,8 @@ export function streamChanges(context: Context): ReadableStream<Uint8Array> {
       removeListener = source.on((ids) => {
         if (ids) for (const id of ids) changed.add(id)
         else isPanelChanged = true
-        schedule()
+        if (changed.size > MAX_CHANGED) end()
+        else schedule()
       })
       count(source, 1)
       heartbeat = setInterval(() => (controller.desiredSize ?? 0) > 0 && send(': still here\n\n'), HEARTBEAT)

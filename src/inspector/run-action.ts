@@ -34,7 +34,7 @@ export async function runDeliveryAction(
 ): Promise<InspectorResponse> {
   const values = call.requireFormSecret(await call.context.request.readForm())
   if (action.isAvailable?.(item) === false) return call.done(deliveryPath(item.id), notPossible(action, item))
-  const result = await run(action, item, values)
+  const result = (await askAgain(action, item, values)) ?? (await run(action, item, values))
   if ('rejected' in result) {
     const path = deliveryPath(item.id, action.name)
     return show(
@@ -55,7 +55,7 @@ export async function runPanelAction(
 ): Promise<InspectorResponse> {
   const values = call.requireFormSecret(await call.context.request.readForm())
   const entry = values.entry ?? ''
-  const result = await run(action, entry, values)
+  const result = (await askAgain(action, entry, values)) ?? (await run(action, entry, values))
   if ('rejected' in result) {
     const path = `/${panel.name}/${action.name}`
     const rejected = { message: result.rejected, values }
@@ -74,6 +74,19 @@ export const notPossible = ({ label }: Action<Item>, { outcome }: Item): Notice 
 })
 
 const toNotice = ({ message, ok = true }: Done): Notice => ({ message, ok })
+
+/**
+ * Asks again if the form has another question than it would have now. The question names what is deleted, for example
+ * three dead letters, and other requests can change that.
+ */
+async function askAgain<Subject>(
+  action: Action<Subject>,
+  subject: Subject,
+  { asked }: Values,
+): Promise<{ rejected: string } | undefined> {
+  if (asked === undefined || asked === (await action.question?.(subject))) return undefined
+  return { rejected: 'This has changed in the meantime.' }
+}
 
 /** Runs an action. Input that the user can correct is not an error: the form is shown again. */
 async function run<Subject>(

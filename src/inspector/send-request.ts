@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { CONNECTION_ERRORS } from '../adapters/connection-errors.ts'
 import type { HeaderPairs } from './source.ts'
 
@@ -60,17 +61,18 @@ export async function sendRequest(
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const req = request(url, { method, headers: flat, signal: anySignal, agent: false })
       req.once('response', resolve).once('error', reject)
-      req.once('upgrade', (_response, socket) => {
-        socket.destroy()
-        reject(new Error('the host switched to another protocol'))
-      })
+      for (const event of ['upgrade', 'connect'])
+        req.once(event, (_response, socket: Socket) => {
+          socket.destroy()
+          reject(new Error('the host switched to another protocol'))
+        })
       req.end(body)
     })
-    return {
-      status: response.statusCode ?? 0,
-      headers: toPairs(response.rawHeaders),
-      body: await readBody(response, limit, isCut),
-    }
+    const { socket } = response
+    const received = await readBody(response, limit, isCut)
+    // A body without a length ends with the connection, so it does not show that it is incomplete.
+    if (socket.errored) throw socket.errored
+    return { status: response.statusCode ?? 0, headers: toPairs(response.rawHeaders), body: received }
   } catch (error) {
     if (error instanceof SendError) throw error
     throw toSendError(error, url, timeoutSignal.aborted ? timeout : undefined)

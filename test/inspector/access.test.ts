@@ -73,13 +73,27 @@ describe('without a token or a login', () => {
     expect(source.listeners).toBe(0)
   })
 
-  it.each(['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'])(
-    'refuses a request with the header %s, which a proxy has passed on',
-    async (name) => {
-      const { port } = await start()
-      expect((await send(port, '/', { headers: { [name]: '127.0.0.1' } })).status).toBe(403)
-    },
-  )
+  it.each([
+    'forwarded',
+    'x-forwarded-for',
+    'x-original-forwarded-for',
+    'x-forwarded-host',
+    'x-original-host',
+    'x-real-ip',
+    'client-ip',
+    'x-cluster-client-ip',
+    'x-azure-clientip',
+    'wl-proxy-client-ip',
+    'x-appengine-user-ip',
+    'x-envoy-external-address',
+    'cf-ray',
+    'cdn-loop',
+    'tailscale-user-login',
+    'via',
+  ])('refuses a request with the header %s, which a proxy has passed on', async (name) => {
+    const { port } = await start()
+    expect((await send(port, '/', { headers: { [name]: '127.0.0.1' } })).status).toBe(403)
+  })
 
   it('refuses a request in HTTP/1.0, which browsers do not send, but nginx does', async () => {
     const { port } = await start()

@@ -30,7 +30,7 @@ const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d*)?$/i
 const LOOPBACK_ADDRESS = /^(::1|(::ffff:)?127(\.\d{1,3}){3})$/i
 /** Headers of proxies: the request may come from another machine, although the proxy runs on this one. */
 const PROXY_HEADER =
-  /^(forwarded|via|x-forwarded-.*|(x-real|x-client|true-client|cf-connecting|fly-client)-ip)$/
+  /forwarded|proxy|client-?ip|real-?ip|user-ip|^(via|cdn-loop|x-original-host|x-envoy-.*|cf-.*|tailscale-.*|x-nf-.*|x-vercel-.*)$/
 
 /**
  * Checks the peer, and the `host` header: otherwise a web page whose host name resolves to 127.0.0.1 could read the

@@ -69,6 +69,7 @@ export async function toNode(
   { status, headers, body }: InspectorResponse,
   isHead: boolean,
 ): Promise<void> {
+  if (res.headersSent) return // other code, for example a timeout, has responded
   res.writeHead(status, headers)
   if (isHead) {
     if (body instanceof ReadableStream) await body.cancel()

@@ -37,6 +37,8 @@ export async function actionPane<Subject>(
         : html``,
       question ? html`<p>${question}</p>` : html``,
       form(context, path, [
+        // The action runs only if the question is still the same.
+        question ? html`<input type="hidden" name="asked" value="${question}">` : html``,
         ...Object.entries(hidden).map(
           ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
         ),

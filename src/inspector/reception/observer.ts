@@ -29,8 +29,11 @@ export function createRecordingObserver(
     ENDS.map((name) => [
       name,
       (seen: SeenRequest) => {
-        record(seen)
-        notify(name, seen as Seen)
+        try {
+          record(seen)
+        } finally {
+          notify(name, seen as Seen)
+        }
       },
     ]),
   )

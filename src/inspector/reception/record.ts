@@ -1,5 +1,5 @@
 import type { WebhookError } from '../../errors.ts'
-import type { ServiceName } from '../../payload/event.ts'
+import type { ServiceName, WebhookEvent } from '../../payload/event.ts'
 import { causesOf } from '../../receiver/causes.ts'
 import type { Delivery } from '../../receiver/delivery.ts'
 import { readHeader } from '../../receiver/headers.ts'
@@ -109,22 +109,31 @@ function common(
 
 const MAX_CHANGE_TYPES = 20
 
-function toRecordedDelivery({ id, keyIndex, profile, changeTypes, events }: Delivery): RecordedDelivery {
-  const [event] = events
+/** Handlers can change a delivery, so nothing but its id is taken for granted. */
+function toRecordedDelivery({
+  id,
+  keyIndex,
+  profile,
+  changeTypes,
+  events,
+}: Partial<Delivery>): RecordedDelivery {
+  const event: Partial<WebhookEvent> | undefined = events?.[0]
   return {
-    id,
+    id: textOf(id) ?? '',
     keyIndex,
-    profile,
-    changeTypes: changeTypes.slice(0, MAX_CHANGE_TYPES),
-    service: event && serviceText(event.service),
-    webhook: event?.webhook.name ?? event?.webhook.id,
+    profile: textOf(profile) ?? '',
+    changeTypes: (changeTypes ?? []).slice(0, MAX_CHANGE_TYPES).map((name) => textOf(name) ?? '?'),
+    service: event?.service && serviceText(event.service),
+    webhook: textOf(event?.webhook?.name) ?? textOf(event?.webhook?.id),
   }
 }
 
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
 /** @returns for example `Parcels.FeatureServer`; undefined if the payload has no name */
 function serviceText({ folderName, serviceName, serviceType }: ServiceName): string | undefined {
-  const name = [folderName, serviceName].filter(Boolean).join('/')
-  return [name, serviceType].filter(Boolean).join('.') || undefined
+  const name = [textOf(folderName), textOf(serviceName)].filter(Boolean).join('/')
+  return [name, textOf(serviceType)].filter(Boolean).join('.') || undefined
 }
 
 const MAX_ERROR = 2000

@@ -1,6 +1,7 @@
 import { isText, textOf } from '../body-text.ts'
 import { deliveryPath } from '../html/row.ts'
 import { html } from '../html/template.ts'
+import { pathOf } from '../reception/address.ts'
 import type { Item } from '../source.ts'
 import type { Tab } from './tab.ts'
 
@@ -26,7 +27,7 @@ export const curl: Tab = {
 /** A command for a POSIX shell. A body that is not text is read from the downloaded file. */
 function toCurl({
   id,
-  request: { method, url, address = `${PLACEHOLDER}${url}`, headers, body },
+  request: { method, url, address = PLACEHOLDER + pathOf(url), headers, body },
 }: Item): string {
   const sent = headers.filter(([name, value]) => !COMPUTED.test(name) && value !== '***')
   const bytes = body ?? new Uint8Array()

@@ -7,10 +7,11 @@ import { createWaiters } from './waiters.ts'
 export interface ManualClock extends Clock {
   /**
    * Advances the time from one waiting task to the next, and pauses while an attempt is in flight: an hour of windows
-   * and retries takes only as long as the receiver needs to respond. The times of concurrent calls add up.
+   * and retries takes only as long as the receiver needs to respond. The times of concurrent calls add up. A receiver
+   * must not wait for it while it handles a delivery: each would wait for the other.
    *
    * @param milliseconds a whole number, 0 or more
-   * @throws {WebhookError} `config_invalid` for any other value
+   * @throws {WebhookError} `config_invalid` for any other value, and for a time after the last valid date
    */
   advance(milliseconds: number): Promise<void>
 }
@@ -38,6 +39,7 @@ export function createManualClock(start: number = Date.now()): ManualClock {
 
   async function advanceBy(milliseconds: number, attempts: ReadonlySet<Promise<unknown>>): Promise<void> {
     const target = now + milliseconds
+    if (target > LAST_TIME) throw configInvalid('the clock cannot advance past the last valid date')
     for (;;) {
       await settle(attempts)
       const next = waiters.first()

@@ -12,13 +12,18 @@ export interface RunningClock extends Clock {
    * times of concurrent calls add up.
    *
    * @param milliseconds a whole number, 0 or more
-   * @throws {WebhookError} `config_invalid` for any other value, and for a time after the last valid date
+   * @throws {WebhookError} `config_invalid` for any other value, and for a time in the last 100 years
+   *   that a date can have
    */
   advance(milliseconds: number): Promise<void>
 }
 
 /** Longest real time in milliseconds that an advance waits for an attempt in flight. */
 const PATIENCE = 250
+/** Longest real time in milliseconds that a step of an advance waits, however many attempts begin in the meantime. */
+const MAX_STEP = 1_000
+/** Milliseconds between the last time to advance to and the last valid date, because the clock runs on: 100 years. */
+const RESERVE = 100 * 366 * 86_400_000
 
 /**
  * Creates a clock that runs with the real time, and can be advanced. `geohook mock` uses it.
@@ -56,9 +61,10 @@ export function createRunningClock(): RunningClock {
     timers.set(waiter, setTimeout(onTime, remaining))
   }
 
-  /** Waits until nothing is in flight and callbacks of ended attempts have run; hanging attempts are ignored. */
+  /** Waits until nothing is in flight and callbacks of ended attempts have run, for a limited time. */
   async function settle(attempts: ReadonlySet<Promise<unknown>>): Promise<void> {
-    for (;;) {
+    const end = performance.now() + MAX_STEP
+    while (performance.now() < end) {
       await new Promise((resolve) => setImmediate(resolve))
       const pending = [...attempts].filter((attempt) => !hanging.has(attempt))
       if (pending.length === 0) return
@@ -72,7 +78,7 @@ export function createRunningClock(): RunningClock {
   }
 
   async function advanceBy(milliseconds: number, attempts: ReadonlySet<Promise<unknown>>): Promise<void> {
-    if (now() + milliseconds > LAST_TIME)
+    if (now() + milliseconds > LAST_TIME - RESERVE)
       throw configInvalid('the clock cannot advance past the last valid date')
     const target = offset + milliseconds
     for (;;) {

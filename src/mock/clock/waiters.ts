@@ -47,7 +47,11 @@ export function createWaiters(
         const onEnded = onAdded(waiter)
       })
     },
-    first: () => [...waiting].sort((a, b) => a.due - b.due)[0],
+    first() {
+      let first: Waiter | undefined
+      for (const waiter of waiting) if (!first || waiter.due < first.due) first = waiter
+      return first
+    },
     [Symbol.iterator]: () => waiting.values(),
   }
 }

@@ -66,8 +66,8 @@ describe('a manual clock', () => {
     expect([seen, clock.now()]).toEqual([[5, 15], 20])
   })
 
-  it.each([-1, Number.NaN, 0.5])(
-    'refuses to advance by %d, because times are whole milliseconds of 0 or more',
+  it.each([-1, Number.NaN, 0.5, 8.64e15 + 1, 1e308])(
+    'refuses to advance by %d, because times are whole milliseconds of 0 or more, and dates have a last one',
     async (milliseconds) => {
       const clock = createManualClock(0)
       await expect(clock.advance(milliseconds)).rejects.toMatchObject({ code: 'config_invalid' })

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { createRunningClock } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { createGate } from '../../helpers/gate.ts'
@@ -51,6 +52,28 @@ describe('a running clock', () => {
     stop.abort('late')
     await expect(aborted).rejects.toBe('late')
     await clock.wait(0)
+  })
+
+  it('ends an advance although attempts never cease', async () => {
+    const clock = createRunningClock()
+    let isOver = false
+    const traffic = (async () => {
+      while (!isOver) {
+        const attempt = pause(60)
+        clock.during?.(attempt)
+        await pause(30)
+      }
+    })()
+    await clock.advance(1_000)
+    isOver = true
+    await traffic
+  })
+
+  it('keeps a century in which it can run on', async () => {
+    const clock = createRunningClock()
+    const remaining = 8.64e15 - clock.now()
+    await expect(clock.advance(remaining - 1_000)).rejects.toMatchObject({ code: 'config_invalid' })
+    await clock.advance(1_000)
   })
 
   it.each([-1, 0.5, Number.NaN, 1e16])('refuses to advance by %d', async (milliseconds) => {
