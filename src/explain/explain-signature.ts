@@ -1,11 +1,12 @@
 import { toBinary, toHex } from '../signature/bytes.ts'
 import { decodeSignature, percentDecode } from '../signature/encoding.ts'
 import { findChangedBody } from './changed-body.ts'
-import type { Claims } from './claims.ts'
+import { type Claims, MAX_SIGNATURE } from './claims.ts'
 import { hashOf, hmacSha256 } from './digests.ts'
 import { findPlaceholder } from './keys/placeholders.ts'
 import { digestsIn } from './notations.ts'
 import { shown } from './other-claims.ts'
+import { grouped } from './refusals/refused.ts'
 import type { ReceivedRequest } from './request.ts'
 import { search } from './search.ts'
 import type { Finding } from './types.ts'
@@ -106,6 +107,10 @@ async function showFingerprints(
   ]
   if (typeof decodeSignature(value) === 'string')
     evidence.push('The signature is not 32 bytes in hex or base64.')
+  if (value.length > MAX_SIGNATURE)
+    evidence.push(
+      `Not all hypotheses were tested, because the signature has more than ${grouped(MAX_SIGNATURE)} characters.`,
+    )
   if (omission) evidence.push(omission)
   return { cause: 'unexplained', evidence: evidence.join(' ') }
 }
