@@ -7,6 +7,7 @@ import { findMissingSignature } from './explain-signature.ts'
 import { askReceiver, type CreateReceiver, NO_KEY } from './receiver.ts'
 import { explainCode, explainRefusal, neededFor } from './refusals.ts'
 import { isComplete, readRequest } from './request.ts'
+import { findKeys } from './request-keys.ts'
 import type { Finding } from './types.ts'
 
 const NO_BODY = new Uint8Array()
@@ -15,7 +16,7 @@ const NO_BODY = new Uint8Array()
 export async function explainHead(context: Context, createReceiver: CreateReceiver): Promise<Finding> {
   const { question, headers } = context
   const code = context.code as RefusalCode
-  const found = isComplete(headers) ? explainHeader(context, code) : undefined
+  const found = isComplete(headers) ? await explainHeader(context, code) : undefined
   if (found) return found
   if (neededFor(code) !== 'head') return explainCode(code)
   const answer = await askReceiver(createReceiver, { ...question, body: NO_BODY }, [NO_KEY], headers)
@@ -25,12 +26,15 @@ export async function explainHead(context: Context, createReceiver: CreateReceiv
 }
 
 /** Explains a code that only one header shows. */
-function explainHeader(context: Context, code: RefusalCode): Finding | undefined {
+async function explainHeader(context: Context, code: RefusalCode): Promise<Finding | undefined> {
   const { question, headers, field, encoding } = context
   if (code === 'content_type_unsupported' && bodyFormat(headers.get('content-type')) === undefined)
     return explainRefusal(code, toRefused(context, { limit: 0 }, NO_BODY))
   const request = readRequest(question, headers, NO_BODY, field, [])
-  if (code === 'signature_missing') return findMissingSignature(request, readClaims(request, encoding))
+  if (code === 'signature_missing') {
+    const { keys } = await findKeys(question, headers)
+    return findMissingSignature({ ...request, keys }, readClaims(request, encoding))
+  }
   const isMalformed = typeof decodeSignature(request.value, encoding) === 'string'
   if (code !== 'signature_malformed' || request.value === '' || !isMalformed) return undefined
   const accepted = encoding === 'auto' ? 'hex or base64' : encoding

@@ -58,6 +58,34 @@ describe('explain takes about as long as for other requests', () => {
     const { evidence } = await diagnose({ headers })
     expect(evidence).toMatch(/Not all hypotheses .* the signature has more than 131,072 characters\.$/)
   }, 60_000)
+
+  const manyKeys = (count: number, size: number) =>
+    Array.from({ length: count }, (_, index) => `${index}${"aB3-_ \u00e9,'".repeat(size / 9)}`)
+
+  it('for keys of many megabytes', async () => {
+    await expectTimes(20, () => diagnose({ signatureKey: manyKeys(1, 10_000_000) }))
+    await expectTimes(20, () => diagnose({ signatureKey: manyKeys(20, 500_000) }))
+    const { evidence } = await diagnose({ signatureKey: manyKeys(1, 100_000) })
+    expect(evidence).toMatch(/Not all keys were tested, because they have more than 65,536 bytes\.$/)
+  }, 60_000)
+
+  it('for many keys, and many names in the request', async () => {
+    const url = `/?${'a&'.repeat(2000)}`
+    await expectTimes(6, () => diagnose({ signatureKey: manyKeys(100, 900), url }))
+    const body = JSON.stringify({ a: new Array(20).fill(new Array(20).fill(new Array(22).fill(''))) })
+    await expectTimes(6, () => diagnose({ signatureKey: manyKeys(100, 600), body }))
+  }, 60_000)
+
+  it('for 200 headers that look like signatures', async () => {
+    const nested = Buffer.from(Buffer.from('x'.repeat(60)).toString('base64')).toString('base64')
+    const value = `${nested} `.repeat(18)
+    const headers = Object.fromEntries(Array.from({ length: 198 }, (_, index) => [`x-${index}`, value]))
+    await expectTimes(3, () => diagnose({ headers }))
+  }, 60_000)
+
+  it('for a body of a megabyte of line feeds', async () => {
+    await expectTimes(4, () => diagnose({ body: '\n'.repeat(2 ** 20) }))
+  }, 60_000)
 })
 
 describe('explain does not overflow the stack of regular expressions', () => {
