@@ -29,11 +29,13 @@ export const toRefused = (
   { question, headers, field, now, parameter }: Context,
   { refusal, limit }: Pick<Answer, 'refusal' | 'limit'>,
   body: Uint8Array,
+  keys: readonly Uint8Array[] = [],
 ): Refused => ({
   message: refusal?.message ?? '',
   cause: refusal?.cause,
   headers,
   body,
+  keys,
   method: question.method ?? 'POST',
   url: question.url ?? '/',
   limit,
@@ -57,7 +59,7 @@ export async function explainAnswer(
     return { cause, evidence: `${evidence}${await describeSignature(request, code)}` }
   }
   if (refusal && isCertain(refusal.code, headers, code))
-    return explainRefusal(refusal.code as never, toRefused(context, answer, body))
+    return explainRefusal(refusal.code as never, toRefused(context, answer, body, request.keys))
   const option = code && missingOption(code, question)
   if (code && option) {
     const { cause, evidence } = explainCode(code)

@@ -24,6 +24,12 @@ export interface Claims extends Pick<OtherClaims, 'otherHeaders' | 'isComplete'>
   canFind(size: number): boolean
 }
 
+/** Maximum length of the received signature, in characters. A longer one is not searched. */
+export const MAX_SIGNATURE: number = 128 * 1024
+
+/** Maximum length of a digest in hex or base64 with a label, in characters. */
+const MAX_PLAIN = 200
+
 /** Reads all values that could be a signature. */
 export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding): Claims {
   const claims = new Map<string, Claim>()
@@ -33,7 +39,9 @@ export function readClaims(request: ReceivedRequest, encoding: SignatureEncoding
     sizes.add(digest.length)
     if (!claims.has(hex)) claims.set(hex, claim)
   }
-  for (const [digest, mistake] of readPrimary(request, encoding)) add(digest, { isPrimary: true, ...mistake })
+  if (request.value.length <= MAX_SIGNATURE)
+    for (const [digest, mistake] of readPrimary(request, encoding))
+      add(digest, { isPrimary: true, ...mistake })
   const isCut = sizes.size === 0 // or not a signature at all
   const { otherHeaders, isComplete, digests } = readOtherClaims(request)
   for (const [digest, mistake] of digests) add(digest, { isPrimary: false, mistake })
@@ -100,6 +108,7 @@ function* readPrimary(
 
 /** Returns true for a digest in hex or base64, also with a label such as `sha1=`. */
 function isPlainText(text: string, digest: Uint8Array): boolean {
+  if (text.length > MAX_PLAIN) return false
   const bare = text.replace(LABEL, '')
   const base64 = toBase64(digest)
   return bare.toLowerCase() === toHex(digest) || bare === base64 || bare === base64.replaceAll('=', '')

@@ -7,7 +7,7 @@ import { findMissingSignature } from './explain-signature.ts'
 import { askReceiver, type CreateReceiver } from './receiver.ts'
 import { explainCode, explainRefusal, neededFor } from './refusals.ts'
 import { isComplete, readRequest } from './request.ts'
-import { createDecoy } from './request-keys.ts'
+import { createDecoy, createKeySource } from './request-keys.ts'
 import type { Finding } from './types.ts'
 
 const NO_BODY = new Uint8Array()
@@ -30,7 +30,8 @@ function explainHeader(context: Context, code: RefusalCode): Finding | undefined
   const { question, headers, field, encoding } = context
   if (code === 'content_type_unsupported' && bodyFormat(headers.get('content-type')) === undefined)
     return explainRefusal(code, toRefused(context, { limit: 0 }, NO_BODY))
-  const request = readRequest(question, headers, NO_BODY, field, [])
+  // Without the keys of a key function: they only hide names that contain one.
+  const request = readRequest(question, headers, NO_BODY, field, createKeySource(question).keys)
   if (code === 'signature_missing') return findMissingSignature(request, readClaims(request, encoding))
   const isMalformed = typeof decodeSignature(request.value, encoding) === 'string'
   if (code !== 'signature_malformed' || request.value === '' || !isMalformed) return undefined

@@ -1,13 +1,15 @@
 import { toBinary, toHex } from '../signature/bytes.ts'
 import { decodeSignature, percentDecode } from '../signature/encoding.ts'
 import { findChangedBody } from './changed-body.ts'
-import type { Claims } from './claims.ts'
+import { type Claims, MAX_SIGNATURE } from './claims.ts'
 import { hashOf, hmacSha256 } from './digests.ts'
 import { findPlaceholder } from './keys/placeholders.ts'
+import { isShown, shown } from './names.ts'
 import { digestsIn } from './notations.ts'
-import { shown } from './other-claims.ts'
+import { grouped } from './refusals/refused.ts'
 import type { ReceivedRequest } from './request.ts'
 import { search } from './search.ts'
+import { trim } from './text.ts'
 import type { Finding } from './types.ts'
 import { createWork, type Work } from './work.ts'
 
@@ -20,7 +22,8 @@ export async function explainSignature(
   const work = createWork(request.body.length, isThorough)
   const inField = await findInField(request)
   if (inField) return [inField]
-  const found = await search(request, claims, work)
+  const keys = searchedKeys(request.keys)
+  const found = await search({ ...request, keys }, claims, work)
   if (found) return found
   return [
     findMissingSignature(request, claims) ??
@@ -29,6 +32,20 @@ export async function explainSignature(
       (await findChangedBody(request)) ??
       (await showFingerprints(request, work)),
   ]
+}
+
+/** Maximum size in bytes of the keys for which hypotheses are tested, all together. */
+const MAX_KEYS = 64 * 1024
+
+function searchedKeys(keys: readonly Uint8Array[]): Uint8Array[] {
+  let left = MAX_KEYS
+  const searched: Uint8Array[] = []
+  for (const key of keys) {
+    if (key.length > left) continue
+    left -= key.length
+    searched.push(key)
+  }
+  return searched
 }
 
 /** An object that JavaScript has converted to text. */
@@ -59,13 +76,14 @@ async function findInField({ body, keys, isInField }: ReceivedRequest): Promise<
 
 /** Says that the signature header is missing, and which other headers look like signatures. */
 export function findMissingSignature(
-  { value, headerName, headers }: ReceivedRequest,
+  { value, headerName, headers, keys }: ReceivedRequest,
   { otherHeaders, isComplete }: Pick<Claims, 'otherHeaders' | 'isComplete'>,
 ): Finding | undefined {
   if (value !== '') return undefined
   const state = headers.has(headerName) ? 'is empty' : 'is missing'
+  const names = otherHeaders.slice(0, 5).filter((name) => isShown(name, keys))
   const others = otherHeaders.length
-    ? `These headers look like signatures, but do not match: ${otherHeaders.slice(0, 5).join(', ')}.`
+    ? `${names.length ? 'These' : 'Other'} headers look like signatures, but do not match${names.length ? `: ${names.join(', ')}` : ''}.`
     : isComplete
       ? 'No other header looks like a signature.'
       : 'Not all other headers were searched, because there are too many or they are too long.'
@@ -90,6 +108,16 @@ function findLostBody({ body, headers, decoded }: ReceivedRequest): Finding | un
   }
 }
 
+/** Maximum number of bytes around a key in a body that is little more than the key. */
+const MAX_AROUND = 200
+
+/** Returns true for a body that is a key, also with some text around it: its hash would let others verify guesses. */
+const isKey = (body: Uint8Array, keys: readonly Uint8Array[]): boolean =>
+  keys.map(trim).some((key) => {
+    const around = body.length - key.length
+    return around >= 0 && around <= MAX_AROUND && toBinary(body).includes(toBinary(key))
+  })
+
 /**
  * Shows 16 bits of each key's SHA-256. That is enough to compare the keys of both sides, but too little to verify a
  * guessed key. The body's SHA-256 is shown in full, because only the full hash proves that both sides have the same
@@ -100,12 +128,22 @@ async function showFingerprints(
   { omission }: Work,
 ): Promise<Finding> {
   const fingerprints = await Promise.all(keys.map(async (key) => (await hashOf('sha256', key))?.slice(0, 4)))
+  const hash = await hashOf('sha256', body)
+  const shownHash = isKey(body, keys)
+    ? `a SHA-256 that begins with ${hash?.slice(0, 4)}`
+    : `the SHA-256 ${hash}`
   const evidence = [
-    `The ${isInField ? 'payload field' : 'body'} has ${body.length} bytes and the SHA-256 ${await hashOf('sha256', body)}.`,
+    `The ${isInField ? 'payload field' : 'body'} has ${body.length} bytes and ${shownHash}.`,
     `The SHA-256 of the key begins with ${fingerprints.join(' or ')}.`,
   ]
   if (typeof decodeSignature(value) === 'string')
     evidence.push('The signature is not 32 bytes in hex or base64.')
+  if (value.length > MAX_SIGNATURE)
+    evidence.push(
+      `Not all hypotheses were tested, because the signature has more than ${grouped(MAX_SIGNATURE)} characters.`,
+    )
+  if (searchedKeys(keys).length < keys.length)
+    evidence.push(`Not all keys were tested, because they have more than ${grouped(MAX_KEYS)} bytes.`)
   if (omission) evidence.push(omission)
   return { cause: 'unexplained', evidence: evidence.join(' ') }
 }

@@ -1,8 +1,8 @@
-import { toBinary } from '../signature/bytes.ts'
 import { decodeSignature, percentDecode } from '../signature/encoding.ts'
 import { type Member, membersOf } from './bodies/json-tree.ts'
 import { readFields } from './form-texts.ts'
 import { readMembers, readText } from './member-texts.ts'
+import { shown } from './names.ts'
 import { digestsIn } from './notations.ts'
 import type { ReceivedRequest } from './request.ts'
 import type { Finding } from './types.ts'
@@ -39,6 +39,9 @@ const MAX_HEADERS = 200
 /** Maximum number of characters of another value that are searched for a signature. */
 const MAX_VALUE = 2000
 
+/** Maximum number of characters of all other headers together that are searched. */
+const MAX_VALUES = 32 * 1024
+
 /** Maximum number of characters of the query that are searched. */
 const MAX_QUERY = 4000
 
@@ -48,26 +51,36 @@ const MAX_NESTED = 20
 
 /** Reads the headers, the query of the URL, the members of a JSON body and the fields of a form. */
 export function readOtherClaims(request: ReceivedRequest): OtherClaims {
-  const { headers, headerName } = request
+  const { headers, headerName, keys } = request
   const otherHeaders: string[] = []
   const digests: [Uint8Array, Finding][] = []
   let isComplete = headers.size <= MAX_HEADERS
+  let left = MAX_VALUES
   for (const [name, value] of [...headers].slice(0, MAX_HEADERS)) {
     if (name === headerName || HASHES.test(name) || !NAME.test(name)) continue
-    if (value.length > MAX_VALUE) isComplete = false
-    const text = value.slice(0, MAX_VALUE)
+    const text = value.slice(0, Math.min(MAX_VALUE, left))
+    left -= text.length
+    if (text.length < value.length) isComplete = false
     const found = [...digestsIn(percentDecode(text))]
     if (SIGNATURES.test(name) ? text !== '' : found.some(({ length }) => length >= 20) && !IDS.test(name))
       otherHeaders.push(name)
-    const mistake: Finding = { cause: 'signature_in_other_header', evidence: describeHeader(name, text) }
+    const mistake = describedLater('signature_in_other_header', () => describeHeader(name, text, keys))
     for (const digest of found) digests.push([digest, mistake])
   }
   digests.push(...readQuery(request), ...readJson(request), ...readForm(request))
   return { otherHeaders, isComplete, digests }
 }
 
-function describeHeader(name: string, value: string): string {
-  const start = `The header ${name} contains the signature`
+/** Describes a mistake only if it is one, because comparing names with keys takes long. */
+const describedLater = (cause: Finding['cause'], describe: () => string): Finding => ({
+  cause,
+  get evidence() {
+    return describe()
+  },
+})
+
+function describeHeader(name: string, value: string, keys: readonly Uint8Array[]): string {
+  const start = `${shown('The header', name, keys) || 'Another header'} contains the signature`
   if (typeof decodeSignature(value) !== 'string') return `${start}.`
   if (name === 'cookie') return `${start}, in a cookie.`
   if (/^basic\s/i.test(value)) return `${start}, as a part of the user name and password.`
@@ -78,15 +91,21 @@ function describeHeader(name: string, value: string): string {
 function* readQuery({ url = '', keys }: ReceivedRequest): Generator<[Uint8Array, Finding]> {
   const query = /\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_QUERY)
   for (const [name, parameter] of new URLSearchParams(query?.replaceAll('+', '%2B'))) {
-    const evidence = `The query of the URL contains the signature${shown(', in the parameter', name, keys)}.`
-    for (const digest of digestsIn(parameter)) yield [digest, { cause: 'signature_in_query', evidence }]
+    const mistake = describedLater(
+      'signature_in_query',
+      () => `The query of the URL contains the signature${shown(', in the parameter', name, keys)}.`,
+    )
+    for (const digest of digestsIn(parameter)) yield [digest, mistake]
   }
 }
 
 function* readJson({ body, keys }: ReceivedRequest): Generator<[Uint8Array, Finding]> {
   for (const [name, value] of textMembers(readMembers(readText(body)))) {
-    const evidence = `The JSON of the body contains the signature${shown(', in the member', name, keys)}.`
-    for (const digest of digestsIn(value)) yield [digest, { cause: 'signature_in_body', evidence }]
+    const mistake = describedLater(
+      'signature_in_body',
+      () => `The JSON of the body contains the signature${shown(', in the member', name, keys)}.`,
+    )
+    for (const digest of digestsIn(value)) yield [digest, mistake]
   }
 }
 
@@ -101,17 +120,10 @@ function* textMembers(members: readonly Member[], depth = 0): Generator<[name: s
 function* readForm({ body, keys }: ReceivedRequest): Generator<[Uint8Array, Finding]> {
   for (const { name, value } of readFields(body)) {
     if (value.length > MAX_VALUE) continue
-    const evidence = `The form field${shown('', name, keys)} contains the signature.`
-    for (const digest of digestsIn(percentDecode(value)))
-      yield [digest, { cause: 'signature_in_form_field', evidence }]
+    const mistake = describedLater(
+      'signature_in_form_field',
+      () => `The form field${shown('', name, keys)} contains the signature.`,
+    )
+    for (const digest of digestsIn(percentDecode(value))) yield [digest, mistake]
   }
 }
-
-/**
- * Shows a name only if it is a plain word, because the sender chooses it, and not if it is a key of the receiver or
- * contains one.
- */
-export const shown = (before: string, name: string, keys: readonly Uint8Array[]): string =>
-  /^[\w.-]{1,40}$/.test(name) && !keys.some((key) => key.length > 0 && name.includes(toBinary(key)))
-    ? `${before} ${name}`
-    : ''

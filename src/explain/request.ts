@@ -98,17 +98,32 @@ const REQUEST_HEADERS = ['host', 'content-length', 'content-type', 'transfer-enc
 export const isComplete = (headers: ReadonlyMap<string, string>): boolean =>
   REQUEST_HEADERS.some((name) => headers.has(name))
 
-/** Joins the values of repeated headers with commas (RFC 9110 section 5.3). */
+/**
+ * Joins the values of repeated headers with commas (RFC 9110 section 5.3).
+ *
+ * @throws {WebhookError} `config_invalid` for names that are not strings, and values that are not strings or numbers
+ */
 export function readHeaders(given: GivenRequest['headers']): ReadonlyMap<string, string> {
   const headers = given ?? {} // a caller in JavaScript may pass null
-  const values = new Map<string, string>()
+  if (typeof headers !== 'object')
+    throw configInvalid('headers must be an object, a Headers or a list of pairs')
+  const values = new Map<string, string[]>()
   for (const [name, value] of Symbol.iterator in headers ? headers : Object.entries(headers)) {
-    if (value === undefined) continue
+    if (value === undefined || value === null) continue
+    if (typeof name !== 'string') throw configInvalid('headers: a name must be a string')
     const key = name.toLowerCase()
-    const previous = values.get(key)
-    values.set(key, [...(previous === undefined ? [] : [previous]), value].flat().join(', '))
+    const list = values.get(key) ?? []
+    values.set(key, list)
+    for (const item of [value].flat()) list.push(readValue(item))
   }
-  return values
+  return new Map(Array.from(values, ([name, list]) => [name, list.join(', ')]))
+}
+
+/** A caller in JavaScript may pass a number, such as the content length. */
+function readValue(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number')
+    throw configInvalid('headers: a value must be a string or a list of strings')
+  return String(value)
 }
 
 /** @throws {WebhookError} `config_invalid` for a key that is neither a string nor bytes */

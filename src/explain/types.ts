@@ -2,7 +2,8 @@ import type { Cause } from './causes.ts'
 
 /**
  * The reason why a request was rejected, and how to fix it. It contains no key and no signature. For the cause
- * `unexplained`, the evidence contains the SHA-256 of the body, and the first 4 hex digits of each key's SHA-256.
+ * `unexplained`, the evidence contains the SHA-256 of the body, and the first 4 hex digits of each key's SHA-256. If
+ * the body is little more than a key, it contains only the first 4 hex digits of the body's SHA-256 too.
  */
 export interface Diagnosis {
   /** True if the receiver accepts the request: `cause` is `ok`, or `key_previous` for an older key. */

@@ -24,6 +24,9 @@ type Refused = NonNullable<Observer['refused']>
 /** Minimum milliseconds between two diagnoses. One can take 50 ms, and anyone can send requests that are refused. */
 const MIN_INTERVAL = 1000
 
+/** Maximum milliseconds to wait for a key function and a report. One that hangs must not end all explanations. */
+const MAX_WAIT = 30_000
+
 /** For a larger body, in bytes, only the code and the head of the request are explained. */
 const MAX_BODY = 1024 * 1024
 
@@ -54,31 +57,39 @@ export function explained(
     throw configInvalid('explained(options, report): report must be a function')
   let skipped = 0
   let next = Number.NEGATIVE_INFINITY
-  return async ({ request, error, body }) => {
+  const explainRefusal: Refused = async ({ request, error, body }) => {
+    const now = (options.clock ?? Date.now)()
+    await new Promise((resolve) => setTimeout(resolve)) // lets the receiver respond first
+    const { method, url, headers, params, remoteAddress } = request
+    const diagnosis = await explain({
+      ...options,
+      method,
+      url,
+      headers,
+      params,
+      remoteAddress,
+      body: body && body.length <= MAX_BODY ? body : undefined,
+      code: error.code,
+      clock: () => now,
+    })
+    const count = skipped
+    skipped = 0
+    await report({ request, error, diagnosis, skipped: count })
+  }
+  return async (refusal) => {
     if (performance.now() < next) {
       skipped++
       return
     }
     next = Number.POSITIVE_INFINITY // until this diagnosis is complete
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, MAX_WAIT)
+    })
     try {
-      const now = (options.clock ?? Date.now)()
-      await new Promise((resolve) => setTimeout(resolve)) // lets the receiver respond first
-      const { method, url, headers, params, remoteAddress } = request
-      const diagnosis = await explain({
-        ...options,
-        method,
-        url,
-        headers,
-        params,
-        remoteAddress,
-        body: body && body.length <= MAX_BODY ? body : undefined,
-        code: error.code,
-        clock: () => now,
-      })
-      const count = skipped
-      skipped = 0
-      await report({ request, error, diagnosis, skipped: count })
+      await Promise.race([explainRefusal(refusal), late])
     } finally {
+      clearTimeout(timer)
       next = performance.now() + MIN_INTERVAL
     }
   }

@@ -2,7 +2,10 @@ import { createReceiver, type ExplainedRefusal, explained, WebhookError } from '
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 
-afterEach(() => vi.restoreAllMocks())
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
 
 /** Creates a receiver that explains its refusals, and a function that returns the next diagnosis. */
 function createExplained(options: Parameters<typeof explained>[0] = { signatureKey: KEY }) {
@@ -88,6 +91,22 @@ describe('explained', () => {
       await vi.waitFor(() => expect(called.length).toBe(time === 0 ? 1 : 2))
     }
     expect(called).toEqual(['key_whitespace', 'key_whitespace'])
+  })
+
+  it('continues after 30 seconds if a report never settles', async () => {
+    vi.useFakeTimers()
+    const report = vi.fn(() => new Promise(() => {}))
+    const refused = explained({ signatureKey: KEY }, report)
+    const receiver = createReceiver({ signatureKey: KEY, observer: { refused } }).on('*', () => {})
+    const refuse = async (milliseconds: number, count: number) => {
+      await deliver(receiver, payloadOf('A'), forged(`${KEY}\n`))
+      await vi.advanceTimersByTimeAsync(milliseconds)
+      await vi.waitFor(() => expect(report).toHaveBeenCalledTimes(count))
+    }
+    await refuse(29_000, 1)
+    await refuse(3000, 1)
+    await refuse(1000, 2)
+    expect(report).toHaveBeenLastCalledWith(expect.objectContaining({ skipped: 1 }))
   })
 
   it('rejects unknown options and a report that is not a function', () => {

@@ -24,6 +24,9 @@ const BEFORE: readonly [text: string, name: string][] = [
   ['    ', 'four spaces'],
 ]
 
+const LF = 0x0a
+const CR = 0x0d
+
 const LINE_ENDINGS: readonly [text: string, name: string][] = [
   ['\n', 'LF'],
   ['\r\n', 'CR LF'],
@@ -59,15 +62,26 @@ export function* leadingVariants({ bytes }: Source): Generator<Variant> {
   yield [trimEnd(trimmed), 'the body without the white space around it']
 }
 
-export function* lineEndingVariants(source: Source): Generator<Variant> {
-  if (!source.bytes.includes(0x0a) && !source.bytes.includes(0x0d)) return
-  const { characters, toMessage } = source
-  for (const [text, name] of LINE_ENDINGS) {
-    const value = toMessage(characters.replace(/\r\n?|\n/g, () => text))
-    yield [value, `the body with ${name} as line endings`]
-  }
+export function* lineEndingVariants({ bytes, characters }: Source): Generator<Variant> {
+  if (!bytes.includes(LF) && !bytes.includes(CR)) return
+  for (const [text, name] of LINE_ENDINGS)
+    yield [withLineEndings(bytes, utf8(text)), `the body with ${name} as line endings`]
   if (/[^\r\n][\r\n]+[^\r\n]/.test(characters))
-    yield [toMessage(characters.replace(/[\r\n]/g, '')), 'the body without its line endings']
+    yield [withLineEndings(bytes, new Uint8Array()), 'the body without its line endings']
+}
+
+/** Uses a loop, because a regular expression takes many times as long for a body of line feeds. */
+function withLineEndings(bytes: Uint8Array, ending: Uint8Array): Uint8Array {
+  const changed = new Uint8Array(bytes.length * Math.max(1, ending.length))
+  let size = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte === LF || byte === CR) {
+      if (byte === CR && bytes[at + 1] === LF) at++
+      for (const end of ending) changed[size++] = end
+    } else changed[size++] = byte
+  }
+  return changed.subarray(0, size)
 }
 
 export function* nulVariants(source: Source): Generator<Variant> {

@@ -1,4 +1,5 @@
 import { parse } from '../../payload/parse.ts'
+import { containsKey, isShown } from '../names.ts'
 import type { Finding } from '../types.ts'
 import { findReason, type Reason, type Refused } from './refused.ts'
 
@@ -82,23 +83,25 @@ export function explainAge({ body, headers, field, maxAge, now }: Refused): Find
 type PathItem = string | number | symbol | { readonly key?: unknown }
 
 /** Names the first issue of a schema. Its message is the schema's own text, as in the receiver's error. */
-export function explainIssues({ cause, message }: Refused): Finding {
+export function explainIssues({ cause, message, keys }: Refused): Finding {
   const issues = (Array.isArray(cause) ? cause : []) as { path?: readonly PathItem[] }[]
-  const path = pathOf(issues[0]?.path ?? [])
+  const path = pathOf(issues[0]?.path ?? [], keys)
   const count = issues.length === 1 ? 'an issue' : `${issues.length} issues, the first`
   const where = path === '' ? '' : ` at ${path}`
-  const evidence = `The schema reports ${count}${where}: ${printable(message)}.`
+  const text = printable(message)
+  const shown = containsKey(text, keys) ? '' : `: ${text}`
+  const evidence = `The schema reports ${count}${where}${shown}.`
   return { cause: 'payload_invalid', evidence }
 }
 
 /** Writes a path like `events[0].when`. Leaves out names that a sender may have chosen to fake other text. */
-const pathOf = (path: readonly PathItem[]): string =>
+const pathOf = (path: readonly PathItem[], keys: readonly Uint8Array[]): string =>
   path
     .slice(0, 20)
     .map((item) => {
       const key = typeof item === 'object' ? item.key : item
       if (typeof key === 'number' || /^\d{1,9}$/.test(String(key))) return `[${String(key)}]`
-      return typeof key === 'string' && /^[\w$-]{1,40}$/.test(key) ? `.${key}` : '.…'
+      return typeof key === 'string' && !key.includes('.') && isShown(key, keys) ? `.${key}` : '.…'
     })
     .join('')
     .replace(/^\./, '')

@@ -22,6 +22,9 @@ const PRINTED: readonly [pattern: RegExp, description: string][] = [
   [/^System\.[\w.]+(`\d\[[\w.,]+\]|\[\])?$/, 'the name of a type, which .NET prints for an object'],
 ]
 
+/** Maximum number of characters. In a longer text, the repeated groups of the patterns could overflow the stack. */
+const MAX_LENGTH = 1024 * 1024
+
 /** Returns a description of a text that a language prints for a value, or undefined for other texts. */
 export const findPrinted = (text: string): string | undefined =>
-  PRINTED.find(([pattern]) => pattern.test(text))?.[1]
+  text.length > MAX_LENGTH ? undefined : PRINTED.find(([pattern]) => pattern.test(text))?.[1]

@@ -12,6 +12,8 @@ export interface Refused {
   /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
   body: Uint8Array
+  /** The receiver's keys, none of which the evidence may contain. */
+  keys: readonly Uint8Array[]
   method: string
   /** Path and query, or a whole URL. */
   url: string

@@ -1,0 +1,114 @@
+import { explain } from 'geohook'
+import { describe, expect, it } from 'vitest'
+import { hmac } from './table.ts'
+
+const KEY = 'Parcels2026'
+const BODY = '{"events":[]}'
+const WRONG = `${'a'.repeat(63)}b`
+
+type Options = Partial<Parameters<typeof explain>[0]>
+
+const diagnose = ({ headers, ...options }: Options & { headers?: Record<string, string> } = {}) =>
+  explain({
+    body: BODY,
+    signatureKey: KEY,
+    headers: { host: 'x', 'content-type': 'application/json', 'x-service': WRONG, ...headers },
+    ...options,
+  })
+
+/** Returns the milliseconds of the fastest of several runs, because other work can only make a run slower. */
+async function millisecondsOf(run: () => Promise<unknown>): Promise<number> {
+  let fastest = Number.POSITIVE_INFINITY
+  for (let i = 0; i < 3; i++) {
+    const start = performance.now()
+    await run()
+    fastest = Math.min(fastest, performance.now() - start)
+    if (fastest > 5000) break
+  }
+  return fastest
+}
+
+/** Fails if a diagnosis takes more than a number of times as long as that of plain text of 64 KiB. */
+async function expectTimes(factor: number, run: () => Promise<unknown>): Promise<void> {
+  const body = 'plain text '.repeat(5950)
+  await diagnose() // loads the code
+  const usual = await millisecondsOf(() => diagnose({ body }))
+  expect((await millisecondsOf(run)) / usual).toBeLessThan(factor)
+}
+
+describe('explain takes about as long as for other requests', () => {
+  it('for a body with thousands of combining marks on one character', async () => {
+    const marks = [...'\u0345\u035d\u035c\u035a\u0301\u0321\u0323\u031b\u0334']
+    const body = marks.map((mark) => mark.repeat(3400)).join('')
+    await expectTimes(6, () => diagnose({ body }))
+    await expectTimes(6, () => diagnose({ body: '\u0301\uff9e\u0334'.repeat(9000) }))
+  }, 60_000)
+
+  it('for a header that is repeated 100,000 times', async () => {
+    const repeated = Array.from({ length: 100_000 }, () => ['x-a', 'abcd'] as const)
+    const headers = [['host', 'x'], ['x-service', WRONG], ...repeated] as const
+    await expectTimes(6, () => explain({ body: BODY, headers, signatureKey: KEY }))
+  }, 60_000)
+
+  it('for a long signature header with many digests of another algorithm', async () => {
+    const value = `${'ab'.repeat(20)}.`
+    await expectTimes(6, () => diagnose({ headers: { 'x-service': value.repeat(3000) } }))
+    const headers = { 'x-service': value.repeat(25_000) }
+    await expectTimes(6, () => diagnose({ headers }))
+    const { evidence } = await diagnose({ headers })
+    expect(evidence).toMatch(/Not all hypotheses .* the signature has more than 131,072 characters\.$/)
+  }, 60_000)
+
+  const manyKeys = (count: number, size: number) =>
+    Array.from({ length: count }, (_, index) => `${index}${"aB3-_ \u00e9,'".repeat(size / 9)}`)
+
+  it('for keys of many megabytes', async () => {
+    await expectTimes(20, () => diagnose({ signatureKey: manyKeys(1, 10_000_000) }))
+    await expectTimes(20, () => diagnose({ signatureKey: manyKeys(20, 500_000) }))
+    const { evidence } = await diagnose({ signatureKey: manyKeys(1, 100_000) })
+    expect(evidence).toMatch(/Not all keys were tested, because they have more than 65,536 bytes\.$/)
+  }, 60_000)
+
+  it('for many keys, and many names in the request', async () => {
+    const url = `/?${'a&'.repeat(2000)}`
+    await expectTimes(6, () => diagnose({ signatureKey: manyKeys(100, 900), url }))
+    const body = JSON.stringify({ a: new Array(20).fill(new Array(20).fill(new Array(22).fill(''))) })
+    await expectTimes(6, () => diagnose({ signatureKey: manyKeys(100, 600), body }))
+  }, 60_000)
+
+  it('for 200 headers that look like signatures', async () => {
+    const nested = Buffer.from(Buffer.from('x'.repeat(60)).toString('base64')).toString('base64')
+    const value = `${nested} `.repeat(18)
+    const headers = Object.fromEntries(Array.from({ length: 198 }, (_, index) => [`x-${index}`, value]))
+    await expectTimes(3, () => diagnose({ headers }))
+  }, 60_000)
+
+  it('for a body of a megabyte of line feeds', async () => {
+    await expectTimes(4, () => diagnose({ body: '\n'.repeat(2 ** 20) }))
+  }, 60_000)
+})
+
+describe('explain does not overflow the stack of regular expressions', () => {
+  it('in a signature header of many numbers', async () => {
+    expect((await diagnose({ headers: { 'x-service': '1,'.repeat(3_500_000) } })).cause).toBe('unexplained')
+  })
+
+  it.each([
+    ['bytes that Go prints', `[123${' 12'.repeat(5_000_000)}]`],
+    ['JavaScript objects', `[object A]${',[object A]'.repeat(4_000_000)}`],
+  ])('in a body of many %s', async (_, body) => {
+    const headers = { 'x-service': hmac(KEY, body).toString('hex') }
+    expect((await diagnose({ body, headers, limit: '512mb' })).cause).toBe('payload_malformed')
+  })
+})
+
+describe('explain throws config_invalid', () => {
+  it.each<[string, unknown]>([
+    ['a text', 'abc'],
+    ['a symbol as a value', { 'x-a': Symbol('a') }],
+    ['a number as a name', [[1, 'a']]],
+  ])('for headers that are %s', async (_, headers) => {
+    const request = { body: BODY, headers, signatureKey: KEY } as Parameters<typeof explain>[0]
+    await expect(explain(request)).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+})
