@@ -25,8 +25,8 @@ export async function explainSignature(
   return [
     findMissingSignature(request, claims) ??
       findLostBody(request) ??
-      findPlaceholder(request.keys) ??
       (await findChangedBody(request)) ??
+      findPlaceholder(request.keys) ??
       (await showFingerprints(request, work)),
   ]
 }
