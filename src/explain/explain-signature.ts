@@ -4,6 +4,7 @@ import { findChangedBody } from './changed-body.ts'
 import type { Claims } from './claims.ts'
 import { hashOf, hmacSha256 } from './digests.ts'
 import { findPlaceholder } from './keys/placeholders.ts'
+import { notationMistakes } from './notation-mistake.ts'
 import { digestsIn } from './notations.ts'
 import { shown } from './other-claims.ts'
 import type { ReceivedRequest } from './request.ts'
@@ -18,8 +19,8 @@ export async function explainSignature(
   isThorough: boolean,
 ): Promise<readonly Finding[]> {
   const work = createWork(request.body.length, isThorough)
-  const inField = await findInField(request)
-  if (inField) return [inField]
+  const inField = await findInField(request, claims)
+  if (inField) return inField
   const found = await search(request, claims, work)
   if (found) return found
   return [
@@ -38,7 +39,10 @@ const AMPERSAND = 0x26
 const EQUALS = 0x3d
 
 /** Finds a valid signature in the last field of a form, whatever its name: `payload=<bytes>&<name>=<signature>`. */
-async function findInField({ body, keys, isInField }: ReceivedRequest): Promise<Finding | undefined> {
+async function findInField(
+  { body, keys, isInField }: ReceivedRequest,
+  { encoding }: Claims,
+): Promise<readonly Finding[] | undefined> {
   if (isInField) return undefined
   const end = body.lastIndexOf(AMPERSAND)
   const start = body.indexOf(EQUALS) + 1
@@ -46,13 +50,14 @@ async function findInField({ body, keys, isInField }: ReceivedRequest): Promise<
   const field = toBinary(body.subarray(end + 1, end + 403))
   const [, name, signature] = /^([\w.%-]{1,100})=(.{1,300})$/s.exec(field) ?? []
   if (end < start || !name || !signature) return undefined
-  const digests = new Set([...digestsIn(percentDecode(signature))].map(toHex))
+  const digests = new Map([...digestsIn(percentDecode(signature))].map((digest) => [toHex(digest), digest]))
   if (digests.size === 0) return undefined
   for (const key of keys) {
-    if (digests.has(await hmacSha256(key, body.subarray(start, end)))) {
-      const evidence = `The form field${shown('', name, keys)} contains the signature of the field before it.`
-      return { cause: 'signature_in_form_field', evidence }
-    }
+    const digest = digests.get(await hmacSha256(key, body.subarray(start, end)))
+    if (!digest) continue
+    const isPayload = toBinary(body.subarray(0, start)) === 'payload='
+    const evidence = `The form field${shown('', name, keys)} contains the signature of the field before it${isPayload ? '' : ', which is not named payload'}.`
+    return [{ cause: 'signature_in_form_field', evidence }, ...notationMistakes(signature, digest, encoding)]
   }
   return undefined
 }
