@@ -5,6 +5,7 @@ import { type Claims, MAX_SIGNATURE } from './claims.ts'
 import { hashOf, hmacSha256 } from './digests.ts'
 import { findPlaceholder } from './keys/placeholders.ts'
 import { isShown, shown } from './names.ts'
+import { notationMistakes } from './notation-mistake.ts'
 import { digestsIn } from './notations.ts'
 import { grouped } from './refusals/refused.ts'
 import type { ReceivedRequest } from './request.ts'
@@ -20,16 +21,16 @@ export async function explainSignature(
   isThorough: boolean,
 ): Promise<readonly Finding[]> {
   const work = createWork(request.body.length, isThorough)
-  const inField = await findInField(request)
-  if (inField) return [inField]
+  const inField = await findInField(request, claims)
+  if (inField) return inField
   const keys = searchedKeys(request.keys)
   const found = await search({ ...request, keys }, claims, work)
   if (found) return found
   return [
     findMissingSignature(request, claims) ??
       findLostBody(request) ??
-      findPlaceholder(request.keys) ??
       (await findChangedBody(request)) ??
+      findPlaceholder(request.keys) ??
       (await showFingerprints(request, work)),
   ]
 }
@@ -55,7 +56,10 @@ const AMPERSAND = 0x26
 const EQUALS = 0x3d
 
 /** Finds a valid signature in the last field of a form, whatever its name: `payload=<bytes>&<name>=<signature>`. */
-async function findInField({ body, keys, isInField }: ReceivedRequest): Promise<Finding | undefined> {
+async function findInField(
+  { body, keys, isInField }: ReceivedRequest,
+  { encoding }: Claims,
+): Promise<readonly Finding[] | undefined> {
   if (isInField) return undefined
   const end = body.lastIndexOf(AMPERSAND)
   const start = body.indexOf(EQUALS) + 1
@@ -63,13 +67,14 @@ async function findInField({ body, keys, isInField }: ReceivedRequest): Promise<
   const field = toBinary(body.subarray(end + 1, end + 403))
   const [, name, signature] = /^([\w.%-]{1,100})=(.{1,300})$/s.exec(field) ?? []
   if (end < start || !name || !signature) return undefined
-  const digests = new Set([...digestsIn(percentDecode(signature))].map(toHex))
+  const digests = new Map([...digestsIn(percentDecode(signature))].map((digest) => [toHex(digest), digest]))
   if (digests.size === 0) return undefined
   for (const key of keys) {
-    if (digests.has(await hmacSha256(key, body.subarray(start, end)))) {
-      const evidence = `The form field${shown('', name, keys)} contains the signature of the field before it.`
-      return { cause: 'signature_in_form_field', evidence }
-    }
+    const digest = digests.get(await hmacSha256(key, body.subarray(start, end)))
+    if (!digest) continue
+    const isPayload = toBinary(body.subarray(0, start)) === 'payload='
+    const evidence = `The form field${shown('', name, keys)} contains the signature of the field before it${isPayload ? '' : ', which is not named payload'}.`
+    return [{ cause: 'signature_in_form_field', evidence }, ...notationMistakes(signature, digest, encoding)]
   }
   return undefined
 }

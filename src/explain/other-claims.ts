@@ -1,8 +1,9 @@
-import { decodeSignature, percentDecode } from '../signature/encoding.ts'
+import { decodeSignature, percentDecode, type SignatureEncoding } from '../signature/encoding.ts'
 import { type Member, membersOf } from './bodies/json-tree.ts'
 import { readFields } from './form-texts.ts'
 import { readMembers, readText } from './member-texts.ts'
 import { shown } from './names.ts'
+import { notationMistakes } from './notation-mistake.ts'
 import { digestsIn } from './notations.ts'
 import type { ReceivedRequest } from './request.ts'
 import type { Finding } from './types.ts'
@@ -13,9 +14,11 @@ export interface OtherClaims {
   readonly otherHeaders: readonly string[]
   /** False if some headers were not searched, because there are too many or they are too long. */
   readonly isComplete: boolean
-  /** The digests with the mistake that the sender made. */
-  readonly digests: Iterable<readonly [digest: Uint8Array, mistake: Finding]>
+  /** The digests with the mistakes of the sender: the place, and the notation if the receiver does not read it. */
+  readonly digests: Iterable<OtherDigest>
 }
+
+type OtherDigest = readonly [digest: Uint8Array, mistakes: readonly Finding[]]
 
 /**
  * Headers whose values are hashes of the body by definition (RFC 9530, RFC 3230, RFC 1864, cloud storage), so not
@@ -50,10 +53,10 @@ const MAX_DEPTH = 3
 const MAX_NESTED = 20
 
 /** Reads the headers, the query of the URL, the members of a JSON body and the fields of a form. */
-export function readOtherClaims(request: ReceivedRequest): OtherClaims {
+export function readOtherClaims(request: ReceivedRequest, encoding: SignatureEncoding): OtherClaims {
   const { headers, headerName, keys } = request
   const otherHeaders: string[] = []
-  const digests: [Uint8Array, Finding][] = []
+  const digests: OtherDigest[] = []
   let isComplete = headers.size <= MAX_HEADERS
   let left = MAX_VALUES
   for (const [name, value] of [...headers].slice(0, MAX_HEADERS)) {
@@ -65,9 +68,13 @@ export function readOtherClaims(request: ReceivedRequest): OtherClaims {
     if (SIGNATURES.test(name) ? text !== '' : found.some(({ length }) => length >= 20) && !IDS.test(name))
       otherHeaders.push(name)
     const mistake = describedLater('signature_in_other_header', () => describeHeader(name, text, keys))
-    for (const digest of found) digests.push([digest, mistake])
+    const isAmongWords = name === 'cookie' || WORDS.test(text)
+    for (const digest of found)
+      digests.push([digest, [mistake, ...(isAmongWords ? [] : notationMistakes(text, digest, encoding))]])
   }
-  digests.push(...readQuery(request), ...readJson(request), ...readForm(request))
+  for (const { cause, describe, text } of [...readQuery(request), ...readJson(request), ...readForm(request)])
+    for (const digest of digestsIn(cause === 'signature_in_form_field' ? percentDecode(text) : text))
+      digests.push([digest, [describedLater(cause, describe), ...notationMistakes(text, digest, encoding)]])
   return { otherHeaders, isComplete, digests }
 }
 
@@ -79,33 +86,40 @@ const describedLater = (cause: Finding['cause'], describe: () => string): Findin
   },
 })
 
+/** A value such as `HMAC <signature>`. The fix says that the sender must change it. */
+const WORDS = /^[a-z][\w-]{2,40}\s/i
+
 function describeHeader(name: string, value: string, keys: readonly Uint8Array[]): string {
   const start = `${shown('The header', name, keys) || 'Another header'} contains the signature`
   if (typeof decodeSignature(value) !== 'string') return `${start}.`
   if (name === 'cookie') return `${start}, in a cookie.`
   if (/^basic\s/i.test(value)) return `${start}, as a part of the user name and password.`
-  if (/^[a-z][\w-]*\s/i.test(value)) return `${start} behind other words.`
-  return `${start}, with other characters around it or in another encoding.`
+  if (WORDS.test(value)) return `${start} behind other words.`
+  return `${start}.`
 }
 
-function* readQuery({ url = '', keys }: ReceivedRequest): Generator<[Uint8Array, Finding]> {
+/** A text that may contain a signature. */
+interface Place {
+  cause: Finding['cause']
+  text: string
+  /** Returns the evidence, which is true if the text contains the signature. */
+  describe: () => string
+}
+
+function* readQuery({ url = '', keys }: ReceivedRequest): Generator<Place> {
   const query = /\?([^#]*)/.exec(url)?.[1]?.slice(0, MAX_QUERY)
-  for (const [name, parameter] of new URLSearchParams(query?.replaceAll('+', '%2B'))) {
-    const mistake = describedLater(
-      'signature_in_query',
-      () => `The query of the URL contains the signature${shown(', in the parameter', name, keys)}.`,
-    )
-    for (const digest of digestsIn(parameter)) yield [digest, mistake]
+  for (const [name, text] of new URLSearchParams(query?.replaceAll('+', '%2B'))) {
+    const describe = () =>
+      `The query of the URL contains the signature${shown(', in the parameter', name, keys)}.`
+    yield { cause: 'signature_in_query', describe, text }
   }
 }
 
-function* readJson({ body, keys }: ReceivedRequest): Generator<[Uint8Array, Finding]> {
-  for (const [name, value] of textMembers(readMembers(readText(body)))) {
-    const mistake = describedLater(
-      'signature_in_body',
-      () => `The JSON of the body contains the signature${shown(', in the member', name, keys)}.`,
-    )
-    for (const digest of digestsIn(value)) yield [digest, mistake]
+function* readJson({ body, keys }: ReceivedRequest): Generator<Place> {
+  for (const [name, text] of textMembers(readMembers(readText(body)))) {
+    const describe = () =>
+      `The JSON of the body contains the signature${shown(', in the member', name, keys)}.`
+    yield { cause: 'signature_in_body', describe, text }
   }
 }
 
@@ -117,13 +131,10 @@ function* textMembers(members: readonly Member[], depth = 0): Generator<[name: s
   }
 }
 
-function* readForm({ body, keys }: ReceivedRequest): Generator<[Uint8Array, Finding]> {
-  for (const { name, value } of readFields(body)) {
-    if (value.length > MAX_VALUE) continue
-    const mistake = describedLater(
-      'signature_in_form_field',
-      () => `The form field${shown('', name, keys)} contains the signature.`,
-    )
-    for (const digest of digestsIn(percentDecode(value))) yield [digest, mistake]
+function* readForm({ body, keys }: ReceivedRequest): Generator<Place> {
+  for (const { name, value: text } of readFields(body)) {
+    if (text.length > MAX_VALUE) continue
+    const describe = () => `The form field${shown('', name, keys)} contains the signature.`
+    yield { cause: 'signature_in_form_field', describe, text }
   }
 }

@@ -23,9 +23,9 @@ export async function search(
       const digest = await candidate.digest()
       const claim = digest === undefined ? undefined : claims.find(digest)
       if (claim) {
-        const found = orderMistakes(claim.mistake, candidate.mistakes)
+        const found = orderMistakes(claim.mistakes, candidate.mistakes)
         if (claim.isPrimary && found.length === 0) return undefined // a right signature
-        if (claim.isPrimary || found.length === 1) return found
+        if (claim.isPrimary || found.every((finding) => claim.mistakes.includes(finding))) return found
         // Another header may contain a signature that is not meant for this receiver, so search on.
         if (!candidate.isKeyless) elsewhere ??= found
       }
@@ -40,13 +40,14 @@ export async function search(
  * Adds the mistake in where the signature is or how it is written. If the sender uses another scheme or algorithm, that
  * is the first cause, because it determines both: such as `t=…,v1=…` over a timestamp and the body.
  */
-function orderMistakes(mistake: Finding | undefined, others: readonly Finding[]): readonly Finding[] {
+function orderMistakes(mistakes: readonly Finding[], others: readonly Finding[]): readonly Finding[] {
+  const [mistake] = mistakes
   if (!mistake) return others
   // The signature in a form field covers only the payload field.
   if (mistake.cause === 'signature_in_form_field')
-    return [mistake, ...others.filter(({ cause }) => cause !== 'body_form_field')]
+    return [...mistakes, ...others.filter(({ cause }) => cause !== 'body_form_field')]
   const isScheme =
     mistake.cause !== 'signature_in_body' &&
     others.some(({ cause }) => cause === 'signed_text' || cause === 'algorithm')
-  return isScheme ? [...others, mistake] : [mistake, ...others]
+  return isScheme ? [...others, mistake] : [...mistakes, ...others]
 }

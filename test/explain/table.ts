@@ -22,6 +22,7 @@ export interface Row {
     key?: ExplainOptions['signatureKey'] | undefined
     body?: string | Uint8Array | ((digest: Buffer) => string | Uint8Array)
     signatureHeader?: string
+    encoding?: ExplainOptions['encoding']
   }
   /** Pattern that the evidence must match. */
   evidence?: RegExp
@@ -139,6 +140,7 @@ function toRequest({ sent = {}, headers, url, got = {} }: Row): { options: Expla
     // The key may be `undefined`, as in an application whose environment variable is not set.
     signatureKey: ('key' in got ? got.key : key) as string,
     ...(url ? { url: url(digest) } : {}),
+    ...(got.encoding ? { encoding: got.encoding } : {}),
     ...(got.signatureHeader ? { signatureHeader: got.signatureHeader } : {}),
   }
   return { options, digest }

@@ -70,7 +70,7 @@ export const CONTENT_CAUSES = {
   content_type_misspelt: {
     symptom: 'The content type is misspelt.',
     proof:
-      'The media type differs from a supported one in one or two characters or is a known misspelling, or its parameter does not follow after a semicolon.',
+      'The media type differs from a supported one in one or two characters or is a known misspelling, or its parameter does not follow after a semicolon, or it has a comma.',
     fix: 'Send exactly application/json or application/x-www-form-urlencoded. Parameters follow after a semicolon.',
   },
   content_encoding_misused: {
@@ -115,7 +115,7 @@ export const CONTENT_CAUSES = {
   handshake_token_invalid: {
     symptom: 'The token of a handshake has characters or a length that geohook does not sign.',
     proof:
-      'The token has other characters than letters, digits and ._~+/:- with up to two = at its end, or more than 514 characters.',
+      'The token has other characters than letters, digits and ._~+/:- with up to two = at its end, or more than 512 characters before these.',
     fix: 'Send a token of at most 512 letters, digits or ._~+/:- and at most two = after them, and percent-encode it once.',
   },
   handshake_url_too_long: {

@@ -2,7 +2,7 @@
 export const PAYLOAD_CAUSES = {
   payload_empty: {
     symptom: 'The body, or the field payload, is empty.',
-    proof: 'It has no characters except white space.',
+    proof: 'It has no characters except white space and a byte order mark.',
     fix: 'Send the payload as the body. If the sender sends one, look for a proxy, a redirect or code that drops it.',
     fixIn: { curl: 'Use --data-binary @body.json with the @; -X POST alone sends no body.' },
   },

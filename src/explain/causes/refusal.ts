@@ -85,9 +85,9 @@ export const CODE_CAUSES: Readonly<Record<RefusalCode, CauseEntry>> = {
     fix: 'Mount geohook before body parsers.',
   },
   content_encoding_unsupported: {
-    symptom: 'The body is compressed.',
-    proof: 'The header content-encoding names a compression.',
-    fix: 'Disable compression at the sender or its proxy.',
+    symptom: 'The header content-encoding says that the body is encoded, for example compressed.',
+    proof: 'The header content-encoding has another value than identity.',
+    fix: 'Disable compression at the sender or its proxy, and leave out the header content-encoding.',
   },
   content_type_unsupported: {
     symptom: 'The content type is missing, or is neither JSON nor a form in UTF-8.',

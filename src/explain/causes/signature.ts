@@ -57,9 +57,9 @@ export const SIGNATURE_CAUSES: Readonly<Record<SignatureCause, CauseEntry>> = {
     fixIn: { curl: 'Replace the parameter by `-H "X-Service: $SIGNATURE"`.' },
   },
   signature_in_form_field: {
-    symptom: 'The sender puts the signature into a form field with another name.',
+    symptom: 'The sender puts the signature into a form field that the receiver does not read.',
     proof: 'A form field contains the signature of the field before it, or of another part of the form.',
-    fix: 'Set the option signatureHeader to the name of that form field. The payload must be the first field and the signature the last one, and the content type must be application/x-www-form-urlencoded.',
+    fix: 'Set the option signatureHeader to the name of that form field. The payload must be the first field, named payload, and the signature the last one, and the content type must be application/x-www-form-urlencoded.',
     fixIn: {
       Python:
         'Send the text of the form with `data=form.encode()` and the header content-type. A dict may be reordered.',

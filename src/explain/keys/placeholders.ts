@@ -79,30 +79,51 @@ export const PLACEHOLDERS: KeyTable = [
 
 const IS_WORD =
   /^(?:undefined|null|none|nil|nan|\[object [A-Za-z]{1,20}\]|<nil>|%!s\(<nil>\)|System\.Byte\[\]|""|'')$/i
-const IS_EXAMPLE =
-  /^(?:<[\w .-]{2,60}>|(?:your|my)[-_ ][\w -]{0,40}(?:key|secret)[\w -]{0,20}|change[-_ ]?(?:me|it))$/i
+
+/** Texts around the name of a variable that a shell, a template or a CI system should have replaced. */
 const IS_VARIABLE =
-  /^(?:\$\{\{?[^{}]{1,100}\}\}?|\$[A-Z_][A-Z\d_]{1,100}|%[A-Z_]{1,100}%|\{\{[^{}]{1,100}\}\}|process\.env\.\w{1,100})$/
+  /^(?:\$\{\{?\s?([^{}]{1,60}?)\s?\}\}?|\$([A-Z_]{1,60})|%([A-Z_]{1,60})%|\{\{\s?([^{}]{1,60}?)\s?\}\}|process\.env\.(\w{1,60}))$/
+
+/** Words of names and examples. A text with any other word may be a real key. */
+const NAME_WORDS = new Set(
+  'env secret secrets var vars value values config settings geohook webhook hook signature signing sign shared hmac service app api my your the key token name'.split(
+    ' ',
+  ),
+)
+const EXAMPLE_WORDS = new Set([
+  ...NAME_WORDS,
+  ...'here change changeme me it insert enter replace this'.split(' '),
+])
+
+/** Returns true if a text, such as `WEBHOOK_SECRET` or `webhookSecret`, consists of these words only. */
+const isMadeOf = (text: string, words: ReadonlySet<string>): boolean =>
+  text
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .split(/[ ._-]/)
+    .every((word) => words.has(word.toLowerCase()))
+
+/** Returns true for an example, such as `<your-key>`, `my_secret` or `changeme`. */
+function isExample(text: string): boolean {
+  const [, inner] = /^<([^<>]{2,60})>$/.exec(text) ?? []
+  return /^(?:your|my|change)/i.test(inner ?? text) && isMadeOf(inner ?? text, EXAMPLE_WORDS)
+}
 
 /** Finds a key on this side that is not a key. The evidence does not repeat it. */
 export function findPlaceholder(keys: readonly Uint8Array[]): Finding | undefined {
   for (const key of keys) {
     const text = key.length < 200 ? toBinary(trim(key)) : ''
     const subject = keys.length > 1 ? 'One of the keys on this side is' : 'The key on this side is'
-    if (IS_WORD.test(text))
-      return {
-        cause: 'key_placeholder',
-        evidence: `${subject} a word that programs write when a variable is not set.`,
-      }
-    if (IS_EXAMPLE.test(text))
-      return { cause: 'key_placeholder', evidence: `${subject} an example from a template or a tutorial.` }
-    if (/^(?:[A-Z]:)?[\\/][\w .\\/-]{1,100}\.(?:txt|key|pem|env|secret)$/i.test(text))
-      return { cause: 'key_placeholder', evidence: `${subject} the path of a file in place of its content.` }
-    if (IS_VARIABLE.test(text))
-      return {
-        cause: 'key_placeholder',
-        evidence: `${subject} the placeholder of a variable, which nothing replaced.`,
-      }
+    const variable = IS_VARIABLE.exec(text)?.slice(1).find(Boolean)
+    const description = IS_WORD.test(text)
+      ? 'a word that programs write when a variable is not set'
+      : isExample(text)
+        ? 'an example from a template or a tutorial'
+        : /^(?:[A-Z]:)?[\\/][\w .\\/-]{1,100}\.(?:txt|key|pem|env|secret)$/i.test(text)
+          ? 'the path of a file in place of its content'
+          : variable !== undefined && isMadeOf(variable, NAME_WORDS)
+            ? 'the placeholder of a variable, which nothing replaced'
+            : undefined
+    if (description) return { cause: 'key_placeholder', evidence: `${subject} ${description}.` }
   }
   return undefined
 }

@@ -22,10 +22,10 @@ const BYTES: readonly Reason<Refused>[] = [
   ],
   [
     'payload_compressed',
-    ({ body: [first, second, third, fourth] }) =>
+    ({ headers, body: [first, second, third, fourth] }) =>
       ((first === 0x1f && second === 0x8b && third === 8) ||
         (first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd)) &&
-      `The body begins like ${first === 0x1f ? 'gzip' : 'Zstandard'} data, but the header content-encoding is missing.`,
+      `The body begins like ${first === 0x1f ? 'gzip' : 'Zstandard'} data, but the header content-encoding ${headers.has('content-encoding') ? 'does not say so' : 'is missing'}.`,
   ],
   [
     'payload_utf16',
@@ -56,6 +56,8 @@ function invalidUtf8(body: Uint8Array): number {
     if (isValidPrefix(body.subarray(0, middle))) low = middle
     else high = middle
   }
+  // Its last character is the invalid one if it is incomplete there.
+  while (decodeAs(body.subarray(0, low), 'utf-8') === undefined) low--
   return low
 }
 
@@ -84,7 +86,11 @@ interface Form {
 const FORM: readonly Reason<Form>[] = [
   [
     'content_type_form_for_json',
-    ({ text }) => isJsonLike(text) && 'The content type says form, but the body is JSON.',
+    ({ text }) => {
+      if (!isJsonLike(text)) return undefined
+      const { evidence = '' } = explainJson(text, 'body') ?? {}
+      return `The content type says form, but the body ${evidence ? `begins like JSON. ${evidence}` : 'is JSON.'}`
+    },
   ],
   ['form_empty', ({ fields }) => fields.length === 0 && 'The form has no fields.'],
   [
@@ -166,7 +172,7 @@ const token = (message: string): Finding | undefined =>
   /handshake token/.test(message)
     ? {
         cause: 'payload_token',
-        evidence: 'The body has no character that JSON or a form needs, so it could be a handshake token.',
+        evidence: 'The body has only characters that a handshake token may have.',
       }
     : undefined
 
@@ -178,7 +184,8 @@ const NOT_JSON: readonly Reason<string>[] = [
   [
     'content_type_json_for_form',
     (text) =>
-      (text.split('&').every((field) => FIELD.test(field)) || isJson(/^payload=(.*)$/s.exec(text)?.[1])) &&
+      ((/=./.test(text) && text.split('&').every((field) => FIELD.test(field))) ||
+        isJson(/^payload=(.*)$/s.exec(text)?.[1])) &&
       percentDecode(text.replace(/[{[].*/s, '')) !== undefined &&
       'The content type says JSON, but the body is a form.',
   ],

@@ -22,6 +22,15 @@ const OTHER_TYPES = [
   'application/gzip',
   'application/msgpack',
   'application/cbor',
+  'application/bson',
+  'application/ubjson',
+  'application/json5',
+  'application/jsonc',
+  'application/jsonp',
+  'application/jsonml',
+  'application/hjson',
+  'application/cson',
+  'application/yson',
   'application/protobuf',
   'application/x-protobuf',
   'text/csv',
@@ -57,7 +66,13 @@ const TYPE_REASONS: readonly Reason<ContentType>[] = [
   ],
   [
     'content_type_doubled',
-    ({ type }) => type.includes(',') && 'The header content-type has several values, joined by commas.',
+    ({ type }) =>
+      /,\s*[\w.+-]{1,50}\/[\w.+-]/.test(type) &&
+      'The header content-type has several values, joined by commas.',
+  ],
+  [
+    'content_type_misspelt',
+    ({ type }) => type.includes(',') && 'The content type has a comma that is not in double quotes.',
   ],
   [
     'content_type_multipart',
@@ -66,13 +81,15 @@ const TYPE_REASONS: readonly Reason<ContentType>[] = [
   [
     'content_type_charset',
     ({ type, essence }) => {
-      const [, label] = /;\s*charset=\s*"?([^";]*)/.exec(type) ?? []
+      // Finds the one for which the receiver refuses the type.
+      const label = [...type.matchAll(/;\s*charset=([^;]*)/g)]
+        .map(([, value = '']) => value)
+        .find((value) => !/^"?utf-?8(["\s]|$)/.test(value))
       const isKnown = SUPPORTED.includes(essence) || /^(application|text)\/([\w.-]+\+)?json$/.test(essence)
       if (label === undefined || !isKnown) return undefined
-      const name = isCharset(label.trim())
-        ? label.trim()
-        : 'another one than UTF-8, which geohook does not know'
-      return `The content type says that the charset is ${name}.`
+      const name = label.replaceAll('"', '').trim()
+      if (isCharset(name)) return `The content type says that the charset is ${name}.`
+      return `The parameter charset of the content type ${name === '' ? 'is empty' : 'is not utf-8, but a text that geohook does not know'}.`
     },
   ],
   [
@@ -101,13 +118,13 @@ const TYPE_REASONS: readonly Reason<ContentType>[] = [
       const meant = SUPPORTED.find((type) => type === start) ?? nearest(essence, SUPPORTED)
       if (isSpaced) return `The content type has other text after ${start} without a semicolon.`
       if (MISSPELT.includes(essence)) return `The content type is ${essence}, which is not a registered type.`
-      return meant !== undefined && `The content type is nearly ${meant}, but misspelt.`
+      return meant !== undefined && `The content type is nearly ${meant}, but not exactly.`
     },
   ],
 ]
 
 /** Returns true for a label of the Encoding standard. Others are not repeated, because they could be any text. */
-function isCharset(label: string): boolean {
+export function isCharset(label: string): boolean {
   try {
     return new TextDecoder(label).encoding !== ''
   } catch {

@@ -1,4 +1,5 @@
 import type { Finding } from '../types.ts'
+import { isCharset } from './content-type.ts'
 import { findReason, grouped, isJsonBody, type Reason, type Refused } from './refused.ts'
 
 // Reasons that the method, the URL and the headers show. Evidence names only values from the lists in this file.
@@ -57,8 +58,8 @@ const HANDSHAKE_REASONS: readonly Reason<Handshake>[] = [
   [
     'handshake_token_invalid',
     ({ tokens: [token = ''], parameter }) =>
-      token.length > 514
-        ? `The parameter ${parameter} has ${grouped(token.length)} characters; the maximum is 514.`
+      token.replace(/={1,2}$/, '').length > 512
+        ? `The parameter ${parameter} has ${grouped(token.length)} characters; the maximum is 512, and two = after them.`
         : `The parameter ${parameter} contains characters that tokens cannot have.`,
   ],
 ]
@@ -81,27 +82,48 @@ const TEXT_ENCODINGS = [
   'application/json',
 ]
 
-const encodingOf = ({ headers }: Refused): string =>
-  (headers.get('content-encoding') ?? '').trim().toLowerCase()
+/** Returns the encodings that the header names, without `identity`, which means none. */
+const encodingsOf = ({ headers }: Refused): string[] =>
+  (headers.get('content-encoding') ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+
+/** Returns the names as a text if all of them are in the list or fit. Other names could be any text. */
+const namesIn = (refused: Refused, isKnown: (name: string) => boolean): string | false => {
+  const names = encodingsOf(refused)
+  return names.length > 0 && names.length < 10 && names.every(isKnown) && names.join(', ')
+}
+
+const compressionOf = (refused: Refused): string | false =>
+  namesIn(refused, (name) => ENCODINGS.includes(name))
 
 const ENCODING_REASONS: readonly Reason<Refused>[] = [
   [
     'content_encoding_misused',
-    (refused) =>
-      TEXT_ENCODINGS.includes(encodingOf(refused)) &&
-      `The header content-encoding says ${encodingOf(refused)}, which is not a compression.`,
+    (refused) => {
+      const names = namesIn(refused, (name) => TEXT_ENCODINGS.includes(name) || isCharset(name))
+      return names && `The header content-encoding says ${names}, which is not a compression.`
+    },
   ],
   [
     'content_encoding_wrong',
-    (refused) =>
-      ENCODINGS.includes(encodingOf(refused)) &&
-      isJsonBody(refused) &&
-      `The header content-encoding says ${encodingOf(refused)}, but the body is JSON that is not compressed.`,
+    (refused) => {
+      const names = compressionOf(refused)
+      return (
+        names &&
+        isJsonBody(refused) &&
+        `The header content-encoding says ${names}, but the body is JSON that is not compressed.`
+      )
+    },
   ],
   [
     'content_encoding_unsupported',
-    (refused) =>
-      ENCODINGS.includes(encodingOf(refused)) && `The header content-encoding says ${encodingOf(refused)}.`,
+    (refused) => {
+      const names = compressionOf(refused)
+      return names && `The header content-encoding says ${names}.`
+    },
   ],
 ]
 

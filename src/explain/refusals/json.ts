@@ -12,6 +12,8 @@ interface JsonText {
   text: string
   /** What the text is: the body or the payload field. */
   noun: string
+  /** False if a byte order mark before the text was removed. */
+  isWhole: boolean
   value: unknown
   reading: LooseReading
   /** Describes a position without repeating the text. */
@@ -20,30 +22,44 @@ interface JsonText {
 
 const isStructure = (value: unknown): boolean => typeof value === 'object' && value !== null
 
-const printed: Readonly<Partial<Record<Mistake, string>>> = {
-  single_quotes: 'a text in single quotes',
-  python_word: 'True, False or None, as Python prints them',
-  ruby_arrow: 'an arrow (=>) in place of a colon, as Ruby prints it',
-  ruby_nil: 'nil, as Ruby prints it',
+/** Each mistake with the cause that it has if it is the first one. */
+const MISTAKES: Readonly<Record<Mistake, readonly [cause: Reason<JsonText>[0], description: string]>> = {
+  single_quotes: ['payload_printed', 'a text in single quotes'],
+  python_word: ['payload_printed', 'True, False or None, as Python prints them'],
+  ruby_arrow: ['payload_printed', 'an arrow (=>) in place of a colon, as Ruby prints it'],
+  ruby_nil: ['payload_printed', 'nil, as Ruby prints it'],
+  trailing_comma: ['payload_trailing_comma', 'a comma before a closing bracket'],
+  comment: ['payload_comment', 'a comment'],
+  not_a_number: ['payload_not_a_number', 'NaN, Infinity or undefined'],
+  unquoted_name: ['payload_unquoted_name', 'a name without quotes'],
+  control_character: ['payload_control_character', 'a control character, such as a line feed, inside a text'],
+  escape: ['payload_escape', 'a backslash that begins no valid escape sequence'],
+  forbidden_key: ['payload_forbidden_key', 'the forbidden key __proto__'],
+  too_deep: ['payload_too_deep', 'more than 64 levels of objects and arrays'],
 }
 
-/** A row for texts whose first mistake is one of these, if the text is JSON otherwise. */
-const mistake = (
-  cause: Reason<JsonText>[0],
-  names: Readonly<Partial<Record<Mistake, string>>>,
-): Reason<JsonText> => [
+/** Reasons for texts that are JSON except for these mistakes. The evidence names all of them, in order. */
+const ALMOST_JSON: readonly Reason<JsonText>[] = [
+  ...new Set(Object.values(MISTAKES).map(([cause]) => cause)),
+].map((cause) => [
   cause,
-  ({ reading: { outcome, mistakes }, noun, where }) => {
-    const [first] = mistakes
-    const description = first && names[first[0]]
-    if (outcome !== 'whole' || !description) return undefined
-    return `The ${noun} has ${description} ${where(first[1])}, and is JSON otherwise.`
+  ({ reading: { outcome, mistakes, isStructure }, noun, where }) => {
+    const found = [...mistakes].sort(([, a], [, b]) => a - b)
+    if (outcome !== 'whole' || !isStructure || !found[0] || MISTAKES[found[0][0]][0] !== cause)
+      return undefined
+    const names = found.map(([name, at]) => `${MISTAKES[name][1]} ${where(at)}`)
+    return `The ${noun} has ${names.join(', and ')}, and is JSON otherwise.`
   },
-]
+])
 
 /** Why text is not a JSON object or array, most specific first. */
 const REASONS: readonly Reason<JsonText>[] = [
-  ['payload_empty', ({ text, noun }) => text.trim() === '' && `The ${noun} is empty.`],
+  [
+    'payload_empty',
+    ({ text, noun, isWhole }) =>
+      text.trim() === '' &&
+      `The ${noun} ${text === '' && isWhole ? 'is empty' : 'has only white space or a byte order mark'}.`,
+  ],
   [
     'payload_bom',
     ({ text, noun }) =>
@@ -105,21 +121,19 @@ const REASONS: readonly Reason<JsonText>[] = [
     ({ text, reading, noun, where }) =>
       isMore(text, reading) && `The JSON in the ${noun} is complete ${where(reading.at)}, but text follows.`,
   ],
-  mistake('payload_printed', printed),
-  mistake('payload_trailing_comma', { trailing_comma: 'a comma before a closing bracket' }),
-  mistake('payload_comment', { comment: 'a comment' }),
-  mistake('payload_not_a_number', { not_a_number: 'NaN, Infinity or undefined' }),
-  mistake('payload_unquoted_name', { unquoted_name: 'a name without quotes' }),
-  mistake('payload_control_character', {
-    control_character: 'a control character, such as a line feed, inside a text',
-  }),
-  mistake('payload_escape', { escape: 'a backslash that begins no valid escape sequence' }),
+  ...ALMOST_JSON,
   [
     'payload_unquoted_name',
     ({ reading, text, noun }) =>
       reading.outcome === 'invalid' &&
       /^\s*\{\s*(serviceName|serviceType|events|eventType|changeTypes?|webhookName)\s*:/.test(text) &&
       `The names in the ${noun} have no quotes: a shell may have removed them.`,
+  ],
+  [
+    'payload_malformed',
+    ({ reading, noun }) =>
+      reading.outcome === 'unclosed' &&
+      `The ${noun} ends inside a text: a quote is missing or escaped, or the end of the ${noun} is cut off.`,
   ],
   [
     'payload_malformed',
@@ -147,7 +161,7 @@ function countDocuments(text: string): number {
 
 function parseBase64(text: string): unknown {
   const bare = text.replace(/\s/g, '')
-  if (bare.length < 8 || !/^"?[\w+/-]+={0,2}"?$/.test(bare)) return undefined
+  if (bare.length < 4 || !/^"?[\w+/-]+={0,2}"?$/.test(bare)) return undefined
   const bytes = fromBase64(bare.replaceAll('"', ''))
   return bytes && tryJson(decodeAs(bytes, 'utf-8') ?? '')
 }
@@ -170,6 +184,7 @@ export function explainJson(text: string, noun: string, bom = 0): Finding | unde
   return findReason(REASONS, {
     text,
     noun,
+    isWhole: bom === 0,
     value: tryJson(text),
     reading: readLoosely(text),
     where: (index) =>

@@ -1,3 +1,5 @@
+import { MAX_DEPTH } from '../../payload/limits.ts'
+
 /** A deviation from JSON that people and programs make by mistake. */
 export type Mistake =
   | 'single_quotes'
@@ -10,15 +12,22 @@ export type Mistake =
   | 'not_a_number'
   | 'control_character'
   | 'escape'
+  | 'forbidden_key'
+  | 'too_deep'
 
 /** The result of reading text as JSON with the mistakes allowed. */
 export interface LooseReading {
-  /** `whole`: the text is one value. `cut`: it ends early. `more`: text follows the value. */
-  outcome: 'whole' | 'cut' | 'more' | 'invalid'
+  /**
+   * `whole`: the text is one value. `cut`: it ends early. `unclosed`: it ends inside a string, but with a closing
+   * bracket, so a quote may be missing. `more`: text follows the value.
+   */
+  outcome: 'whole' | 'cut' | 'unclosed' | 'more' | 'invalid'
   /** Where reading stopped, as an index of the text. */
   at: number
   /** The mistakes, each with the index of its first occurrence, in order. */
   mistakes: ReadonlyMap<Mistake, number>
+  /** True if the value is an object or array. */
+  isStructure: boolean
 }
 
 type Expected = 'value' | 'name' | 'colon' | 'comma' | 'end'
@@ -42,6 +51,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])/y
 const CUT_NUMBER = /-?\d*(?:\.\d*)?(?:[eE][+-]?\d*)?$/y
 const WORD = /-?[A-Za-z_$][\w$]*/y
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const CUT_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/y
 
 /** Reads JSON in linear time and without recursion, and lists the mistakes in it. */
 export function readLoosely(text: string): LooseReading {
@@ -52,6 +62,7 @@ export function readLoosely(text: string): LooseReading {
   let comma = -1
   /** True directly after an opening bracket. */
   let isOpened = false
+  let isStructure = false
   let at = 0
 
   const note = (mistake: Mistake, index = at): void => {
@@ -61,7 +72,12 @@ export function readLoosely(text: string): LooseReading {
     pattern.lastIndex = at
     return pattern.exec(text)?.[0] ?? ''
   }
-  const done = (outcome: LooseReading['outcome']): LooseReading => ({ outcome, at, mistakes })
+  const done = (outcome: LooseReading['outcome']): LooseReading => ({
+    outcome,
+    at,
+    mistakes,
+    isStructure,
+  })
   const afterValue = (): Expected => (open.length > 0 ? 'comma' : 'end')
 
   /** Returns true if a text was read to its closing quote. */
@@ -73,7 +89,7 @@ export function readLoosely(text: string): LooseReading {
         return true
       }
       if (character === '\\') {
-        if (match(ESCAPE) === '' && at < text.length - 6) note('escape')
+        if (match(ESCAPE) === '' && match(CUT_ESCAPE) === '') note('escape')
         at++
       } else if (character < ' ') note('control_character')
     }
@@ -118,17 +134,22 @@ export function readLoosely(text: string): LooseReading {
       expected = 'value'
     } else if (character === '"' || character === "'") {
       if (character === "'") note('single_quotes')
-      if (!readText(character)) return done('cut')
+      const start = at
+      if (!readText(character)) return done(/[}\]]$/.test(text.trimEnd()) ? 'unclosed' : 'cut')
+      if (expected === 'name' && text.slice(start + 1, at - 1) === '__proto__') note('forbidden_key', start)
       expected = expected === 'name' ? 'colon' : afterValue()
     } else if (expected === 'name') {
       const name = match(WORD)
       if (name === '') return done('invalid')
       note('unquoted_name')
+      if (name === '__proto__') note('forbidden_key')
       at += name.length
       expected = 'colon'
     } else if (character === '{' || character === '[') {
       open.push(character)
+      if (open.length > MAX_DEPTH) note('too_deep')
       isOpened = true
+      isStructure = true
       at++
       expected = character === '{' ? 'name' : 'value'
     } else {

@@ -15,7 +15,7 @@ const PRINTED: readonly [pattern: RegExp, description: string][] = [
   ],
   [/^#<[A-Z][\w:]*[\s:>][\s\S]*$|^\{:\w+ ?=>[\s\S]*\}$/, 'what Ruby prints for an object or hash'],
   [
-    /^[{(\w]*\b(serviceName|serviceType|events|eventType|changeTypes?)=[^"]*[)}]$|^[\w$.[\]]+@[0-9a-f]{4,8}$/,
+    /^[{(\w]*\b(serviceName|serviceType|events|eventType|changeTypes?)=[^"]*[)}]$|^(\[+[A-Z][\w$.;]*|([a-z]\w*\.)+[A-Z][\w$]*)@[0-9a-f]{4,8}$/,
     'what Java or Kotlin prints for an object',
   ],
   [/^(HASH|ARRAY|SCALAR)\(0x[0-9a-f]{4,16}\)$/, 'what Perl prints for a reference'],
