@@ -1,3 +1,4 @@
+import { configInvalid } from '../errors.ts'
 import { CAUSES, type Cause } from './causes.ts'
 import { findCauses } from './find-causes.ts'
 import type { Question } from './question.ts'
@@ -7,9 +8,14 @@ import type { Diagnosis, Finding } from './types.ts'
 /**
  * Implements `explain`.
  *
- * @throws {WebhookError} `config_invalid` for an unknown code, or a key that is neither a string nor bytes
+ * @throws {WebhookError} `config_invalid` for an unknown code, an invalid option, or a key that is neither a string nor
+ *   bytes
  */
 export async function diagnose(question: Question, createReceiver: CreateReceiver): Promise<Diagnosis> {
+  // The receiver checks the options too, but these two are used before.
+  if (typeof (question.signatureHeader ?? '') !== 'string')
+    throw configInvalid('signatureHeader must be a string')
+  if (typeof (question.clock ?? Date.now) !== 'function') throw configInvalid('clock must be a function')
   return toDiagnosis(await findCauses(question, createReceiver))
 }
 

@@ -103,6 +103,10 @@ describe('explain does not overflow the stack of regular expressions', () => {
 })
 
 describe('explain throws config_invalid', () => {
+  it.each([{ signatureHeader: 5 }, { clock: 5 }])('for the option %j', async (option) => {
+    await expect(diagnose(option as never)).rejects.toMatchObject({ code: 'config_invalid' })
+  })
+
   it.each<[string, unknown]>([
     ['a text', 'abc'],
     ['a symbol as a value', { 'x-a': Symbol('a') }],
