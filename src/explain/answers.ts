@@ -55,8 +55,8 @@ export async function explainAnswer(
   const { question, headers, body, code } = context
   const { refusal } = answer
   if (code && neededFor(code) === 'receiver') {
-    const { cause, evidence } = explainCode(code)
-    return { cause, evidence: `${evidence}${await describeSignature(request, code)}` }
+    const { cause, evidence } = code.startsWith('key_') ? withKey(code) : explainCode(code)
+    return { cause, evidence: `${evidence}${await describeSignature(request, code, context.encoding)}` }
   }
   if (refusal && isCertain(refusal.code, headers, code))
     return explainRefusal(refusal.code as never, toRefused(context, answer, body, request.keys))
@@ -73,6 +73,12 @@ export async function explainAnswer(
   const evidence = `${accepted.evidence} The receiver that reported ${code} had other keys or options, or got another request.`
   return { ...accepted, evidence }
 }
+
+/** Explains a code that says that there is no key, although the options give one. */
+export const withKey = (code: RefusalCode): Finding => ({
+  cause: code,
+  evidence: `The receiver reported ${code}, but the options give a key for this request here.`,
+})
 
 /** Returns the option that the receiver with this code had, if the caller does not give it. */
 function missingOption(code: string, { schema, maxAge }: Question): string | undefined {
@@ -115,9 +121,13 @@ async function explainAccepted(
 const CUT_OFF: readonly string[] = ['body_timeout', 'body_aborted']
 
 /** Says whether the signature is valid, for codes that do not depend on it. */
-async function describeSignature({ keys, body, value }: ReceivedRequest, code: string): Promise<string> {
+async function describeSignature(
+  { keys, body, value }: ReceivedRequest,
+  code: string,
+  encoding: SignatureEncoding,
+): Promise<string> {
   if (CUT_OFF.includes(code)) return ''
-  const digest = decodeSignature(value)
+  const digest = decodeSignature(value, encoding)
   if (typeof digest === 'string') return ' The request has no valid signature.'
   for (const key of keys)
     if ((await hmacSha256(key, body)) === toHex(digest)) return ' The signature is valid.'

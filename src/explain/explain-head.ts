@@ -1,6 +1,6 @@
 import { bodyFormat } from '../payload/media-type.ts'
 import { decodeSignature } from '../signature/encoding.ts'
-import { type Context, toRefused } from './answers.ts'
+import { type Context, toRefused, withKey } from './answers.ts'
 import type { RefusalCode } from './causes/refusal.ts'
 import { readClaims } from './claims.ts'
 import { findMissingSignature } from './explain-signature.ts'
@@ -18,6 +18,7 @@ export async function explainHead(context: Context, createReceiver: CreateReceiv
   const code = context.code as RefusalCode
   const found = isComplete(headers) ? explainHeader(context, code) : undefined
   if (found) return found
+  if (code.startsWith('key_') && question.signatureKey) return withKey(code)
   if (neededFor(code) !== 'head') return explainCode(code)
   const answer = await askReceiver(createReceiver, { ...question, body: NO_BODY }, [createDecoy()], headers)
   const isKnown = code !== 'handshake_invalid' || question.url !== undefined

@@ -1,4 +1,5 @@
 import { toBinary, utf8 } from '../signature/bytes.ts'
+import type { Cause } from './causes.ts'
 import { CASE } from './keys/case.ts'
 import { CHARSETS } from './keys/charsets.ts'
 import { COPIED } from './keys/copied.ts'
@@ -46,6 +47,9 @@ const TABLES: readonly KeyTable[] = [
 /** Hypotheses that do not depend on the characters of the key. */
 const OTHER_TABLES: readonly KeyTable[] = [CUT, PLACEHOLDERS]
 
+/** Causes of hypotheses that do not start from the key. */
+const INDEPENDENT: readonly Cause[] = ['key_empty', 'key_placeholder']
+
 /** Tables that are also applied to a key before white space around it is removed. */
 const WITH_SPACE: readonly KeyTable[] = [ENCODED, CHARSETS, PERCENT, CASE]
 
@@ -72,26 +76,32 @@ function* allHypotheses(bytes: Uint8Array): Generator<Hypothesis> {
   yield* commonHypotheses(bytes)
   if (bytes.length > MAX_KEY) return
   const bare = trim(bytes)
-  yield* apply(TABLES, readKey(bare))
+  yield* apply(TABLES, readKey(bare), trimmed(bytes))
   if (bare.length < bytes.length) yield* apply(WITH_SPACE, readKey(bytes))
-  yield* apply(OTHER_TABLES, readKey(bare))
+  yield* apply(OTHER_TABLES, readKey(bare), trimmed(bytes))
 }
 
-const commonHypotheses = (bytes: Uint8Array): Generator<Hypothesis> => apply(COMMON, readKey(trim(bytes)))
+const commonHypotheses = (bytes: Uint8Array): Generator<Hypothesis> =>
+  apply(COMMON, readKey(trim(bytes)), trimmed(bytes))
+
+/** Ends the description of a change to a key that had white space around it, which is removed first. */
+const trimmed = (bytes: Uint8Array): string =>
+  trim(bytes).length < bytes.length ? ', after white space around the key on this side was removed' : ''
 
 const COMMON: readonly KeyTable[] = [...TABLES, ...OTHER_TABLES].map(([cause, rows]) => [
   cause,
   rows.filter(([, , isCommon]) => isCommon),
 ])
 
-function* apply(tables: readonly KeyTable[], key: Key): Generator<Hypothesis> {
+function* apply(tables: readonly KeyTable[], key: Key, note = ''): Generator<Hypothesis> {
   for (const [cause, rows] of tables) {
     for (const [description, change] of rows) {
       const changed = change(key.text, key)
       if (changed === undefined) continue
       const values = typeof changed === 'string' || changed instanceof Uint8Array ? [changed] : changed
+      const text = changed === key.text || INDEPENDENT.includes(cause) ? description : description + note
       for (const value of values)
-        yield [cause, typeof value === 'string' && !key.isText ? encodeLike(key, value) : value, description]
+        yield [cause, typeof value === 'string' && !key.isText ? encodeLike(key, value) : value, text]
     }
   }
 }

@@ -15,8 +15,8 @@ export function redactHeaders(headers: HeaderPairs, keys: readonly string[] = []
   return headers.map(([name, value]) => [name, isSecretHeader(name) || known.has(value) ? HIDDEN : value])
 }
 
-/** Returns a note if the sender sent its key as plain text instead of a signature, otherwise undefined. */
+/** Returns a note if the sender may have sent its key as plain text instead of a signature, otherwise undefined. */
 export const noteOnSecretHeader = ({ cause }: Diagnosis, headers: HeaderPairs): string | undefined =>
   cause === 'signature_header_missing' && headers.some(([name]) => isSecretHeader(name))
-    ? 'This sender sends its key as plain text in the header secret, and does not sign: no setting makes it sign.'
+    ? 'The request has a header secret. Organization webhooks send their key in it as plain text and do not sign: no setting makes them sign.'
     : undefined

@@ -7,6 +7,8 @@ export interface Tree {
   empties: readonly EmptyLiteral[]
   /** True if an object or array has exactly one member or item. */
   hasSingles: boolean
+  /** True if a parser may drop or reorder members: duplicate names, or names that are array indexes. */
+  hasUnstableNames: boolean
   /** Number of values. */
   size: number
 }
@@ -41,6 +43,15 @@ const MAX_DEPTH = 200
 /** Characters that some writer escapes. */
 const SPECIAL = /[^ !#-%(-*,-.0-;?-[\]-_a-~]/
 
+/** Returns true if a JavaScript object keeps these members, and their order. */
+function isStable(members: readonly Member[]): boolean {
+  const names = new Set(members.map(({ name }) => name))
+  if (names.size < members.length) return false
+  if (!members.some(({ name }) => /^\d/.test(name))) return true
+  const own = Object.keys(Object.fromEntries(members.map(({ name }) => [name, 0])))
+  return members.every(({ name }, index) => name === own[index])
+}
+
 /** Parses JSON. Returns undefined if the text is not JSON or nested deeper than 200 levels. */
 export function parseJson(text: string): Tree | undefined {
   try {
@@ -55,6 +66,7 @@ export function parseJson(text: string): Tree | undefined {
   let at = 0
   let isTooDeep = false
   let hasSingles = false
+  let hasUnstableNames = false
   let size = 0
 
   const skipSpace = (): void => {
@@ -128,9 +140,10 @@ export function parseJson(text: string): Tree | undefined {
       members.push({ name, literal, value: parseValue(name, depth) })
     } while (!isTooDeep && !isEnd())
     hasSingles ||= members.length === 1
+    hasUnstableNames ||= !isStable(members)
     return { kind: 'object', members }
   }
 
   const root = parseValue('', 0)
-  return isTooDeep ? undefined : { root, numbers, strings, empties, hasSingles, size }
+  return isTooDeep ? undefined : { root, numbers, strings, empties, hasSingles, hasUnstableNames, size }
 }

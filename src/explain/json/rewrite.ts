@@ -39,7 +39,10 @@ export function* rewriteJson(
     const json = notations.write({ layout, escapes, numbers, ...change.notation, ...own })
     if (json === undefined) continue
     texts++
-    yield [json, name ? describe(name, change) : 'the same JSON in another notation']
+    yield [
+      json,
+      name && !tree.hasUnstableNames ? describe(name, change) : 'the same JSON in another notation',
+    ]
   }
 }
 

@@ -10,7 +10,7 @@ const { geohook } = useGeohook()
 
 const folder = createFolder()
 const body = payloadOf('FeaturesCreated')
-const NOTE = /as plain text in the header secret, and does not sign/
+const NOTE = /has a header secret\. Organization webhooks send their key in it as plain text and do not sign/
 
 /** A key with a character that takes two bytes in UTF-8. */
 const WIDE = 'Flurst\u00fcck-2026'
