@@ -47,7 +47,7 @@ export type Hypotheses = Readonly<
 
 /** Returns true if a diagnosis with this evidence names the hypothesis. */
 export const isNamed = (hypothesis: string, evidence: string): boolean => {
-  const text = withoutSizes(evidence)
+  const text = withoutVariants(evidence)
   if (text.includes(`${hypothesis}.`)) return true
   // A comma and the notation of the JSON may follow.
   return (
@@ -58,8 +58,11 @@ export const isNamed = (hypothesis: string, evidence: string): boolean => {
 
 const toPattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** The size of a buffer depends on the body. */
-const withoutSizes = (text: string): string => text.replace(/up to a size of \d+ bytes/, 'up to a size')
+/** Removes what depends on the body or the key: the size of a buffer, and that the key was trimmed. */
+const withoutVariants = (text: string): string =>
+  text
+    .replace(/up to a size of \d+ bytes/, 'up to a size')
+    .replace(', after white space around the key on this side was removed', '')
 
 /** Enumerates the hypotheses from the tables, and from what the generators yield for these bodies and keys. */
 export async function listHypotheses(
@@ -81,7 +84,7 @@ export async function listHypotheses(
   const json = [...ofBodies].filter((description) => description.startsWith(JSON_START))
   return {
     algorithms: ALGORITHMS.map(({ description }) => `The signature is ${description}`),
-    keys: [...ofKeys].map((description) => `computed with ${description}`),
+    keys: [...new Set([...ofKeys].map((description) => `computed with ${withoutVariants(description)}`))],
     texts: [
       ...[...texts].filter((text) => !/\{https? URL/.test(text)).map((description) => `over ${description}`),
       ...URLS.map((label) => `{${label}`),
@@ -104,7 +107,7 @@ function splitMember(description: string): string[] {
     /^((?:the|one) (?:member|element) .*?)(, (?:decoded from base64|in compact JSON|written by Python))?$/.exec(
       description,
     ) ?? []
-  if (!place) return [`over ${withoutSizes(description)}`]
+  if (!place) return [`over ${withoutVariants(description)}`]
   return notation ? [`over ${place}`, notation.slice(2)] : [`over ${place}`]
 }
 

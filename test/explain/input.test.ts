@@ -139,7 +139,9 @@ describe('explain survives', () => {
     const bomb = Buffer.concat(new Array(64).fill(gzipSync(Buffer.alloc(16 * MIB))))
     const before = process.memoryUsage().arrayBuffers
     let peak = 0
+    let samples = 0
     const timer = setInterval(() => {
+      samples++
       peak = Math.max(peak, process.memoryUsage().arrayBuffers - before)
     }, 1)
     try {
@@ -147,7 +149,7 @@ describe('explain survives', () => {
     } finally {
       clearInterval(timer)
     }
-    expect(peak).toBeGreaterThan(0)
+    expect(samples).toBeGreaterThan(0)
     expect(peak).toBeLessThan(128 * MIB)
   }, 30_000)
 

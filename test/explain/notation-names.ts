@@ -15,7 +15,6 @@ export const IN_EVIDENCE: readonly string[] = [
   'authorization contains the signature behind other words',
   'contains the signature, in a cookie',
   'as a part of the user name and password',
-  'contains the signature, with other characters around it or in another encoding',
   'x-signature contains the signature.',
   'The query of the URL contains the signature',
   'The JSON of the body contains the signature',
