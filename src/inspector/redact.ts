@@ -25,8 +25,12 @@ export const hideCredentials = (headers: HeaderPairs): HeaderPairs =>
 export interface Redactor {
   /** Hides headers with credentials, and keys in the names and values of other headers. */
   headers(headers: HeaderBag | HeaderPairs): HeaderPairs
-  /** Hides keys in a URL, an error, or the body of a response. */
-  text(text: string): string
+  /**
+   * Hides keys in a URL, an error, or the body of a response.
+   *
+   * @param limit number of characters of the text to return; keys that begin among them are hidden completely
+   */
+  text(text: string, limit?: number): string
 }
 
 /** @param signatureHeader is never hidden as a header with credentials, because its value is a signature */
@@ -46,19 +50,25 @@ export function createRedactor(keys: readonly SignatureKey[], signatureHeader = 
   return { text, headers: (headers) => toPairs(headers).map(redact) }
 }
 
+/** A character of a key has up to 18 characters if it is escaped as in JSON, and then percent-encoded: `%5C%75%30…`. */
+const MAX_ESCAPED = 18
+
 /** Short keys are hidden only where they are the whole text: they occur in unrelated text by chance. */
-function createHide(keys: readonly SignatureKey[]): (text: string) => string {
+function createHide(keys: readonly SignatureKey[]): Redactor['text'] {
   const known = textsOfKeys(keys)
-  const find = createFinder(encodedTextsOfKeys(keys.filter(({ length }) => length >= MIN_FOUND)))
-  return (text) => {
+  const wanted = [...encodedTextsOfKeys(keys.filter(({ length }) => length >= MIN_FOUND))]
+  const find = createFinder(wanted)
+  const longest = wanted.reduce((length, text) => Math.max(length, text.length), 0)
+  return (text, limit = text.length) => {
     if (known.has(text)) return HIDDEN
     let result = ''
     let shownUntil = 0
-    for (const [start, end] of find(text)) {
+    for (const [start, end] of find(text.slice(0, limit + longest * MAX_ESCAPED))) {
+      if (start >= limit) break
       if (start >= shownUntil) result += text.slice(shownUntil, start) + HIDDEN
       shownUntil = Math.max(shownUntil, end)
     }
-    return result + text.slice(shownUntil)
+    return result + text.slice(shownUntil, limit)
   }
 }
 

@@ -25,7 +25,7 @@ export interface Reception extends Inspectable {
 
 /**
  * Creates a reception, which records the requests of a receiver for `inspector`: the newest 1,000, with 64 MiB of
- * bodies. Recording copies and decodes nothing; a refusal is explained only when a page shows it.
+ * bodies, URLs and headers. Recording copies and decodes nothing; a refusal is explained only when a page shows it.
  *
  * @param options the options that the receiver has, and those of the reception
  * @throws {WebhookError} `config_invalid` for an invalid option

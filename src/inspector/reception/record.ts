@@ -44,7 +44,7 @@ export interface ReceivedRequest {
   disconnected?: boolean | undefined
 }
 
-type Facts = Omit<Recorded, 'id'>
+type Facts = Omit<Recorded, 'id' | 'bytes'>
 
 /**
  * Keeps what the page will show. Runs before the receiver responds, so it copies neither body nor headers, and decodes

@@ -16,6 +16,8 @@ export interface Recorded {
   readonly request: Omit<RequestHead, 'headers'> & { headers: HeaderBag | HeaderPairs }
   /** Undefined if the body was not read, or was too large to be recorded. */
   readonly body: Uint8Array | undefined
+  /** Bytes of the recorded body, the URL and the headers. */
+  readonly bytes: number
   /** Size of the body in bytes, also if it is not recorded. Undefined if it was not read. */
   readonly size: number | undefined
   /** Size according to the sender; 0 if unknown. */
