@@ -43,7 +43,7 @@ export function createReceptionSource(store: RequestStore, options: ResolvedOpti
         () => explain(recorded),
         otherRequests(store, recorded),
       )
-      const address = addresses.suggest(item.request.url) || undefined
+      const address = redactor.text(addresses.suggest(item.request.url)) || undefined
       return { ...item, request: { ...item.request, address } }
     },
     clear: async () => store.clear(),
