@@ -78,7 +78,7 @@ export function toItem(
     facts: factsOf(recorded, others),
     signature: signatureFacts(recorded, headers, options, isRefused),
     code,
-    error: error === undefined ? undefined : redactor.text(error),
+    error,
     ...(isRefused ? { explain } : {}),
   }
 }

@@ -1,4 +1,4 @@
-import { createRedactor } from '../redact.ts'
+import type { Redactor } from '../redact.ts'
 import type { FilterChoices, Row, Source } from '../source.ts'
 import { createActions } from './actions.ts'
 import { createAddressBook } from './address.ts'
@@ -9,8 +9,11 @@ import type { Recorded } from './recorded.ts'
 import type { RequestStore } from './store.ts'
 
 /** Shows recorded requests. */
-export function createReceptionSource(store: RequestStore, options: ResolvedOptions): Source {
-  const redactor = createRedactor(options.keys, options.signatureHeader)
+export function createReceptionSource(
+  store: RequestStore,
+  options: ResolvedOptions,
+  redactor: Redactor,
+): Source {
   const addresses = createAddressBook(options.resendTo)
   const explain = createExplainer(options.receiver)
   /** Pages are listed often, so each row is made once. */

@@ -1,5 +1,6 @@
 import { blameCaller } from '../../errors.ts'
 import type { Observer } from '../../receiver/observer.ts'
+import { createRedactor } from '../redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
 import { createRecordingObserver } from './observer.ts'
 import { type ReceptionOptions, readReceptionOptions } from './options.ts'
@@ -44,16 +45,19 @@ export function createReception(options: ReceptionOptions): Reception {
   const resolved = blameCaller(createReception, () => readReceptionOptions(options))
   const { clock } = resolved
   const store = createRequestStore(resolved)
+  const redactor = createRedactor(resolved.keys, resolved.signatureHeader)
   const observer = blameCaller(createReception, () =>
-    createRecordingObserver(resolved.receiver, clock, (seen) => store.add(fromObserver(seen, clock()))),
+    createRecordingObserver(resolved.receiver, clock, (seen) =>
+      store.add(fromObserver(seen, clock(), redactor)),
+    ),
   )
   return {
     observer,
     get size() {
       return store.size
     },
-    add: (request) => store.add(fromProgram(request)),
+    add: (request) => store.add(fromProgram(request, redactor)),
     clear: store.clear,
-    [SOURCE]: () => createReceptionSource(store, resolved),
+    [SOURCE]: () => createReceptionSource(store, resolved, redactor),
   }
 }
