@@ -1,12 +1,10 @@
 import type { HeaderBag } from '../receiver/headers.ts'
 import type { SignatureKey } from '../signature/keyring.ts'
+import { createFinder, MIN_FOUND } from './find-texts.ts'
 import type { HeaderPairs } from './source.ts'
 
 /** What a page shows in place of a secret. */
 export const HIDDEN = '***'
-
-/** Shorter keys are hidden only where they are the whole text: they occur in unrelated text by chance. */
-const MIN_IN_TEXT = 4
 
 /** Headers with credentials. Organizations send their key in `secret`. */
 const CREDENTIALS = /^(secret|authorization|proxy-authorization|cookie|set-cookie)$/i
@@ -25,26 +23,52 @@ export const hideCredentials = (headers: HeaderPairs): HeaderPairs =>
 
 /** Hides keys. */
 export interface Redactor {
-  /** Hides headers with credentials, and keys in other headers. */
+  /** Hides headers with credentials, and keys in the names and values of other headers. */
   headers(headers: HeaderBag | HeaderPairs): HeaderPairs
-  /** Hides keys in a URL, an error, or the body of a response. */
-  text(text: string): string
+  /**
+   * Hides keys in a URL, an error, or the body of a response.
+   *
+   * @param limit number of characters of the text to return; keys that begin among them are hidden completely
+   */
+  text(text: string, limit?: number): string
 }
 
 /** @param signatureHeader is never hidden as a header with credentials, because its value is a signature */
 export function createRedactor(keys: readonly SignatureKey[], signatureHeader = ''): Redactor {
+  const text = createHide(keys)
+  const lowerCaseKeys = keys.map((key) => (typeof key === 'string' ? key.toLowerCase() : key))
+  const hideInName = createHide(lowerCaseKeys)
+  const signatureName = signatureHeader.toLowerCase()
+
+  function redact([name, value]: HeaderPairs[number]): HeaderPairs[number] {
+    const lowerCase = name.toLowerCase()
+    if (lowerCase === signatureName) return [name, text(value)]
+    const hidden = hideInName(lowerCase)
+    return [hidden === lowerCase ? name : hidden, CREDENTIALS.test(name) ? HIDDEN : text(value)]
+  }
+
+  return { text, headers: (headers) => toPairs(headers).map(redact) }
+}
+
+/** A character of a key has up to 18 characters if it is escaped as in JSON, and then percent-encoded: `%5C%75%30…`. */
+const MAX_ESCAPED = 18
+
+/** Short keys are hidden only where they are the whole text: they occur in unrelated text by chance. */
+function createHide(keys: readonly SignatureKey[]): Redactor['text'] {
   const known = textsOfKeys(keys)
-  const longKeys = keys.filter(({ length }) => length >= MIN_IN_TEXT)
-  // The longest first, so that no part of an encoded key stays.
-  const parts = [...encodedTextsOfKeys(longKeys)].sort((a, b) => b.length - a.length)
-  const name = signatureHeader.toLowerCase()
-  const isSecret = (header: string): boolean => CREDENTIALS.test(header) && header.toLowerCase() !== name
-  const text = (value: string): string =>
-    known.has(value) ? HIDDEN : parts.reduce((rest, part) => rest.replaceAll(part, HIDDEN), value)
-  return {
-    text,
-    headers: (headers) =>
-      toPairs(headers).map(([header, value]) => [header, isSecret(header) ? HIDDEN : text(value)]),
+  const wanted = [...encodedTextsOfKeys(keys.filter(({ length }) => length >= MIN_FOUND))]
+  const find = createFinder(wanted)
+  const longest = wanted.reduce((length, text) => Math.max(length, text.length), 0)
+  return (text, limit = text.length) => {
+    if (known.has(text)) return HIDDEN
+    let result = ''
+    let shownUntil = 0
+    for (const [start, end] of find(text.slice(0, limit + longest * MAX_ESCAPED))) {
+      if (start >= limit) break
+      if (start >= shownUntil) result += text.slice(shownUntil, start) + HIDDEN
+      shownUntil = Math.max(shownUntil, end)
+    }
+    return result + text.slice(shownUntil, limit)
   }
 }
 
@@ -61,21 +85,23 @@ export const textsOfKeys = (keys: readonly SignatureKey[]): ReadonlySet<string> 
   )
 
 /**
- * Returns the texts as which a key can appear inside other text: as it is, percent-encoded as in URLs and forms, in hex
- * and in base64.
+ * Returns the texts as which keys can appear inside text whose percent-encoding and backslashes are decoded: as they
+ * are, with a plus for each space as in forms, in hex and in base64.
  */
 function encodedTextsOfKeys(keys: readonly SignatureKey[]): ReadonlySet<string> {
   const plain = [...textsOfKeys(keys)]
-  const inUrls = plain.flatMap((text) => [
-    encodeURIComponent(text),
-    new URLSearchParams([['', text]]).toString().slice(1),
-  ])
-  const lowerCase = inUrls.map((text) => text.replace(/%../g, (code) => code.toLowerCase()))
-  const inBytes = keys.flatMap((key) => {
-    const bytes = Buffer.from(key as Uint8Array)
+  const inForms = plain.map((text) => text.replaceAll(' ', '+'))
+  const inBytes = keys.flatMap(bytesOf).flatMap((bytes) => {
     const hex = bytes.toString('hex')
-    const base64 = bytes.toString('base64').replaceAll('=', '')
-    return [hex, hex.toUpperCase(), base64, bytes.toString('base64url'), encodeURIComponent(base64)]
+    return [hex, hex.toUpperCase(), bytes.toString('base64').replaceAll('=', ''), bytes.toString('base64url')]
   })
-  return new Set([...plain, ...inUrls, ...lowerCase, ...inBytes])
+  return new Set([...plain, ...inForms, ...inBytes])
 }
+
+/** The bytes of a key as UTF-8 and, if possible, as Latin-1. */
+const bytesOf = (key: SignatureKey): Buffer[] => [
+  Buffer.from(key as Uint8Array),
+  ...(typeof key === 'string' && Buffer.from(key, 'latin1').toString('latin1') === key
+    ? [Buffer.from(key, 'latin1')]
+    : []),
+]

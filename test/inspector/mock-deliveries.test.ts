@@ -3,10 +3,58 @@ import { createRunningClock, type FaultName } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FORM_TYPE, KEY } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
-import { capture, FEATURE, NOWHERE } from '../mock/support.ts'
+import { capture, FEATURE, JOB, NOWHERE, seed, start } from '../mock/support.ts'
 import { CREATED, lastPath, mock, open, PARCELS, pathsOf, receiver, submit } from './helpers/mock-support.ts'
 
 describe('the list of deliveries', () => {
+  it('hides the keys of all webhooks, also of edited and deleted ones', async () => {
+    const url = await receiver()
+    const service = await mock(`${url}?k=key-of-the-job`)
+    const [feature, job] = service.snapshot().webhooks
+    await submit(service, '/webhooks/edit', {
+      name: job?.name ?? '',
+      hookUrl: url,
+      changeTypes: '*',
+      signatureKey: 'key-of-the-job',
+      entry: job?.id ?? '',
+    })
+    await service.trigger(CREATED)
+    const edited = { body: 'garbage', 'body-form': 'text', 'content-type': 'application/json' }
+    await submit(service, `${lastPath(service)}/edit`, edited)
+    for (const path of ['/', lastPath(service)]) {
+      const { text } = await open(service, path)
+      expect(text).toContain('?k=***')
+      expect(text).not.toContain('key-of-the-job')
+    }
+    await submit(service, '/webhooks/delete', { entry: feature?.id ?? '' })
+    expect((await open(service)).text).toContain('?k=***')
+  })
+
+  it('takes no time that depends on the product of webhooks and deliveries', async () => {
+    const url = await receiver()
+    const timeWith = async (count: number): Promise<number> => {
+      const others = Array.from({ length: count }, (_, index) =>
+        seed(
+          { ...JOB, id: `job-${index}`, name: `job ${index}` },
+          { hookUrl: url, signatureKey: `key of job ${index}` },
+        ),
+      )
+      const service = await start([
+        seed(FEATURE, { hookUrl: url, changeTypes: ['*'], scheduleInfo: {} }),
+        ...others,
+      ])
+      for (let index = 0; index < 100; index++) await service.trigger(CREATED)
+      const times: number[] = []
+      for (let round = 0; round < 5; round++) {
+        const startedAt = performance.now()
+        await open(service)
+        times.push(performance.now() - startedAt)
+      }
+      return Math.min(...times)
+    }
+    expect((await timeWith(1000)) / (await timeWith(1))).toBeLessThan(10)
+  })
+
   it('shows one row for all attempts of a delivery, with its content and its outcome', async () => {
     const { url } = await capture((_req, res) => res.writeHead(503).end('busy'))
     const service = await mock(

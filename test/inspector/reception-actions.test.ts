@@ -96,6 +96,25 @@ describe('sending a recorded request again', () => {
     expect(suggested((await page.get(`/deliveries/${next}/resend`)).text)).toBe(`${target.url}/hook?b=2`)
   })
 
+  it('hides a key in the suggested address, and sends the request to the address with the key', async () => {
+    const target = await startRecordingTarget()
+    const { hook, page } = await startInspected({ resendTo: `${target.url}/first?key=${KEY}` })
+    await send(hook, { headers: signed, body })
+    const path = `/deliveries/${await onlyId(page)}`
+    const submitShown = async (form: string, shown: string): Promise<void> => {
+      for (const tab of ['resend', 'edit', 'curl'])
+        expect((await page.get(`${path}/${tab}`)).text).not.toContain(KEY)
+      expect(suggested((await page.get(`${path}/${form}`)).text)).toBe(shown)
+      await page.submit(`${path}/${form}`, { to: shown, body, 'content-type': JSON_TYPE })
+    }
+    await submitShown('resend', `${target.url}/first?key=***`)
+    await page.submit(`${path}/resend`, { to: `${target.url}/second?key=${KEY}` })
+    await submitShown('resend', `${target.url}/second?key=***`)
+    await submitShown('edit', `${target.url}/second?key=***`)
+    const urls = ['first', 'second', 'second', 'second'].map((name) => `/${name}?key=${KEY}`)
+    expect(target.requests.map(({ url }) => url)).toEqual(urls)
+  })
+
   it('reads only the first part of a large response', async () => {
     const target = await startRecordingTarget((res) => {
       // Never ends: the inspector closes the connection.

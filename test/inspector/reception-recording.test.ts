@@ -81,13 +81,30 @@ describe('a reception', () => {
     expect(ids.at(-1)).toMatch(/^2-/)
   })
 
-  it('drops the oldest requests when the bodies exceed maxBytes, and records no body that alone exceeds it', async () => {
-    const { hook, page, reception } = await startInspected({ maxBytes: 2 * body.length })
-    for (let index = 0; index < 3; index++) await send(hook, { headers: signed, body })
-    expect(reception.size).toBe(2)
+  it('drops the oldest requests when they exceed maxBytes, but never the newest', async () => {
+    const { hook, reception } = await startInspected({ maxBytes: 10_000 })
+    const small = { headers: { ...signed, 'x-service': signatureOf('other') }, body: '{}' }
+    const sendTimes = async (
+      count: number,
+      url: string,
+      request: Parameters<typeof send>[1],
+    ): Promise<number> => {
+      for (let index = 0; index < count; index++) await send(url, request)
+      return reception.size
+    }
+    expect(await sendTimes(5, hook, small)).toBe(5)
+    expect(await sendTimes(5, hook, { ...small, body: ' '.repeat(4000) })).toBe(2)
+    expect(await sendTimes(5, `${hook}?${'a'.repeat(4000)}`, small)).toBe(2)
+    expect(
+      await sendTimes(5, hook, { ...small, headers: { ...small.headers, 'x-a': 'a'.repeat(4000) } }),
+    ).toBe(2)
+    expect(await sendTimes(2, `${hook}?${'a'.repeat(12_000)}`, small)).toBe(1)
+  })
+
+  it('records no body that alone exceeds maxBytes', async () => {
+    const { hook, page } = await startInspected({ maxBytes: 2 * body.length })
     const large = body.padEnd(3 * body.length)
     await send(hook, { headers: { ...signed, 'x-service': signatureOf(large) }, body: large })
-    expect(reception.size).toBe(3)
     const [id] = await page.ids()
     expect((await page.get(`/deliveries/${id}/body`)).text).toContain('newer deliveries took its place')
     expect((await page.get(`/deliveries/${id}`)).text).toContain(`${large.length} bytes`)

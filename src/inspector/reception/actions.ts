@@ -22,14 +22,17 @@ export function createActions(
   const addressField = ({ request }: Item): Field => ({
     name: 'to',
     label: 'Address',
-    value: addresses.suggest(request.url),
+    value: redactor.text(addresses.suggest(request.url)),
     hint: 'http or https. Redirects are not followed.',
     isRequired: true,
   })
 
-  function readAddress({ request }: Item, to: string | undefined): URL {
-    const url = toAddress(to?.trim())
-    addresses.remember(request.url, to?.trim() ?? '')
+  /** An address that is still as the form showed it stands for the suggestion, in which the form hides keys. */
+  function readAddress({ request }: Item, to = ''): URL {
+    const suggested = addresses.suggest(request.url)
+    const address = to.trim() === redactor.text(suggested) ? suggested : to.trim()
+    const url = toAddress(address)
+    addresses.remember(request.url, address)
     return url
   }
 

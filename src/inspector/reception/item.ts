@@ -6,6 +6,9 @@ import type { ResolvedOptions } from './options.ts'
 import type { Recorded } from './recorded.ts'
 import { signatureFacts } from './signature-facts.ts'
 
+/** Characters of a path in a row. Senders choose it, and the list has 1,000 rows. */
+const MAX_TARGET = 200
+
 /**
  * Converts a request to a row. Requests of the same delivery are separate rows: each is what the receiver saw, with its
  * own headers and outcome, and the later ones have the word `duplicate`.
@@ -14,13 +17,14 @@ import { signatureFacts } from './signature-facts.ts'
  */
 export function toRow(recorded: Recorded, { text }: Redactor): Row {
   const { id, time, request, size, declaredSize, milliseconds, delivery, code } = recorded
+  const path = pathOf(request.url)
   return {
     id,
     time,
     changeTypes: delivery?.changeTypes ?? [],
     service: delivery?.service,
     webhook: delivery?.webhook,
-    target: text(pathOf(request.url)),
+    target: text(path, MAX_TARGET) + (path.length > MAX_TARGET ? '…' : ''),
     outcome: outcomeOf(recorded),
     attempts: 1,
     size: size ?? declaredSize,
@@ -74,7 +78,7 @@ export function toItem(
     facts: factsOf(recorded, others),
     signature: signatureFacts(recorded, headers, options, isRefused),
     code,
-    error: error === undefined ? undefined : redactor.text(error),
+    error,
     ...(isRefused ? { explain } : {}),
   }
 }

@@ -13,8 +13,8 @@ export interface ReceptionOptions extends ExplainedOptions {
   /** Maximum number of recorded requests, 1 to 10,000. The oldest are dropped first. Default 1,000. */
   maxRequests?: number | undefined
   /**
-   * Maximum bytes of all recorded bodies together, as a number or as `'64mb'`. The oldest requests are dropped first. A
-   * body of more than 8 MiB is not recorded. Default `'64mb'`.
+   * Maximum bytes of all recorded bodies, URLs and headers together, as a number or as `'64mb'`. The oldest requests are
+   * dropped first; the newest is always kept. A body of more than 8 MiB is not recorded. Default `'64mb'`.
    */
   maxBytes?: number | string | undefined
   /**

@@ -1,5 +1,5 @@
-import { createRedactor } from '../redact.ts'
-import type { FilterChoices, Source } from '../source.ts'
+import type { Redactor } from '../redact.ts'
+import type { FilterChoices, Row, Source } from '../source.ts'
 import { createActions } from './actions.ts'
 import { createAddressBook } from './address.ts'
 import { createExplainer } from './explainer.ts'
@@ -9,10 +9,20 @@ import type { Recorded } from './recorded.ts'
 import type { RequestStore } from './store.ts'
 
 /** Shows recorded requests. */
-export function createReceptionSource(store: RequestStore, options: ResolvedOptions): Source {
-  const redactor = createRedactor(options.keys, options.signatureHeader)
+export function createReceptionSource(
+  store: RequestStore,
+  options: ResolvedOptions,
+  redactor: Redactor,
+): Source {
   const addresses = createAddressBook(options.resendTo)
   const explain = createExplainer(options.receiver)
+  /** Pages are listed often, so each row is made once. */
+  const rows = new WeakMap<Recorded, Row>()
+  function rowOf(recorded: Recorded): Row {
+    const row = rows.get(recorded) ?? toRow(recorded, redactor)
+    rows.set(recorded, row)
+    return row
+  }
   return {
     title: options.title,
     panels: [],
@@ -24,7 +34,7 @@ export function createReceptionSource(store: RequestStore, options: ResolvedOpti
       const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
       const page = after !== undefined && start === 0 ? [] : all.slice(start, start + limit)
       const next = start + page.length < all.length && page.length > 0 ? page.at(-1)?.id : undefined
-      return { rows: page.map((recorded) => toRow(recorded, redactor)), next }
+      return { rows: page.map(rowOf), next }
     },
     async get(id) {
       const recorded = store.get(id)
@@ -36,7 +46,7 @@ export function createReceptionSource(store: RequestStore, options: ResolvedOpti
         () => explain(recorded),
         otherRequests(store, recorded),
       )
-      const address = addresses.suggest(item.request.url) || undefined
+      const address = redactor.text(addresses.suggest(item.request.url)) || undefined
       return { ...item, request: { ...item.request, address } }
     },
     clear: async () => store.clear(),

@@ -1,5 +1,6 @@
 import { blameCaller } from '../../errors.ts'
 import type { Observer } from '../../receiver/observer.ts'
+import { createRedactor } from '../redact.ts'
 import { type Inspectable, SOURCE } from '../source.ts'
 import { createRecordingObserver } from './observer.ts'
 import { type ReceptionOptions, readReceptionOptions } from './options.ts'
@@ -25,7 +26,7 @@ export interface Reception extends Inspectable {
 
 /**
  * Creates a reception, which records the requests of a receiver for `inspector`: the newest 1,000, with 64 MiB of
- * bodies. Recording copies and decodes nothing; a refusal is explained only when a page shows it.
+ * bodies, URLs and headers. Recording copies and decodes nothing; a refusal is explained only when a page shows it.
  *
  * @param options the options that the receiver has, and those of the reception
  * @throws {WebhookError} `config_invalid` for an invalid option
@@ -44,16 +45,19 @@ export function createReception(options: ReceptionOptions): Reception {
   const resolved = blameCaller(createReception, () => readReceptionOptions(options))
   const { clock } = resolved
   const store = createRequestStore(resolved)
+  const redactor = createRedactor(resolved.keys, resolved.signatureHeader)
   const observer = blameCaller(createReception, () =>
-    createRecordingObserver(resolved.receiver, clock, (seen) => store.add(fromObserver(seen, clock()))),
+    createRecordingObserver(resolved.receiver, clock, (seen) =>
+      store.add(fromObserver(seen, clock(), redactor)),
+    ),
   )
   return {
     observer,
     get size() {
       return store.size
     },
-    add: (request) => store.add(fromProgram(request)),
+    add: (request) => store.add(fromProgram(request, redactor)),
     clear: store.clear,
-    [SOURCE]: () => createReceptionSource(store, resolved),
+    [SOURCE]: () => createReceptionSource(store, resolved, redactor),
   }
 }

@@ -5,6 +5,7 @@ import type { Delivery } from '../../receiver/delivery.ts'
 import { readHeader } from '../../receiver/headers.ts'
 import type { Outcome } from '../../receiver/outcome.ts'
 import type { RequestHead } from '../../receiver/request.ts'
+import type { Redactor } from '../redact.ts'
 import type { HttpResponse } from '../send-request.ts'
 import type { HeaderPairs } from '../source.ts'
 import { type Recorded, type RecordedDelivery, toAnswer } from './recorded.ts'
@@ -44,16 +45,16 @@ export interface ReceivedRequest {
   disconnected?: boolean | undefined
 }
 
-type Facts = Omit<Recorded, 'id'>
+type Facts = Omit<Recorded, 'id' | 'bytes'>
 
 /**
  * Keeps what the page will show. Runs before the receiver responds, so it copies neither body nor headers, and decodes
  * nothing.
  */
-export function fromObserver(seen: SeenRequest, now: number): Facts {
+export function fromObserver(seen: SeenRequest, now: number, redactor: Redactor): Facts {
   const { request, outcome, milliseconds, delivery, error } = seen
   return {
-    ...common(outcome, seen.body ?? delivery?.rawBody, delivery, error),
+    ...common(outcome, seen.body ?? delivery?.rawBody, delivery, error, redactor),
     declaredSize: toLength(readHeader(request.headers, 'content-length')),
     time: new Date(now - milliseconds),
     decidedAt: now,
@@ -64,11 +65,11 @@ export function fromObserver(seen: SeenRequest, now: number): Facts {
 }
 
 /** Keeps what the page will show of a request that a program has recorded itself. */
-export function fromProgram(received: ReceivedRequest): Facts {
+export function fromProgram(received: ReceivedRequest, redactor: Redactor): Facts {
   const { receivedAt, milliseconds, method, url, headers, body, outcome, delivery, remoteAddress } = received
   const { status, forwarded, disconnected = false } = received
   return {
-    ...common(outcome, body, delivery, outcome.error),
+    ...common(outcome, body, delivery, outcome.error, redactor),
     declaredSize: toLength(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1]),
     time: receivedAt,
     decidedAt: receivedAt.getTime(),
@@ -79,7 +80,7 @@ export function fromProgram(received: ReceivedRequest): Facts {
       disconnected,
       forwarded:
         forwarded && 'response' in forwarded
-          ? { status: forwarded.response.status, answer: toAnswer(forwarded.response) }
+          ? { status: forwarded.response.status, answer: toAnswer(forwarded.response, redactor) }
           : forwarded,
     },
   }
@@ -95,6 +96,7 @@ function common(
   body: Uint8Array | undefined,
   delivery: Delivery | undefined,
   error: WebhookError | undefined,
+  redactor: Redactor,
 ): Pick<Facts, 'body' | 'size' | 'kind' | 'answer' | 'code' | 'error' | 'delivery'> {
   return {
     body,
@@ -102,7 +104,7 @@ function common(
     kind,
     answer: { status, headers, body: text },
     code: error?.code,
-    error: error && causeText(error),
+    error: error && causeText(error, redactor),
     delivery: delivery && toRecordedDelivery(delivery),
   }
 }
@@ -138,12 +140,12 @@ function serviceText({ folderName, serviceName, serviceType }: ServiceName): str
 
 const MAX_ERROR = 2000
 
-/** Formats what was thrown. Errors themselves are not kept, because they can refer to much memory. */
-function causeText(error: WebhookError): string | undefined {
+/** Formats what was thrown, without keys: a cut key could not be found later. Errors themselves are not kept, because they can refer to much memory. */
+function causeText(error: WebhookError, { text }: Redactor): string | undefined {
   // The causes of `payload_invalid` are plain objects, which `explain` describes.
   if (!Object.hasOwn(error, 'cause') || error.code === 'payload_invalid') return undefined
   try {
-    return causesOf(error).slice(0, 10).map(String).join('\n').slice(0, MAX_ERROR)
+    return text(causesOf(error).slice(0, 10).map(String).join('\n'), MAX_ERROR)
   } catch {
     return 'a value that cannot be printed was thrown' // String() throws for some values
   }

@@ -3,6 +3,7 @@ import type { Diagnosis } from '../../explain/types.ts'
 import type { HeaderBag } from '../../receiver/headers.ts'
 import type { Outcome } from '../../receiver/outcome.ts'
 import type { RequestHead } from '../../receiver/request.ts'
+import type { Redactor } from '../redact.ts'
 import type { HttpResponse } from '../send-request.ts'
 import type { AttemptEntry, HeaderPairs } from '../source.ts'
 
@@ -16,6 +17,8 @@ export interface Recorded {
   readonly request: Omit<RequestHead, 'headers'> & { headers: HeaderBag | HeaderPairs }
   /** Undefined if the body was not read, or was too large to be recorded. */
   readonly body: Uint8Array | undefined
+  /** Bytes of the recorded body, the URL and the headers. */
+  readonly bytes: number
   /** Size of the body in bytes, also if it is not recorded. Undefined if it was not read. */
   readonly size: number | undefined
   /** Size according to the sender; 0 if unknown. */
@@ -25,7 +28,7 @@ export interface Recorded {
   readonly answer: Pick<Outcome, 'status' | 'headers' | 'body'>
   readonly milliseconds: number
   readonly code: ErrorCode | undefined
-  /** What the handler, the inbox or the key function threw. */
+  /** What the handler, the inbox or the key function threw, without keys. */
   readonly error: string | undefined
   /** Undefined if the request was refused, or is a handshake. */
   readonly delivery: RecordedDelivery | undefined
@@ -52,10 +55,16 @@ export interface Sent {
   disconnected: boolean
 }
 
-/** The response of a target, with only the first part of its body. */
-export const toAnswer = ({ headers, body }: HttpResponse): AttemptEntry['answer'] => ({
-  headers,
-  body: body.subarray(0, MAX_ANSWER).toString(),
-})
-
+/** Characters of a response. */
 const MAX_ANSWER = 16 * 1024
+/** Bytes that certainly contain these characters, and a key that begins among them. */
+const MAX_DECODED = 4 * MAX_ANSWER
+
+/** The response of a target without keys, with only the first part of its body. */
+export const toAnswer = (
+  { headers, body }: HttpResponse,
+  { text, headers: hideIn }: Redactor,
+): AttemptEntry['answer'] => ({
+  headers: hideIn(headers),
+  body: text(body.subarray(0, MAX_DECODED).toString(), MAX_ANSWER),
+})

@@ -1,3 +1,4 @@
+import { toPairs } from '../redact.ts'
 import type { Recorded } from './recorded.ts'
 
 /** A larger body is not recorded, in bytes. */
@@ -9,7 +10,7 @@ type Listener = (ids?: readonly string[]) => void
 export interface RequestStore {
   readonly size: number
   /** Adds a request, and drops the oldest ones if there are too many. */
-  add(facts: Omit<Recorded, 'id'>): void
+  add(facts: Omit<Recorded, 'id' | 'bytes'>): void
   get(id: string): Recorded | undefined
   /** All requests, newest first. */
   newestFirst(): Recorded[]
@@ -34,7 +35,7 @@ export function createRequestStore({
 
   function drop(recorded: Recorded): void {
     requests.delete(recorded.id)
-    bytes -= recorded.body?.length ?? 0
+    bytes -= recorded.bytes
   }
 
   function notify(ids: readonly string[]): void {
@@ -48,11 +49,12 @@ export function createRequestStore({
     add(facts) {
       const id = `${++count}-${run}`
       const body = (facts.size ?? 0) > Math.min(MAX_BODY, maxBytes) ? undefined : facts.body
-      requests.set(id, { ...facts, id, body })
-      bytes += body?.length ?? 0
+      const recorded = { ...facts, id, body, bytes: (body?.length ?? 0) + sizeOfHead(facts) }
+      requests.set(id, recorded)
+      bytes += recorded.bytes
       const changed = [id]
       for (const oldest of requests.values()) {
-        if (requests.size <= maxRequests && bytes <= maxBytes) break
+        if (requests.size === 1 || (requests.size <= maxRequests && bytes <= maxBytes)) break
         drop(oldest)
         changed.push(oldest.id)
       }
@@ -72,3 +74,7 @@ export function createRequestStore({
     },
   }
 }
+
+/** Characters of the URL and the headers. */
+const sizeOfHead = ({ request: { url, headers } }: Pick<Recorded, 'request'>): number =>
+  toPairs(headers).reduce((size, [name, value]) => size + name.length + value.length, url.length)

@@ -13,6 +13,7 @@ export interface DeliveryRecord {
 /** The records of the thousand deliveries with the latest attempts. They include every delivery in the attempt log. */
 export interface DeliveryRecords {
   get(deliveryId: string): DeliveryRecord | undefined
+  list(): DeliveryRecord[]
   /** Called when an attempt of the delivery begins. */
   put(deliveryId: string, record: DeliveryRecord): void
 }
@@ -24,6 +25,7 @@ export function createDeliveryRecords(): DeliveryRecords {
   const records = new Map<string, DeliveryRecord>()
   return {
     get: (deliveryId) => records.get(deliveryId),
+    list: () => [...records.values()],
     put(deliveryId, record) {
       records.delete(deliveryId)
       records.set(deliveryId, record)

@@ -31,7 +31,7 @@ export function createActions(mock: Mock): Action<Item>[] {
 
   function toDone(attempt: Attempt): Done {
     const { answer, error = '', deliveryId, hookUrl } = attempt
-    const { text: hide } = redactAll(mock, engine.records.get(deliveryId))
+    const { text: hide } = redactAll(mock)
     const message = answer
       ? `Sent to ${hide(hookUrl)}. The receiver answered ${answer.status}.`
       : `No response from ${hide(hookUrl)}: ${hide(error)}.`

@@ -1,3 +1,4 @@
+import type { Redactor } from '../../inspector/redact.ts'
 import type { Row, RowOutcome } from '../../inspector/source.ts'
 import { parsePayload } from '../../payload/parse.ts'
 import { isSuccess } from '../delivery/attempt.ts'
@@ -5,7 +6,6 @@ import type { Attempt } from '../delivery/attempt-log.ts'
 import type { DeliveryRecord } from '../delivery/delivery-records.ts'
 import type { Mock } from '../service.ts'
 import { servicePath } from '../state/services.ts'
-import { redactOwn } from './redact.ts'
 
 /** The attempts of one delivery in the log, oldest first. */
 export type Attempts = readonly [Attempt, ...Attempt[]]
@@ -46,7 +46,7 @@ export function outcomeOf(attempt: Attempt): RowOutcome {
   return { tone: 'bad', word: OUTCOMES.refused, status }
 }
 
-export function toRow(mock: Mock, attempts: Attempts): Row {
+export function toRow(mock: Mock, attempts: Attempts, redactor: Redactor): Row {
   const [first] = attempts
   const last = lastOf(attempts)
   const record = mock.engine.records.get(first.deliveryId)
@@ -56,7 +56,7 @@ export function toRow(mock: Mock, attempts: Attempts): Row {
     changeTypes: record ? changeTypesOf(record) : [],
     service: record && servicePath(record.webhook),
     webhook: record?.webhook.name,
-    target: redactOwn(mock, record).text(last.hookUrl),
+    target: redactor.text(last.hookUrl),
     outcome: outcomeOf(last),
     attempts: attempts.reduce((highest, { number }) => Math.max(highest, number), 1),
     size: last.request.body.length,

@@ -11,10 +11,9 @@ import { contentTypeOf, findSignature, signatureNameOf } from './signed.ts'
 /** A delivery with its last request and all attempts. Keys are hidden. */
 export function toItem(mock: Mock, attempts: Attempts): Item {
   const last = lastOf(attempts)
-  const record = mock.engine.records.get(last.deliveryId)
-  const redactor = redactAll(mock, record)
+  const redactor = redactAll(mock)
   const hide = redactor.text
-  const row = { ...toRow(mock, attempts), target: hide(last.hookUrl) }
+  const row = toRow(mock, attempts, redactor)
   const { method, body } = last.request
   const contentType = contentTypeOf(last)
   return {

@@ -1,4 +1,4 @@
-import type { FilterChoices, Source } from '../../inspector/source.ts'
+import type { FilterChoices, Row, Source } from '../../inspector/source.ts'
 import type { Mock } from '../service.ts'
 import { servicePath } from '../state/services.ts'
 import { has } from '../versions.ts'
@@ -11,6 +11,7 @@ import { createFaultsPanel } from './panels/faults.ts'
 import { createSettingsPanel } from './panels/settings.ts'
 import { createTriggerPanel } from './panels/trigger.ts'
 import { createWebhooksPanel } from './panels/webhooks.ts'
+import { redactAll } from './redact.ts'
 
 /**
  * The deliveries of a mock service for the inspector.
@@ -28,7 +29,7 @@ export function createMockSource(mock: Mock, urlOf: () => string): Source {
     filters: async () => filtersOf(mock),
     // The log has no more than a page of attempts.
     async list() {
-      return { rows: listDeliveries(mock).map((attempts) => toRow(mock, attempts)) }
+      return { rows: rowsOf(mock) }
     },
     async get(id) {
       const attempts = findDelivery(mock, id)
@@ -49,8 +50,13 @@ export function createMockSource(mock: Mock, urlOf: () => string): Source {
   }
 }
 
+function rowsOf(mock: Mock): Row[] {
+  const redactor = redactAll(mock)
+  return listDeliveries(mock).map((attempts) => toRow(mock, attempts, redactor))
+}
+
 function filtersOf(mock: Mock): FilterChoices {
-  const rows = listDeliveries(mock).map((attempts) => toRow(mock, attempts))
+  const rows = rowsOf(mock)
   const { services, webhooks } = mock.state
   const sorted = (values: readonly (string | undefined)[]): string[] =>
     [...new Set(values)]
