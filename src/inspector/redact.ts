@@ -6,6 +6,10 @@ import type { HeaderPairs } from './source.ts'
 /** What a page shows in place of a secret. */
 export const HIDDEN = '***'
 
+/** True if something of a header was hidden: then it cannot be sent again as it was. */
+export const isHidden = ([name, value]: readonly [string, string]): boolean =>
+  name.includes(HIDDEN) || value.includes(HIDDEN)
+
 /** Headers with credentials. Organizations send their key in `secret`. */
 const CREDENTIALS = /^(secret|authorization|proxy-authorization|cookie|set-cookie)$/i
 

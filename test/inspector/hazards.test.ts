@@ -151,3 +151,29 @@ it('a response that other code has sent already does not end the process', async
   expect(await (await fetch(url)).text()).toBe('too late')
   await vi.waitFor(() => expect(done).toHaveBeenCalledWith(undefined))
 })
+
+it('a header of which a part is hidden is not sent again, and not in the curl command', async () => {
+  const seen: (string | undefined)[] = []
+  const target = await serve((req, res) => {
+    seen.push(req.headers['x-half']?.toString(), req.headers['x-whole']?.toString())
+    res.end()
+  })
+  const reception = createReception({ signatureKey: KEY, resendTo: target.url })
+  const receiver = createReceiver({ signatureKey: KEY, observer: reception.observer }).on('*', () => {})
+  const body = payloads(1)[0] as string
+  const headers = {
+    'content-type': JSON_TYPE,
+    'x-service': signatureOf(body),
+    'x-half': `k=${KEY}`,
+    'x-whole': 'a',
+  }
+  await receiver.fetch(new Request('http://gis.example/hook', { method: 'POST', headers, body }))
+  const { url } = await serve(inspector(reception))
+  const list = await (await fetch(url)).text()
+  const [, id] = /href="\/deliveries\/([^"/?]+)/.exec(list) ?? []
+  expect(await (await fetch(`${url}/deliveries/${id}/curl`)).text()).not.toContain('x-half')
+  const [, secret = ''] = /name="form-secret" value="(\w+)"/.exec(list) ?? []
+  const form = new URLSearchParams({ 'form-secret': secret, to: target.url })
+  await fetch(`${url}/deliveries/${id}/resend`, { method: 'POST', body: form })
+  expect(seen).toEqual([undefined, 'a'])
+})

@@ -2,7 +2,7 @@ import { configInvalid } from '../../errors.ts'
 import { sign } from '../../signature/sign.ts'
 import type { Action, Field } from '../action.ts'
 import { bodyFields, readBody } from '../edit-body.ts'
-import type { Redactor } from '../redact.ts'
+import { isHidden, type Redactor } from '../redact.ts'
 import { endToEnd, type HttpRequest } from '../send-request.ts'
 import type { HeaderPairs, Item } from '../source.ts'
 import { type AddressBook, toAddress } from './address.ts'
@@ -91,7 +91,7 @@ export function createActions(
 
 /** The headers to send again. Redacted ones are left out. */
 const sendable = (headers: HeaderPairs): HeaderPairs =>
-  endToEnd(headers).filter(([, value]) => value !== '***')
+  endToEnd(headers).filter((header) => !isHidden(header))
 
 /** @throws {WebhookError} `config_invalid` */
 function readContentType(text = ''): string {

@@ -2,6 +2,7 @@ import { isText, textOf } from '../body-text.ts'
 import { deliveryPath } from '../html/row.ts'
 import { html } from '../html/template.ts'
 import { pathOf } from '../reception/address.ts'
+import { isHidden } from '../redact.ts'
 import type { Item } from '../source.ts'
 import type { Tab } from './tab.ts'
 
@@ -29,7 +30,7 @@ function toCurl({
   id,
   request: { method, url, address = PLACEHOLDER + pathOf(url), headers, body },
 }: Item): string {
-  const sent = headers.filter(([name, value]) => !COMPUTED.test(name) && value !== '***')
+  const sent = headers.filter((header) => !COMPUTED.test(header[0]) && !isHidden(header))
   const bytes = body ?? new Uint8Array()
   const isInline = isText(bytes) && bytes.length <= MAX_INLINE
   const lines = [
