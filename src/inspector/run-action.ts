@@ -4,7 +4,7 @@ import type { Context, Notice } from './html/context.ts'
 import type { Pane } from './html/page.ts'
 import { deliveryPath } from './html/row.ts'
 import { InspectorError, type InspectorResponse } from './http/message.ts'
-import { actionPane } from './pages/action.ts'
+import { actionPane, questionId } from './pages/action.ts'
 import type { Item } from './source.ts'
 
 /** One request that has passed all checks of access. */
@@ -84,7 +84,9 @@ async function askAgain<Subject>(
   subject: Subject,
   { asked }: Values,
 ): Promise<{ rejected: string } | undefined> {
-  if (asked === undefined || asked === (await action.question?.(subject))) return undefined
+  if (asked === undefined) return undefined
+  const question = await action.question?.(subject)
+  if (question !== undefined && questionId(question) === asked) return undefined
   return { rejected: 'This has changed in the meantime.' }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Action, Values } from '../action.ts'
 import { type Context, form } from '../html/context.ts'
 import { renderFields } from '../html/fields.ts'
@@ -9,6 +10,10 @@ export interface Rejected {
   message: string
   values: Values
 }
+
+/** Identifies a question. Browsers would change some characters of its text when they submit it. */
+export const questionId = (question: string): string =>
+  createHash('sha256').update(question).digest('base64url')
 
 /**
  * The pane with the form of an action, and with its question.
@@ -38,7 +43,7 @@ export async function actionPane<Subject>(
       question ? html`<p>${question}</p>` : html``,
       form(context, path, [
         // The action runs only if the question is still the same.
-        question ? html`<input type="hidden" name="asked" value="${question}">` : html``,
+        question ? html`<input type="hidden" name="asked" value="${questionId(question)}">` : html``,
         ...Object.entries(hidden).map(
           ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
         ),
