@@ -104,7 +104,7 @@ it('the curl command of a request with a whole URL has one address', async () =>
   )
 })
 
-describe('a request that is sent again', () => {
+describe('resending', () => {
   /** Starts a server that answers with these bytes and then ends the connection in its own way. */
   async function answer(bytes: string, end: (socket: Socket) => void): Promise<URL> {
     const server = createServer((socket) => {
@@ -152,7 +152,7 @@ it('a response that other code has sent already does not end the process', async
   await vi.waitFor(() => expect(done).toHaveBeenCalledWith(undefined))
 })
 
-it('a header of which a part is hidden is not sent again, and not in the curl command', async () => {
+it('a partly hidden header is not sent again, and not in the curl command', async () => {
   const seen: (string | undefined)[] = []
   const target = await serve((req, res) => {
     seen.push(req.headers['x-half']?.toString(), req.headers['x-whole']?.toString())

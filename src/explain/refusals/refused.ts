@@ -12,7 +12,7 @@ export interface Refused {
   /** Headers by lower-case name. */
   headers: ReadonlyMap<string, string>
   body: Uint8Array
-  /** The receiver's keys, none of which the evidence may contain. */
+  /** The receiver's keys. The evidence must not contain any of them. */
   keys: readonly Uint8Array[]
   method: string
   /** Path and query, or a whole URL. */

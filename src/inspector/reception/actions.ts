@@ -27,7 +27,7 @@ export function createActions(
     isRequired: true,
   })
 
-  /** An address that is still as the form showed it stands for the suggestion, in which the form hides keys. */
+  /** The form hides keys in the suggested address. If the user has not changed it, the suggestion itself is used. */
   function readAddress({ request }: Item, to = ''): URL {
     const suggested = addresses.suggest(request.url)
     const address = to.trim() === redactor.text(suggested) ? suggested : to.trim()
