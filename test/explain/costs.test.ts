@@ -1,5 +1,6 @@
 import { explain } from 'geohook'
 import { describe, expect, it } from 'vitest'
+import { expectTimes as compareTimes } from '../helpers/expect-times.ts'
 import { hmac } from './table.ts'
 
 const KEY = 'Parcels2026'
@@ -16,24 +17,11 @@ const diagnose = ({ headers, ...options }: Options & { headers?: Record<string, 
     ...options,
   })
 
-/** Returns the milliseconds of the fastest of several runs, because other work can only make a run slower. */
-async function millisecondsOf(run: () => Promise<unknown>): Promise<number> {
-  let fastest = Number.POSITIVE_INFINITY
-  for (let i = 0; i < 3; i++) {
-    const start = performance.now()
-    await run()
-    fastest = Math.min(fastest, performance.now() - start)
-    if (fastest > 5000) break
-  }
-  return fastest
-}
-
 /** Fails if a diagnosis takes more than a number of times as long as that of plain text of 64 KiB. */
 async function expectTimes(factor: number, run: () => Promise<unknown>): Promise<void> {
   const body = 'plain text '.repeat(5950)
   await diagnose() // loads the code
-  const usual = await millisecondsOf(() => diagnose({ body }))
-  expect((await millisecondsOf(run)) / usual).toBeLessThan(factor)
+  await compareTimes(factor, run, () => diagnose({ body }))
 }
 
 describe('explain takes about as long as for other requests', () => {
