@@ -74,7 +74,7 @@ export async function explainAnswer(
   return { ...accepted, evidence }
 }
 
-/** Explains a code that says that there is no key, although the options give one. */
+/** Explains a code for a missing key, although the options have a key. */
 export const withKey = (code: RefusalCode): Finding => ({
   cause: code,
   evidence: `The receiver reported ${code}, but the options give a key for this request here.`,

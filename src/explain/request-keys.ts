@@ -8,7 +8,7 @@ import type { Finding } from './types.ts'
 export interface KeySource {
   /** Passed to the receiver that is asked. A key function is the caller's, and what it returns is recorded. */
   readonly signatureKey: readonly Uint8Array[] | KeyFunction
-  /** The keys for the request. Empty if there is none, or if the receiver has not called the key function. */
+  /** The keys for the request. Empty without a key, or before the receiver calls the key function. */
   readonly keys: readonly Uint8Array[]
   /** Why the receiver has no key for the request, if it has called the key function. */
   readonly finding: Finding | undefined

@@ -77,8 +77,8 @@ function createHide(keys: readonly SignatureKey[]): Redactor['text'] {
 }
 
 /**
- * Returns the texts as which keys can appear in headers. Platforms decode headers as Latin-1, so a key that was sent as
- * UTF-8 appears as one character per byte.
+ * Returns the texts as which keys can appear in headers. Platforms decode headers as Latin-1, so a key in UTF-8
+ * appears as one character per byte.
  */
 export const textsOfKeys = (keys: readonly SignatureKey[]): ReadonlySet<string> =>
   new Set(

@@ -25,7 +25,7 @@ export interface Mock {
   readonly engine: Engine
   readonly listeners: Listeners
   /**
-   * Listeners of the inspector. A notice is the id of a delivery of which an attempt has begun or ended; undefined for
+   * Listeners of the inspector. They get the id of a delivery when one of its attempts begins or ends, and undefined for
    * any other change.
    */
   readonly changes: Listeners<string | undefined>

@@ -50,7 +50,7 @@ describe('explain, codes of another receiver', () => {
   it.each([
     ['a static key', KEY],
     ['a function that returns a key', () => KEY],
-  ])('does not say that there is no key for %s', async (_, signatureKey) => {
+  ])('does not claim a missing key for %s', async (_, signatureKey) => {
     for (const body of ['{}', undefined]) {
       const { cause, evidence } = await explain({
         ...request,

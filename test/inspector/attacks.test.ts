@@ -178,7 +178,7 @@ it('keys that a sender encodes are hidden', async () => {
   for (const form of encoded) expect(text).not.toContain(form)
 })
 
-it('a handshake that is sent again shows no signature', async () => {
+it('resending a handshake shows no signature', async () => {
   const { hook, page } = await startInspected({ profile: arcgis })
   await send(`${hook}?crc_token=abc`, { method: 'GET' })
   const { text } = await page.submit(`/deliveries/${await onlyId(page)}/resend`, {

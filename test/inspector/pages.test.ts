@@ -42,7 +42,7 @@ describe('the body', () => {
       '{\n  "z": 1.0,\n  "a": 1e3,\n  "z": "\\u00e9\\/"\n}',
     ],
     ['brackets in strings', '["[{\\"","\\\\"]', '[\n  "[{\\"",\n  "\\\\"\n]'],
-    ['text that is no JSON', '{"a":', '{"a":'],
+    ['invalid JSON', '{"a":', '{"a":'],
     ['nothing', '', ''],
   ])('indents %s', async (_, body, pretty) => {
     expect(preIn(await get(await show(withBody(body)), '/deliveries/d1/body'))).toBe(pretty)

@@ -86,7 +86,7 @@ describe('the inspector of a reception', () => {
     expect(text).toContain('Encoding hex or base64')
   })
 
-  it('shows a signature that was sent in a form field', async () => {
+  it('shows the signature of a form field', async () => {
     const { hook, page } = await startInspected({ signatureKey: [KEY, 'older2025'] })
     const payload = new URLSearchParams({ payload: body }).toString()
     const form = `${payload}&x-service=${signatureOf(payload.slice('payload='.length))}`

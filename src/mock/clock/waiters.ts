@@ -1,4 +1,4 @@
-/** A task that waits for a time. */
+/** A task that is due at a time. */
 export interface Waiter {
   /** Milliseconds since 1970. */
   readonly due: number

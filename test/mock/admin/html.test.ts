@@ -79,7 +79,7 @@ describe('pages', () => {
     expect([status, headers['content-type']]).toEqual([200, 'text/css; charset=utf-8'])
   })
 
-  it('contain the style if there is no inspector, and the content security policy allows it', async () => {
+  it('contain the style without an inspector, and the content security policy allows it', async () => {
     const { text, headers } = await page(await start(undefined, { control: false }), LIST)
     const [, style = ''] = /<style>(.*)<\/style>/s.exec(text) ?? []
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style))
