@@ -62,6 +62,7 @@ export function createMock(given: MockServiceOptions): Mock {
   /** Current generation of each service, by path. It starts as the time of the first event, and each change adds 1. */
   const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
+    ...options,
     now: clock.now,
     onChange(change, webhook) {
       engine.changed(webhook.id)

@@ -18,10 +18,26 @@ export interface ParameterDescription {
 /** Name of a response; the OpenAPI document has a schema for each. */
 export type ResponseName = 'Webhook' | 'Webhooks' | 'Status' | 'NotificationStatus' | 'Settings' | 'Token'
 
+/** The options that the administration uses. */
+export type ContextOptions = Pick<
+  ResolvedOptions,
+  | 'auth'
+  | 'clock'
+  | 'defaultActive'
+  | 'errorFormat'
+  | 'federated'
+  | 'gather'
+  | 'httpStatus'
+  | 'minimumWindowSeconds'
+  | 'omitted'
+  | 'version'
+  | 'windowSeconds'
+>
+
 /** The parts of a mock service that the administration uses. */
 export interface Context {
   readonly state: State
-  readonly options: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus' | 'omitted' | 'clock'>
+  readonly options: ContextOptions
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
 }

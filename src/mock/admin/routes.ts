@@ -12,7 +12,7 @@ import { runOperation } from './run-operation.ts'
 
 /** Handles the administration of webhooks (docs/specification.md, "Endpoints"), and responds with 404 to unknown paths. */
 export function adminHandler(context: Context, hasInspector: boolean): Router {
-  const { version, auth, omitted, httpStatus } = context.options
+  const { version, auth, omitted } = context.options
   const match = createMatcher(operationsOf(version, auth?.generateToken !== undefined))
   const site = {
     version,
@@ -24,7 +24,7 @@ export function adminHandler(context: Context, hasInspector: boolean): Router {
 
   return Router().use(async (req, res) => {
     const { path, query } = splitUrl(req.url)
-    const response = createAdminResponse(req, res, { path, query, site, httpStatus })
+    const response = createAdminResponse(req, res, { path, query, site, errors: context.options })
     let submitted: Submitted | undefined
     try {
       refuseOtherOrigins(req.headers)

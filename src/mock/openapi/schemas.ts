@@ -48,6 +48,9 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     messages: { type: 'array', items: TEXT, minItems: 1 },
     code: { type: 'integer' },
   }),
+  ErrorObject: exactly({
+    error: exactly({ code: { type: 'integer' }, message: TEXT, details: { type: 'array', items: TEXT } }),
+  }),
   Status: exactly({ status: SUCCESS }),
   Webhook: exactly({ ...webhook, status: SUCCESS }, ['status']),
   Webhooks: exactly({ webhooks: listOf('Webhook') }),

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../../inspector/html/template.ts'
 import type { DeliverySettings } from '../../delivery-settings.ts'
-import type { AdminError } from '../../http/errors.ts'
+import { type AdminError, needsToken } from '../../http/errors.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import type { ResponseName } from '../operation.ts'
 import { form } from './forms.ts'
@@ -30,11 +30,11 @@ function idOf({ id, response, body }: View): string | undefined {
 }
 
 /** The HTML page for an error. It has a form for the token if a token is required. */
-export function errorPage({ status, messages }: AdminError, root: string, site: Site): string {
-  const needsToken = status === 498 || status === 499
+export function errorPage(error: AdminError, root: string, site: Site): string {
+  const { status, messages } = error
   return page(`Error ${status}`, linksOf(root, undefined, undefined, site), site, root, [
     html`<ul>${messages.map((message) => html`<li>${message}</li>`)}</ul>`,
-    needsToken ? form('', 'Continue with this token', { hasToken: true }) : html``,
+    needsToken(error) ? form('', 'Continue with this token', { hasToken: true }) : html``,
   ])
 }
 
