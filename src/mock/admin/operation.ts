@@ -44,7 +44,7 @@ export interface OperationResult {
 interface Description {
   /** Unique name. */
   name: string
-  /** Last segment of the path; empty for operations that list or read webhooks. */
+  /** End of the path; empty for operations that list or read webhooks. */
   segment: string
   summary: string
   /** GET includes HEAD. */
@@ -57,10 +57,22 @@ interface Description {
   response: ResponseName
 }
 
-/** The operation `generateToken`, which requires no token. */
-export interface RootOperation extends Description {
+/** An operation on nothing in particular, for example `generateToken`. It requires no token. */
+export interface RootOperation extends Omit<Description, 'segment'> {
   scope: 'root'
-  run(call: Omit<Call, 'user'>): Promise<OperationResult>
+  /** OpenAPI paths, for example `/sharing/rest/portals/{portalId}`. */
+  paths: readonly string[]
+  /** True if only services whose `auth` issues tokens have the operation. */
+  needsTokens?: boolean
+  run(call: RootCall): Promise<OperationResult>
+}
+
+/** Arguments of a {@link RootOperation}. */
+export interface RootCall extends Omit<Call, 'user'> {
+  /** The decoded names in the path. */
+  names: Readonly<Record<string, string>>
+  /** @throws {AdminError} 499 without a token, 498 for an invalid or expired token */
+  identify(): Promise<User>
 }
 
 /** An operation on all services. */

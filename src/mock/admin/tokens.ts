@@ -104,7 +104,8 @@ const CLIENTS = ['referer', 'ip', 'requestip']
 export const GENERATE_TOKEN: RootOperation = {
   name: 'generateToken',
   scope: 'root',
-  segment: 'generateToken',
+  paths: ['/generateToken', '/admin/generateToken'],
+  needsTokens: true,
   summary: 'Get a token for the other operations.',
   methods: CHANGE_METHODS,
   since: '11.1',

@@ -1,6 +1,5 @@
-import type { Operation, ParameterDescription } from '../admin/operation.ts'
-import { COMMON_PARAMETERS, operationsOf } from '../admin/operations.ts'
-import { pathTemplates } from '../admin/paths.ts'
+import type { ParameterDescription } from '../admin/operation.ts'
+import { COMMON_PARAMETERS, type Route, routesOf } from '../admin/operations.ts'
 import type { ResolvedOptions } from '../options.ts'
 
 /** OpenAPI operations by path and method. */
@@ -13,26 +12,20 @@ export function adminPaths({
   httpStatus,
 }: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus'>): Paths {
   const paths: Paths = {}
-  for (const operation of operationsOf(version, auth?.generateToken !== undefined)) {
-    for (const path of pathTemplates(operation)) {
-      paths[path] = Object.fromEntries(
-        operation.methods.map((method) => [
-          method.toLowerCase(),
-          describe(operation, path, method, httpStatus),
-        ]),
-      )
-    }
+  for (const route of routesOf(version, auth?.generateToken !== undefined)) {
+    paths[route.path] = Object.fromEntries(
+      route.operation.methods.map((method) => [method.toLowerCase(), describe(route, method, httpStatus)]),
+    )
   }
   return paths
 }
 
 function describe(
-  operation: Operation,
-  path: string,
+  { path, operation, family }: Route,
   method: 'GET' | 'POST',
   httpStatus: ResolvedOptions['httpStatus'],
 ): object {
-  const { name, summary, since, response, changes } = operation
+  const { summary, since, response, changes } = operation
   // A GET request cannot change the state, so the parameters of the change are left out.
   const own = method === 'GET' && changes ? [] : operation.parameters
   const parameters = [...own, ...COMMON_PARAMETERS]
@@ -46,7 +39,7 @@ function describe(
     schema: { type: 'string' },
   }))
   return {
-    operationId: operationId(name, path, method),
+    operationId: operationId({ path, operation, family }, method),
     summary,
     description: `Since version ${since}.`,
     tags: ['administration'],
@@ -66,11 +59,19 @@ function describe(
 }
 
 /** Returns an id that is unique for each path and method of an operation. */
-function operationId(name: string, path: string, method: string): string {
+function operationId({ path, operation, family }: Route, method: string): string {
+  const byGet = method === 'GET' ? 'ByGet' : ''
+  if (operation.scope === 'root') return `${operation.name}${byGet}${otherPath(operation.paths, path)}`
   const folder = path.includes('{folderName}') ? 'InFolder' : ''
   const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''
-  return `${name}${method === 'GET' ? 'ByGet' : ''}${folder}${short}`
+  return `${operation.name}${family.name}${byGet}${folder}${short}`
 }
+
+/** A word for each path of an operation except the first. */
+const otherPath = ([first]: readonly string[], path: string): string =>
+  path === first
+    ? ''
+    : path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/\W/g, '')
 
 const inQuery = ({ name, description, required, schema }: ParameterDescription): object => ({
   name,
