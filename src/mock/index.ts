@@ -1,5 +1,5 @@
-export type { Auth, Credentials, Privilege, User } from './admin/auth.ts'
-export { type TokensOptions, type TokenUser, tokens } from './admin/tokens.ts'
+export type { AppCredentials, Auth, Credentials, IssuedToken, Privilege, User } from './admin/auth.ts'
+export { type TokenApp, type TokensOptions, type TokenUser, tokens } from './admin/tokens.ts'
 export { createMockService, type MockService } from './app.ts'
 export type { Clock } from './clock/clock.ts'
 export { createManualClock, type ManualClock } from './clock/manual.ts'

@@ -3,8 +3,8 @@ import { type AdminError, needsToken, toAdminError, toErrorBody } from '../http/
 import { questionPage, rejectedPage, type Submission } from './html/form-page.ts'
 import { contentSecurityPolicy, rootOf, type Site, type View } from './html/layout.ts'
 import { errorPage, responsePage } from './html/pages.ts'
-import type { ContextOptions } from './operation.ts'
 import { type Format, initialFormat } from './response-format.ts'
+import type { ErrorOptions } from './rest-paths.ts'
 
 /** Headers of every response. They protect the keys in responses and the forms in HTML pages. */
 const HEADERS = {
@@ -40,9 +40,6 @@ interface AdminResponseOptions {
   site: Site
   errors: ErrorOptions
 }
-
-/** How errors are sent. */
-export type ErrorOptions = Pick<ContextOptions, 'errorFormat' | 'httpStatus'>
 
 /** In the format `error`, clients recognize 498 and 499 only if the HTTP status is 200. */
 function httpStatusOf(error: AdminError, { errorFormat, httpStatus }: ErrorOptions): number {

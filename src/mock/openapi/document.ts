@@ -1,6 +1,6 @@
 import type { ControlOperation } from '../control/operation.ts'
 import type { ResolvedOptions } from '../options.ts'
-import { adminPaths, errorSchema } from './admin-paths.ts'
+import { adminPaths } from './admin-paths.ts'
 import { controlPaths } from './control-paths.ts'
 import { SCHEMAS } from './schemas.ts'
 
@@ -38,18 +38,15 @@ export function openApiDocument(operations: readonly ControlOperation[], options
       ...(auth ? { securitySchemes: SECURITY } : {}),
       schemas: SCHEMAS,
       responses: {
-        Error: errorResponse('Error', 'Error messages; the HTTP status is the code'),
-        AdminError: errorResponse(
-          errorSchema(options),
-          'Error messages; the HTTP status is the code, or 200 if the service is so configured',
-        ),
+        Error: errorResponse('Error'),
+        ErrorObject: errorResponse('ErrorObject'),
       },
     },
   }
 }
 
-const errorResponse = (schema: string, description: string): object => ({
-  description,
+const errorResponse = (schema: string): object => ({
+  description: 'Error messages; the HTTP status is the code, or 200 if the service is so configured',
   content: {
     'application/json': { schema: { $ref: `#/components/schemas/${schema}` } },
     'text/html': { schema: { type: 'string' } },
