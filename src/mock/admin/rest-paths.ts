@@ -3,11 +3,11 @@ import type { ContextOptions } from './operation.ts'
 /** How errors are sent. */
 export type ErrorOptions = Pick<ContextOptions, 'errorFormat' | 'httpStatus'>
 
-const REST: ErrorOptions = { errorFormat: 'error', httpStatus: 'always200' }
-
 /** The paths of the portal and of hosted services have one format of errors, whatever the options say. */
-export const errorsOf = (path: string, options: ErrorOptions): ErrorOptions =>
-  /^\/(rest|sharing)\//.test(path) ? REST : options
+export const errorsOf = (path: string, { errorFormat, httpStatus }: ErrorOptions): ErrorOptions => ({
+  errorFormat: /^\/(rest|sharing)\//.test(path) ? 'error' : errorFormat,
+  httpStatus,
+})
 
 const SERVER_INFO = '/rest/info'
 
