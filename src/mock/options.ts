@@ -46,6 +46,16 @@ export interface MockServiceOptions {
   changesUrl?: ChangesUrlEncoding | undefined
   /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
+  /**
+   * What the events of a webhook say that is subscribed to `FeaturesEdited`, but not to the precise change type or to
+   * `*`: the precise change, such as `FeaturesCreated`, or `FeaturesEdited`. Default `'precise'`.
+   */
+  featuresEdited?: 'precise' | 'edited' | undefined
+  /**
+   * Whether receivers must prove that they have the key of a webhook (docs/mock.md, "Handshake"), and how often. A
+   * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false.
+   */
+  handshake?: boolean | HandshakeOptions | undefined
   /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; for `hosted`, see `dialect`. */
   signature?: SignatureOptions | undefined
   /** Maximum number of attempts in flight, 1 to 1000. Default 50. */
@@ -63,6 +73,12 @@ export interface MockServiceOptions {
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined
 }
 
+/** How often handshakes are repeated. */
+export interface HandshakeOptions {
+  /** Minutes from one handshake of a webhook to the next, by the service's clock; 1 to 10,080 (a week). Default 60. */
+  every?: number | undefined
+}
+
 /** How the service signs (docs/specification.md, "Signature"). */
 export type SignatureOptions = Pick<
   SignerOptions,
@@ -71,10 +87,13 @@ export type SignatureOptions = Pick<
 
 /** The options with their defaults. */
 export type ResolvedOptions = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | WithoutDefault>]-?: NonNullable<
+  [name in keyof Omit<MockServiceOptions, 'settings' | 'handshake' | WithoutDefault>]-?: NonNullable<
     MockServiceOptions[name]
   >
-} & Pick<MockServiceOptions, WithoutDefault> & { settings: DeliverySettings }
+} & Pick<MockServiceOptions, WithoutDefault> & {
+    settings: DeliverySettings
+    handshake: false | { every: number }
+  }
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl'
 
@@ -86,6 +105,10 @@ const HOSTED_SIGNATURE: SignatureOptions = {
   signatureIn: 'field',
   formPayload: 'plain',
 }
+
+/** How often real services repeat the handshake is unknown (docs/decisions.md). */
+const DEFAULT_MINUTES = 60
+const MAX_MINUTES = 7 * 24 * 60
 
 /** Headers that must not be used for the signature, because HTTP needs them. */
 const RESERVED_HEADER =
@@ -122,6 +145,10 @@ const optionsSchema = z.strictObject({
   dialect: z.enum(['service', 'hosted', 'organization']).default('service'),
   changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
   fanOut: z.enum(['webhook', 'layer']).default('webhook'),
+  featuresEdited: z.enum(['precise', 'edited']).default('precise'),
+  handshake: z
+    .union([z.boolean(), z.strictObject({ every: z.int().min(1).max(MAX_MINUTES).default(DEFAULT_MINUTES) })])
+    .default(false),
   signature: signatureSchema.partial().default({}),
   concurrency: z.int().min(1).max(1000).default(50),
   allowHosts: z.array(host).default([]),
@@ -135,10 +162,15 @@ const optionsSchema = z.strictObject({
 /** @throws {WebhookError} `config_invalid` */
 export function toOptions(given: MockServiceOptions): ResolvedOptions {
   requireKnownOptions(given, optionsSchema.shape)
-  const options = check<ResolvedOptions>(optionsSchema, given, 'options')
+  const options = check<Omit<ResolvedOptions, 'handshake'> & { handshake: boolean | { every: number } }>(
+    optionsSchema,
+    given,
+    'options',
+  )
   const isHosted = options.dialect === 'hosted'
   return {
     ...options,
+    handshake: options.handshake === true ? { every: DEFAULT_MINUTES } : options.handshake,
     settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...withoutUndefined(options.settings) },
     signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...withoutUndefined(options.signature) },
   }

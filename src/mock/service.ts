@@ -14,6 +14,7 @@ import {
   toServiceEvent,
 } from './state/events.ts'
 import { createFailureLog } from './state/failures.ts'
+import { createHandshakeLog } from './state/handshakes.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
 import { createWebhookStore } from './state/webhooks.ts'
@@ -79,6 +80,7 @@ export function createMock(given: MockServiceOptions): Mock {
     services: createServiceRegistry(),
     webhooks,
     failures: createFailureLog(),
+    handshakes: createHandshakeLog(),
     settings: options.settings,
   }
   const engine: Engine = createEngine(state, options, {
@@ -92,6 +94,7 @@ export function createMock(given: MockServiceOptions): Mock {
       changed()
     },
     changed,
+    noticed: listeners.emit,
   })
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.

@@ -15,6 +15,8 @@ export interface MockOptions extends Signature {
   always200?: true
   changesUrl?: 'partial' | 'whole' | 'none'
   fanOut: 'webhook' | 'layer'
+  featuresEdited: 'precise' | 'edited'
+  handshake?: number
   concurrency: number
   allowHost?: string[]
   users?: string
@@ -94,12 +96,25 @@ function addDeliveryOptions(command: Command): void {
         'webhook',
       ),
     )
+    .addOption(
+      choice(
+        '--features-edited <how>',
+        'what events say for webhooks subscribed only to FeaturesEdited: the precise change, or FeaturesEdited',
+        ['precise', 'edited'],
+        'precise',
+      ),
+    )
+    .option(
+      '--handshake <minutes>',
+      'require a handshake of receivers, and repeat it so often, 1 to 10080',
+      wholeNumber(1, 10_080),
+    )
     .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
 }
 
 /** Converts the command's options to options of the mock service, except those that name files. */
 export function toServiceOptions(options: MockOptions): MockServiceOptions {
-  const { dialect, gather, omitted, changesUrl, fanOut, concurrency } = options
+  const { dialect, gather, omitted, changesUrl, fanOut, featuresEdited, handshake, concurrency } = options
   const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
   return {
     version: options.serviceVersion,
@@ -110,6 +125,8 @@ export function toServiceOptions(options: MockOptions): MockServiceOptions {
     allowHosts: options.allowHost,
     changesUrl,
     fanOut,
+    featuresEdited,
+    handshake: handshake === undefined ? undefined : { every: handshake },
     concurrency,
     signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
   }
