@@ -3,7 +3,8 @@ import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
-import { type MockServiceOptions, type ResolvedOptions, toOptions } from './options.ts'
+import type { MockServiceOptions, ResolvedOptions } from './options.ts'
+import { toOptions } from './read-options.ts'
 import { createSaveQueue } from './save-queue.ts'
 import {
   MAX_CHANGES,
@@ -15,6 +16,7 @@ import {
   toServiceEvent,
 } from './state/events.ts'
 import { createFailureLog } from './state/failures.ts'
+import { createHandshakeLog } from './state/handshakes.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
 import { createWebhookStore } from './state/webhooks.ts'
@@ -82,6 +84,7 @@ export function createMock(given: MockServiceOptions): Mock {
     services: createServiceRegistry(),
     webhooks,
     failures: createFailureLog(),
+    handshakes: createHandshakeLog(),
     settings: options.settings,
   }
   const engine: Engine = createEngine(state, options, {
@@ -95,6 +98,7 @@ export function createMock(given: MockServiceOptions): Mock {
       changed()
     },
     changed,
+    noticed: listeners.emit,
   })
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.

@@ -36,6 +36,8 @@ it('docs/mock.md documents every option', () => {
     dialect: true,
     changesUrl: true,
     fanOut: true,
+    featuresEdited: true,
+    handshake: true,
     signature: true,
     concurrency: true,
     allowHosts: true,

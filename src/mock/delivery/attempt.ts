@@ -101,7 +101,7 @@ export const isSuccess = ({ answer }: Attempt): boolean =>
   answer !== undefined && answer.status >= 200 && answer.status < 300
 
 /** If every address of a host name fails, Node throws an AggregateError without a message. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
   return error instanceof Error ? error.message : String(error)
 }

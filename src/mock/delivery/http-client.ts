@@ -34,6 +34,9 @@ export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target
   return { hookUrl, origin, path: pathname + search, host, isAllowed }
 }
 
+/** A delivery, or a handshake. */
+export type OutgoingRequest = Omit<RawRequest, 'method'> & { method: 'GET' | 'POST' }
+
 /** Options of {@link HttpClient.send}. */
 export interface SendOptions {
   /** Timeout in seconds, from connecting to the last byte of the response. */
@@ -44,7 +47,7 @@ export interface SendOptions {
 
 /** Sends requests over connections that are kept open. It follows no redirects. */
 export interface HttpClient {
-  send(target: Target, request: RawRequest, options: SendOptions): Promise<Answer>
+  send(target: Target, request: OutgoingRequest, options: SendOptions): Promise<Answer>
   close(): Promise<void>
 }
 
@@ -65,7 +68,7 @@ export function createHttpClient(concurrency: number): HttpClient {
 function dispatch(
   agent: Agent,
   { origin, path }: Target,
-  { method, headers, body }: RawRequest,
+  { method, headers, body }: OutgoingRequest,
   { seconds, losesAnswer }: SendOptions,
   resolve: (answer: Answer) => void,
   reject: (error: Error) => void,
@@ -113,7 +116,8 @@ function dispatch(
 
 export const timeoutError = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
 
-const MAX_BYTES = 64 * 1024
+/** Maximum number of bytes that are read of a response. */
+export const MAX_ANSWER: number = 64 * 1024
 
 /** Collects the first 64 KiB of a response. */
 export interface TextReader {
@@ -129,8 +133,8 @@ export function createTextReader(): TextReader {
     add(chunk) {
       chunks.push(chunk)
       bytes += chunk.length
-      return bytes < MAX_BYTES
+      return bytes < MAX_ANSWER
     },
-    end: () => Buffer.concat(chunks).subarray(0, MAX_BYTES).toString(),
+    end: () => Buffer.concat(chunks).subarray(0, MAX_ANSWER).toString(),
   }
 }
