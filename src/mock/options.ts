@@ -1,4 +1,12 @@
 import { z } from 'zod'
+import {
+  type CaCertificates,
+  type CaSource,
+  createTrust,
+  INVALID,
+  type Trust,
+  toPems,
+} from '../adapters/tls-trust.ts'
 import { requireKnownOptions } from '../known-options.ts'
 import { arcgis } from '../signature/profiles.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
@@ -52,6 +60,12 @@ export interface MockServiceOptions {
   concurrency?: number | undefined
   /** Hosts (names or addresses, without a port) that deliveries may go to, in addition to this machine. Default: none. */
   allowHosts?: readonly string[] | undefined
+  /**
+   * CA certificates to trust for https payload URLs, in addition to those that Node trusts: PEM text, the bytes of a PEM
+   * or DER file, or a list of these. A function is called for each new connection, and may return an empty list.
+   * Certificates are always checked. Default: none.
+   */
+  ca?: CaSource | undefined
   /** Default: the system clock. */
   clock?: Clock | undefined
   /**
@@ -71,10 +85,10 @@ export type SignatureOptions = Pick<
 
 /** The options with their defaults. */
 export type ResolvedOptions = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | WithoutDefault>]-?: NonNullable<
+  [name in keyof Omit<MockServiceOptions, 'settings' | 'ca' | WithoutDefault>]-?: NonNullable<
     MockServiceOptions[name]
   >
-} & Pick<MockServiceOptions, WithoutDefault> & { settings: DeliverySettings }
+} & Pick<MockServiceOptions, WithoutDefault> & { settings: DeliverySettings; trust: Trust | undefined }
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl'
 
@@ -107,6 +121,16 @@ const withMethods = <T>(...names: string[]): z.ZodType<T> =>
     `must have ${names.join(' and ')}`,
   )
 
+const ca = z.custom<CaSource>((value) => {
+  if (typeof value === 'function') return true
+  try {
+    toPems(value as CaCertificates)
+    return true
+  } catch {
+    return false
+  }
+}, INVALID)
+
 const host = z.string().refine((name) => toHostname(name) !== undefined, 'must be a host, without a port')
 
 const optionsSchema = z.strictObject({
@@ -125,6 +149,7 @@ const optionsSchema = z.strictObject({
   signature: signatureSchema.partial().default({}),
   concurrency: z.int().min(1).max(1000).default(50),
   allowHosts: z.array(host).default([]),
+  ca: ca.optional(),
   clock: withMethods<Clock>('now', 'wait').default(systemClock),
   control: z.boolean().default(true),
   save: z
@@ -135,10 +160,11 @@ const optionsSchema = z.strictObject({
 /** @throws {WebhookError} `config_invalid` */
 export function toOptions(given: MockServiceOptions): ResolvedOptions {
   requireKnownOptions(given, optionsSchema.shape)
-  const options = check<ResolvedOptions>(optionsSchema, given, 'options')
+  const { ca, ...options } = check<ResolvedOptions & { ca?: CaSource }>(optionsSchema, given, 'options')
   const isHosted = options.dialect === 'hosted'
   return {
     ...options,
+    trust: ca === undefined ? undefined : createTrust(ca),
     settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...withoutUndefined(options.settings) },
     signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...withoutUndefined(options.signature) },
   }
