@@ -19,46 +19,38 @@ const NO_TLS: ReadonlySet<string> = new Set([
 
 const MAX_NAMES = 200
 
-/** A failed check of a certificate: the problem, and what to do. */
-export interface CertificateProblem {
-  message: string
-  hint: string
-}
-
 /**
- * Describes why the certificate of a server was not accepted.
+ * Describes why the certificate of a server was not accepted, and what to do.
  *
  * @param origin origin of the server
  * @returns undefined for any other error
  */
-export function describeCertificateError(thrown: unknown, origin: string): CertificateProblem | undefined {
+export function describeCertificateError(thrown: unknown, origin: string): string | undefined {
   const { code = '', message = '', cert } = (thrown ?? {}) as CertificateError
-  const problem = (text: string, hint: string): CertificateProblem => ({
-    message: `the certificate of ${origin} ${text} (${code})`,
-    hint,
-  })
+  const problem = (text: string, fix: string): string =>
+    `the certificate of ${origin} ${text} (${code}): ${fix}`
   if (UNTRUSTED.has(code))
     return problem(
       'is not trusted',
-      'Start the receiver with "geohook listen --https", or give its CA with --ca (in code: the option ca).',
+      'start the receiver with geohook listen --https, or give its CA with --ca (in code: the option ca)',
     )
   if (code === 'CERT_HAS_EXPIRED')
-    return problem('has expired', 'Renew it. "geohook listen --https" makes a new one at each start.')
-  if (code === 'CERT_NOT_YET_VALID') return problem('is not valid yet', 'Check the clocks of both machines.')
-  if (code === 'CERT_REVOKED') return problem('was revoked', 'Give the server a new certificate.')
+    return problem('has expired', 'renew it; geohook listen --https makes a new one at each start')
+  if (code === 'CERT_NOT_YET_VALID') return problem('is not valid yet', 'check the clocks of both machines')
+  if (code === 'CERT_REVOKED') return problem('was revoked', 'give the server a new one')
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
     return problem(
       'is for another host',
-      `Use a host of the certificate in the URL${namesOf(cert)}, or give the server a certificate for this host.`,
+      `use a host of the certificate in the URL${namesOf(cert)}, or give the server a certificate for this host`,
     )
-  // Node has no error code of its own for this.
+  // Not every version of Node has a code for this.
   if (/permitted subtree violation/i.test(message))
     return problem(
-      'is not allowed by its CA',
-      'The local CA of geohook is valid for this machine only. Give the server a certificate of another CA.',
+      'is for a host that its CA may not certify',
+      'the local CA of geohook is for this machine only, so give the server a certificate of another CA',
     )
   if (NO_TLS.has(code) || /wrong version number/i.test(message))
-    return { message: `${origin} does not speak TLS`, hint: 'Use a URL that begins with http://.' }
+    return `${origin} does not speak TLS: use a URL that begins with http://`
   return undefined
 }
 

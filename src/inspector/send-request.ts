@@ -118,7 +118,7 @@ function toSendError(error: unknown, url: URL, timeout: number | undefined): Sen
     return new SendError('invalid', `the request cannot be written: ${message}`)
   }
   const certificate = describeCertificateError(firstOf(error), url.origin)
-  if (certificate) return new SendError('unreachable', certificate.message, certificate.hint)
+  if (certificate !== undefined) return new SendError('unreachable', certificate)
   const why = timeout ? `no response within ${timeout / 1000} s` : (REASONS.get(code) ?? (message || code))
   return new SendError('unreachable', `cannot reach ${url.origin}: ${why}`, hintFor(code))
 }

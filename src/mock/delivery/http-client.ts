@@ -125,7 +125,7 @@ function dispatch(
 /** Describes the problem if the error is about the receiver's certificate. */
 export function toSendError(error: unknown, origin: string): unknown {
   const problem = describeCertificateError(error, origin)
-  return problem ? new Error(`${problem.message}. ${problem.hint}`, { cause: error }) : error
+  return problem === undefined ? error : new Error(problem, { cause: error })
 }
 
 export const timeoutError = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
