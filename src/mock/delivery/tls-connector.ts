@@ -3,7 +3,7 @@ import type { Trust } from '../../adapters/tls-trust.ts'
 
 /** Creates a connector for undici that trusts further CAs. */
 export function createConnector(trust: Trust): buildConnector.connector {
-  const plain = buildConnector()
+  const plain = buildConnector({})
   let current: { context: ReturnType<Trust>; connect: buildConnector.connector } | undefined
 
   /** A connector caches TLS sessions, and a resumed session is not verified again. So each context has its own. */
