@@ -8,9 +8,12 @@ export function printAddress(url: string, ca: LocalCa | undefined, json: boolean
     printJson({ event: 'listening', url, ca: ca?.path }, 0)
     return
   }
-  print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
-  if (!ca) return
-  if (ca.result === 'renewed') printNote('The local CA was about to expire, or had expired: made a new one.')
-  const use = '(for curl --cacert and NODE_EXTRA_CA_CERTS; geohook trusts it already)'
-  print(`CA certificate ${printable(ca.path)} ${colours.dim(use)}`)
+  const lines = [`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`]
+  if (ca) {
+    const use = '(for curl --cacert and NODE_EXTRA_CA_CERTS; geohook trusts it already)'
+    lines.push(`CA certificate ${printable(ca.path)} ${colours.dim(use)}`)
+    if (ca.result === 'renewed')
+      printNote('The local CA was about to expire, or had expired: made a new one.')
+  }
+  print(lines.join('\n')) // at once, because a script may stop the listener when it has read the address
 }

@@ -38,7 +38,7 @@ export async function readCa(files: CaFiles): Promise<StoredCa | undefined> {
 async function readFiles({ folder, certificate, key }: CaFiles): Promise<KeyPair | undefined> {
   const exists = await stat(folder).then(
     () => true,
-    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+    (error: NodeJS.ErrnoException) => !isAbsent(error),
   )
   if (!exists) return undefined
   try {
@@ -48,6 +48,10 @@ async function readFiles({ folder, certificate, key }: CaFiles): Promise<KeyPair
     throw error instanceof Error && 'exitCode' in error ? error : damaged(folder, reasonOf(error))
   }
 }
+
+/** True if the file, or a part of its path, does not exist. */
+export const isAbsent = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+  code === 'ENOENT' || code === 'ENOTDIR'
 
 /** @throws {CliError} exit code 2 if other users can read or replace the key. Windows has no such modes. */
 async function requirePrivate(key: string): Promise<void> {

@@ -5,6 +5,7 @@ import { usageError } from '../errors.ts'
 import { readInput, reasonOf } from '../io/files.ts'
 import { collect } from '../options/values.ts'
 import { currentFiles } from './ca-folder.ts'
+import { isAbsent } from './stored-ca.ts'
 
 /** Value of `--ca`. */
 export interface CaOptions {
@@ -47,8 +48,8 @@ function readLocalCertificate(): readonly string[] {
   try {
     return toPems(readFileSync(certificate))
   } catch (error) {
+    if (isAbsent(error as NodeJS.ErrnoException)) return []
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return []
     const why = code === undefined ? 'it is not a certificate' : reasonOf(error)
     throw usageError(
       `cannot read the certificate of the local CA, ${certificate}: ${why}`,
