@@ -4,7 +4,15 @@ import { type EditContext, EditError } from './edits.ts'
 import { readGeometry } from './geometry.ts'
 import type { StagedLayer } from './layer-data.ts'
 import { MAX_FEATURES } from './limits.ts'
-import { type Attributes, type Change, type Feature, findField, toGlobalId, type Value } from './model.ts'
+import {
+  type Attributes,
+  type Change,
+  type Feature,
+  findField,
+  type Layer,
+  toGlobalId,
+  type Value,
+} from './model.ts'
 import { readAttributes } from './values.ts'
 
 /** A change before it has a generation. */
@@ -99,7 +107,7 @@ const toResult = ({ objectId, globalId }: Feature, changes: NewChange[]): RowRes
 
 /** Puts the ids of a feature into its attributes, which have the order of the fields. */
 export function withSystemValues(
-  { fields, systemFields }: StagedLayer['layer'],
+  { fields, systemFields }: Pick<Layer, 'fields' | 'systemFields'>,
   { objectId, globalId }: Pick<Feature, 'objectId' | 'globalId'>,
   values: Attributes,
 ): Attributes {
