@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { faultSchema } from '../delivery/faults.ts'
 import { settingsSchema } from '../delivery-settings.ts'
+import { serviceDataSchema } from '../features/snapshot-schema.ts'
 import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
 
 /** A JSON Schema. */
@@ -90,10 +91,21 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     ['bytesSent', 'answer', 'error', 'milliseconds', 'fault'],
   ),
   Deliveries: exactly({ deliveries: listOf('Delivery'), next: { type: ['string', 'null'] } }, ['next']),
-  Snapshot: exactly({
-    services: listOf('Service'),
-    webhooks: { type: 'array', items: exactly(webhook) },
-    settings: withAllMembers(settingsSchema),
-    failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+  Snapshot: exactly(
+    {
+      services: listOf('Service'),
+      webhooks: { type: 'array', items: exactly(webhook) },
+      settings: withAllMembers(settingsSchema),
+      failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+      featureData: { type: 'array', items: toJsonSchema(serviceDataSchema) },
+    },
+    ['featureData'],
+  ),
+  FeatureError: exactly({
+    error: exactly({
+      code: { type: 'integer' },
+      message: TEXT,
+      details: { type: 'array', items: TEXT },
+    }),
   }),
 }
