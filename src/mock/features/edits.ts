@@ -94,10 +94,13 @@ export interface EditResults {
 /** A failure of one row. */
 export class EditError extends Error {
   readonly code: number
+  /** The ids of the row in its result: null if unknown. */
+  readonly ids: { objectId: number | null; globalId: string | null }
 
-  constructor(code: number, description: string) {
+  constructor(code: number, description: string, ids: Partial<EditError['ids']> = {}) {
     super(description)
     this.name = 'EditError'
     this.code = code
+    this.ids = { objectId: null, globalId: null, ...ids }
   }
 }

@@ -140,6 +140,8 @@ function readRow(
       const field = byName.get(key.toLowerCase())
       if (!field) throw new EditError(1000, `the layer has no field ${JSON.stringify(key.slice(0, 64))}`)
       const value = toFieldValue(given)
+      if (field.name === layer.systemFields.objectId && !(Number(value) >= 0))
+        throw new EditError(1016, `${field.name} must not be negative`)
       const isNumberAsText = field.type === 'esriFieldTypeString' && typeof value === 'number'
       return [field.name, readValue(field, isNumberAsText ? String(value) : value)]
     })
