@@ -39,7 +39,16 @@ describe.concurrent('geohook mock --handshake', () => {
     await target.close()
   })
 
-  it.each(['0', '10081', '1.5', 'often'])('rejects %s minutes', async (minutes) => {
+  it('sends none with 0 minutes', async () => {
+    const target = await startTarget()
+    await withMock(['--seed', jsonFile(seedFor(target.url)), '--handshake', '0'], async ({ geohook }) => {
+      expect((await geohook(...TRIGGER)).code).toBe(0)
+    })
+    expect(target.requests.map(({ method }) => method)).toEqual(['POST'])
+    await target.close()
+  })
+
+  it.each(['-1', '10081', '1.5', 'often'])('rejects %s minutes', async (minutes) => {
     expect((await geohook(['mock', '--handshake', minutes])).code).toBe(2)
   })
 })

@@ -383,6 +383,38 @@ describe('restore, reset and close', () => {
     expect(methodsOf(requests)).toBe('GET GET POST')
   })
 
+  it('a restored failure that is overdue is repeated at once', async () => {
+    const { url, requests } = await switchable()
+    const { service, clock } = createAt([], { handshake: { every: 10 } })
+    const failed = { webhookId: FEATURE.id, when: NOW - 11 * MINUTE, reason: 'status 500', notSent: 2 }
+    const { notices, heard } = hear(service)
+    service.restore({ webhooks: [toHook(url)], handshakes: [failed] })
+    await heard(1)
+    expect([notices, methodsOf(requests)]).toEqual([['ok'], 'GET'])
+    await clock.advance(10 * MINUTE)
+    expect(methodsOf(requests)).toBe('GET GET')
+  })
+
+  it('a restored time in the future does not delay the next handshake', async () => {
+    const { url, requests } = await switchable()
+    const { service, clock } = createAt([], { handshake: { every: 10 } })
+    service.restore({ webhooks: [toHook(url)], handshakes: [{ webhookId: FEATURE.id, when: NOW * 2 }] })
+    await clock.advance(10 * MINUTE)
+    expect(methodsOf(requests)).toBe('GET')
+  })
+
+  it.each<[string, object]>([
+    ['an empty reason', { when: NOW, reason: '' }],
+    ['a long reason', { when: NOW, reason: 'x'.repeat(257) }],
+    ['a negative count', { when: NOW, notSent: -1 }],
+    ['no time', {}],
+    ['an unknown member', { when: NOW, ok: true }],
+  ])('rejects a snapshot whose handshake has %s', (_what, members) => {
+    const { service } = createAt([], { handshake: true })
+    const handshakes = [{ webhookId: FEATURE.id, ...members }] as never
+    expect(() => service.restore({ handshakes })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+  })
+
   it.each([
     ['is valid until the next is due', 9, 'POST'],
     ['is repeated before the next delivery if it is overdue', 11, 'GET POST'],
