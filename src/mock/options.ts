@@ -1,23 +1,13 @@
-import { z } from 'zod'
-import { requireKnownOptions } from '../known-options.ts'
-import { arcgis } from '../signature/profiles.ts'
+import type { CaSource, Trust } from '../adapters/tls-trust.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
-import type { SignerOptions } from '../testing/signer.ts'
 import type { Auth } from './admin/auth.ts'
-import { type Clock, systemClock } from './clock/clock.ts'
-import {
-  DEFAULT_SETTINGS,
-  type DeliverySettings,
-  HOSTED_SETTINGS,
-  settingsSchema,
-} from './delivery-settings.ts'
-import { toHostname } from './http/hosts.ts'
-import { check } from './schemas.ts'
+import type { Clock } from './clock/clock.ts'
+import type { DeliverySettings } from './delivery-settings.ts'
+import type { Like, SignatureOptions } from './presets.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
 import type { WebhookSeed } from './state/webhook.ts'
-import { type ServiceVersion, VERSIONS } from './versions.ts'
-import { withoutUndefined } from './without-undefined.ts'
+import type { ServiceVersion } from './versions.ts'
 
 /** Options of {@link createMockService}. */
 export interface MockServiceOptions {
@@ -28,12 +18,35 @@ export interface MockServiceOptions {
   version?: ServiceVersion | undefined
   /** Users who may administer webhooks. Default: anyone. */
   auth?: Auth | undefined
-  /** HTTP status of administration errors: the error's code, or always 200 as on some services. Default `'rest'`. */
+  /**
+   * The product to imitate: `'enterprise'` and `'online'` are ArcGIS Enterprise and ArcGIS Online, `'portal'` is for
+   * organization webhooks. It sets the defaults of other options (docs/mock.md, "Products"). Default `'service'`, the
+   * service of docs/specification.md.
+   */
+  like?: Like | undefined
+  /** HTTP status of administration errors: the error's code, or always 200. Default `'rest'` for `like: 'service'`. */
   httpStatus?: 'rest' | 'always200' | undefined
+  /**
+   * Format of administration errors: `'messages'` is `{status, messages, code}`, and `'error'` is
+   * `{error: {code, message, details}}`, in which 498 and 499 always have the HTTP status 200. Default `'messages'` for
+   * `like: 'service'`.
+   */
+  errorFormat?: 'messages' | 'error' | undefined
+  /**
+   * Whether `/rest/info` says that the server belongs to the portal under `/sharing/rest`. Default: true after a sign-in
+   * at the portal, and false after one at the server.
+   */
+  federated?: boolean | undefined
+  /** Whether a webhook is active if `create` does not say so. Default true, but false for `like: 'online'`. */
+  defaultActive?: boolean | undefined
   /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */
   omitted?: 'keep' | 'reset' | undefined
   /** Which webhooks of feature services gather events over a window. Default: those with a schedule. */
   gather?: 'never' | 'scheduled' | 'always' | undefined
+  /** Length of a window in seconds if the webhook does not say it, 1 to 86,400. Default 20, or 30 for `like: 'online'`. */
+  windowSeconds?: number | undefined
+  /** Shortest window in seconds, 1 to 60: `create` and `edit` lengthen a shorter one. Default 1, or 30 for `like: 'online'`. */
+  minimumWindowSeconds?: number | undefined
   /** Attempts, timeout, retry gap and deactivation; members left out have their defaults. */
   settings?: Partial<DeliverySettings> | undefined
   /**
@@ -62,6 +75,12 @@ export interface MockServiceOptions {
   concurrency?: number | undefined
   /** Hosts (names or addresses, without a port) that deliveries may go to, in addition to this machine. Default: none. */
   allowHosts?: readonly string[] | undefined
+  /**
+   * CA certificates to trust for https payload URLs, in addition to those that Node trusts: PEM text, the bytes of a PEM
+   * or DER file, or a list of these. A function is called for each new connection, and may return an empty list.
+   * Certificates are always checked. Default: none.
+   */
+  ca?: CaSource | undefined
   /** Default: the system clock. */
   clock?: Clock | undefined
   /**
@@ -79,99 +98,15 @@ export interface HandshakeOptions {
   every?: number | undefined
 }
 
-/** How the service signs (docs/specification.md, "Signature"). */
-export type SignatureOptions = Pick<
-  SignerOptions,
-  'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn' | 'percentEncoded' | 'formPayload'
->
-
 /** The options with their defaults. */
 export type ResolvedOptions = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | 'handshake' | WithoutDefault>]-?: NonNullable<
+  [name in keyof Omit<MockServiceOptions, 'settings' | 'handshake' | 'ca' | WithoutDefault>]-?: NonNullable<
     MockServiceOptions[name]
   >
 } & Pick<MockServiceOptions, WithoutDefault> & {
     settings: DeliverySettings
     handshake: false | { every: number }
+    trust: Trust | undefined
   }
 
-type WithoutDefault = 'auth' | 'save' | 'changesUrl'
-
-/** Hosted services sign forms in their last field, and JSON in a header (docs/senders.md, "Signature"). */
-const HOSTED_SIGNATURE: SignatureOptions = {
-  signatureHeader: arcgis.signatureHeader,
-  encoding: 'base64',
-  prefix: 'sha256=',
-  signatureIn: 'field',
-  formPayload: 'plain',
-}
-
-/** How often real services repeat the handshake is unknown (docs/decisions.md). */
-const DEFAULT_MINUTES = 60
-const MAX_MINUTES = 7 * 24 * 60
-
-/** Headers that must not be used for the signature, because HTTP needs them. */
-const RESERVED_HEADER =
-  /^(host|connection|content-(length|type|encoding)|transfer-encoding|expect|upgrade|keep-alive)$/i
-
-const signatureSchema = z.strictObject({
-  signatureHeader: z.string().refine((name) => !RESERVED_HEADER.test(name), 'is a header of the request'),
-  encoding: z.enum(['hex', 'base64']),
-  prefix: z.string(),
-  signatureIn: z.enum(['header', 'field']),
-  percentEncoded: z.boolean(),
-  formPayload: z.enum(['encoded', 'plain']),
-})
-
-/** Accepts an object that has these methods, without copying it. */
-const withMethods = <T>(...names: string[]): z.ZodType<T> =>
-  z.custom<T>(
-    (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
-    `must have ${names.join(' and ')}`,
-  )
-
-const host = z.string().refine((name) => toHostname(name) !== undefined, 'must be a host, without a port')
-
-const optionsSchema = z.strictObject({
-  // `restoreSnapshot` checks the items one by one.
-  services: z.array(z.unknown()).default([]),
-  webhooks: z.array(z.unknown()).default([]),
-  version: z.enum(VERSIONS).default('11.3'),
-  auth: withMethods<Auth>('authenticate').optional(),
-  httpStatus: z.enum(['rest', 'always200']).default('rest'),
-  omitted: z.enum(['keep', 'reset']).default('keep'),
-  gather: z.enum(['never', 'scheduled', 'always']).default('scheduled'),
-  settings: settingsSchema.partial().default({}),
-  dialect: z.enum(['service', 'hosted', 'organization']).default('service'),
-  changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
-  fanOut: z.enum(['webhook', 'layer']).default('webhook'),
-  featuresEdited: z.enum(['precise', 'edited']).default('precise'),
-  handshake: z
-    .union([z.boolean(), z.strictObject({ every: z.int().min(1).max(MAX_MINUTES).default(DEFAULT_MINUTES) })])
-    .default(false),
-  signature: signatureSchema.partial().default({}),
-  concurrency: z.int().min(1).max(1000).default(50),
-  allowHosts: z.array(host).default([]),
-  clock: withMethods<Clock>('now', 'wait').default(systemClock),
-  control: z.boolean().default(true),
-  save: z
-    .custom<MockServiceOptions['save']>((value) => typeof value === 'function', 'must be a function')
-    .optional(),
-})
-
-/** @throws {WebhookError} `config_invalid` */
-export function toOptions(given: MockServiceOptions): ResolvedOptions {
-  requireKnownOptions(given, optionsSchema.shape)
-  const options = check<Omit<ResolvedOptions, 'handshake'> & { handshake: boolean | { every: number } }>(
-    optionsSchema,
-    given,
-    'options',
-  )
-  const isHosted = options.dialect === 'hosted'
-  return {
-    ...options,
-    handshake: options.handshake === true ? { every: DEFAULT_MINUTES } : options.handshake,
-    settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...withoutUndefined(options.settings) },
-    signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...withoutUndefined(options.signature) },
-  }
-}
+type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated'

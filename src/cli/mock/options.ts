@@ -1,18 +1,21 @@
 import { type Command, Option } from 'commander'
 import type { MockServiceOptions, SignatureOptions } from '../../mock/index.ts'
 import { collect, headerName, port, wholeNumber } from '../options/values.ts'
+import { type CaOptions, caOption } from '../tls/trust.ts'
 
 type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
 
-export interface MockOptions extends Signature {
+export interface MockOptions extends Signature, CaOptions {
   port: number
   seed?: string
   state?: string
   serviceVersion: '11.1' | '11.2' | '11.3'
-  dialect: 'service' | 'hosted' | 'organization'
-  gather: 'never' | 'scheduled' | 'always'
+  like: 'service' | 'enterprise' | 'online' | 'portal'
+  dialect?: 'service' | 'hosted' | 'organization'
+  gather?: 'never' | 'scheduled' | 'always'
   omitted: 'keep' | 'reset'
   always200?: true
+  errorFormat?: 'messages' | 'error'
   changesUrl?: 'partial' | 'whole' | 'none'
   fanOut: 'webhook' | 'layer'
   featuresEdited?: 'precise' | 'edited'
@@ -45,14 +48,25 @@ export function addMockOptions(command: Command): Command {
       ),
     )
     .addOption(
-      choice('--dialect <name>', 'format of payloads', ['service', 'hosted', 'organization'], 'service'),
+      choice(
+        '--like <product>',
+        'product to imitate: sets the defaults of the options below, and more',
+        ['service', 'enterprise', 'online', 'portal'],
+        'service',
+      ),
+    )
+    .addOption(
+      choice('--dialect <name>', 'format of payloads (default: that of the product)', [
+        'service',
+        'hosted',
+        'organization',
+      ]),
     )
     .addOption(
       choice(
         '--gather <when>',
-        'which webhooks collect events over their schedule: scheduled means those that have one',
+        'which webhooks collect events over their schedule: scheduled means those that have one (default: scheduled, or that of the product)',
         ['never', 'scheduled', 'always'],
-        'scheduled',
       ),
     )
     .addOption(
@@ -64,6 +78,12 @@ export function addMockOptions(command: Command): Command {
       ),
     )
     .option('--always200', 'respond to errors with HTTP status 200, as some services do')
+    .addOption(
+      choice('--error-format <name>', 'format of errors (default: that of the product)', [
+        'messages',
+        'error',
+      ]),
+    )
   addDeliveryOptions(command)
   return command
     .option(
@@ -71,6 +91,7 @@ export function addMockOptions(command: Command): Command {
       'host other than this machine to which webhooks may send; repeatable',
       collect,
     )
+    .addOption(caOption())
     .option('--users <file>', 'JSON file with a list of users; the administration then requires a token')
     .option('--quiet', 'print only the address')
     .option('--json', 'print a line of JSON for each attempt and change')
@@ -113,14 +134,17 @@ function addDeliveryOptions(command: Command): void {
 
 /** Converts the command's options to options of the mock service, except those that name files. */
 export function toServiceOptions(options: MockOptions): MockServiceOptions {
-  const { dialect, gather, omitted, changesUrl, fanOut, featuresEdited, handshake, concurrency } = options
+  const { like, dialect, gather, omitted, errorFormat, changesUrl, fanOut } = options
+  const { featuresEdited, handshake, concurrency } = options
   const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
   return {
     version: options.serviceVersion,
+    like,
     dialect,
     gather,
     omitted,
-    httpStatus: options.always200 ? 'always200' : 'rest',
+    httpStatus: options.always200 ? 'always200' : undefined,
+    errorFormat,
     allowHosts: options.allowHost,
     changesUrl,
     fanOut,

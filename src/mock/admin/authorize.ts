@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { AdminError } from '../http/errors.ts'
+import type { ServiceType } from '../state/services.ts'
 import { ANYONE } from '../state/webhook.ts'
 import type { Privilege, User } from './auth.ts'
 import { type Parameters, single } from './form-fields.ts'
 import type { Context } from './operation.ts'
-import type { Address } from './paths.ts'
 
 const PRIVILEGE_NAMES: Record<Privilege, string> = {
   geoprocessing: 'the Geoprocessing privilege',
@@ -48,8 +48,8 @@ function bearerToken(header: string | string[] | undefined): string | undefined 
  *
  * @throws {AdminError} 403
  */
-export function requirePrivileges(user: User, address: Address): void {
-  const missing = requiredPrivileges(address).filter((privilege) => !user.privileges.includes(privilege))
+export function requirePrivileges(user: User, serviceType: ServiceType | undefined): void {
+  const missing = requiredPrivileges(serviceType).filter((privilege) => !user.privileges.includes(privilege))
   if (missing.length > 0)
     throw new AdminError(
       403,
@@ -57,7 +57,7 @@ export function requirePrivileges(user: User, address: Address): void {
     )
 }
 
-function requiredPrivileges(address: Address): Privilege[] {
-  if (address.scope !== 'service') return ['geoprocessing', 'features']
-  return [address.serviceType === 'GPServer' ? 'geoprocessing' : 'features']
+function requiredPrivileges(serviceType: ServiceType | undefined): Privilege[] {
+  if (serviceType === undefined) return ['geoprocessing', 'features']
+  return [serviceType === 'GPServer' ? 'geoprocessing' : 'features']
 }

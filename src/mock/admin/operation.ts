@@ -16,12 +16,49 @@ export interface ParameterDescription {
 }
 
 /** Name of a response; the OpenAPI document has a schema for each. */
-export type ResponseName = 'Webhook' | 'Webhooks' | 'Status' | 'NotificationStatus' | 'Settings' | 'Token'
+export type ResponseName =
+  | 'Webhook'
+  | 'Webhooks'
+  | 'Status'
+  | 'NotificationStatus'
+  | 'Settings'
+  | 'Token'
+  | 'OAuthToken'
+  | 'ServerInfo'
+  | 'User'
+  | 'Portal'
+
+/** The options that the administration uses. */
+export type ContextOptions = Pick<
+  ResolvedOptions,
+  | 'auth'
+  | 'clock'
+  | 'defaultActive'
+  | 'errorFormat'
+  | 'federated'
+  | 'gather'
+  | 'httpStatus'
+  | 'like'
+  | 'minimumWindowSeconds'
+  | 'omitted'
+  | 'version'
+  | 'windowSeconds'
+>
+
+/**
+ * Whether `/rest/info` says that the server belongs to the portal. `@esri/arcgis-rest-request` asks for it before its
+ * first request to a server. If the user has signed in at a portal, it refuses a server without a portal, and if at a
+ * server, one with a portal. So without the option `federated`, the last sign-in decides.
+ */
+export interface Federation {
+  isFederated: boolean
+}
 
 /** The parts of a mock service that the administration uses. */
 export interface Context {
   readonly state: State
-  readonly options: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus' | 'omitted' | 'clock'>
+  readonly options: ContextOptions
+  readonly federation: Federation
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
 }
@@ -32,6 +69,8 @@ export interface Call {
   user: User
   method: 'GET' | 'POST'
   parameters: Parameters
+  /** Scheme, host and port of the request. */
+  origin: string
 }
 
 /** Result of an operation. */
@@ -44,7 +83,7 @@ export interface OperationResult {
 interface Description {
   /** Unique name. */
   name: string
-  /** Last segment of the path; empty for operations that list or read webhooks. */
+  /** End of the path; empty for operations that list or read webhooks. */
   segment: string
   summary: string
   /** GET includes HEAD. */
@@ -57,10 +96,22 @@ interface Description {
   response: ResponseName
 }
 
-/** The operation `generateToken`, which requires no token. */
-export interface RootOperation extends Description {
+/** An operation on nothing in particular, for example `generateToken`. It requires no token. */
+export interface RootOperation extends Omit<Description, 'segment'> {
   scope: 'root'
-  run(call: Omit<Call, 'user'>): Promise<OperationResult>
+  /** OpenAPI paths, for example `/sharing/rest/portals/{portalId}`. */
+  paths: readonly string[]
+  /** The method of `auth` without which a service does not have the operation. */
+  needs?: 'generateToken' | 'generateAppToken'
+  run(call: RootCall): Promise<OperationResult>
+}
+
+/** Arguments of a {@link RootOperation}. */
+export interface RootCall extends Omit<Call, 'user'> {
+  /** The decoded names in the path. */
+  names: Readonly<Record<string, string>>
+  /** @throws {AdminError} 499 without a token, 498 for an invalid or expired token */
+  identify(): Promise<User>
 }
 
 /** An operation on all services. */

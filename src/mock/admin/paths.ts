@@ -1,54 +1,59 @@
 import type { ServiceType } from '../state/services.ts'
-import type { Operation } from './operation.ts'
 
-/** The site, service or operation that a path names, whether or not it exists. */
-export type Address = SiteAddress | ServiceAddress
-
-interface SiteAddress {
-  scope: 'root' | 'site'
-  /** Last segment of the path; empty for the list of all webhooks. */
-  operation: string
+/** A set of paths for the operations on webhooks. The links of a page stay in the family of its path. */
+export interface Family {
+  /** Tells apart the operation ids of the OpenAPI document; empty for the paths of the specification. */
+  name: string
+  /** Path of the webhooks of the whole site; undefined if the family has none. */
+  site?: string
+  /** OpenAPI paths of the webhooks of a service: in the root folder, and in another folder. */
+  webhooks: readonly [root: string, folder: string]
+  /** True if the last word of `webhooks` may be omitted before an id or an operation. */
+  isWordOptional?: boolean
 }
 
-/** In `webhooks/<word>`, the word is an operation if the service has one with this name, otherwise a webhook id. */
-interface ServiceAddress {
-  scope: 'service'
+/** The paths of the specification (docs/specification.md, "Endpoints"). One edition omits the word `webhooks`. */
+export const SERVICES: Family = {
+  name: '',
+  site: '/services/webhooks',
+  webhooks: ['/services/{service}/webhooks', '/services/{folderName}/{service}/webhooks'],
+  isWordOptional: true,
+}
+
+/** The paths of a server's administrator directory. */
+export const SERVER_ADMIN: Family = {
+  name: 'Admin',
+  site: '/admin/services/webhooks',
+  webhooks: ['/admin/services/{service}/webhooks', '/admin/services/{folderName}/{service}/webhooks'],
+}
+
+/** The service that a path names, whether or not it exists. */
+export interface Address {
+  family: Family
+  /** Undefined for paths that name no service. */
+  service?: AddressedService
+}
+
+export interface AddressedService {
   /** In the format of `servicePath`. */
-  service: string
+  path: string
   serviceType: ServiceType
-  /** The path segments after the service, without the word `webhooks`: at most an id and an operation. */
-  rest: readonly string[]
 }
 
-const WORD = 'webhooks'
-const MAX_REST = 2
+/** Names in a path by their parameter, decoded. */
+export type PathNames = Readonly<Record<string, string>>
+
+const PARAMETER = /^\{(\w+)\}$/
+
+/** Name of the parameter that a segment of an OpenAPI path stands for; undefined for a word. */
+const parameterOf = (segment: string): string | undefined => PARAMETER.exec(segment)?.[1]
 
 /**
- * Parses a path (docs/specification.md, "Endpoints"), case-sensitively. The word `webhooks` before an id or an
- * operation is optional, because one edition of the reference omits it.
+ * Splits a path and decodes its segments.
  *
- * @returns undefined if the path has none of the specified forms
+ * @returns undefined if a segment is empty, invalid or contains an encoded slash
  */
-export function parsePath(path: string): Address | undefined {
-  const [first, ...parts] = decodeSegments(path) ?? []
-  if (first === undefined) return undefined
-  if (first !== 'services') return parts.length === 0 ? { scope: 'root', operation: first } : undefined
-  // If the second segment names a service, the first is its folder, which may also be named like a service
-  // (`Parcels.FeatureServer`). The second segment cannot be a webhook id, because ids are never named like a service.
-  const place = serviceTypeOf(parts[1]) ? 1 : 0
-  const serviceType = serviceTypeOf(parts[place])
-  if (!serviceType) {
-    const [word, operation = '', ...more] = parts
-    return word === WORD && more.length === 0 ? { scope: 'site', operation } : undefined
-  }
-  const below = parts.slice(place + 1)
-  const rest = below[0] === WORD ? below.slice(1) : below
-  if (below.length === 0 || rest.length > MAX_REST) return undefined
-  return { scope: 'service', service: parts.slice(0, place + 1).join('/'), serviceType, rest }
-}
-
-/** @returns the decoded segments; undefined if one is empty, invalid or contains an encoded slash */
-function decodeSegments(path: string): string[] | undefined {
+export function decodeSegments(path: string): string[] | undefined {
   if (!path.startsWith('/')) return undefined
   try {
     const parts = path.slice(1).split('/').map(decodeURIComponent)
@@ -58,20 +63,60 @@ function decodeSegments(path: string): string[] | undefined {
   }
 }
 
-const serviceTypeOf = (part = ''): ServiceType | undefined =>
+/** Compares the segments of a path with an OpenAPI path, case-sensitively. Returns undefined if they differ. */
+export function matchSegments(
+  segments: readonly string[],
+  template: readonly string[],
+): PathNames | undefined {
+  const names: Record<string, string> = {}
+  for (const [index, expected] of template.entries()) {
+    const segment = segments[index] as string
+    const name = parameterOf(expected)
+    if (name === undefined ? segment !== expected : !isPossible(name, segment)) return undefined
+    if (name !== undefined) names[name] = segment
+  }
+  return names
+}
+
+/** A folder may be named like a service (`Parcels.FeatureServer`); an id never is. */
+function isPossible(name: string, segment: string): boolean {
+  if (name === 'service') return serviceTypeOf(segment) !== undefined
+  return name !== 'webhookId' || serviceTypeOf(segment) === undefined
+}
+
+const serviceTypeOf = (part: string): ServiceType | undefined =>
   /.\.(FeatureServer|GPServer)$/s.exec(part)?.[1] as ServiceType | undefined
 
-/** `{service}` is `<serviceName>.<serviceType>`. */
-const SERVICES = ['/services/{service}', '/services/{folderName}/{service}']
-
-/** All OpenAPI paths of an operation: without and with a folder, with and without the word `webhooks`. */
-export function pathTemplates({ scope, segment }: Pick<Operation, 'scope' | 'segment'>): string[] {
-  const last = segment === '' ? '' : `/${segment}`
-  if (scope === 'root') return [last]
-  if (scope === 'site') return [`/services/${WORD}${last}`]
-  const id = scope === 'webhook' ? '/{webhookId}' : ''
-  // The word `webhooks` is required if there is neither an id nor an operation: without it, the path
-  // would name the service itself.
-  const words = id + last === '' ? [`/${WORD}`] : [`/${WORD}`, '']
-  return words.flatMap((word) => SERVICES.map((service) => `${service}${word}${id}${last}`))
+/** The service that the names in a path belong to. */
+export function toAddressedService({ folderName, service }: PathNames): AddressedService | undefined {
+  const serviceType = serviceTypeOf(service ?? '')
+  if (service === undefined || !serviceType) return undefined
+  return { path: folderName === undefined ? service : `${folderName}/${service}`, serviceType }
 }
+
+/** Orders paths so that a word comes before a parameter at the same position. */
+export function compareTemplates(one: readonly string[], other: readonly string[]): number {
+  const rank = (segment: string | undefined): number => (parameterOf(segment ?? '') === undefined ? 0 : 1)
+  for (const [index, segment] of one.entries()) {
+    const difference = rank(segment) - rank(other[index])
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+/** Path of the webhooks of a service in a family, encoded and without a slash at its start. */
+export function webhooksPath({ webhooks }: Family, service: string): string {
+  const [name = '', folder] = service.split('/').reverse()
+  const template = webhooks[folder === undefined ? 0 : 1]
+  return fillTemplate(template, { service: name, folderName: folder ?? '' }).slice(1)
+}
+
+/** Replaces the parameters of an OpenAPI path. */
+const fillTemplate = (template: string, names: PathNames): string =>
+  template
+    .split('/')
+    .map((segment) => {
+      const name = parameterOf(segment)
+      return name === undefined ? segment : encodeURIComponent(names[name] ?? '')
+    })
+    .join('/')

@@ -2,8 +2,7 @@ import { AdminError, waitForSave } from '../http/errors.ts'
 import { servicePath } from '../state/services.ts'
 import { ANONYMOUS, requirePrivileges } from './authorize.ts'
 import type { Call, Context, OperationResult } from './operation.ts'
-import { createMatcher, type Match, operationsOf } from './operations.ts'
-import { type Address, parsePath } from './paths.ts'
+import { createMatcher, type Match, routesOf } from './operations.ts'
 
 /**
  * Runs an operation. Checks the user first, so that unauthorized users do not learn which services and webhooks exist.
@@ -11,17 +10,16 @@ import { type Address, parsePath } from './paths.ts'
  * @throws {AdminError}
  */
 export async function runOperation(
-  { operation, id = '' }: Match,
-  address: Address,
+  { operation, address, names, id = '' }: Match,
   anonymous: Omit<Call, 'user'>,
-  identifyUser: () => Promise<Call['user']>,
+  identify: () => Promise<Call['user']>,
 ): Promise<OperationResult> {
-  if (operation.scope === 'root') return operation.run(anonymous)
-  const user = await identifyUser()
-  requirePrivileges(user, address)
+  if (operation.scope === 'root') return operation.run({ ...anonymous, names, identify })
+  const user = await identify()
+  requirePrivileges(user, address.service?.serviceType)
   const call = { ...anonymous, user }
   if (operation.scope === 'site') return operation.run(call)
-  const path = address.scope === 'service' ? address.service : ''
+  const { path = '' } = address.service ?? {}
   const { services, webhooks } = call.context.state
   const service = services.find(path)
   if (!service) throw new AdminError(404, 'the service does not exist')
@@ -42,16 +40,15 @@ export type Administer = (
  * errors.
  */
 export function createAdminister(context: Context): Administer {
-  const match = createMatcher(operationsOf(context.options.version, false))
+  const match = createMatcher(routesOf({ ...context.options, auth: undefined }))
   return async (path, values) => {
-    const address = parsePath(path)
-    const found = address && match(address)
+    const found = match(path)
     if (!found) throw new AdminError(404, 'there is nothing here')
     const parameters = new Map(
       Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
     )
-    const call = { context, method: 'POST', parameters } as const
-    const { body, changed } = await runOperation(found, address, call, async () => ANONYMOUS)
+    const call = { context, method: 'POST', parameters, origin: '' } as const
+    const { body, changed } = await runOperation(found, call, async () => ANONYMOUS)
     if (changed) await waitForSave(context.save)
     return body
   }

@@ -65,7 +65,7 @@ export function createEngine(
   options: ResolvedOptions,
   { began, finished, counted, changed, noticed }: EngineListeners,
 ): Engine {
-  const { clock, version, gather, dialect, allowHosts } = options
+  const { clock, version, dialect, allowHosts } = options
   const log = createAttemptLog()
   const faults = createFaults(changed)
   const records = createDeliveryRecords()
@@ -87,7 +87,7 @@ export function createEngine(
     ended: countResult,
   })
   const resends = createResends({ log, records, allowHosts, retries })
-  const scheduleOf = createScheduleOf(state.webhooks, gather)
+  const scheduleOf = createScheduleOf(state.webhooks, options)
   const handshakes = createServiceHandshakes(state, options, retries.send, {
     began(handshake) {
       clock.during?.(track(handshake))

@@ -1,44 +1,33 @@
-import type { Operation, ParameterDescription } from '../admin/operation.ts'
-import { COMMON_PARAMETERS, operationsOf } from '../admin/operations.ts'
-import { pathTemplates } from '../admin/paths.ts'
+import type { ParameterDescription } from '../admin/operation.ts'
+import { COMMON_PARAMETERS, type Route, routesOf } from '../admin/operations.ts'
+import { type ErrorOptions, errorsOf } from '../admin/rest-paths.ts'
 import type { ResolvedOptions } from '../options.ts'
 
 /** OpenAPI operations by path and method. */
 export type Paths = Record<string, Record<string, unknown>>
 
 /** Paths of the administration, generated from the same table as its router. */
-export function adminPaths({
-  version,
-  auth,
-  httpStatus,
-}: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus'>): Paths {
+export function adminPaths(options: ResolvedOptions): Paths {
   const paths: Paths = {}
-  for (const operation of operationsOf(version, auth?.generateToken !== undefined)) {
-    for (const path of pathTemplates(operation)) {
-      paths[path] = Object.fromEntries(
-        operation.methods.map((method) => [
-          method.toLowerCase(),
-          describe(operation, path, method, httpStatus),
-        ]),
-      )
-    }
+  for (const route of routesOf(options)) {
+    paths[route.path] = Object.fromEntries(
+      route.operation.methods.map((method) => [
+        method.toLowerCase(),
+        describe(route, method, errorsOf(route.path, options)),
+      ]),
+    )
   }
   return paths
 }
 
-function describe(
-  operation: Operation,
-  path: string,
-  method: 'GET' | 'POST',
-  httpStatus: ResolvedOptions['httpStatus'],
-): object {
-  const { name, summary, since, response, changes } = operation
+function describe({ path, operation, family }: Route, method: 'GET' | 'POST', errors: ErrorOptions): object {
+  const { summary, since, response, changes } = operation
   // A GET request cannot change the state, so the parameters of the change are left out.
   const own = method === 'GET' && changes ? [] : operation.parameters
   const parameters = [...own, ...COMMON_PARAMETERS]
   const success = { $ref: `#/components/schemas/${response}` }
-  const schema =
-    httpStatus === 'rest' ? success : { anyOf: [success, { $ref: '#/components/schemas/Error' }] }
+  const failure = { $ref: `#/components/schemas/${errors.errorFormat === 'error' ? 'ErrorObject' : 'Error'}` }
+  const schema = errors.httpStatus === 'rest' ? success : { anyOf: [success, failure] }
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
     name: parameter,
     in: 'path',
@@ -46,7 +35,7 @@ function describe(
     schema: { type: 'string' },
   }))
   return {
-    operationId: operationId(name, path, method),
+    operationId: operationId({ path, operation, family }, method),
     summary,
     description: `Since version ${since}.`,
     tags: ['administration'],
@@ -60,17 +49,25 @@ function describe(
           'text/html': { schema: { type: 'string' } },
         },
       },
-      default: { $ref: '#/components/responses/Error' },
+      default: { $ref: `#/components/responses/${errors.errorFormat === 'error' ? 'ErrorObject' : 'Error'}` },
     },
   }
 }
 
 /** Returns an id that is unique for each path and method of an operation. */
-function operationId(name: string, path: string, method: string): string {
+function operationId({ path, operation, family }: Route, method: string): string {
+  const byGet = method === 'GET' ? 'ByGet' : ''
+  if (operation.scope === 'root') return `${operation.name}${byGet}${otherPath(operation.paths, path)}`
   const folder = path.includes('{folderName}') ? 'InFolder' : ''
   const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''
-  return `${name}${method === 'GET' ? 'ByGet' : ''}${folder}${short}`
+  return `${operation.name}${family.name}${byGet}${folder}${short}`
 }
+
+/** A word for each path of an operation except the first. */
+const otherPath = ([first]: readonly string[], path: string): string =>
+  path === first
+    ? ''
+    : path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/\W/g, '')
 
 const inQuery = ({ name, description, required, schema }: ParameterDescription): object => ({
   name,

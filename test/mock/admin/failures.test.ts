@@ -2,7 +2,7 @@ import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Context } from '../../../src/mock/admin/operation.ts'
 import { adminHandler } from '../../../src/mock/admin/routes.ts'
-import { toOptions } from '../../../src/mock/options.ts'
+import { toOptions } from '../../../src/mock/read-options.ts'
 import { createFailureLog } from '../../../src/mock/state/failures.ts'
 import { createHandshakeLog } from '../../../src/mock/state/handshakes.ts'
 import { createServiceRegistry } from '../../../src/mock/state/services.ts'
@@ -26,7 +26,7 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   const options = toOptions({})
   const state: State = {
     services: createServiceRegistry(),
-    webhooks: createWebhookStore({ now: Date.now, onChange: () => {} }),
+    webhooks: createWebhookStore({ ...options, now: Date.now, onChange: () => {} }),
     failures: createFailureLog(),
     handshakes: createHandshakeLog(),
     settings: options.settings,
@@ -34,7 +34,8 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   const failures = [FEATURE.id, 'other', JOB.id].map((webhookId) => ({ webhookId, times: TIMES }))
   const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
   restoreSnapshot(state, { webhooks, failures }, options.settings)
-  const context: Context = { state, options, save: async () => {} }
+  const federation = { isFederated: false }
+  const context: Context = { state, options, federation, save: async () => {} }
   // The handler is mounted below a path, because applications may do this.
   const mounted = await listen(express().use('/hook', adminHandler(context, false)))
   closers.push(mounted.close)

@@ -1,14 +1,16 @@
 import type { ServiceVersion } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
-import { COMMON_PARAMETERS, operationsOf } from '../../../src/mock/admin/operations.ts'
-import { pathTemplates } from '../../../src/mock/admin/paths.ts'
+import { COMMON_PARAMETERS, type Route, routesOf } from '../../../src/mock/admin/operations.ts'
 import { send } from '../../helpers/http.ts'
 import { FEATURE, post, same, seed, start } from '../support.ts'
 import { auth, tokenOf } from './support.ts'
 
-// The documentation is generated from a table of operations. These tests compare that table with the service.
+// The documentation is generated from a table of routes. These tests compare that table with the service.
 
-const operations = operationsOf('11.3', true)
+const routes = routesOf({ version: '11.3', auth: auth() })
+const operations = [...new Set(routes.map(({ operation }) => operation))]
+const pathsOf = (operation: Route['operation']): string[] =>
+  routes.filter((route) => route.operation === operation).map(({ path }) => path)
 const seeds = ['', 'City'].map((folderName) => seed(FEATURE, { folderName, id: `w${folderName}` }))
 
 /** Fills in a path template with the names of one of the seeds. */
@@ -19,7 +21,7 @@ const fill = (template: string): string =>
     .replace('{webhookId}', template.includes('{folderName}') ? 'wCity' : 'w')
 
 describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
-  it.each(pathTemplates(operation))('%s accepts only its own methods', async (template) => {
+  it.each(pathsOf(operation))('%s accepts only its own methods', async (template) => {
     for (const method of ['GET', 'POST', 'PUT'] as const) {
       const service = await start(seeds, { auth: auth() })
       const token = await tokenOf(service, 'both')
@@ -35,18 +37,18 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       })
       const isTaken = (operation.methods as readonly string[]).includes(method)
       // A request for a token fails, because these parameters contain no password.
-      const taken = operation.name === 'generateToken' ? 400 : 200
+      const taken = operation.scope === 'root' && operation.needs ? 400 : 200
       expect([text, status]).toEqual([expect.any(String), isTaken ? taken : 405])
     }
   })
 
   /** Parameters that a request may repeat, because the service accepts several values or ignores them. */
-  const REPEATABLE = ['changeTypes', 'referer', 'ip']
+  const REPEATABLE = ['changeTypes', 'referer', 'ip', 'serverUrl']
 
   it('reads every parameter that it describes', async () => {
     const service = await start(seeds)
     const withTokens = await start(seeds, { auth: auth() })
-    const path = fill(pathTemplates(operation)[0] as string)
+    const path = fill(pathsOf(operation)[0] as string)
     for (const { name } of [...operation.parameters, ...COMMON_PARAMETERS]) {
       if (REPEATABLE.includes(name) || (operation.scope === 'root' && name === 'token')) continue
       const { status, body } = await post(operation.scope === 'root' ? withTokens : service, path, [
@@ -54,7 +56,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
         [name, 'json'],
       ])
       expect(status).toBe(400)
-      expect(body.messages).toContain(`${name} is given more than once`)
+      const { details = [], message } = (body.error ?? {}) as { details?: string[]; message?: string }
+      expect([body.messages, message, details].flat()).toContain(`${name} is given more than once`)
     }
   })
 })
@@ -62,15 +65,18 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
 it('the names and the paths of the operations are unique', () => {
   const names = operations.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
-  const templates = operations.flatMap(pathTemplates)
-  expect(new Set(templates).size).toBe(templates.length)
+  const paths = routes.map(({ path }) => path)
+  expect(new Set(paths).size).toBe(paths.length)
 })
 
 it.each<[ServiceVersion, hasTokens: boolean, count: number]>([
-  ['11.1', false, 8],
-  ['11.1', true, 9],
-  ['11.2', false, 11],
-  ['11.3', true, 12],
+  ['11.1', false, 12],
+  ['11.1', true, 15],
+  ['11.2', false, 15],
+  ['11.3', true, 18],
 ])('%s, with tokens: %s: %i operations', (version, hasTokens, count) => {
-  expect(operationsOf(version, hasTokens)).toHaveLength(count)
+  expect(
+    new Set(routesOf({ version, auth: hasTokens ? auth() : undefined }).map(({ operation }) => operation))
+      .size,
+  ).toBe(count)
 })

@@ -4,14 +4,14 @@ import { renderDocument } from '../../../inspector/html/document.ts'
 import { Html, html } from '../../../inspector/html/template.ts'
 import type { ServiceVersion } from '../../versions.ts'
 import type { ResponseName } from '../operation.ts'
-import type { Address } from '../paths.ts'
+import { type Address, type Family, SERVICES, webhooksPath } from '../paths.ts'
 
 /** What the path of a page names. */
 export interface Place {
   address: Address
   /** Id of the webhook that the path names. */
   id?: string | undefined
-  /** Relative path from the page to the parent of `services`: one `../` per level. */
+  /** Relative path from the page to the address of the mock: one `../` per level. */
   root: string
   site: Site
 }
@@ -71,13 +71,16 @@ ${content}
   })
 }
 
-/** Relative path from a page to the folder of `services`, so that links work wherever the mock is mounted. */
+/** Relative path from a page to the address of the mock, so that links work wherever the mock is mounted. */
 export const rootOf = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 2))
 
+/** Link to the webhooks of the whole site. */
+export const siteHref = (root: string, site: string): string => root + site.slice(1)
+
 /** Link to the webhooks of a service. */
-export const webhooksHref = (root: string, service: string): string =>
-  `${root}services/${service.split('/').map(encodeURIComponent).join('/')}/webhooks`
+export const webhooksHref = (root: string, service: string, family: Family = SERVICES): string =>
+  root + webhooksPath(family, service)
 
 /** Link to one webhook of a service. */
-export const webhookHref = (root: string, service: string, id: string): string =>
-  `${webhooksHref(root, service)}/${encodeURIComponent(id)}`
+export const webhookHref = (root: string, service: string, id: string, family?: Family): string =>
+  `${webhooksHref(root, service, family)}/${encodeURIComponent(id)}`

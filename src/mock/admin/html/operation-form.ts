@@ -3,7 +3,7 @@ import type { DeliverySettings } from '../../delivery-settings.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import { settingsFields } from '../settings-parameters.ts'
 import { createFields, editFields } from '../webhook-fields.ts'
-import { type Place, webhookHref, webhooksHref } from './layout.ts'
+import { type Place, siteHref, webhookHref, webhooksHref } from './layout.ts'
 
 /** The form of an operation. */
 export interface OperationForm {
@@ -19,59 +19,54 @@ export interface OperationForm {
 type CreateForm = (place: Place) => OperationForm | undefined
 
 /** The form to create a webhook of a service. */
-export const createForm: CreateForm = ({ address, root, site }) =>
-  address.scope !== 'service'
-    ? undefined
-    : {
-        title: `Create a webhook of ${address.service}`,
-        action: `${webhooksHref(root, address.service)}/create`,
-        button: 'Create',
-        fields: createFields(address.serviceType, site),
-      }
+export const createForm: CreateForm = ({ address: { family, service }, root, site }) =>
+  service && {
+    title: `Create a webhook of ${service.path}`,
+    action: `${webhooksHref(root, service.path, family)}/create`,
+    button: 'Create',
+    fields: createFields(service.serviceType, site),
+  }
 
 /** The form to edit a webhook. */
 export const editForm = (
-  { address, id = '', root, site }: Place,
+  { address: { family, service }, id = '', root, site }: Place,
   webhook?: Webhook,
 ): OperationForm | undefined =>
-  address.scope !== 'service'
-    ? undefined
-    : {
-        title: `Edit a webhook of ${address.service}`,
-        action: `${webhookHref(root, address.service, id)}/edit`,
-        button: 'Edit',
-        fields: editFields(webhook ?? { serviceType: address.serviceType }, site),
-      }
+  service && {
+    title: `Edit a webhook of ${service.path}`,
+    action: `${webhookHref(root, service.path, id, family)}/edit`,
+    button: 'Edit',
+    fields: editFields(webhook ?? { serviceType: service.serviceType }, site),
+  }
 
 /** The form to change the settings. */
-export const settingsForm = ({ root }: Place, settings?: DeliverySettings): OperationForm => ({
+export const settingsForm = (
+  { address: { family }, root }: Place,
+  settings?: DeliverySettings,
+): OperationForm => ({
   title: 'Settings',
-  action: `${root}services/webhooks/settings`,
+  action: `${siteHref(root, family.site ?? '')}/settings`,
   button: 'Change',
   fields: settingsFields(settings),
 })
 
-const deleteForm: CreateForm = ({ address, id = '', root }) =>
-  address.scope !== 'service'
-    ? undefined
-    : {
-        title: `Delete a webhook of ${address.service}`,
-        action: `${webhookHref(root, address.service, id)}/delete`,
-        button: 'Delete permanently',
-        fields: [],
-        question: `Delete the webhook ${id}? It cannot be restored.`,
-      }
+const deleteForm: CreateForm = ({ address: { family, service }, id = '', root }) =>
+  service && {
+    title: `Delete a webhook of ${service.path}`,
+    action: `${webhookHref(root, service.path, id, family)}/delete`,
+    button: 'Delete permanently',
+    fields: [],
+    question: `Delete the webhook ${id}? It cannot be restored.`,
+  }
 
-const deleteAllForm: CreateForm = ({ address, root }) =>
-  address.scope !== 'service'
-    ? undefined
-    : {
-        title: `Delete all webhooks of ${address.service}`,
-        action: `${webhooksHref(root, address.service)}/deleteAll`,
-        button: 'Delete all permanently',
-        fields: [],
-        question: `Delete all webhooks of ${address.service}? They cannot be restored.`,
-      }
+const deleteAllForm: CreateForm = ({ address: { family, service }, root }) =>
+  service && {
+    title: `Delete all webhooks of ${service.path}`,
+    action: `${webhooksHref(root, service.path, family)}/deleteAll`,
+    button: 'Delete all permanently',
+    fields: [],
+    question: `Delete all webhooks of ${service.path}? They cannot be restored.`,
+  }
 
 /** Operations whose form is shown again after an error, or shown first because it asks. */
 const FORMS: Readonly<Record<string, CreateForm>> = {

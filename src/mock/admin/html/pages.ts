@@ -1,8 +1,9 @@
 import { type Html, html } from '../../../inspector/html/template.ts'
 import type { DeliverySettings } from '../../delivery-settings.ts'
-import type { AdminError } from '../../http/errors.ts'
+import { type AdminError, needsToken } from '../../http/errors.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import type { ResponseName } from '../operation.ts'
+import { SERVICES } from '../paths.ts'
 import { form } from './forms.ts'
 import { page, type Site, type View } from './layout.ts'
 import { linksOf } from './links.ts'
@@ -13,7 +14,7 @@ import { fieldTable, webhookContent } from './webhook-page.ts'
 /** The HTML page for a successful response. */
 export function responsePage(view: View): string {
   const { address, root, site } = view
-  const name = address.scope === 'service' ? address.service : ''
+  const name = address.service?.path ?? ''
   return page(
     TITLES[view.response] + (name && ` of ${name}`),
     linksOf(root, address, idOf(view), site),
@@ -30,11 +31,11 @@ function idOf({ id, response, body }: View): string | undefined {
 }
 
 /** The HTML page for an error. It has a form for the token if a token is required. */
-export function errorPage({ status, messages }: AdminError, root: string, site: Site): string {
-  const needsToken = status === 498 || status === 499
-  return page(`Error ${status}`, linksOf(root, undefined, undefined, site), site, root, [
+export function errorPage(error: AdminError, root: string, site: Site): string {
+  const { status, messages } = error
+  return page(`Error ${status}`, linksOf(root, { family: SERVICES }, undefined, site), site, root, [
     html`<ul>${messages.map((message) => html`<li>${message}</li>`)}</ul>`,
-    needsToken ? form('', 'Continue with this token', { hasToken: true }) : html``,
+    needsToken(error) ? form('', 'Continue with this token', { hasToken: true }) : html``,
   ])
 }
 
@@ -45,12 +46,16 @@ const TITLES: Record<ResponseName, string> = {
   NotificationStatus: 'Failed deliveries',
   Settings: 'Settings',
   Token: 'Token',
+  OAuthToken: 'Token',
+  ServerInfo: 'Server',
+  User: 'User',
+  Portal: 'Portal',
 }
 
 const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
   Webhook: (view) => webhookContent(view.body as Webhook, view),
   Webhooks(view) {
-    const table = webhookTable((view.body as { webhooks: Webhook[] }).webhooks, view.root)
+    const table = webhookTable((view.body as { webhooks: Webhook[] }).webhooks, view)
     return [table, ...serviceForms(view)]
   },
   Status: ({ body }) => fieldTable(body),
@@ -66,6 +71,10 @@ const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
     return [fieldTable(body), form(action, button, { fields, hasToken: site.hasTokens })]
   },
   Token: ({ body }) => fieldTable(body),
+  OAuthToken: ({ body }) => fieldTable(body),
+  ServerInfo: ({ body }) => fieldTable(body),
+  User: ({ body }) => fieldTable(body),
+  Portal: ({ body }) => fieldTable(body),
 }
 
 const timeText = (time: number): string => new Date(time).toISOString()

@@ -6,19 +6,19 @@ import { type Place, webhookHref, webhooksHref } from './layout.ts'
 import { createForm } from './operation-form.ts'
 
 /** Table of webhooks, each with a link to its page. */
-export function webhookTable(webhooks: readonly Webhook[], root: string): Html {
+export function webhookTable(webhooks: readonly Webhook[], place: Place): Html {
   if (webhooks.length === 0) return html`<p>There are no webhooks.</p>`
   return html`<table>
 <tr><th>name</th><th>service</th><th>changeTypes</th><th>hookUrl</th><th>active</th><th>signatureKey</th></tr>
-${webhooks.map((webhook) => row(webhook, root))}</table>
+${webhooks.map((webhook) => row(webhook, place))}</table>
 `
 }
 
-function row(webhook: Webhook, root: string): Html {
+function row(webhook: Webhook, { address, root }: Place): Html {
   const { id, name, changeTypes, hookUrl, active, signatureKey } = webhook
   const path = servicePath(webhook)
   const cells = [path, changeTypes.join(', '), hookUrl, active, signatureKey ? 'set' : 'not set']
-  return html`<tr><td><a href="${webhookHref(root, path, id)}">${name}</a></td>${cells.map(
+  return html`<tr><td><a href="${webhookHref(root, path, id, address.family)}">${name}</a></td>${cells.map(
     (cell) => html`<td>${cell}</td>`,
   )}</tr>
 `
@@ -28,8 +28,8 @@ function row(webhook: Webhook, root: string): Html {
 export function serviceForms(place: Place): Html[] {
   const { address, root, site } = place
   const created = createForm(place)
-  if (address.scope !== 'service' || !created) return []
-  const href = webhooksHref(root, address.service)
+  if (!address.service || !created) return []
+  const href = webhooksHref(root, address.service.path, address.family)
   const hasToken = site.hasTokens
   return [
     html`<h2>Create</h2>

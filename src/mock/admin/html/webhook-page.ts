@@ -12,13 +12,13 @@ export function webhookContent(
   const { address, root, site } = place
   const table = fieldTable({ ...fields, signatureKey: signatureKey ? 'set' : 'not set' })
   const edited = editForm({ ...place, id: fields.id }, { signatureKey: '', ...fields })
-  if (address.scope !== 'service' || !edited) return [table]
+  if (!address.service || !edited) return [table]
   return [
     table,
     html`<h2>Edit</h2>
 ${form(edited.action, edited.button, { fields: edited.fields, hasToken: site.hasTokens })}`,
     html`<h2>Delete</h2>
-${form(`${webhookHref(root, address.service, fields.id)}/delete`, 'Delete …')}`,
+${form(`${webhookHref(root, address.service.path, fields.id, address.family)}/delete`, 'Delete …')}`,
   ]
 }
 
