@@ -18,7 +18,7 @@ export interface MockOptions extends Signature, CaOptions {
   errorFormat?: 'messages' | 'error'
   changesUrl?: 'partial' | 'whole' | 'none'
   fanOut: 'webhook' | 'layer'
-  featuresEdited: 'precise' | 'edited'
+  featuresEdited?: 'precise' | 'edited'
   handshake?: number
   concurrency: number
   allowHost?: string[]
@@ -122,13 +122,12 @@ function addDeliveryOptions(command: Command): void {
         '--features-edited <how>',
         'what events say for webhooks subscribed only to FeaturesEdited: the precise change, or FeaturesEdited',
         ['precise', 'edited'],
-        'precise',
       ),
     )
     .option(
       '--handshake <minutes>',
-      'require a handshake of receivers, and repeat it so often, 1 to 10080',
-      wholeNumber(1, 10_080),
+      'require a handshake of receivers, and repeat it so often, 1 to 10080; 0 for none',
+      wholeNumber(0, 10_080),
     )
     .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
 }
@@ -150,7 +149,7 @@ export function toServiceOptions(options: MockOptions): MockServiceOptions {
     changesUrl,
     fanOut,
     featuresEdited,
-    handshake: handshake === undefined ? undefined : { every: handshake },
+    handshake: handshake ? { every: handshake } : handshake === 0 ? false : undefined,
     concurrency,
     signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
   }
