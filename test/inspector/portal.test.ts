@@ -1,7 +1,10 @@
+import { createReceiver } from 'geohook'
+import { createMemoryInbox } from 'geohook/inbox'
 import { expect, it, onTestFinished } from 'vitest'
 import { JSON_TYPE, KEY, payloadOf } from '../helpers/deliver.ts'
 import { send } from '../helpers/http.ts'
 import { startTarget } from '../helpers/target.ts'
+import { idsIn, openPage } from './helpers/inbox-page.ts'
 import { onlyId, startInspected } from './helpers/reception-support.ts'
 
 const body = payloadOf('add')
@@ -26,4 +29,15 @@ it('explains a refusal without the redacted key', async () => {
   const { text } = await page.get(`/deliveries/${await onlyId(page)}/signature`)
   expect(text).toContain('secret_wrong')
   expect(text).not.toContain('another secret')
+})
+
+it('says of a delivery in an inbox that its body is not signed', async () => {
+  const inbox = createMemoryInbox()
+  const receiver = createReceiver({ profile: 'portal', signatureKey: KEY, inbox, observer: {} })
+  const headers = { 'content-type': JSON_TYPE, secret: KEY }
+  await receiver.fetch(new Request('http://a.example/', { method: 'POST', headers, body }))
+  const page = await openPage(inbox)
+  const [id] = idsIn(await page.get('/'))
+  const { text } = await page.get(`/deliveries/${id}/signature`)
+  expect(text).toContain('The header secret contains key 1 (newest). The body is not signed.')
 })

@@ -37,7 +37,10 @@ const CASES: readonly (readonly [words: string[], completions: readonly string[]
     ['done', 'dead'],
   ],
   [['trigger', 'Parcels.FeatureServer', '--fault', 's'], FAULTS],
-  [['send', 'listen', '--c'], ['--change-type', '--content-type']], // `listen` is a file here
+  [
+    ['send', 'listen', '--c'],
+    ['--content-type', '--change-type'],
+  ], // `listen` is a file here
   [['sign', 'bod'], undefined],
   [['sign', '--key-file', 'bod'], undefined],
 ]
