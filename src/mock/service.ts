@@ -35,6 +35,8 @@ export interface Mock {
    * @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service
    */
   findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
+  /** The recorded attempts, oldest first, as a new array. */
+  attempts(): Attempt[]
   /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
   /**
@@ -148,6 +150,7 @@ export function createMock(given: MockServiceOptions): Mock {
       return recipients
     },
     deliver: (recipients) => collect([...recipients].map(([id, events]) => engine.notify(id, events))),
+    attempts: engine.log.list,
     restore,
     reset() {
       engine.clear()

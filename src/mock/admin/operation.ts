@@ -16,7 +16,17 @@ export interface ParameterDescription {
 }
 
 /** Name of a response; the OpenAPI document has a schema for each. */
-export type ResponseName = 'Webhook' | 'Webhooks' | 'Status' | 'NotificationStatus' | 'Settings' | 'Token'
+export type ResponseName =
+  | 'Webhook'
+  | 'Webhooks'
+  | 'Status'
+  | 'NotificationStatus'
+  | 'Settings'
+  | 'Token'
+  | 'HostedWebhook'
+  | 'HostedWebhooks'
+  | 'HostedStatus'
+  | 'HostedNotificationStatus'
 
 /** The parts of a mock service that the administration uses. */
 export interface Context {
@@ -24,6 +34,19 @@ export interface Context {
   readonly options: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus' | 'omitted' | 'clock'>
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
+  /** The recorded attempts, oldest first. */
+  attempts(): readonly RecordedAttempt[]
+}
+
+/** The parts of an attempt that the administration reports. */
+export interface RecordedAttempt {
+  webhookId: string
+  /** Milliseconds since 1970. */
+  sentAt: number
+  request: { body: Uint8Array }
+  answer?: { status: number; body: string }
+  /** Reason why the attempt has no response. */
+  error?: string
 }
 
 /** Arguments of an operation. */
@@ -40,6 +63,8 @@ export interface OperationResult {
   /** True if the state must be saved. */
   changed: boolean
 }
+
+type Result = OperationResult | Promise<OperationResult>
 
 interface Description {
   /** Unique name. */
@@ -64,7 +89,7 @@ export interface RootOperation extends Omit<Description, 'segment'> {
   paths: readonly string[]
   /** True if only services whose `auth` issues tokens have the operation. */
   needsTokens?: boolean
-  run(call: RootCall): Promise<OperationResult>
+  run(call: RootCall): Result
 }
 
 /** Arguments of a {@link RootOperation}. */
@@ -78,19 +103,19 @@ export interface RootCall extends Omit<Call, 'user'> {
 /** An operation on all services. */
 export interface SiteOperation extends Description {
   scope: 'site'
-  run(call: Call): OperationResult
+  run(call: Call): Result
 }
 
 /** An operation on the webhooks of a service. */
 export interface ServiceOperation extends Description {
   scope: 'service'
-  run(call: Call & { service: Service }): OperationResult
+  run(call: Call & { service: Service }): Result
 }
 
 /** An operation on one webhook. */
 export interface WebhookOperation extends Description {
   scope: 'webhook'
-  run(call: Call & { webhook: Readonly<Webhook> }): OperationResult
+  run(call: Call & { webhook: Readonly<Webhook> }): Result
 }
 
 /** An operation of the administration. */

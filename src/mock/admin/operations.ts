@@ -1,10 +1,12 @@
 import { isAtLeast, type ServiceVersion } from '../versions.ts'
+import { HOSTED_OPERATIONS } from './hosted-operations.ts'
 import type { Operation, ParameterDescription } from './operation.ts'
 import {
   type Address,
   compareTemplates,
   decodeSegments,
   type Family,
+  HOSTED,
   matchSegments,
   type PathNames,
   SERVER_ADMIN,
@@ -36,6 +38,7 @@ const SERVER_OPERATIONS: readonly Exclude<Operation, { scope: 'root' }>[] = [
 /** All routes. The router and the OpenAPI document are generated from this table. */
 const ROUTES: readonly Route[] = [
   ...[SERVICES, SERVER_ADMIN].flatMap((family) => routesOfFamily(family, SERVER_OPERATIONS)),
+  ...routesOfFamily(HOSTED, HOSTED_OPERATIONS),
   ...ROOT_OPERATIONS.flatMap((operation) =>
     operation.paths.map((path) => ({ path, operation, family: SERVICES })),
   ),

@@ -34,10 +34,13 @@ const { properties: webhookMembers } = withAllMembers(webhookSchema) as {
   properties: Record<string, unknown>
 }
 /** `scheduleInfo` may be empty, because a geoprocessing webhook has no schedule. */
-const webhook = {
+const webhook: Record<string, unknown> = {
   ...webhookMembers,
   scheduleInfo: { anyOf: [withAllMembers(scheduleSchema), exactly({})] },
 }
+
+const { id: globalId, ...hostedMembers } = webhook
+const HOSTED_SUCCESS = { status: SUCCESS, success: { const: true } }
 
 const headers = { type: 'object', additionalProperties: true }
 
@@ -57,6 +60,22 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       items: exactly({ invoked: { const: false }, invokedTimestamp: TIME }),
     },
   }),
+  HostedWebhook: exactly({ globalId, ...hostedMembers, ...HOSTED_SUCCESS }, Object.keys(HOSTED_SUCCESS)),
+  HostedWebhooks: listOf('HostedWebhook'),
+  HostedStatus: exactly(HOSTED_SUCCESS),
+  HostedNotificationStatus: {
+    type: 'array',
+    items: exactly({
+      webhookNotificationStatus: {
+        type: 'array',
+        items: exactly({
+          invoked: { const: 'false' },
+          invokedTimestamp: { ...TEXT, description: 'Milliseconds since 1970' },
+          serverResponse: TEXT,
+        }),
+      },
+    }),
+  },
   Settings: exactly({ ...(withAllMembers(settingsSchema).properties as object), status: SUCCESS }, [
     'status',
   ]),

@@ -70,6 +70,7 @@ function fill(path: string): string {
   return path
     .replace('{folderName}', 'City')
     .replace('{service}', 'Parcels.FeatureServer')
+    .replace('{serviceName}', 'Parcels')
     .replace('{webhookId}', folder ? 'city' : FEATURE.id)
 }
 
