@@ -1,17 +1,11 @@
 import { z } from 'zod'
 import { requireKnownOptions } from '../known-options.ts'
-import { arcgis } from '../signature/profiles.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
-import type { SignerOptions } from '../testing/signer.ts'
 import type { Auth } from './admin/auth.ts'
 import { type Clock, systemClock } from './clock/clock.ts'
-import {
-  DEFAULT_SETTINGS,
-  type DeliverySettings,
-  HOSTED_SETTINGS,
-  settingsSchema,
-} from './delivery-settings.ts'
+import { type DeliverySettings, settingsSchema } from './delivery-settings.ts'
 import { toHostname } from './http/hosts.ts'
+import { type Like, PRESETS, type SignatureOptions, settingsDefaults, signatureDefaults } from './presets.ts'
 import { check } from './schemas.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
@@ -28,12 +22,35 @@ export interface MockServiceOptions {
   version?: ServiceVersion | undefined
   /** Users who may administer webhooks. Default: anyone. */
   auth?: Auth | undefined
-  /** HTTP status of administration errors: the error's code, or always 200 as on some services. Default `'rest'`. */
+  /**
+   * The product to imitate: `'enterprise'` and `'online'` are ArcGIS Enterprise and ArcGIS Online, `'portal'` is for
+   * organization webhooks. It sets the defaults of other options (docs/mock.md, "Products"). Default `'service'`, the
+   * service of docs/specification.md.
+   */
+  like?: Like | undefined
+  /** HTTP status of administration errors: the error's code, or always 200. Default `'rest'` for `like: 'service'`. */
   httpStatus?: 'rest' | 'always200' | undefined
+  /**
+   * Format of administration errors: `'messages'` is `{status, messages, code}`, and `'error'` is
+   * `{error: {code, message, details}}`, in which 498 and 499 always have the HTTP status 200. Default `'messages'` for
+   * `like: 'service'`.
+   */
+  errorFormat?: 'messages' | 'error' | undefined
+  /**
+   * Whether `/rest/info` says that the server belongs to the portal under `/sharing/rest`. Default: true after a sign-in
+   * at the portal, and false after one at the server.
+   */
+  federated?: boolean | undefined
+  /** Whether a webhook is active if `create` does not say so. Default true, but false for `like: 'online'`. */
+  defaultActive?: boolean | undefined
   /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */
   omitted?: 'keep' | 'reset' | undefined
   /** Which webhooks of feature services gather events over a window. Default: those with a schedule. */
   gather?: 'never' | 'scheduled' | 'always' | undefined
+  /** Length of a window in seconds if the webhook does not say it, 1 to 86,400. Default 20, or 30 for `like: 'online'`. */
+  windowSeconds?: number | undefined
+  /** Shortest window in seconds, 1 to 60: `create` and `edit` lengthen a shorter one. Default 1, or 30 for `like: 'online'`. */
+  minimumWindowSeconds?: number | undefined
   /** Attempts, timeout, retry gap and deactivation; members left out have their defaults. */
   settings?: Partial<DeliverySettings> | undefined
   /**
@@ -63,12 +80,6 @@ export interface MockServiceOptions {
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined
 }
 
-/** How the service signs (docs/specification.md, "Signature"). */
-export type SignatureOptions = Pick<
-  SignerOptions,
-  'signatureHeader' | 'encoding' | 'prefix' | 'signatureIn' | 'percentEncoded' | 'formPayload'
->
-
 /** The options with their defaults. */
 export type ResolvedOptions = {
   [name in keyof Omit<MockServiceOptions, 'settings' | WithoutDefault>]-?: NonNullable<
@@ -76,16 +87,7 @@ export type ResolvedOptions = {
   >
 } & Pick<MockServiceOptions, WithoutDefault> & { settings: DeliverySettings }
 
-type WithoutDefault = 'auth' | 'save' | 'changesUrl'
-
-/** Hosted services sign forms in their last field, and JSON in a header (docs/senders.md, "Signature"). */
-const HOSTED_SIGNATURE: SignatureOptions = {
-  signatureHeader: arcgis.signatureHeader,
-  encoding: 'base64',
-  prefix: 'sha256=',
-  signatureIn: 'field',
-  formPayload: 'plain',
-}
+type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated'
 
 /** Headers that must not be used for the signature, because HTTP needs them. */
 const RESERVED_HEADER =
@@ -115,11 +117,17 @@ const optionsSchema = z.strictObject({
   webhooks: z.array(z.unknown()).default([]),
   version: z.enum(VERSIONS).default('11.3'),
   auth: withMethods<Auth>('authenticate').optional(),
-  httpStatus: z.enum(['rest', 'always200']).default('rest'),
+  like: z.enum(Object.keys(PRESETS) as [Like, ...Like[]]).default('service'),
+  httpStatus: z.enum(['rest', 'always200']).optional(),
+  errorFormat: z.enum(['messages', 'error']).optional(),
+  federated: z.boolean().optional(),
+  defaultActive: z.boolean().optional(),
   omitted: z.enum(['keep', 'reset']).default('keep'),
-  gather: z.enum(['never', 'scheduled', 'always']).default('scheduled'),
+  gather: z.enum(['never', 'scheduled', 'always']).optional(),
+  windowSeconds: z.int().min(1).max(86_400).optional(),
+  minimumWindowSeconds: z.int().min(1).max(60).optional(),
   settings: settingsSchema.partial().default({}),
-  dialect: z.enum(['service', 'hosted', 'organization']).default('service'),
+  dialect: z.enum(['service', 'hosted', 'organization']).optional(),
   changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
   fanOut: z.enum(['webhook', 'layer']).default('webhook'),
   signature: signatureSchema.partial().default({}),
@@ -135,11 +143,12 @@ const optionsSchema = z.strictObject({
 /** @throws {WebhookError} `config_invalid` */
 export function toOptions(given: MockServiceOptions): ResolvedOptions {
   requireKnownOptions(given, optionsSchema.shape)
-  const options = check<ResolvedOptions>(optionsSchema, given, 'options')
-  const isHosted = options.dialect === 'hosted'
+  const checked = withoutUndefined(check<ResolvedOptions>(optionsSchema, given, 'options'))
+  const options = { ...PRESETS[checked.like], ...checked }
+  const { like, dialect } = options
   return {
     ...options,
-    settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...withoutUndefined(options.settings) },
-    signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...withoutUndefined(options.signature) },
+    settings: { ...settingsDefaults(dialect), ...withoutUndefined(options.settings) },
+    signature: { ...signatureDefaults(like, dialect), ...withoutUndefined(options.signature) },
   }
 }

@@ -1,4 +1,5 @@
 import { configInvalid } from '../errors.ts'
+import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
@@ -22,6 +23,7 @@ import { createWebhookStore } from './state/webhooks.ts'
 export interface Mock {
   readonly options: ResolvedOptions
   readonly state: State
+  readonly federation: Federation
   readonly engine: Engine
   readonly listeners: Listeners
   /**
@@ -64,6 +66,7 @@ export function createMock(given: MockServiceOptions): Mock {
   /** Current generation of each service, by path. It starts as the time of the first event, and each change adds 1. */
   const generations = new Map<string, number>()
   const webhooks = createWebhookStore({
+    ...options,
     now: clock.now,
     onChange(change, webhook) {
       engine.changed(webhook.id)
@@ -127,6 +130,7 @@ export function createMock(given: MockServiceOptions): Mock {
   return {
     options,
     state,
+    federation: { isFederated: options.federated ?? options.like !== 'service' },
     engine,
     listeners,
     changes,

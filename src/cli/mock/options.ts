@@ -9,10 +9,12 @@ export interface MockOptions extends Signature {
   seed?: string
   state?: string
   serviceVersion: '11.1' | '11.2' | '11.3'
-  dialect: 'service' | 'hosted' | 'organization'
-  gather: 'never' | 'scheduled' | 'always'
+  like: 'service' | 'enterprise' | 'online' | 'portal'
+  dialect?: 'service' | 'hosted' | 'organization'
+  gather?: 'never' | 'scheduled' | 'always'
   omitted: 'keep' | 'reset'
   always200?: true
+  errorFormat?: 'messages' | 'error'
   changesUrl?: 'partial' | 'whole' | 'none'
   fanOut: 'webhook' | 'layer'
   concurrency: number
@@ -43,14 +45,25 @@ export function addMockOptions(command: Command): Command {
       ),
     )
     .addOption(
-      choice('--dialect <name>', 'format of payloads', ['service', 'hosted', 'organization'], 'service'),
+      choice(
+        '--like <product>',
+        'product to imitate: sets the defaults of the options below, and more',
+        ['service', 'enterprise', 'online', 'portal'],
+        'service',
+      ),
+    )
+    .addOption(
+      choice('--dialect <name>', 'format of payloads (default: that of the product)', [
+        'service',
+        'hosted',
+        'organization',
+      ]),
     )
     .addOption(
       choice(
         '--gather <when>',
-        'which webhooks collect events over their schedule: scheduled means those that have one',
+        'which webhooks collect events over their schedule: scheduled means those that have one (default: scheduled, or that of the product)',
         ['never', 'scheduled', 'always'],
-        'scheduled',
       ),
     )
     .addOption(
@@ -62,6 +75,12 @@ export function addMockOptions(command: Command): Command {
       ),
     )
     .option('--always200', 'respond to errors with HTTP status 200, as some services do')
+    .addOption(
+      choice('--error-format <name>', 'format of errors (default: that of the product)', [
+        'messages',
+        'error',
+      ]),
+    )
   addDeliveryOptions(command)
   return command
     .option(
@@ -99,14 +118,16 @@ function addDeliveryOptions(command: Command): void {
 
 /** Converts the command's options to options of the mock service, except those that name files. */
 export function toServiceOptions(options: MockOptions): MockServiceOptions {
-  const { dialect, gather, omitted, changesUrl, fanOut, concurrency } = options
+  const { like, dialect, gather, omitted, errorFormat, changesUrl, fanOut, concurrency } = options
   const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
   return {
     version: options.serviceVersion,
+    like,
     dialect,
     gather,
     omitted,
-    httpStatus: options.always200 ? 'always200' : 'rest',
+    httpStatus: options.always200 ? 'always200' : undefined,
+    errorFormat,
     allowHosts: options.allowHost,
     changesUrl,
     fanOut,

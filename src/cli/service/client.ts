@@ -105,22 +105,23 @@ export async function createClient({
   }
 }
 
-/** Parses a response. Also checks `status` in the body, because some services report errors with HTTP status 200. */
+/** Parses a response. Also looks for errors in the body, because some services report them with HTTP status 200. */
 function parseResponse(status: number, text: string, { origin, pathname }: URL): ServiceResponse {
   let response: ServiceResponse | undefined
   try {
     response = toRecord(JSON.parse(text))
   } catch {}
   if (!response) throw notAService(`the response from ${origin} (${status}) is not that of a webhook service`)
-  if (response.status !== 'error' && status < 400) return response
-  const messages = Array.isArray(response.messages)
-    ? response.messages.filter((message) => typeof message === 'string')
-    : []
-  const code = typeof response.code === 'number' ? response.code : status
+  const error = toRecord(response.error)
+  if (response.status !== 'error' && !error && status < 400) return response
+  const messages = error ? [error.message] : Array.isArray(response.messages) ? response.messages : []
+  const reason = messages.filter((message) => typeof message === 'string').join('; ')
+  const { code: number } = error ?? response
+  const code = typeof number === 'number' ? number : status
   throw new CliError(
     EXIT.failure,
     `service_${code}`,
-    `the service answered ${code} for ${pathname}: ${messages.join('; ') || 'no reason given'}`,
+    `the service answered ${code} for ${pathname}: ${reason || 'no reason given'}`,
     HINTS.get(code),
   )
 }

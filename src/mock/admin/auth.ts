@@ -18,6 +18,20 @@ export interface Credentials {
   minutes?: number | undefined
 }
 
+/** Credentials of an application (OAuth 2.0, `client_credentials`). */
+export interface AppCredentials {
+  clientId: string
+  clientSecret: string
+  /** Lifetime of the token in minutes, 1 to 20160; absent if the request does not specify one. */
+  minutes?: number | undefined
+}
+
+/** A token, and its expiry time in milliseconds since 1970. */
+export interface IssuedToken {
+  token: string
+  expires: number
+}
+
 /** Authenticates users who administer webhooks. */
 export interface Auth {
   /** @returns the user of a token; undefined if the token is invalid or has expired */
@@ -25,10 +39,23 @@ export interface Auth {
   /**
    * Issues a token. If this method is missing, the service has no `generateToken` operation.
    *
-   * @returns the token and its expiry time in milliseconds since 1970; undefined for wrong credentials
+   * @returns undefined for wrong credentials
    */
-  generateToken?(
-    credentials: Credentials,
+  generateToken?(credentials: Credentials, now: number): Promise<IssuedToken | undefined>
+  /**
+   * Issues a token to an application. If this method is missing, the service has no `oauth2/token` operation.
+   *
+   * @returns undefined for wrong credentials
+   */
+  generateAppToken?(credentials: AppCredentials, now: number): Promise<IssuedToken | undefined>
+  /**
+   * Issues a token for a server to the holder of a portal's token. If this method is missing, `generateToken` requires
+   * a user name.
+   *
+   * @returns undefined for a token that is invalid or has expired
+   */
+  exchangeToken?(
+    given: { token: string; minutes?: number | undefined },
     now: number,
-  ): Promise<{ token: string; expires: number } | undefined>
+  ): Promise<IssuedToken | undefined>
 }

@@ -27,11 +27,42 @@ export type ResponseName =
   | 'HostedWebhooks'
   | 'HostedStatus'
   | 'HostedNotificationStatus'
+  | 'OAuthToken'
+  | 'ServerInfo'
+  | 'User'
+  | 'Portal'
+
+/** The options that the administration uses. */
+export type ContextOptions = Pick<
+  ResolvedOptions,
+  | 'auth'
+  | 'clock'
+  | 'defaultActive'
+  | 'errorFormat'
+  | 'federated'
+  | 'gather'
+  | 'httpStatus'
+  | 'like'
+  | 'minimumWindowSeconds'
+  | 'omitted'
+  | 'version'
+  | 'windowSeconds'
+>
+
+/**
+ * Whether `/rest/info` says that the server belongs to the portal. `@esri/arcgis-rest-request` asks for it before its
+ * first request to a server. If the user has signed in at a portal, it refuses a server without a portal, and if at a
+ * server, one with a portal. So without the option `federated`, the last sign-in decides.
+ */
+export interface Federation {
+  isFederated: boolean
+}
 
 /** The parts of a mock service that the administration uses. */
 export interface Context {
   readonly state: State
-  readonly options: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus' | 'omitted' | 'clock'>
+  readonly options: ContextOptions
+  readonly federation: Federation
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
   /** The recorded attempts, oldest first. */
@@ -55,6 +86,8 @@ export interface Call {
   user: User
   method: 'GET' | 'POST'
   parameters: Parameters
+  /** Scheme, host and port of the request. */
+  origin: string
 }
 
 /** Result of an operation. */
@@ -87,8 +120,8 @@ export interface RootOperation extends Omit<Description, 'segment'> {
   scope: 'root'
   /** OpenAPI paths, for example `/sharing/rest/portals/{portalId}`. */
   paths: readonly string[]
-  /** True if only services whose `auth` issues tokens have the operation. */
-  needsTokens?: boolean
+  /** The method of `auth` without which a service does not have the operation. */
+  needs?: 'generateToken' | 'generateAppToken'
   run(call: RootCall): Result
 }
 

@@ -1,6 +1,6 @@
-import { isAtLeast, type ServiceVersion } from '../versions.ts'
+import { isAtLeast } from '../versions.ts'
 import { HOSTED_OPERATIONS } from './hosted-operations.ts'
-import type { Operation, ParameterDescription } from './operation.ts'
+import type { ContextOptions, Operation, ParameterDescription, RootOperation } from './operation.ts'
 import {
   type Address,
   compareTemplates,
@@ -14,8 +14,10 @@ import {
   toAddressedService,
 } from './paths.ts'
 import { SERVICE_OPERATIONS } from './service-operations.ts'
+import { GENERATE_TOKEN, PORTAL_TOKEN } from './sign-in/generate-token.ts'
+import { OAUTH_TOKEN } from './sign-in/oauth-token.ts'
+import { COMMUNITY_SELF, PORTAL_INFO, PORTALS_SELF, SERVER_INFO } from './sign-in/portal.ts'
 import { SITE_OPERATIONS } from './site-operations.ts'
-import { GENERATE_TOKEN } from './tokens.ts'
 import { WEBHOOK_OPERATIONS } from './webhook-operations.ts'
 
 /** A path of the administration, and its operation. */
@@ -27,7 +29,15 @@ export interface Route {
 }
 
 /** Operations that name their own paths. */
-const ROOT_OPERATIONS = [GENERATE_TOKEN]
+const ROOT_OPERATIONS: readonly RootOperation[] = [
+  GENERATE_TOKEN,
+  PORTAL_TOKEN,
+  OAUTH_TOKEN,
+  SERVER_INFO,
+  PORTAL_INFO,
+  COMMUNITY_SELF,
+  PORTALS_SELF,
+]
 
 const SERVER_OPERATIONS: readonly Exclude<Operation, { scope: 'root' }>[] = [
   ...WEBHOOK_OPERATIONS,
@@ -60,13 +70,12 @@ export const COMMON_PARAMETERS: readonly ParameterDescription[] = [
   },
 ]
 
-/** Returns the routes of a service of this version, without those that need tokens if `hasTokens` is false. */
-export const routesOf = (version: ServiceVersion, hasTokens: boolean): Route[] =>
-  ROUTES.filter(
-    ({ operation }) =>
-      isAtLeast(version, operation.since) &&
-      (operation.scope !== 'root' || hasTokens || operation.needsTokens !== true),
-  )
+/** Returns the routes of a service: those of its version that its `auth` supports. */
+export const routesOf = ({ version, auth }: Pick<ContextOptions, 'version' | 'auth'>): Route[] =>
+  ROUTES.filter(({ operation }) => {
+    if (!isAtLeast(version, operation.since)) return false
+    return operation.scope !== 'root' || !operation.needs || auth?.[operation.needs] !== undefined
+  })
 
 /** The paths of operations in a family: with and without a folder, with and without the optional word. */
 function routesOfFamily(family: Family, operations: typeof SERVER_OPERATIONS): Route[] {

@@ -20,16 +20,21 @@ export function text(maxLength: number): Read<string> {
   }
 }
 
-/** Reads one of the allowed words, and optionally converts it. */
-export function oneOf(allowed: readonly string[]): Read<string>
-export function oneOf<T>(allowed: readonly string[], convert: (value: string) => T): Read<T>
-export function oneOf(allowed: readonly string[], convert = (value: string): unknown => value) {
-  return (parameters: Parameters, name: string): unknown => {
+/** Reads one of the allowed words. */
+export function oneOf(allowed: readonly string[]): Read<string> {
+  return (parameters, name) => {
     const value = single(parameters, name)
-    if (value === undefined) return undefined
-    if (!allowed.includes(value)) throw new AdminError(400, `${name} must be one of ${allowed.join(', ')}`)
-    return convert(value)
+    if (value === undefined || allowed.includes(value)) return value
+    throw new AdminError(400, `${name} must be one of ${allowed.join(', ')}`)
   }
+}
+
+/** Reads `true` or `false` in any letter case: Python writes `True`. */
+export function boolean(parameters: Parameters, name: string): boolean | undefined {
+  const value = single(parameters, name)?.toLowerCase()
+  if (value === undefined) return undefined
+  if (value !== 'true' && value !== 'false') throw new AdminError(400, `${name} must be one of true, false`)
+  return value === 'true'
 }
 
 export function wholeNumber(minimum: number, maximum: number): Read<number> {
@@ -81,40 +86,45 @@ function splitNames(value: string): string[] {
 
 /**
  * Reads `scheduleInfo`: a JSON object with all or some members (docs/senders.md, "Administration"). Geoprocessing
- * webhooks have no schedule: for them, only the empty object is valid, as in responses.
+ * webhooks have no schedule. For them, any JSON object is accepted and ignored, because the vendor's Python client
+ * always sends one.
  *
  * @throws {AdminError} 400
  */
 export function readSchedule(
   parameters: Parameters,
   name: string,
-  serviceType: Webhook['serviceType'],
+  {
+    serviceType,
+    minimumWindowSeconds,
+  }: { serviceType: Webhook['serviceType']; minimumWindowSeconds: number },
 ): Partial<ScheduleInfo> | undefined {
   const value = single(parameters, name)
   if (value === undefined) return undefined
   const schedule = parseJson(value)
   if (!isObject(schedule)) throw new AdminError(400, `${name} must be a JSON object`)
-  const members = Object.entries(schedule)
-  if (serviceType === 'GPServer' && members.length > 0) {
-    throw new AdminError(400, `${name} is for feature service webhooks only`)
-  }
-  for (const [member, memberValue] of members) {
+  if (serviceType === 'GPServer') return undefined
+  for (const [member, memberValue] of Object.entries(schedule)) {
     const schema = SCHEDULE_MEMBERS.get(member)
     if (!schema) throw new AdminError(400, `${name} has no member ${quote(member)}`)
     if (!schema.safeParse(memberValue).success)
       throw new AdminError(400, `${name}.${member} has a wrong value`)
   }
-  return withOrderedRecurrence(schedule)
+  return withRecurrence(schedule, minimumWindowSeconds)
 }
 
 /** Schemas of the members of `scheduleInfo`. Snapshots use the same schemas, so edited webhooks can be restored. */
 const SCHEDULE_MEMBERS = new Map(Object.entries(scheduleSchema.shape))
 
-/** Puts the members of `recurrenceInfo` in the specification's order. */
-function withOrderedRecurrence({ recurrenceInfo, ...others }: Partial<ScheduleInfo>): Partial<ScheduleInfo> {
+/** Puts the members of `recurrenceInfo` in the specification's order, and lengthens a window that is too short. */
+function withRecurrence(
+  { recurrenceInfo, ...others }: Partial<ScheduleInfo>,
+  minimumSeconds: number,
+): Partial<ScheduleInfo> {
   if (!recurrenceInfo) return others
   const { interval, frequency } = recurrenceInfo
-  return { ...others, recurrenceInfo: { interval, frequency } }
+  const length = frequency === 'second' ? Math.max(interval, minimumSeconds) : interval
+  return { ...others, recurrenceInfo: { interval: length, frequency } }
 }
 
 /** @returns undefined for invalid JSON */

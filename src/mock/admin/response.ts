@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express'
-import { type AdminError, toAdminError } from '../http/errors.ts'
+import { type AdminError, needsToken, toAdminError, toErrorBody } from '../http/errors.ts'
 import { questionPage, rejectedPage, type Submission } from './html/form-page.ts'
 import { contentSecurityPolicy, rootOf, type Site, type View } from './html/layout.ts'
 import { errorPage, responsePage } from './html/pages.ts'
-import type { Context } from './operation.ts'
 import { type Format, initialFormat } from './response-format.ts'
+import type { ErrorOptions } from './rest-paths.ts'
 
 /** Headers of every response. They protect the keys in responses and the forms in HTML pages. */
 const HEADERS = {
@@ -38,13 +38,19 @@ interface AdminResponseOptions {
   path: string
   query: string
   site: Site
-  httpStatus: Context['options']['httpStatus']
+  errors: ErrorOptions
+}
+
+/** In the format `error`, clients recognize 498 and 499 only if the HTTP status is 200. */
+function httpStatusOf(error: AdminError, { errorFormat, httpStatus }: ErrorOptions): number {
+  if (httpStatus === 'always200' || (errorFormat === 'error' && needsToken(error))) return 200
+  return error.status
 }
 
 export function createAdminResponse(
   req: Request,
   res: Response,
-  { path, query, site, httpStatus }: AdminResponseOptions,
+  { path, query, site, errors }: AdminResponseOptions,
 ): AdminResponse {
   const root = rootOf(path)
 
@@ -79,9 +85,7 @@ export function createAdminResponse(
     },
     fail(thrown, submission) {
       const error: AdminError = toAdminError(thrown)
-      const { status: code, messages } = error
-      const body = { status: 'error', messages, code }
-      write(httpStatus === 'rest' ? code : 200, this.format, body, () => {
+      write(httpStatusOf(error, errors), this.format, toErrorBody(error, errors.errorFormat), () => {
         const again = submission && rejectedPage(toSubmission(submission), error)
         return again ?? errorPage(error, root, site)
       })

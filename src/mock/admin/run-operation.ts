@@ -40,14 +40,14 @@ export type Administer = (
  * errors.
  */
 export function createAdminister(context: Context): Administer {
-  const match = createMatcher(routesOf(context.options.version, false))
+  const match = createMatcher(routesOf({ ...context.options, auth: undefined }))
   return async (path, values) => {
     const found = match(path)
     if (!found) throw new AdminError(404, 'there is nothing here')
     const parameters = new Map(
       Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
     )
-    const call = { context, method: 'POST', parameters } as const
+    const call = { context, method: 'POST', parameters, origin: '' } as const
     const { body, changed } = await runOperation(found, call, async () => ANONYMOUS)
     if (changed) await waitForSave(context.save)
     return body

@@ -8,7 +8,7 @@ import {
   type ServiceOperation,
   unchanged,
 } from './operation.ts'
-import { SUCCESS, toListedWebhookJson, toWebhookJson } from './webhook-json.ts'
+import { SUCCESS, toListJson, toWebhookJson } from './webhook-json.ts'
 import { readChanges, requireFreeName, webhookParameters } from './webhook-parameters.ts'
 
 const listWebhooks: ServiceOperation = {
@@ -21,8 +21,7 @@ const listWebhooks: ServiceOperation = {
   changes: false,
   parameters: [],
   response: 'Webhooks',
-  run: ({ context, service }) =>
-    unchanged({ webhooks: context.state.webhooks.list(service).map(toListedWebhookJson) }),
+  run: ({ context, service }) => unchanged(toListJson(context.state.webhooks.list(service), context.options)),
 }
 
 const createWebhook: ServiceOperation = {
@@ -36,13 +35,17 @@ const createWebhook: ServiceOperation = {
   parameters: webhookParameters('create'),
   response: 'Webhook',
   run({ context, user, parameters, service }) {
-    const { version } = context.options
+    const { state, options } = context
     const { serviceType } = service
-    const changes = readChanges(parameters, { operation: 'create', serviceType, version })
+    const changes = readChanges(parameters, { ...options, operation: 'create', serviceType })
     requireFreeName(context, service, changes.name)
-    const { folderName, serviceName } = service
-    const seed = { ...changes, folderName, serviceName, serviceType, ownerId: user.username } as WebhookSeed
-    return changed({ ...toWebhookJson(context.state.webhooks.create(seed)), ...SUCCESS })
+    const seed = {
+      active: options.defaultActive,
+      ...changes,
+      ...service,
+      ownerId: user.username,
+    } as WebhookSeed
+    return changed({ ...toWebhookJson(state.webhooks.create(seed), options), ...SUCCESS })
   },
 }
 

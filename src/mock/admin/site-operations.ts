@@ -3,7 +3,7 @@ import { AdminError } from '../http/errors.ts'
 import { changed, READ_METHODS, type SiteOperation, unchanged } from './operation.ts'
 import { readEach, wholeNumber } from './parameter-values.ts'
 import { boundsOf, SETTING_NAMES, settingsParameters } from './settings-parameters.ts'
-import { SUCCESS, toListedWebhookJson } from './webhook-json.ts'
+import { SUCCESS, toListJson } from './webhook-json.ts'
 
 const listSite: SiteOperation = {
   name: 'listSite',
@@ -15,7 +15,7 @@ const listSite: SiteOperation = {
   changes: false,
   parameters: [],
   response: 'Webhooks',
-  run: ({ context }) => unchanged({ webhooks: context.state.webhooks.list().map(toListedWebhookJson) }),
+  run: ({ context }) => unchanged(toListJson(context.state.webhooks.list(), context.options)),
 }
 
 const settings: SiteOperation = {

@@ -13,7 +13,7 @@ const readWebhook: WebhookOperation = {
   changes: false,
   parameters: [],
   response: 'Webhook',
-  run: ({ webhook }) => unchanged(toWebhookJson(webhook)),
+  run: ({ context, webhook }) => unchanged(toWebhookJson(webhook, context.options)),
 }
 
 const editWebhook: WebhookOperation = {
@@ -28,13 +28,12 @@ const editWebhook: WebhookOperation = {
   response: 'Webhook',
   run({ context, user, parameters, webhook }) {
     const { webhooks, failures } = context.state
-    const { version, omitted } = context.options
     const { id, serviceType } = webhook
-    const changes = readChanges(parameters, { operation: 'edit', serviceType, version })
+    const changes = readChanges(parameters, { ...context.options, operation: 'edit', serviceType })
     requireFreeName(context, webhook, changes.name, id)
-    const edited = webhooks.edit(id, changes, user.username, omitted) as Webhook
+    const edited = webhooks.edit(id, changes, user.username, context.options.omitted) as Webhook
     if (edited.active && !webhook.active) failures.clear(id)
-    return changed({ ...toWebhookJson(edited), ...SUCCESS })
+    return changed({ ...toWebhookJson(edited, context.options), ...SUCCESS })
   },
 }
 

@@ -6,6 +6,7 @@ import type { ServiceVersion } from '../versions.ts'
 import type { Parameters } from './form-fields.ts'
 import type { Context, ParameterDescription } from './operation.ts'
 import {
+  boolean,
   oneOf,
   readChangeTypes,
   readEach,
@@ -20,6 +21,8 @@ export interface Subject {
   operation: 'create' | 'edit'
   serviceType: Webhook['serviceType']
   version: ServiceVersion
+  /** Shortest window in seconds, at most 60. A shorter one is lengthened. */
+  minimumWindowSeconds: number
 }
 
 /**
@@ -43,7 +46,7 @@ interface Parameter extends Pick<ParameterDescription, 'description' | 'schema'>
   name: keyof WebhookChanges
   /** @returns undefined if the parameter is absent */
   read(parameters: Parameters, name: string, subject: Subject): unknown
-  isRequired(subject: Subject): boolean
+  isRequired(subject: Pick<Subject, 'operation' | 'serviceType'>): boolean
 }
 
 const always = (): boolean => true
@@ -85,7 +88,7 @@ const WEBHOOK_PARAMETERS: readonly Parameter[] = [
     name: 'active',
     description: 'Whether events are delivered.',
     schema: { type: 'string', enum: ['true', 'false'] },
-    read: oneOf(['true', 'false'], (value) => value === 'true'),
+    read: boolean,
     isRequired: never,
   },
   {
@@ -100,7 +103,7 @@ const WEBHOOK_PARAMETERS: readonly Parameter[] = [
     description:
       'When a feature service gathers events: a JSON object with all or some of name, state, startAt, recurrenceInfo.',
     schema: { type: 'string', contentMediaType: 'application/json' },
-    read: (parameters, name, { serviceType }) => readSchedule(parameters, name, serviceType),
+    read: readSchedule,
     isRequired: never,
   },
   {
@@ -116,7 +119,7 @@ const WEBHOOK_PARAMETERS: readonly Parameter[] = [
 export const webhookParameters = (operation: Subject['operation']): ParameterDescription[] =>
   WEBHOOK_PARAMETERS.map(({ name, description, schema, isRequired }) => ({
     name,
-    required: isRequired({ operation, serviceType: 'GPServer', version: '11.3' }),
+    required: isRequired({ operation, serviceType: 'GPServer' }),
     description,
     schema,
   }))

@@ -3,7 +3,7 @@ import type { RawRequest } from '../../testing/body-signer.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
-import { defaultSchedule, type ScheduleInfo, type Webhook } from '../state/webhook.ts'
+import { type ScheduleInfo, shownSchedule, type Webhook } from '../state/webhook.ts'
 import { has } from '../versions.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempt-log.ts'
 import { createDeliveryRecords, type DeliveryRecord, type DeliveryRecords } from './delivery-records.ts'
@@ -91,9 +91,8 @@ export function createEngine(
   function scheduleOf(webhookId: string): ScheduleInfo | undefined {
     const webhook = state.webhooks.get(webhookId)
     if (!webhook || webhook.serviceType === 'GPServer' || gather === 'never') return undefined
-    const { scheduleInfo, created } = webhook
-    if (isSchedule(scheduleInfo)) return scheduleInfo
-    return gather === 'always' ? defaultSchedule(created) : undefined
+    const schedule = shownSchedule(webhook, options)
+    return isSchedule(schedule) ? schedule : undefined
   }
 
   /** Sends the events of a closed window, using the webhook's current URL, key and change types. */

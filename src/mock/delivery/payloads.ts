@@ -1,6 +1,6 @@
 import { writeBody } from '../../testing/body-signer.ts'
 import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../testing/index.ts'
-import type { SignatureOptions } from '../options.ts'
+import type { SignatureOptions } from '../presets.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Webhook } from '../state/webhook.ts'
 

@@ -13,6 +13,18 @@ export class AdminError extends Error {
   }
 }
 
+/** Format of errors as JSON (docs/senders.md, "Administration"). */
+export type ErrorFormat = 'messages' | 'error'
+
+/** An error as JSON. `details` repeats the messages only if there are several, because clients join both. */
+export function toErrorBody({ status: code, message, messages }: AdminError, format: ErrorFormat): object {
+  if (format === 'messages') return { status: 'error', messages, code }
+  return { error: { code, message, details: messages.length > 1 ? messages : [] } }
+}
+
+/** True for 498 and 499, which ask for a new token. */
+export const needsToken = ({ status }: AdminError): boolean => status === 498 || status === 499
+
 /** Maximum length of an error message in characters. It is limited because messages can quote a request. */
 const MAX_MESSAGE = 300
 

@@ -1,37 +1,33 @@
 import type { ParameterDescription } from '../admin/operation.ts'
 import { COMMON_PARAMETERS, type Route, routesOf } from '../admin/operations.ts'
+import { type ErrorOptions, errorsOf } from '../admin/rest-paths.ts'
 import type { ResolvedOptions } from '../options.ts'
 
 /** OpenAPI operations by path and method. */
 export type Paths = Record<string, Record<string, unknown>>
 
 /** Paths of the administration, generated from the same table as its router. */
-export function adminPaths({
-  version,
-  auth,
-  httpStatus,
-}: Pick<ResolvedOptions, 'version' | 'auth' | 'httpStatus'>): Paths {
+export function adminPaths(options: ResolvedOptions): Paths {
   const paths: Paths = {}
-  for (const route of routesOf(version, auth?.generateToken !== undefined)) {
+  for (const route of routesOf(options)) {
     paths[route.path] = Object.fromEntries(
-      route.operation.methods.map((method) => [method.toLowerCase(), describe(route, method, httpStatus)]),
+      route.operation.methods.map((method) => [
+        method.toLowerCase(),
+        describe(route, method, errorsOf(route.path, options)),
+      ]),
     )
   }
   return paths
 }
 
-function describe(
-  { path, operation, family }: Route,
-  method: 'GET' | 'POST',
-  httpStatus: ResolvedOptions['httpStatus'],
-): object {
+function describe({ path, operation, family }: Route, method: 'GET' | 'POST', errors: ErrorOptions): object {
   const { summary, since, response, changes } = operation
   // A GET request cannot change the state, so the parameters of the change are left out.
   const own = method === 'GET' && changes ? [] : operation.parameters
   const parameters = [...own, ...COMMON_PARAMETERS]
   const success = { $ref: `#/components/schemas/${response}` }
-  const schema =
-    httpStatus === 'rest' ? success : { anyOf: [success, { $ref: '#/components/schemas/Error' }] }
+  const failure = { $ref: `#/components/schemas/${errors.errorFormat === 'error' ? 'ErrorObject' : 'Error'}` }
+  const schema = errors.httpStatus === 'rest' ? success : { anyOf: [success, failure] }
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
     name: parameter,
     in: 'path',
@@ -53,7 +49,7 @@ function describe(
           'text/html': { schema: { type: 'string' } },
         },
       },
-      default: { $ref: '#/components/responses/Error' },
+      default: { $ref: `#/components/responses/${errors.errorFormat === 'error' ? 'ErrorObject' : 'Error'}` },
     },
   }
 }
@@ -71,7 +67,11 @@ function operationId({ path, operation, family }: Route, method: string): string
 const otherPath = ([first]: readonly string[], path: string): string =>
   path === first
     ? ''
-    : path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/\W/g, '')
+    : path
+        .split('/')
+        .map((segment) => segment.slice(0, 1).toUpperCase() + segment.slice(1))
+        .join('')
+        .replace(/\W/g, '')
 
 const inQuery = ({ name, description, required, schema }: ParameterDescription): object => ({
   name,

@@ -38,14 +38,17 @@ export function openApiDocument(operations: readonly ControlOperation[], options
       ...(auth ? { securitySchemes: SECURITY } : {}),
       schemas: SCHEMAS,
       responses: {
-        Error: {
-          description: 'Error messages; the HTTP status is the code, or 200 if the service is so configured',
-          content: {
-            'application/json': { schema: { $ref: '#/components/schemas/Error' } },
-            'text/html': { schema: { type: 'string' } },
-          },
-        },
+        Error: errorResponse('Error'),
+        ErrorObject: errorResponse('ErrorObject'),
       },
     },
   }
 }
+
+const errorResponse = (schema: string): object => ({
+  description: 'Error messages; the HTTP status is the code, or 200 if the service is so configured',
+  content: {
+    'application/json': { schema: { $ref: `#/components/schemas/${schema}` } },
+    'text/html': { schema: { type: 'string' } },
+  },
+})

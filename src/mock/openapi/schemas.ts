@@ -44,12 +44,17 @@ const HOSTED_SUCCESS = { status: SUCCESS, success: { const: true } }
 
 const headers = { type: 'object', additionalProperties: true }
 
+const user = exactly({ username: TEXT, fullName: TEXT, orgId: TEXT, role: TEXT })
+
 /** Schemas of responses and their parts. */
 export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Error: exactly({
     status: { const: 'error' },
     messages: { type: 'array', items: TEXT, minItems: 1 },
     code: { type: 'integer' },
+  }),
+  ErrorObject: exactly({
+    error: exactly({ code: { type: 'integer' }, message: TEXT, details: { type: 'array', items: TEXT } }),
   }),
   Status: exactly({ status: SUCCESS }),
   Webhook: exactly({ ...webhook, status: SUCCESS }, ['status']),
@@ -80,6 +85,30 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     'status',
   ]),
   Token: exactly({ token: TEXT, expires: TIME }),
+  OAuthToken: exactly({ access_token: TEXT, expires_in: { type: 'integer', description: 'Seconds' } }),
+  ServerInfo: exactly(
+    {
+      currentVersion: { type: 'number' },
+      fullVersion: TEXT,
+      owningSystemUrl: { ...TEXT, description: 'Address of the portal that the server belongs to' },
+      authInfo: exactly({ isTokenBasedSecurity: { type: 'boolean' }, tokenServicesUrl: TEXT }, [
+        'tokenServicesUrl',
+      ]),
+    },
+    ['owningSystemUrl'],
+  ),
+  User: user,
+  Portal: exactly({
+    id: TEXT,
+    name: TEXT,
+    portalName: TEXT,
+    portalHostname: TEXT,
+    isPortal: { type: 'boolean' },
+    supportsOAuth: { type: 'boolean' },
+    currentVersion: TEXT,
+    authorizedCrossOriginDomains: { type: 'array', items: TEXT },
+    user,
+  }),
   Service: withAllMembers(serviceSchema),
   Fault: exactly({ id: TEXT, ...(toJsonSchema(faultSchema).properties as object) }, [
     'webhookId',

@@ -72,21 +72,46 @@ export type WebhookChanges = Partial<
 export const ANYONE = 'admin'
 
 /** The default schedule of a feature service webhook (docs/senders.md, "Administration"). */
-export const defaultSchedule = (startAt: number): ScheduleInfo => ({
+const defaultSchedule = (startAt: number, seconds: number): ScheduleInfo => ({
   name: '',
   state: 'enabled',
   startAt,
-  recurrenceInfo: { interval: 20, frequency: 'second' },
+  recurrenceInfo: { interval: seconds, frequency: 'second' },
 })
 
-/** Changes some members of a webhook's schedule. Members are in the specification's order. */
+/** Options that decide by which schedule a webhook gathers events. */
+export interface Gathering {
+  gather: 'never' | 'scheduled' | 'always'
+  /** Length of a window in seconds, for webhooks without a schedule of their own. */
+  windowSeconds: number
+}
+
+/**
+ * Returns the schedule of a webhook: its own, or the default if every webhook gathers events. Otherwise empty, so that
+ * a client that writes back what it has read does not start a schedule.
+ */
+export function shownSchedule(
+  { serviceType, scheduleInfo, created }: Readonly<Webhook>,
+  { gather, windowSeconds }: Gathering,
+): Webhook['scheduleInfo'] {
+  if (serviceType === 'GPServer') return {}
+  if (gather !== 'always' || 'recurrenceInfo' in scheduleInfo) return scheduleInfo
+  return defaultSchedule(created, windowSeconds)
+}
+
+/**
+ * Changes some members of a webhook's schedule. Members are in the specification's order.
+ *
+ * @param seconds length of a window if neither the schedule nor the changes have one
+ */
 export function withSchedule(
   { scheduleInfo, created }: Pick<Webhook, 'scheduleInfo' | 'created'>,
+  seconds: number,
   members: Partial<ScheduleInfo> = {},
 ): Webhook['scheduleInfo'] {
   const changes = withoutUndefined(members)
   if (Object.keys(changes).length === 0) return scheduleInfo
-  const { recurrenceInfo, ...others } = { ...defaultSchedule(created), ...scheduleInfo, ...changes }
+  const { recurrenceInfo, ...others } = { ...defaultSchedule(created, seconds), ...scheduleInfo, ...changes }
   const { interval, frequency } = recurrenceInfo
   return { ...others, recurrenceInfo: { interval, frequency } }
 }
@@ -104,8 +129,12 @@ export const DEFAULTS: Pick<
   payloadFormat: 'json',
 }
 
-/** Adds defaults, and puts the fields in the specification's order. */
-export function toWebhook(seed: WebhookSeed, now: number): Webhook {
+/**
+ * Adds defaults, and puts the fields in the specification's order.
+ *
+ * @param seconds length of a window if the schedule of the seed has none
+ */
+export function toWebhook(seed: WebhookSeed, now: number, seconds: number): Webhook {
   const { created = now, ownerId = ANYONE } = seed
   return {
     id: seed.id ?? randomUUID(),
@@ -117,7 +146,9 @@ export function toWebhook(seed: WebhookSeed, now: number): Webhook {
     active: seed.active ?? DEFAULTS.active,
     contentType: seed.contentType ?? DEFAULTS.contentType,
     scheduleInfo:
-      seed.serviceType === 'GPServer' ? {} : withSchedule({ scheduleInfo: {}, created }, seed.scheduleInfo),
+      seed.serviceType === 'GPServer'
+        ? {}
+        : withSchedule({ scheduleInfo: {}, created }, seconds, seed.scheduleInfo),
     payloadFormat: seed.payloadFormat ?? DEFAULTS.payloadFormat,
     created,
     modified: seed.modified ?? created,

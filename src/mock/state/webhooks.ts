@@ -48,6 +48,10 @@ export interface WebhookStore {
 /** Options of {@link createWebhookStore}. */
 export interface WebhookStoreOptions {
   now(): number
+  /** Default of `active` for an edit that resets omitted fields. */
+  defaultActive: boolean
+  /** Length of a window in seconds, for schedules without one. */
+  windowSeconds: number
   onChange(change: WebhookChange, webhook: Readonly<Webhook>): void
 }
 
@@ -59,8 +63,12 @@ interface Index {
   byName: Map<string, string>
 }
 
-export function createWebhookStore({ now, onChange }: WebhookStoreOptions): WebhookStore {
+export function createWebhookStore(options: WebhookStoreOptions): WebhookStore {
+  const { now, onChange, windowSeconds } = options
+  const defaults = { ...DEFAULTS, active: options.defaultActive }
   let index = emptyIndex()
+
+  const toStored = (seed: WebhookSeed): Webhook => toWebhook(structuredClone(seed), now(), windowSeconds)
 
   function replace(before: Readonly<Webhook>, changes: Partial<Webhook>): Readonly<Webhook> {
     // `modified` changes with every edit, even if two edits happen in the same millisecond.
@@ -78,7 +86,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
     get: (id) => index.byId.get(id),
     named: (service, name) => index.byId.get(index.byName.get(nameKey(service, name)) ?? ''),
     create(seed) {
-      const webhook = toWebhook(structuredClone(seed), now())
+      const webhook = toStored(seed)
       put(index, webhook)
       onChange('created', webhook)
       return webhook
@@ -86,11 +94,11 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
     edit(id, { scheduleInfo, ...changes }, modifiedId, omitted = 'keep') {
       const before = index.byId.get(id)
       if (!before) return undefined
-      const kept = omitted === 'keep' ? before : { ...before, ...structuredClone(DEFAULTS) }
+      const kept = omitted === 'keep' ? before : { ...before, ...structuredClone(defaults) }
       const after = replace(before, {
         ...kept,
         ...structuredClone(changes),
-        scheduleInfo: withSchedule(kept, structuredClone(scheduleInfo)),
+        scheduleInfo: withSchedule(kept, windowSeconds, structuredClone(scheduleInfo)),
         modifiedId,
       })
       onChange('edited', after)
@@ -110,7 +118,7 @@ export function createWebhookStore({ now, onChange }: WebhookStoreOptions): Webh
       return true
     },
     restore(seeds) {
-      index = toIndex(seeds.map((seed) => toWebhook(structuredClone(seed), now())))
+      index = toIndex(seeds.map(toStored))
     },
   }
 }

@@ -64,7 +64,7 @@ describe('returns an error for a bad request, and changes nothing', () => {
       /^scheduleInfo has no member "nnn/,
     ],
     ['a schedule of 400 kB', 400, edit(`scheduleInfo=${'['.repeat(400_000)}`), /^scheduleInfo must be/],
-    ...['HTML', 'JSON', 'xml', '__proto__', '0', 'html%00', '%3Cscript%3E'].map(
+    ...['htm', 'geojson', 'xml', '__proto__', '0', 'html%00', '%3Cscript%3E'].map(
       (f): [string, number, Sent, RegExp] => [
         `f=${f}`,
         400,

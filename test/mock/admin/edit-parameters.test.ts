@@ -111,7 +111,7 @@ describe('each parameter of an edit', () => {
       url,
       /^hookUrl must be an http or https URL of at most 2048/,
     ]),
-    ...['TRUE', '1', 'yes', 'null'].map((active): [string, string, RegExp] => [
+    ...['tru', '1', 'yes', 'null'].map((active): [string, string, RegExp] => [
       'active',
       active,
       /^active must be one of true, false$/,
@@ -178,9 +178,10 @@ describe('each parameter of an edit', () => {
 
   it.each<[scheduleInfo: string, status: number]>([
     ['{}', 200],
-    ['{"name":"often"}', 400],
+    ['{"name":"often"}', 200],
+    ['{"name":"Every-20","state":"enabled","recurrenceInfo":{"interval":20,"frequency":"second"}}', 200],
     ['[]', 400],
-  ])('a geoprocessing webhook has no schedule: %s', async (scheduleInfo, status) => {
+  ])('ignores the schedule of a geoprocessing webhook: %s', async (scheduleInfo, status) => {
     const service = await start()
     const answer = await edit(service, JOB, { ...same(JOB), scheduleInfo })
     expect(answer.status).toBe(status)

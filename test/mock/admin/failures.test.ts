@@ -25,14 +25,15 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   const options = toOptions({})
   const state: State = {
     services: createServiceRegistry(),
-    webhooks: createWebhookStore({ now: Date.now, onChange: () => {} }),
+    webhooks: createWebhookStore({ ...options, now: Date.now, onChange: () => {} }),
     failures: createFailureLog(),
     settings: options.settings,
   }
   const failures = [FEATURE.id, 'other', JOB.id].map((webhookId) => ({ webhookId, times: TIMES }))
   const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
   restoreSnapshot(state, { webhooks, failures }, options.settings)
-  const context: Context = { state, options, save: async () => {}, attempts: () => [] }
+  const federation = { isFederated: false }
+  const context: Context = { state, options, federation, save: async () => {}, attempts: () => [] }
   // The handler is mounted below a path, because applications may do this.
   const mounted = await listen(express().use('/hook', adminHandler(context, false)))
   closers.push(mounted.close)

@@ -8,6 +8,7 @@ import { capture, FEATURE, JOB, seed, start } from '../support.ts'
 type Document = any
 
 const USER = { username: 'ann', password: 'secret', privileges: ['geoprocessing', 'features'] as const }
+const APP = { clientId: 'app', clientSecret: 'shh', privileges: USER.privileges }
 const METHODS = ['get', 'post', 'put', 'delete', 'patch']
 
 async function startDescribed(options: MockServiceOptions = {}) {
@@ -28,7 +29,7 @@ const versions = (['11.1', '11.2', '11.3'] as const).flatMap((version) =>
 
 const optionsOf = ({ version, auth }: (typeof versions)[number]): MockServiceOptions => ({
   version,
-  ...(auth ? { auth: tokens({ users: [USER] }) } : {}),
+  ...(auth ? { auth: tokens({ users: [USER], apps: [APP] }) } : {}),
 })
 
 /** Shared by all tests, because each instance compiles the schema of OpenAPI again. */
@@ -99,6 +100,7 @@ describe('the document matches the service', () => {
     edit: { name: 'edited', changeTypes: '*', hookUrl: 'http://127.0.0.1:9/edited' },
     settings: { notificationAttempts: '2' },
     generateToken: { username: 'ann', password: 'secret', client: 'referer', expiration: '5' },
+    token: { client_id: 'app', client_secret: 'shh', grant_type: 'client_credentials' },
   }
   const BODIES: Record<string, object> = {
     '/_mock/trigger': { serviceName: 'Parcels', folderName: '', changeType: 'FeaturesCreated' },

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../../inspector/html/template.ts'
 import type { DeliverySettings } from '../../delivery-settings.ts'
-import type { AdminError } from '../../http/errors.ts'
+import { type AdminError, needsToken } from '../../http/errors.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import type { HostedWebhook } from '../hosted-operations.ts'
 import type { ResponseName } from '../operation.ts'
@@ -33,11 +33,11 @@ function idOf({ id, response, body }: View): string | undefined {
 }
 
 /** The HTML page for an error. It has a form for the token if a token is required. */
-export function errorPage({ status, messages }: AdminError, root: string, site: Site): string {
-  const needsToken = status === 498 || status === 499
+export function errorPage(error: AdminError, root: string, site: Site): string {
+  const { status, messages } = error
   return page(`Error ${status}`, linksOf(root, { family: SERVICES }, undefined, site), site, root, [
     html`<ul>${messages.map((message) => html`<li>${message}</li>`)}</ul>`,
-    needsToken ? form('', 'Continue with this token', { hasToken: true }) : html``,
+    needsToken(error) ? form('', 'Continue with this token', { hasToken: true }) : html``,
   ])
 }
 
@@ -48,6 +48,10 @@ const TITLES: Record<ResponseName, string> = {
   NotificationStatus: 'Failed deliveries',
   Settings: 'Settings',
   Token: 'Token',
+  OAuthToken: 'Token',
+  ServerInfo: 'Server',
+  User: 'User',
+  Portal: 'Portal',
   HostedWebhook: 'Webhook',
   HostedWebhooks: 'Webhooks',
   HostedStatus: 'Done',
@@ -65,6 +69,10 @@ const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
     return [fieldTable(body), form(action, button, { fields, hasToken: site.hasTokens })]
   },
   Token: ({ body }) => fieldTable(body),
+  OAuthToken: ({ body }) => fieldTable(body),
+  ServerInfo: ({ body }) => fieldTable(body),
+  User: ({ body }) => fieldTable(body),
+  Portal: ({ body }) => fieldTable(body),
   HostedWebhook: (view) => webhookContent(fromHosted(view.body as HostedWebhook), view),
   HostedWebhooks: (view) => listContent((view.body as HostedWebhook[]).map(fromHosted), view),
   HostedStatus: ({ body }) => fieldTable(body),
