@@ -11,7 +11,7 @@ const pathPart = z
   .max(256)
   .regex(/^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]*$/u, 'must be usable in a path')
 const serviceName = pathPart.min(1)
-const serviceType = z.enum(['FeatureServer', 'GPServer'])
+const serviceType = z.enum(['FeatureServer', 'GPServer', 'Portal'])
 const time = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
 const user = z.string().max(256)
 
@@ -39,6 +39,12 @@ const scheduleMembers = {
 
 /** A schedule; all members are optional. */
 export const scheduleSchema: z.ZodObject = z.strictObject(scheduleMembers).partial()
+
+/** `config` of a portal's webhook. */
+export const portalConfigSchema: z.ZodObject = z.strictObject({
+  deactivationPolicy: settingsSchema.pick({ numberOfFailures: true, daysInPast: true }),
+  properties: z.record(z.string(), z.unknown()).optional(),
+})
 
 export const serviceSchema: z.ZodObject = z.strictObject({
   folderName: pathPart.optional(),
@@ -73,6 +79,7 @@ export const webhookSchema: z.ZodObject = z.strictObject({
   modified: time.optional(),
   ownerId: user.optional(),
   modifiedId: user.optional(),
+  config: portalConfigSchema.optional(),
 })
 
 const failureSchema = z.strictObject({ webhookId: z.string().max(64), times: z.array(time).max(1000) })

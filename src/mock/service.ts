@@ -2,6 +2,7 @@ import { configInvalid } from '../errors.ts'
 import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
+import { sendRegistration } from './delivery/registration.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
 import { type MockServiceOptions, type ResolvedOptions, toOptions } from './options.ts'
 import { createSaveQueue } from './save-queue.ts'
@@ -17,6 +18,7 @@ import {
 import { createFailureLog } from './state/failures.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
+import type { Webhook } from './state/webhook.ts'
 import { createWebhookStore } from './state/webhooks.ts'
 
 /** A mock service without HTTP, shared by the administration, the control API and {@link createMockService}. */
@@ -39,6 +41,8 @@ export interface Mock {
   findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
   /** The recorded attempts, oldest first, as a new array. */
   attempts(): Attempt[]
+  /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
+  register(webhook: Readonly<Webhook>): Promise<Attempt>
   /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
   /**
@@ -155,6 +159,7 @@ export function createMock(given: MockServiceOptions): Mock {
     },
     deliver: (recipients) => collect([...recipients].map(([id, events]) => engine.notify(id, events))),
     attempts: engine.log.list,
+    register: (webhook) => sendRegistration(engine, webhook, clock.now()),
     restore,
     reset() {
       engine.clear()

@@ -27,6 +27,11 @@ export type ResponseName =
   | 'HostedWebhooks'
   | 'HostedStatus'
   | 'HostedNotificationStatus'
+  | 'PortalWebhook'
+  | 'PortalWebhooks'
+  | 'PortalStatus'
+  | 'PortalNotificationStatus'
+  | 'PortalSettings'
   | 'OAuthToken'
   | 'ServerInfo'
   | 'User'
@@ -67,6 +72,8 @@ export interface Context {
   save(): Promise<void>
   /** The recorded attempts, oldest first. */
   attempts(): readonly RecordedAttempt[]
+  /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
+  register(webhook: Readonly<Webhook>): Promise<RecordedAttempt>
 }
 
 /** The parts of an attempt that the administration reports. */

@@ -9,10 +9,13 @@ import {
   HOSTED,
   matchSegments,
   type PathNames,
+  PORTAL,
   SERVER_ADMIN,
   SERVICES,
   toAddressedService,
 } from './paths.ts'
+import { PORTAL_SERVICE_OPERATIONS } from './portal/service-operations.ts'
+import { PORTAL_WEBHOOK_OPERATIONS } from './portal/webhook-operations.ts'
 import { SERVICE_OPERATIONS } from './service-operations.ts'
 import { GENERATE_TOKEN, PORTAL_TOKEN } from './sign-in/generate-token.ts'
 import { OAUTH_TOKEN } from './sign-in/oauth-token.ts'
@@ -49,6 +52,7 @@ const SERVER_OPERATIONS: readonly Exclude<Operation, { scope: 'root' }>[] = [
 const ROUTES: readonly Route[] = [
   ...[SERVICES, SERVER_ADMIN].flatMap((family) => routesOfFamily(family, SERVER_OPERATIONS)),
   ...routesOfFamily(HOSTED, HOSTED_OPERATIONS),
+  ...routesOfFamily(PORTAL, [...PORTAL_SERVICE_OPERATIONS, ...PORTAL_WEBHOOK_OPERATIONS]),
   ...ROOT_OPERATIONS.flatMap((operation) =>
     operation.paths.map((path) => ({ path, operation, family: SERVICES })),
   ),
@@ -93,8 +97,9 @@ function pathsOf(
   const below = (scope === 'webhook' ? '/{webhookId}' : '') + last
   // Without the word, a path with nothing below would name the service itself.
   const isShort = isWordOptional && below !== ''
-  const short = isShort ? webhooks.map((path) => path.slice(0, path.lastIndexOf('/'))) : []
-  return [...webhooks, ...short].map((path) => path + below)
+  const paths = webhooks.filter((path) => path !== undefined)
+  const short = isShort ? paths.map((path) => path.slice(0, path.lastIndexOf('/'))) : []
+  return [...paths, ...short].map((path) => path + below)
 }
 
 /** What a path names. */

@@ -7,7 +7,7 @@ export interface Family {
   /** Path of the webhooks of the whole site; undefined if the family has none. */
   site?: string
   /** OpenAPI paths of the webhooks of a service: in the root folder, and in another folder. */
-  webhooks: readonly [root: string, folder: string]
+  webhooks: readonly [root: string, folder?: string]
   /** True if the last word of `webhooks` may be omitted before an id or an operation. */
   isWordOptional?: boolean
 }
@@ -34,6 +34,12 @@ export const HOSTED: Family = {
     '/rest/admin/services/{serviceName}/FeatureServer/WebHooks',
     '/rest/admin/services/{folderName}/{serviceName}/FeatureServer/WebHooks',
   ],
+}
+
+/** The paths of a portal's webhooks. Every `portalId` names the one portal of a mock. */
+export const PORTAL: Family = {
+  name: 'Portal',
+  webhooks: ['/sharing/rest/portals/{portalId}/webhooks'],
 }
 
 /** The service that a path names, whether or not it exists. */
@@ -106,11 +112,9 @@ const serviceTypeOf = (part: string): ServiceType | undefined =>
   /.\.(FeatureServer|GPServer)$/s.exec(part)?.[1] as ServiceType | undefined
 
 /** The service that the names in a path belong to. Paths with a `serviceName` are those of feature services. */
-export function toAddressedService({
-  folderName,
-  service,
-  serviceName,
-}: PathNames): AddressedService | undefined {
+export function toAddressedService(names: PathNames): AddressedService | undefined {
+  const { folderName, service, serviceName, portalId } = names
+  if (portalId !== undefined) return { path: `${portalId}.Portal`, serviceType: 'Portal' }
   const name = serviceName === undefined ? service : `${serviceName}.FeatureServer`
   const serviceType = serviceTypeOf(name ?? '')
   if (name === undefined || !serviceType) return undefined
@@ -135,8 +139,9 @@ export function compareTemplates(one: readonly string[], other: readonly string[
 export function webhooksPath({ webhooks }: Family, path: string): string {
   const [service = '', folderName] = path.split('/').reverse()
   const serviceName = service.slice(0, service.lastIndexOf('.'))
-  const template = webhooks[folderName === undefined ? 0 : 1]
-  return fillTemplate(template, { service, serviceName, folderName: folderName ?? '' }).slice(1)
+  const template = (folderName === undefined ? undefined : webhooks[1]) ?? webhooks[0]
+  const names = { service, serviceName, portalId: serviceName, folderName: folderName ?? '' }
+  return fillTemplate(template, names).slice(1)
 }
 
 /** Replaces the parameters of an OpenAPI path. */

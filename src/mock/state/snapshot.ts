@@ -2,7 +2,7 @@ import type { DeliverySettings } from '../delivery-settings.ts'
 import { checkSnapshot } from '../schemas.ts'
 import { withoutUndefined } from '../without-undefined.ts'
 import type { FailureLog, FailureRecord } from './failures.ts'
-import type { Service, ServiceRegistry, ServiceSeed } from './services.ts'
+import { requireOnePortal, type Service, type ServiceRegistry, type ServiceSeed } from './services.ts'
 import type { Webhook, WebhookSeed } from './webhook.ts'
 import type { WebhookStore } from './webhooks.ts'
 
@@ -43,6 +43,7 @@ export const toSnapshot = ({ services, webhooks, settings, failures }: State): S
 export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: DeliverySettings): void {
   checkSnapshot(seed, 'snapshot')
   const { services = [], webhooks = [], settings = {}, failures = [] } = seed
+  requireOnePortal([...services, ...webhooks])
   state.webhooks.restore(webhooks)
   state.services.restore([...services, ...webhooks])
   state.failures.restore(failures)

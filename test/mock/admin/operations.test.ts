@@ -2,7 +2,7 @@ import type { ServiceVersion } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { COMMON_PARAMETERS, type Route, routesOf } from '../../../src/mock/admin/operations.ts'
 import { send } from '../../helpers/http.ts'
-import { FEATURE, post, same, seed, start } from '../support.ts'
+import { capture, FEATURE, post, same, seed, start } from '../support.ts'
 import { auth, tokenOf } from './support.ts'
 
 // The documentation is generated from a table of routes. These tests compare that table with the service.
@@ -11,11 +11,19 @@ const routes = routesOf({ version: '11.3', auth: auth() })
 const operations = [...new Set(routes.map(({ operation }) => operation))]
 const pathsOf = (operation: Route['operation']): string[] =>
   routes.filter((route) => route.operation === operation).map(({ path }) => path)
-const seeds = ['', 'City'].map((folderName) => seed(FEATURE, { folderName, id: `w${folderName}` }))
+const seeds = [
+  ...['', 'City'].map((folderName) => seed(FEATURE, { folderName, id: `w${folderName}` })),
+  seed(FEATURE, { serviceType: 'Portal', serviceName: '0123456789ABCDEF', scheduleInfo: {}, id: 'wPortal' }),
+]
 
 /** Several families of paths have operations with the same name. */
 const nameOf = (operation: Route['operation']): string =>
   `${operation.name}${routes.find((route) => route.operation === operation)?.family.name}`
+
+function idIn(template: string): string {
+  if (template.includes('{portalId}')) return 'wPortal'
+  return template.includes('{folderName}') ? 'wCity' : 'w'
+}
 
 /** Fills in a path template with the names of one of the seeds. */
 const fill = (template: string): string =>
@@ -23,12 +31,15 @@ const fill = (template: string): string =>
     .replace('{folderName}', 'City')
     .replace('{service}', 'Parcels.FeatureServer')
     .replace('{serviceName}', 'Parcels')
-    .replace('{webhookId}', template.includes('{folderName}') ? 'wCity' : 'w')
+    .replace('{portalId}', 'self')
+    .replace('{webhookId}', idIn(template))
 
 describe.each(operations.map((operation) => [nameOf(operation), operation] as const))(
   '%s',
   (_, operation) => {
     it.each(pathsOf(operation))('%s accepts only its own methods', async (template) => {
+      // A portal announces a webhook to its URL, which must respond.
+      const { url } = await capture()
       for (const method of ['GET', 'POST', 'PUT'] as const) {
         const service = await start(seeds, { auth: auth() })
         const token = await tokenOf(service, 'both')
@@ -39,7 +50,7 @@ describe.each(operations.map((operation) => [nameOf(operation), operation] as co
             'content-type': 'application/x-www-form-urlencoded',
           },
           ...(method === 'POST'
-            ? { body: new URLSearchParams({ ...same(FEATURE), name: 'new' }).toString() }
+            ? { body: new URLSearchParams({ ...same(FEATURE), name: 'new', url }).toString() }
             : {}),
         })
         const isTaken = (operation.methods as readonly string[]).includes(method)
@@ -50,7 +61,7 @@ describe.each(operations.map((operation) => [nameOf(operation), operation] as co
     })
 
     /** Parameters that a request may repeat, because the service accepts several values or ignores them. */
-    const REPEATABLE = ['changeTypes', 'referer', 'ip', 'serverUrl']
+    const REPEATABLE = ['changeTypes', 'events', 'referer', 'ip', 'serverUrl']
 
     it('reads every parameter that it describes', async () => {
       const service = await start(seeds)

@@ -5,6 +5,7 @@ import type { Webhook } from '../../state/webhook.ts'
 import type { HostedWebhook } from '../hosted-operations.ts'
 import type { ResponseName } from '../operation.ts'
 import { SERVICES } from '../paths.ts'
+import type { PortalWebhook, PortalWebhooks } from '../portal/json.ts'
 import { form } from './forms.ts'
 import { page, type Site, type View } from './layout.ts'
 import { linksOf } from './links.ts'
@@ -56,6 +57,11 @@ const TITLES: Record<ResponseName, string> = {
   HostedWebhooks: 'Webhooks',
   HostedStatus: 'Done',
   HostedNotificationStatus: 'Failed deliveries',
+  PortalWebhook: 'Webhook',
+  PortalWebhooks: 'Webhooks',
+  PortalStatus: 'Done',
+  PortalNotificationStatus: 'Attempts',
+  PortalSettings: 'Settings',
 }
 
 const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
@@ -77,7 +83,18 @@ const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
   HostedWebhooks: (view) => listContent((view.body as HostedWebhook[]).map(fromHosted), view),
   HostedStatus: ({ body }) => fieldTable(body),
   HostedNotificationStatus: ({ body }) => failureList((body as [Failures])[0]),
+  PortalWebhook: ({ body }) => fieldTable(withoutSecret(body as PortalWebhook)),
+  PortalWebhooks: ({ body }) =>
+    (body as PortalWebhooks).webhooks.map((webhook) => fieldTable(withoutSecret(webhook))),
+  PortalStatus: ({ body }) => fieldTable(body),
+  PortalNotificationStatus: ({ body }) => fieldTable(body),
+  PortalSettings: ({ body }) => fieldTable(body),
 }
+
+const withoutSecret = ({ secret, ...others }: PortalWebhook): object => ({
+  ...others,
+  secret: secret ? 'set' : 'not set',
+})
 
 const fromHosted = ({ globalId, ...others }: HostedWebhook): Webhook => ({ id: globalId, ...others })
 
