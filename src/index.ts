@@ -17,6 +17,7 @@ export type {
   ServicePayload,
   ServicePayloadEvent,
 } from './payload/payload-types.ts'
+export { createReceiver } from './receiver/create-receiver.ts'
 export type { Delivery, StoredDelivery } from './receiver/delivery.ts'
 export type { HandleResult, Handler, HandlerContext } from './receiver/dispatch.ts'
 export type { DuplicateStore } from './receiver/duplicates.ts'
@@ -35,12 +36,18 @@ export type {
 } from './receiver/options.ts'
 export type { Outcome } from './receiver/outcome.ts'
 export type { StandardSchema } from './receiver/payload-schema.ts'
-export { createReceiver } from './receiver/receiver.ts'
 export type { Receiver, ReceiverStats } from './receiver/receiver-types.ts'
 export type { ReadOptions, ReceiverRequest, RequestHead } from './receiver/request.ts'
 export type { Body } from './signature/bytes.ts'
 export type { SignatureEncoding } from './signature/encoding.ts'
 export type { SignatureKey, SignatureKeys } from './signature/keyring.ts'
-export { arcgis, type Profile, type ProfileName, service } from './signature/profiles.ts'
+export {
+  arcgis,
+  type Profile,
+  type ProfileName,
+  portal,
+  type SecretProfile,
+  service,
+} from './signature/profiles.ts'
 export { type SignOptions, sign } from './signature/sign.ts'
 export { type SignatureCode, type Verdict, type VerifyOptions, verify } from './signature/verify.ts'

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../error-statuses.ts'
 import type { SignatureEncoding } from '../signature/encoding.ts'
 import type { SignatureKeys } from '../signature/keyring.ts'
-import type { Profile, ProfileName } from '../signature/profiles.ts'
+import type { Profile, ProfileName, SecretProfile } from '../signature/profiles.ts'
 import type { GivenRequest, Head } from './request.ts'
 
 /** What to explain: a request and options of the receiver. Other options are passed on to the receiver as they are. */
@@ -9,7 +9,7 @@ export interface Question extends GivenRequest {
   body: Uint8Array | undefined
   signatureKey?: SignatureKeys | KeyFunction | null | undefined
   signatureHeader?: string | undefined
-  profile?: ProfileName | Profile | undefined
+  profile?: ProfileName | Profile | SecretProfile | undefined
   encoding?: SignatureEncoding | undefined
   unsigned?: 'reject' | 'accept' | undefined
   maxAge?: number | undefined

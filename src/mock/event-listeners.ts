@@ -2,7 +2,7 @@ import { printable } from '../receiver/log.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import type { WebhookChange } from './state/webhooks.ts'
 
-/** An ended attempt or a change of state, as reported to listeners. */
+/** An ended attempt or handshake, or a change of state, as reported to listeners. */
 export type Notice =
   | { type: 'attempt'; attempt: Attempt }
   | {
@@ -12,6 +12,27 @@ export type Notice =
       name: string
       /** The service as in a path: `[folder/]<serviceName>.<serviceType>`. */
       service: string
+    }
+  | {
+      /** A handshake has ended. */
+      type: 'handshake'
+      webhookId: string
+      name: string
+      service: string
+      ok: boolean
+      /** Why it failed, in words that contain no key. */
+      reason?: string | undefined
+    }
+  | {
+      /** Events were not sent, because the last handshake of their webhook failed. */
+      type: 'not_sent'
+      webhookId: string
+      name: string
+      service: string
+      /** Number of events. */
+      events: number
+      /** Why the handshake failed. */
+      reason: string
     }
   | { type: 'restored' }
 

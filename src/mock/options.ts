@@ -1,17 +1,13 @@
-import { z } from 'zod'
-import { requireKnownOptions } from '../known-options.ts'
+import type { CaSource, Trust } from '../adapters/tls-trust.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
 import type { Auth } from './admin/auth.ts'
-import { type Clock, systemClock } from './clock/clock.ts'
-import { type DeliverySettings, settingsSchema } from './delivery-settings.ts'
-import { toHostname } from './http/hosts.ts'
-import { type Like, PRESETS, type SignatureOptions, settingsDefaults, signatureDefaults } from './presets.ts'
-import { check } from './schemas.ts'
+import type { Clock } from './clock/clock.ts'
+import type { DeliverySettings } from './delivery-settings.ts'
+import type { Like, SignatureOptions } from './presets.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
 import type { WebhookSeed } from './state/webhook.ts'
-import { type ServiceVersion, VERSIONS } from './versions.ts'
-import { withoutUndefined } from './without-undefined.ts'
+import type { ServiceVersion } from './versions.ts'
 
 /** Options of {@link createMockService}. */
 export interface MockServiceOptions {
@@ -63,12 +59,28 @@ export interface MockServiceOptions {
   changesUrl?: ChangesUrlEncoding | undefined
   /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
+  /**
+   * What the events of a webhook say that is subscribed to `FeaturesEdited`, but not to the precise change type or to
+   * `*`: the precise change, such as `FeaturesCreated`, or `FeaturesEdited`. Default `'precise'`.
+   */
+  featuresEdited?: 'precise' | 'edited' | undefined
+  /**
+   * Whether receivers must prove that they have the key of a webhook (docs/mock.md, "Handshake"), and how often. A
+   * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false.
+   */
+  handshake?: boolean | HandshakeOptions | undefined
   /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; for `hosted`, see `dialect`. */
   signature?: SignatureOptions | undefined
   /** Maximum number of attempts in flight, 1 to 1000. Default 50. */
   concurrency?: number | undefined
   /** Hosts (names or addresses, without a port) that deliveries may go to, in addition to this machine. Default: none. */
   allowHosts?: readonly string[] | undefined
+  /**
+   * CA certificates to trust for https payload URLs, in addition to those that Node trusts: PEM text, the bytes of a PEM
+   * or DER file, or a list of these. A function is called for each new connection, and may return an empty list.
+   * Certificates are always checked. Default: none.
+   */
+  ca?: CaSource | undefined
   /** Default: the system clock. */
   clock?: Clock | undefined
   /**
@@ -80,75 +92,21 @@ export interface MockServiceOptions {
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined
 }
 
+/** How often handshakes are repeated. */
+export interface HandshakeOptions {
+  /** Minutes from one handshake of a webhook to the next, by the service's clock; 1 to 10,080 (a week). Default 60. */
+  every?: number | undefined
+}
+
 /** The options with their defaults. */
 export type ResolvedOptions = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | WithoutDefault>]-?: NonNullable<
+  [name in keyof Omit<MockServiceOptions, 'settings' | 'handshake' | 'ca' | WithoutDefault>]-?: NonNullable<
     MockServiceOptions[name]
   >
-} & Pick<MockServiceOptions, WithoutDefault> & { settings: DeliverySettings }
+} & Pick<MockServiceOptions, WithoutDefault> & {
+    settings: DeliverySettings
+    handshake: false | { every: number }
+    trust: Trust | undefined
+  }
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated'
-
-/** Headers that must not be used for the signature, because HTTP needs them. */
-const RESERVED_HEADER =
-  /^(host|connection|content-(length|type|encoding)|transfer-encoding|expect|upgrade|keep-alive)$/i
-
-const signatureSchema = z.strictObject({
-  signatureHeader: z.string().refine((name) => !RESERVED_HEADER.test(name), 'is a header of the request'),
-  encoding: z.enum(['hex', 'base64']),
-  prefix: z.string(),
-  signatureIn: z.enum(['header', 'field']),
-  percentEncoded: z.boolean(),
-  formPayload: z.enum(['encoded', 'plain']),
-})
-
-/** Accepts an object that has these methods, without copying it. */
-const withMethods = <T>(...names: string[]): z.ZodType<T> =>
-  z.custom<T>(
-    (value) => names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
-    `must have ${names.join(' and ')}`,
-  )
-
-const host = z.string().refine((name) => toHostname(name) !== undefined, 'must be a host, without a port')
-
-const optionsSchema = z.strictObject({
-  // `restoreSnapshot` checks the items one by one.
-  services: z.array(z.unknown()).default([]),
-  webhooks: z.array(z.unknown()).default([]),
-  version: z.enum(VERSIONS).default('11.3'),
-  auth: withMethods<Auth>('authenticate').optional(),
-  like: z.enum(Object.keys(PRESETS) as [Like, ...Like[]]).default('service'),
-  httpStatus: z.enum(['rest', 'always200']).optional(),
-  errorFormat: z.enum(['messages', 'error']).optional(),
-  federated: z.boolean().optional(),
-  defaultActive: z.boolean().optional(),
-  omitted: z.enum(['keep', 'reset']).default('keep'),
-  gather: z.enum(['never', 'scheduled', 'always']).optional(),
-  windowSeconds: z.int().min(1).max(86_400).optional(),
-  minimumWindowSeconds: z.int().min(1).max(60).optional(),
-  settings: settingsSchema.partial().default({}),
-  dialect: z.enum(['service', 'hosted', 'organization']).optional(),
-  changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
-  fanOut: z.enum(['webhook', 'layer']).default('webhook'),
-  signature: signatureSchema.partial().default({}),
-  concurrency: z.int().min(1).max(1000).default(50),
-  allowHosts: z.array(host).default([]),
-  clock: withMethods<Clock>('now', 'wait').default(systemClock),
-  control: z.boolean().default(true),
-  save: z
-    .custom<MockServiceOptions['save']>((value) => typeof value === 'function', 'must be a function')
-    .optional(),
-})
-
-/** @throws {WebhookError} `config_invalid` */
-export function toOptions(given: MockServiceOptions): ResolvedOptions {
-  requireKnownOptions(given, optionsSchema.shape)
-  const checked = withoutUndefined(check<ResolvedOptions>(optionsSchema, given, 'options'))
-  const options = { ...PRESETS[checked.like], ...checked }
-  const { like, dialect } = options
-  return {
-    ...options,
-    settings: { ...settingsDefaults(dialect), ...withoutUndefined(options.settings) },
-    signature: { ...signatureDefaults(like, dialect), ...withoutUndefined(options.signature) },
-  }
-}

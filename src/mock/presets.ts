@@ -18,6 +18,7 @@ interface Preset extends Gathering {
   httpStatus: 'rest' | 'always200'
   defaultActive: boolean
   minimumWindowSeconds: number
+  handshake: boolean
 }
 
 /** How the service signs (docs/specification.md, "Signature"). */
@@ -34,6 +35,7 @@ const SERVICE: Preset = {
   gather: 'scheduled',
   windowSeconds: 20,
   minimumWindowSeconds: 1,
+  handshake: false,
 }
 
 /** The vendor's clients lose the messages of other error formats, and of other HTTP statuses. */
@@ -50,6 +52,7 @@ export const PRESETS: Readonly<Record<Like, Preset>> = {
     gather: 'always',
     windowSeconds: 30,
     minimumWindowSeconds: 30,
+    handshake: true,
   },
   portal: { ...SERVICE, ...READABLE_ERRORS, dialect: 'organization', gather: 'never' },
 }

@@ -84,20 +84,34 @@ export const webhookSchema: z.ZodObject = z.strictObject({
 
 const failureSchema = z.strictObject({ webhookId: z.string().max(64), times: z.array(time).max(1000) })
 
+const handshakeSchema = z.strictObject({
+  webhookId: z.string().max(64),
+  when: time,
+  reason: z.string().min(1).max(256).optional(),
+  notSent: z.int().min(1).optional(),
+})
+
 /** A snapshot, seed file or state file. */
 export const snapshotSchema: z.ZodObject = z.strictObject({
   services: z.array(serviceSchema).optional(),
   webhooks: z.array(webhookSchema).optional(),
   settings: settingsSchema.partial().optional(),
   failures: z.array(failureSchema).optional(),
+  handshakes: z.array(handshakeSchema).optional(),
 })
 
-const LISTS = { services: serviceSchema, webhooks: webhookSchema, failures: failureSchema }
+const LISTS = {
+  services: serviceSchema,
+  webhooks: webhookSchema,
+  failures: failureSchema,
+  handshakes: handshakeSchema,
+}
 const anyLists = z.strictObject({
   services: z.array(z.unknown()).optional(),
   webhooks: z.array(z.unknown()).optional(),
   settings: settingsSchema.partial().optional(),
   failures: z.array(z.unknown()).optional(),
+  handshakes: z.array(z.unknown()).optional(),
 })
 
 /**

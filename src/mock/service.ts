@@ -4,7 +4,8 @@ import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { sendRegistration } from './delivery/registration.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
-import { type MockServiceOptions, type ResolvedOptions, toOptions } from './options.ts'
+import type { MockServiceOptions, ResolvedOptions } from './options.ts'
+import { toOptions } from './read-options.ts'
 import { createSaveQueue } from './save-queue.ts'
 import {
   MAX_CHANGES,
@@ -16,6 +17,7 @@ import {
   toServiceEvent,
 } from './state/events.ts'
 import { createFailureLog } from './state/failures.ts'
+import { createHandshakeLog } from './state/handshakes.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
 import type { Webhook } from './state/webhook.ts'
@@ -88,6 +90,7 @@ export function createMock(given: MockServiceOptions): Mock {
     services: createServiceRegistry(),
     webhooks,
     failures: createFailureLog(),
+    handshakes: createHandshakeLog(),
     settings: options.settings,
   }
   const engine: Engine = createEngine(state, options, {
@@ -101,6 +104,7 @@ export function createMock(given: MockServiceOptions): Mock {
       changed()
     },
     changed,
+    noticed: listeners.emit,
   })
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.

@@ -1,7 +1,7 @@
 import { WebhookError } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
-import { type Profile, type ProfileName, readProfile } from '../signature/profiles.ts'
+import { type Profile, type ProfileName, readProfile, type SecretProfile } from '../signature/profiles.ts'
 import { DEFAULT_SIGNATURE_HEADER } from '../signature/signature-header.ts'
 import { isJobChangeType } from './change-types.ts'
 import { decodePayload } from './decode.ts'
@@ -21,7 +21,7 @@ export interface ParseOptions {
    * The profile of the sender, or its name. Its `signatureHeader` is also the name of the form field with the
    * signature, by default `x-service`.
    */
-  profile?: ProfileName | Partial<Profile> | undefined
+  profile?: ProfileName | Partial<Profile> | SecretProfile | undefined
 }
 
 const NAMES: OptionNames<ParseOptions> = { body: true, contentType: true, profile: true }

@@ -5,9 +5,9 @@ import type { Diagnosis } from '../explain/types.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { type Body, toBytes } from '../signature/bytes.ts'
 import type { SignatureKeys } from '../signature/keyring.ts'
+import { createQuietReceiver } from './create-receiver.ts'
 import type { KeyFunction } from './keys.ts'
 import { type CommonReceiverOptions, OPTION_NAMES } from './options.ts'
-import { createReceiver } from './receiver.ts'
 
 /**
  * Options of `explain`: a request, and the options of the receiver that refused it. Options of the receiver that do not
@@ -75,7 +75,7 @@ export async function explain(options: ExplainOptions): Promise<Diagnosis> {
   // `#diagnose` is loaded on demand, because it is larger than the verification code. Its bundle has its own copy of
   // the WebhookError class, and errors of that copy would not be instances of the class that users import.
   const { diagnose } = await import('#diagnose')
-  return diagnose({ ...options, body: bytes }, createReceiver).catch((error: Error) => {
+  return diagnose({ ...options, body: bytes }, createQuietReceiver).catch((error: Error) => {
     const isCopy = !(error instanceof WebhookError) && (error as { code?: unknown }).code === 'config_invalid'
     throw isCopy ? configInvalid(error.message) : error
   })

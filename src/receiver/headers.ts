@@ -17,12 +17,21 @@ export function readHeader(headers: HeaderBag, lowerCaseName: string): string | 
 const SECRET_HEADER = 'secret'
 
 /**
- * Replaces the value of the header `secret`, so that no handler, observer or inbox gets a key. Does not compare it with
- * the keys: the time would reveal how much of it is right.
- *
- * @param signatureHeader is never replaced, because its value is a signature
+ * Returns the names of the headers to redact, in lower case: `secret`, and the one that the profile names. A signature
+ * header is not redacted, because its value is a signature.
  */
-export function redactSecret(headers: HeaderBag, signatureHeader: string): HeaderBag {
-  if (headers[SECRET_HEADER] === undefined || signatureHeader === SECRET_HEADER) return headers
-  return { ...headers, [SECRET_HEADER]: '***' }
+export function secretHeaders(signatureHeader: string, secretHeader: string | undefined): readonly string[] {
+  const names = new Set([SECRET_HEADER, secretHeader ?? SECRET_HEADER])
+  names.delete(signatureHeader)
+  return [...names]
+}
+
+/**
+ * Replaces the values of these headers, so that no handler, observer or inbox gets a key. Does not compare them with
+ * the keys: the time would reveal how much of a value is right.
+ */
+export function redactSecrets(headers: HeaderBag, names: readonly string[]): HeaderBag {
+  let redacted = headers
+  for (const name of names) if (headers[name] !== undefined) redacted = { ...redacted, [name]: '***' }
+  return redacted
 }

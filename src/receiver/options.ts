@@ -2,14 +2,16 @@ import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { requireEncoding, type SignatureEncoding } from '../signature/encoding.ts'
 import { createKeyring, type Keyring, type SignatureKeys } from '../signature/keyring.ts'
-import { type Profile, type ProfileName, readProfile } from '../signature/profiles.ts'
-import { requireHeaderName } from '../signature/signature-header.ts'
+import { type Profile, type ProfileName, readProfile, type SecretProfile } from '../signature/profiles.ts'
 import type { Delivery } from './delivery.ts'
 import type { DuplicateStore } from './duplicates.ts'
+import { secretHeaders } from './headers.ts'
 import { createKeyFinder, type FindKeys, type KeyFunction } from './keys.ts'
-import { createLog, warn } from './log.ts'
+import { createLog } from './log.ts'
 import { createNotifier, type Notifier, type Observer } from './observer.ts'
+import { readMaxAge, readMilliseconds, readSize } from './option-values.ts'
 import type { StandardSchema } from './payload-schema.ts'
+import { type ProofHeaders, readProofHeaders } from './proof-options.ts'
 
 /** A durable store for verified deliveries. */
 export interface Inbox {
@@ -44,8 +46,11 @@ export interface UnsignedOptions {
 
 /** The options of {@link createReceiver} except those that say who may send deliveries. */
 export interface CommonReceiverOptions<Payload = unknown> {
-  /** The kind of sender: a name, or an object. Default `'service'`. Other options take precedence over it. */
-  profile?: ProfileName | Profile | undefined
+  /**
+   * The kind of sender: a name, or an object. Default `'service'`. Other options take precedence over it. With `'portal'`
+   * the body is not signed: see {@link SecretProfile}.
+   */
+  profile?: ProfileName | Profile | SecretProfile | undefined
   /** The header with the signature, case-insensitive. Default `'x-service'`. */
   signatureHeader?: string | undefined
   /** The encoding of the signature. Default `'auto'`: hex or base64. */
@@ -97,10 +102,11 @@ export const OPTION_NAMES: OptionNames<ReceiverOptions> = {
 }
 
 /** The options, validated and with their defaults. */
-export interface Config {
-  profile: Profile
+export interface Config extends ProofHeaders {
+  profile: Pick<Profile, 'name' | 'handshake'>
   findKeys: FindKeys
-  signatureHeader: string
+  /** The headers whose values are replaced before anyone sees them. */
+  redacted: readonly string[]
   encoding: SignatureEncoding
   limit: number
   maxInFlightBytes: number
@@ -119,8 +125,10 @@ export interface Config {
 export function readOptions(options: ReceiverOptions): Config {
   requireKnownOptions(options, OPTION_NAMES)
   const { duplicates, inbox, schema } = options
-  const profile = readProfile(options.profile) as Profile
-  if (typeof profile.name !== 'string') throw configInvalid('profile.name must be a string')
+  const profile = readProfile(options.profile)
+  const { name, handshake } = profile
+  if (typeof name !== 'string') throw configInvalid('profile.name must be a string')
+  const { signatureHeader, secretHeader } = readProofHeaders(options, profile)
   const clock = options.clock ?? Date.now
   requireFunctions('clock', clock)
   if (duplicates) requireFunctions('duplicates', duplicates.claim, duplicates.done, duplicates.release)
@@ -128,9 +136,11 @@ export function readOptions(options: ReceiverOptions): Config {
   if (schema) requireFunctions('schema', schema['~standard']?.validate)
   const limit = readSize('limit', options.limit ?? '1mb')
   const config: Config = {
-    profile,
+    profile: handshake ? { name, handshake } : { name },
     findKeys: createKeyFinder(readKeys(options)),
-    signatureHeader: requireHeaderName(options.signatureHeader ?? profile.signatureHeader).toLowerCase(),
+    signatureHeader,
+    secretHeader,
+    redacted: secretHeaders(signatureHeader, secretHeader),
     encoding: requireEncoding(options.encoding ?? profile.encoding ?? 'auto'),
     limit,
     // The budget must fit at least one body of the maximum size.
@@ -148,9 +158,6 @@ export function readOptions(options: ReceiverOptions): Config {
     schema,
     notifier: createNotifier(options.observer, createLog(clock)),
     clock,
-  }
-  if (config.acceptUnsigned) {
-    warn("unsigned is 'accept', so anyone can send deliveries to this receiver.", 'unsigned_accepted')
   }
   return config
 }
@@ -172,25 +179,4 @@ function readKeys({ signatureKey, unsigned }: ReceiverOptions): Keyring | KeyFun
   if (typeof signatureKey === 'function') return signatureKey
   if (signatureKey === undefined && unsigned === 'accept') return () => null
   return createKeyring(signatureKey as SignatureKeys, true)
-}
-
-/** @throws {WebhookError} `config_invalid` */
-export function readSize(option: string, size: number | string, min = 1): number {
-  const [, digits, unit = ''] = /^(\d+) ?([kmg]?)b$/i.exec(String(size)) ?? []
-  // The index of the unit letter is the power of 1024; without a letter it is 0.
-  const power = ' kmg'.indexOf(unit.toLowerCase())
-  const bytes = typeof size === 'number' ? size : Number(digits) * 1024 ** power
-  if (Number.isSafeInteger(bytes) && bytes >= min) return bytes
-  throw configInvalid(`${option} must be a number of bytes, or a string such as '1mb'; at least ${min} bytes`)
-}
-
-function readMaxAge(maxAge: number): number {
-  if (Number.isSafeInteger(maxAge) && maxAge >= 1) return maxAge
-  throw configInvalid('maxAge must be an integer number of milliseconds, at least 1')
-}
-
-function readMilliseconds(name: string, value: number): number {
-  // Timers with a longer delay would fire immediately.
-  if (Number.isInteger(value) && value >= 1 && value <= 2 ** 31 - 1) return value
-  throw configInvalid(`${name} must be an integer number of milliseconds from 1 to 2^31 - 1`)
 }

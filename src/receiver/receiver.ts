@@ -1,4 +1,4 @@
-import { blameCaller, configInvalid, WebhookError } from '../errors.ts'
+import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/utf8.ts'
 import { readBody, requireReadable } from './body.ts'
@@ -7,40 +7,36 @@ import { createDispatcher, type Handler } from './dispatch.ts'
 import { handleOnce } from './duplicates.ts'
 import { guard } from './guard.ts'
 import { answerHandshake, looksLikeToken } from './handshake.ts'
-import { readHeader, redactSecret } from './headers.ts'
+import { readHeader, redactSecrets } from './headers.ts'
 import { createByteBudget } from './in-flight.ts'
 import { requireFresh } from './max-age.ts'
 import { runNext } from './next-handler.ts'
 import type { Seen } from './observer.ts'
-import { type Inbox, type ReceiverOptions, readOptions } from './options.ts'
-import { copyOutcome, errorOutcome, type Outcome, succeeded, toWebhookError } from './outcome.ts'
+import type { Config, Inbox } from './options.ts'
+import {
+  copyOutcome,
+  errorOutcome,
+  handshakeOutcome,
+  type Outcome,
+  succeeded,
+  toWebhookError,
+} from './outcome.ts'
 import { validate } from './payload-schema.ts'
 import type { Receiver } from './receiver-types.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
+import { startSecretVerification } from './secret-verification.ts'
 import { stacklessError } from './stackless-error.ts'
-import { startVerification, type Verification } from './verification.ts'
+import { startSignatureVerification, type Verification } from './verification.ts'
 import { toReceiverRequest, toResponse } from './web.ts'
 
-/**
- * Creates a receiver. Mount it with the adapter of your framework, for example `geohook/express`, or pass
- * `receiver.fetch` to a platform that uses web requests.
- *
- * @throws {WebhookError} `config_invalid` for an invalid option
- * @example
- * ```ts
- * import { createReceiver } from 'geohook'
- *
- * const receiver = createReceiver({ signatureKey: 'parcels2026' })
- *   .on('FeaturesCreated', (event) => console.log(event.service.serviceName, event.changesUrl))
- *   .on('*', (event, delivery) => console.log(delivery.id, event.changeType))
- * ```
- */
-export function createReceiver<Payload = unknown>(options: ReceiverOptions<Payload>): Receiver<Payload> {
-  const config = blameCaller(createReceiver, () => readOptions((options ?? {}) as ReceiverOptions))
+/** Creates a receiver from checked options. */
+export function receiverOf<Payload>(config: Config): Receiver<Payload> {
   const { clock, duplicates, inbox, limit, notifier, schema } = config
   const { handshake } = config.profile
   const allow = handshake ? 'GET, POST' : 'POST'
   const handlers = createDispatcher()
+  const startVerification =
+    config.secretHeader === undefined ? startSignatureVerification : startSecretVerification
   const countBytes = createByteBudget(config)
   const outcomes = { handled: 0, unhandled: 0, stored: 0, duplicate: 0, handshake: 0, refused: 0, failed: 0 }
   let inFlight = 0
@@ -61,7 +57,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       }
       if (head.method !== 'POST') throw stacklessError('method_not_allowed')
       requireReadable(head, config)
-      const verification = await startVerification(head, config)
+      const verification = await startVerification(head, config, request.headers)
       const reading = Promise.resolve(readBody(request, config, counter, verification.update))
       return await reading.then((body) => accept(request, verification, { request: head, body }, startedAt))
     } catch (thrown) {
@@ -85,6 +81,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
     const { request: head, body } = seen
     try {
       const proof = await verification.end(body)
+      if (!proof) return report(handshakeOutcome({ status: 'registered' }), seen, startedAt)
       if (looksLikeToken(body)) throw malformed('the body could be a handshake token')
       const delivery = await toDelivery({
         rawBody: body,
@@ -147,7 +144,7 @@ export function createReceiver<Payload = unknown>(options: ReceiverOptions<Paylo
       if (isAwaited) inFlight++
       try {
         const { method, url, params, remoteAddress } = request
-        const headers = redactSecret(request.headers, config.signatureHeader)
+        const headers = redactSecrets(request.headers, config.redacted)
         const head = { method, url, headers, params, remoteAddress }
         const outcome = await notifier.around(head, () => run(request, head))
         if (closed) outcome.close = true

@@ -20,8 +20,12 @@ export interface Proof {
 /** The verification of one request: `update()` per chunk of the body, then `end()` once. */
 export interface Verification {
   update(chunk: Uint8Array): void
-  /** @throws {WebhookError} `signature_missing`, `signature_malformed`, `signature_mismatch`, `key_unknown` */
-  end(body: Uint8Array): Promise<Proof>
+  /**
+   * Resolves with undefined if the request only registers a webhook, and has no delivery.
+   *
+   * @throws {WebhookError} `signature_missing`, `signature_malformed`, `signature_mismatch`, `key_unknown`
+   */
+  end(body: Uint8Array): Promise<Proof | undefined>
 }
 
 /**
@@ -31,7 +35,10 @@ export interface Verification {
  *
  * @throws {WebhookError} `signature_missing`, `signature_malformed`, `key_unavailable`
  */
-export async function startVerification(request: RequestHead, config: Config): Promise<Verification> {
+export async function startSignatureVerification(
+  request: RequestHead,
+  config: Config,
+): Promise<Verification> {
   const { encoding, findKeys, signatureHeader } = config
   const signature = decodeSignature(readHeader(request.headers, signatureHeader), encoding)
   if (signature === 'signature_malformed') throw stacklessError(signature)
@@ -57,7 +64,7 @@ export async function startVerification(request: RequestHead, config: Config): P
 }
 
 /** @throws {WebhookError} `signature_missing`, unless the receiver accepts unsigned requests */
-function startUnsigned({ acceptUnsigned }: Config): Verification {
+export function startUnsigned({ acceptUnsigned }: Config): Verification {
   if (!acceptUnsigned) throw stacklessError('signature_missing')
   return { update() {}, end: async (body) => ({ id: await toId(body) }) }
 }
@@ -68,14 +75,22 @@ async function prove(
   { count, keyError }: FoundKeys,
 ): Promise<Proof> {
   const keyIndex = await check.end(signature)
-  const isKey = keyIndex >= 0 && keyIndex < count // the keys from `count` on are decoys
-  if (!isKey) throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', keyError)
+  requireKey(keyIndex, { count, keyError })
   // The id is derived from the signature, so that it stays the same when other keys are added or removed.
   return { id: await toId(signature), keyIndex }
+}
+
+/** @throws {WebhookError} `signature_mismatch`, `key_unknown` unless a key matched that is not a decoy */
+export function requireKey(
+  keyIndex: number,
+  { count, keyError }: Pick<FoundKeys, 'count' | 'keyError'>,
+): void {
+  const isKey = keyIndex >= 0 && keyIndex < count // the keys from `count` on are decoys
+  if (!isKey) throw stacklessError(count > 0 ? 'signature_mismatch' : 'key_unknown', keyError)
 }
 
 /**
  * Returns 32 hex digits of a hash as the id. The signature itself would be unsafe as the id: anyone who knows it could
  * replay the delivery.
  */
-const toId = async (bytes: Uint8Array): Promise<string> => (await sha256(bytes)).slice(0, 32)
+export const toId = async (bytes: Uint8Array): Promise<string> => (await sha256(bytes)).slice(0, 32)

@@ -4,11 +4,11 @@ import { configInvalid } from '../errors.ts'
 export const DEFAULT_SIGNATURE_HEADER = 'x-service'
 
 /**
- * Returns the name of a signature header if it is a token (RFC 9110 section 5.6.2).
+ * Returns the name of a header if it is a token (RFC 9110 section 5.6.2).
  *
  * @throws {WebhookError} `config_invalid`
  */
-export function requireHeaderName(name: string): string {
+export function requireHeaderName(name: string, option = 'signatureHeader'): string {
   if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name
-  throw configInvalid('signatureHeader is not a valid HTTP header name')
+  throw configInvalid(`${option} is not a valid HTTP header name`)
 }

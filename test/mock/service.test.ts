@@ -26,6 +26,7 @@ describe('a seeded webhook', () => {
         services: [{ folderName: '', serviceName: 'Parcels', serviceType }],
         settings: expect.anything(),
         failures: [],
+        handshakes: [],
         webhooks: [
           {
             id: expect.stringMatching(

@@ -115,8 +115,8 @@ describe('the profile', () => {
   })
 
   it.each<[unknown, string]>([
-    ['esri', 'unknown profile esri: use service or arcgis, or an object'],
-    ['__proto__', 'unknown profile __proto__: use service or arcgis, or an object'],
+    ['esri', 'unknown profile esri: use service, arcgis, portal or an object'],
+    ['__proto__', 'unknown profile __proto__: use service, arcgis, portal or an object'],
     [7, 'the profile members must be an object'],
     [
       { ...service, signatureHeaders: 'x' },

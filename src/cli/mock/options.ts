@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { MockServiceOptions, SignatureOptions } from '../../mock/index.ts'
 import { collect, headerName, port, wholeNumber } from '../options/values.ts'
+import { type CaOptions, caOption } from '../tls/trust.ts'
 
 type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
 
-export interface MockOptions extends Signature {
+export interface MockOptions extends Signature, CaOptions {
   port: number
   seed?: string
   state?: string
@@ -17,6 +18,8 @@ export interface MockOptions extends Signature {
   errorFormat?: 'messages' | 'error'
   changesUrl?: 'partial' | 'whole' | 'none'
   fanOut: 'webhook' | 'layer'
+  featuresEdited: 'precise' | 'edited'
+  handshake?: number
   concurrency: number
   allowHost?: string[]
   users?: string
@@ -88,6 +91,7 @@ export function addMockOptions(command: Command): Command {
       'host other than this machine to which webhooks may send; repeatable',
       collect,
     )
+    .addOption(caOption())
     .option('--users <file>', 'JSON file with a list of users; the administration then requires a token')
     .option('--quiet', 'print only the address')
     .option('--json', 'print a line of JSON for each attempt and change')
@@ -113,12 +117,26 @@ function addDeliveryOptions(command: Command): void {
         'webhook',
       ),
     )
+    .addOption(
+      choice(
+        '--features-edited <how>',
+        'what events say for webhooks subscribed only to FeaturesEdited: the precise change, or FeaturesEdited',
+        ['precise', 'edited'],
+        'precise',
+      ),
+    )
+    .option(
+      '--handshake <minutes>',
+      'require a handshake of receivers, and repeat it so often, 1 to 10080',
+      wholeNumber(1, 10_080),
+    )
     .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
 }
 
 /** Converts the command's options to options of the mock service, except those that name files. */
 export function toServiceOptions(options: MockOptions): MockServiceOptions {
-  const { like, dialect, gather, omitted, errorFormat, changesUrl, fanOut, concurrency } = options
+  const { like, dialect, gather, omitted, errorFormat, changesUrl, fanOut } = options
+  const { featuresEdited, handshake, concurrency } = options
   const { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload } = options
   return {
     version: options.serviceVersion,
@@ -131,6 +149,8 @@ export function toServiceOptions(options: MockOptions): MockServiceOptions {
     allowHosts: options.allowHost,
     changesUrl,
     fanOut,
+    featuresEdited,
+    handshake: handshake === undefined ? undefined : { every: handshake },
     concurrency,
     signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
   }

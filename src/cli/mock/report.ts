@@ -40,10 +40,19 @@ export function printNotice(notice: Notice, json: boolean): void {
   }
   const time = colours.dim(new Date().toLocaleTimeString('en-GB'))
   if (notice.type === 'attempt') print(`${time}  ${toLine(notice.attempt)}`)
-  else if (notice.type === 'webhook') {
-    const { change, name, service } = notice
-    print(`${time}  ${colours.cyan(change.replace('_', ' '))}  ${printable(name)} of ${printable(service)}`)
-  } else print(`${time}  ${colours.cyan(notice.type)}`)
+  else if (notice.type === 'restored') print(`${time}  ${colours.cyan(notice.type)}`)
+  else print(`${time}  ${toChange(notice)}`)
+}
+
+function toChange(notice: Exclude<Notice, { type: 'attempt' | 'restored' }>): string {
+  const webhook = `${printable(notice.name)} of ${printable(notice.service)}`
+  if (notice.type === 'webhook') return `${colours.cyan(notice.change.replace('_', ' '))}  ${webhook}`
+  const reason = printable(notice.reason ?? '')
+  if (notice.type === 'not_sent')
+    return `${colours.red('not sent')}  ${count(notice.events, 'event')} to ${webhook}: its handshake failed: ${reason}`
+  return notice.ok
+    ? `${colours.green('handshake')}  ${webhook}`
+    : `${colours.red('handshake failed')}  ${webhook}: ${reason}; its deliveries are stopped`
 }
 
 const isSuccess = ({ answer }: Attempt): boolean =>

@@ -91,15 +91,22 @@ export function createTriggerCommand(): Command {
     if (!options.any) requireKnown(changeTypes)
     const client = await createClient(options)
     const events = changeTypes.map((changeType) => ({ ...service, changeType, jobId, taskName, layerIds }))
-    const { deliveries } = await withProgress('waiting for the responses', options.json === true, () =>
-      withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
+    const { deliveries, notSent = [] } = await withProgress(
+      'waiting for the responses',
+      options.json === true,
+      () => withFault(client, options, () => client.postJson('/_mock/trigger', { events, wait })),
     )
     if (!Array.isArray(deliveries)) throw notAService('the response has no deliveries')
     const attempts = deliveries.flatMap((delivery) => parseAttempt(delivery) ?? [])
-    if (attempts.length === 0) await requireSent(client, service, changeTypes)
-    if (options.json) printJson({ attempts })
+    const stopped = Array.isArray(notSent) ? notSent.flatMap((entry) => parseStopped(entry) ?? []) : []
+    if (attempts.length === 0 && stopped.length === 0) await requireSent(client, service, changeTypes)
+    if (options.json) printJson({ attempts, ...(stopped.length > 0 ? { notSent: stopped } : {}) })
     else printAttempts(attempts, wait)
-    if ((wait && attempts.length === 0) || !areAllDelivered(attempts)) process.exitCode = EXIT.failure
+    if (!options.json)
+      for (const { webhookId, reason } of stopped)
+        print(`not sent to ${toPrintable(webhookId)}: its handshake failed: ${toPrintable(reason)}`)
+    if ((wait && attempts.length === 0) || stopped.length > 0 || !areAllDelivered(attempts))
+      process.exitCode = EXIT.failure
   })
 }
 
@@ -149,6 +156,11 @@ function parseAttempt(value: unknown): Attempt | undefined {
     ...(typeof status === 'number' ? { status } : {}),
     ...(typeof error === 'string' ? { error } : {}),
   }
+}
+
+function parseStopped(value: unknown): { webhookId: string; reason: string } | undefined {
+  const { webhookId, reason } = toRecord(value) ?? {}
+  return typeof webhookId === 'string' && typeof reason === 'string' ? { webhookId, reason } : undefined
 }
 
 const isSuccess = ({ status = 0 }: Attempt): boolean => status >= 200 && status < 300

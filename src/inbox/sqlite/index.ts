@@ -1,5 +1,5 @@
 import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
-import { readSize } from '../../receiver/options.ts'
+import { readSize } from '../../receiver/option-values.ts'
 import {
   type ClosableDuplicateStore,
   createDuplicates,

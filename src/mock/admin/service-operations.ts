@@ -68,10 +68,14 @@ const deleteAll: ServiceOperation = {
   },
 }
 
-/** Edits only the webhooks that are not yet in the requested state, so that the others keep their `modified`. */
+/**
+ * Edits only the webhooks that are not yet in the requested state, so that the others keep their `modified`. Activating a
+ * webhook whose handshake failed repeats the handshake.
+ */
 function switchAll({ state }: Context, service: Service, active: boolean, username: string): void {
   for (const webhook of state.webhooks.list(service)) {
-    if (webhook.active !== active) state.webhooks.edit(webhook.id, { active }, username)
+    const isStopped = active && state.handshakes.of(webhook.id)?.reason !== undefined
+    if (webhook.active !== active || isStopped) state.webhooks.edit(webhook.id, { active }, username)
     if (active) state.failures.clear(webhook.id)
   }
 }

@@ -133,14 +133,15 @@ export const OPERATIONS: readonly ControlOperation[] = [
   {
     method: 'get',
     path: '/snapshot',
-    summary: 'All services, webhooks with their keys, settings and counted failures',
+    summary: 'All services, webhooks with their keys, settings, counted failures and last handshakes',
     responses: { 200: 'Snapshot' },
     run: ({ state }) => toSnapshot(state),
   },
   {
     method: 'post',
     path: '/restore',
-    summary: 'Replaces all services, webhooks, settings and failures with a snapshot, or a part of one',
+    summary:
+      'Replaces all services, webhooks, settings, failures and handshakes with a snapshot, or a part of one',
     body: snapshotSchema,
     limit: '16mb',
     responses: { 200: 'Status' },
@@ -153,7 +154,7 @@ export const OPERATIONS: readonly ControlOperation[] = [
   {
     method: 'get',
     path: '/events',
-    summary: 'Notices as server-sent events: attempt, webhook, restored',
+    summary: 'Notices as server-sent events: attempt, webhook, handshake, not_sent, restored',
     responses: { 200: 'Stream' },
     run({ listeners }, _request, res) {
       streamNotices(listeners, res)

@@ -1,8 +1,9 @@
 import type { Response } from 'express'
 import { z } from 'zod'
+import type { Attempt } from '../delivery/attempt-log.ts'
 import { warn } from '../event-listeners.ts'
 import { check, eventSchema } from '../schemas.ts'
-import type { Mock } from '../service.ts'
+import type { Mock, Recipients } from '../service.ts'
 import { MAX_TRIGGERED, type MockEvent } from '../state/events.ts'
 import { toAttemptJson } from './json.ts'
 import type { ControlRequest } from './operation.ts'
@@ -30,9 +31,28 @@ export async function trigger(mock: Mock, { body }: ControlRequest, res: Respons
   const { wait = true, ...given } = Object.hasOwn(body as object, 'events')
     ? check<{ events: MockEvent[]; wait?: boolean }>(severalEvents, body, 'body')
     : check<MockEvent & { wait?: boolean }>(singleEvent, body, 'body')
-  const attempts = mock.deliver(mock.findRecipients('events' in given ? given.events : given))
-  if (wait) return { deliveries: (await attempts).map(toAttemptJson) }
-  attempts.catch(warn)
-  res.status(202)
-  return { deliveries: [] }
+  const recipients = mock.findRecipients('events' in given ? given.events : given)
+  const delivered = mock.deliver(recipients)
+  if (!wait) {
+    delivered.catch(warn)
+    res.status(202)
+    return { deliveries: [] }
+  }
+  const attempts = await delivered
+  const notSent = findNotSent(mock, recipients, attempts)
+  return { deliveries: attempts.map(toAttemptJson), ...(notSent.length > 0 ? { notSent } : {}) }
+}
+
+/** Finds the webhooks that get no deliveries, because their last handshake failed. */
+function findNotSent(
+  { engine, state }: Mock,
+  recipients: Recipients,
+  attempts: readonly Attempt[],
+): { webhookId: string; reason: string }[] {
+  if (!engine.handshakes) return []
+  const sent = new Set(attempts.map(({ webhookId }) => webhookId))
+  return [...recipients.keys()].flatMap((webhookId) => {
+    const reason = state.handshakes.of(webhookId)?.reason
+    return reason === undefined || sent.has(webhookId) ? [] : [{ webhookId, reason }]
+  })
 }

@@ -1,44 +1,43 @@
 import { randomUUID } from 'node:crypto'
-import type { RawRequest } from '../../testing/body-signer.ts'
+import type { Notice } from '../event-listeners.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { type ServiceEvent, selects } from '../state/events.ts'
 import type { State } from '../state/snapshot.ts'
-import { type ScheduleInfo, shownSchedule, type Webhook } from '../state/webhook.ts'
+import type { Webhook } from '../state/webhook.ts'
 import { has } from '../versions.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempt-log.ts'
-import { createDeliveryRecords, type DeliveryRecord, type DeliveryRecords } from './delivery-records.ts'
+import { createDeliveryRecords, type DeliveryRecords } from './delivery-records.ts'
 import { createFaults, type FaultStore } from './faults.ts'
+import type { Handshakes } from './handshakes.ts'
 import { toTarget } from './http-client.ts'
 import { createPayloadWriter } from './payloads.ts'
+import { createResends, type Resends } from './resends.ts'
 import { createRetries, type DeliveryResult } from './retries.ts'
+import { createScheduleOf, type ScheduleOf } from './schedules.ts'
+import { createServiceHandshakes } from './service-handshakes.ts'
 import { createRequestWriter, type RequestWriter } from './signed-request.ts'
 import { createWindows, type OpenWindow } from './windows.ts'
 
 /** Turns events into deliveries. */
-export interface Engine {
+export interface Engine extends Resends {
   readonly log: AttemptLog
   readonly faults: FaultStore
   readonly records: DeliveryRecords
   readonly windows: { list(): OpenWindow[] }
+  /** Undefined if the service makes no handshakes. */
+  readonly handshakes: Pick<Handshakes, 'hasFailed' | 'stateOf' | 'repeat'> | undefined
   /**
    * Delivers events to a webhook that is subscribed to them, immediately or when its window closes.
    *
    * @returns all attempts, once the last has ended
    */
   notify(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]>
-  /** Sends a recorded attempt again, byte for byte. */
-  redeliver(attempt: Attempt): Promise<Attempt>
-  /**
-   * Sends a request once, as a delivery of its own: it is neither retried nor counted as a failure, and gets no fault.
-   *
-   * @param request without the headers `host` and `content-length`
-   */
-  sendOnce(record: DeliveryRecord, hookUrl: string, request: RawRequest): Promise<Attempt>
   /** Signs a body with the key of the webhook, as its deliveries are. */
   readonly sign: RequestWriter
-  /** The schedule by which a webhook gathers events; undefined if it does not gather them. */
-  scheduleOf(webhookId: string): ScheduleInfo | undefined
-  /** Applies the current schedule of a webhook to its open window; without an id, does so for all webhooks. */
+  readonly scheduleOf: ScheduleOf
+  /**
+   * Applies a change of a webhook to its open window and its handshakes; without an id, does so for all webhooks.
+   */
   changed(webhookId?: string): void
   /** Drops gathered events, pending retries, the attempt log and all faults. */
   clear(): void
@@ -54,17 +53,19 @@ export interface EngineListeners {
   finished(attempt: Attempt): void
   /** Called when the failure count of a webhook has changed; the webhook may have been deactivated. */
   counted(): void
-  /** Called when the faults or the open windows have changed. */
+  /** Called when the faults, the open windows or a handshake have changed. */
   changed(): void
+  /** Called when a handshake has ended, and when events were not sent because of it. */
+  noticed(notice: Notice): void
 }
 
 /** @throws {WebhookError} `config_invalid` */
 export function createEngine(
   state: State,
   options: ResolvedOptions,
-  { began, finished, counted, changed }: EngineListeners,
+  { began, finished, counted, changed, noticed }: EngineListeners,
 ): Engine {
-  const { clock, version, gather, dialect, allowHosts } = options
+  const { clock, version, dialect, allowHosts } = options
   const log = createAttemptLog()
   const faults = createFaults(changed)
   const records = createDeliveryRecords()
@@ -76,7 +77,7 @@ export function createEngine(
     ...options,
     settings: () =>
       has(version, 'failures') ? state.settings : { ...state.settings, notificationAttempts: 1 },
-    isActive: (webhookId) => state.webhooks.get(webhookId)?.active === true,
+    isActive: (id) => state.webhooks.get(id)?.active === true && !handshakes?.hasFailed(id),
     began(attempt, { id, record }) {
       log.add(attempt)
       if (record) records.put(id, record)
@@ -85,23 +86,39 @@ export function createEngine(
     finished,
     ended: countResult,
   })
+  const resends = createResends({ log, records, allowHosts, retries })
+  const scheduleOf = createScheduleOf(state.webhooks, options)
+  const handshakes = createServiceHandshakes(state, options, retries.send, {
+    began(handshake) {
+      clock.during?.(track(handshake))
+      changed()
+    },
+    notify(notice) {
+      noticed(notice)
+      counted()
+    },
+  })
   const windows = createWindows<ServiceEvent, Attempt>({ clock, scheduleOf, flush })
 
-  /** The schedule by which a webhook gathers events; undefined if it does not gather them. */
-  function scheduleOf(webhookId: string): ScheduleInfo | undefined {
+  /** The events to send to a webhook now, with its current URL, key and change types. */
+  function select(webhookId: string, events: readonly ServiceEvent[]) {
     const webhook = state.webhooks.get(webhookId)
-    if (!webhook || webhook.serviceType === 'GPServer' || gather === 'never') return undefined
-    const schedule = shownSchedule(webhook, options)
-    return isSchedule(schedule) ? schedule : undefined
+    if (!webhook || scheduleOf(webhookId)?.state === 'disabled') return undefined
+    const selected = events.filter((event) => selects(webhook, event))
+    return selected.length === 0 ? undefined : { webhook, selected }
   }
 
-  /** Sends the events of a closed window, using the webhook's current URL, key and change types. */
+  /** Sends the events of a closed window, or of a service that makes handshakes. */
   async function flush(webhookId: string, events: readonly ServiceEvent[]): Promise<Attempt[]> {
-    const webhook = state.webhooks.get(webhookId)
     changed()
-    if (!webhook || scheduleOf(webhookId)?.state === 'disabled') return []
-    const selected = events.filter((event) => selects(webhook, event))
-    return selected.length === 0 ? [] : deliver(webhook, selected)
+    const due = select(webhookId, events)
+    if (!due) return []
+    if (!handshakes) return deliver(due.webhook, due.selected)
+    if (!(await handshakes.allows(webhookId, due.selected.length))) return []
+    const allowed = select(webhookId, events)
+    const attempts = allowed ? await deliver(allowed.webhook, allowed.selected) : []
+    if (allowed && attempts.length === 0) handshakes.countNotSent(webhookId, allowed.selected.length)
+    return attempts
   }
 
   const deliver = (webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): Promise<Attempt[]> =>
@@ -135,44 +152,31 @@ export function createEngine(
     return promise
   }
 
-  /** The number for a new attempt of the same delivery: one more than the highest number in the log. */
-  const nextNumber = ({ deliveryId, number }: Attempt): number =>
-    log
-      .list()
-      .filter((attempt) => attempt.deliveryId === deliveryId)
-      .reduce((highest, attempt) => Math.max(highest, attempt.number), number) + 1
-
   return {
     log,
     faults,
     records,
     windows,
+    handshakes,
     sign: writeRequest,
     scheduleOf,
     async notify(webhookId, events) {
       const webhook = state.webhooks.get(webhookId)
       const schedule = scheduleOf(webhookId)
       if (!webhook || schedule?.state === 'disabled') return []
-      if (!schedule) return track(deliver(webhook, events))
+      if (!schedule) return track(handshakes ? flush(webhookId, events) : deliver(webhook, events))
       const attempts = windows.add(webhookId, events)
       changed()
       return track(attempts)
     },
-    redeliver(attempt) {
-      const { deliveryId: id, webhookId, hookUrl, request } = attempt
-      const { host: _host, 'content-length': _length, ...headers } = request.headers
-      const target = toTarget(hookUrl, allowHosts)
-      const delivery = { id, webhookId, target, request: { ...request, headers }, fault: undefined }
-      return track(retries.resend({ ...delivery, record: records.get(id) }, () => nextNumber(attempt)))
+    redeliver: (attempt) => track(resends.redeliver(attempt)),
+    sendOnce: (...request) => track(resends.sendOnce(...request)),
+    changed(webhookId) {
+      windows.changed(webhookId)
+      handshakes?.changed(webhookId)
     },
-    sendOnce(record, hookUrl, request) {
-      const { id: webhookId } = record.webhook
-      const target = toTarget(hookUrl, allowHosts)
-      const delivery = { id: randomUUID(), webhookId, target, request, fault: undefined, record }
-      return track(retries.resend(delivery, () => 1))
-    },
-    changed: windows.changed,
     clear() {
+      handshakes?.clear()
       windows.clear()
       retries.abandon()
       log.clear()
@@ -181,14 +185,12 @@ export function createEngine(
     async close() {
       windows.close()
       retries.stop()
+      handshakes?.stop()
       while (pending.size > 0) await Promise.allSettled(pending)
       await retries.close()
     },
   }
 }
-
-const isSchedule = (schedule: Webhook['scheduleInfo']): schedule is ScheduleInfo =>
-  'recurrenceInfo' in schedule
 
 /** Awaits several deliveries, and returns all their attempts. */
 export async function collect(deliveries: readonly Promise<Attempt[]>[]): Promise<Attempt[]> {

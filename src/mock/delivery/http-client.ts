@@ -1,6 +1,9 @@
 import { Agent, type Dispatcher } from 'undici'
+import { describeCertificateError } from '../../adapters/certificate-errors.ts'
+import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/body-signer.ts'
 import { isLoopback, toHostname } from '../http/hosts.ts'
+import { createConnector } from './tls-connector.ts'
 
 /** A receiver's response. */
 export interface Answer {
@@ -34,6 +37,9 @@ export function toTarget(hookUrl: string, allowHosts: readonly string[]): Target
   return { hookUrl, origin, path: pathname + search, host, isAllowed }
 }
 
+/** A delivery, or a handshake. */
+export type OutgoingRequest = Omit<RawRequest, 'method'> & { method: 'GET' | 'POST' }
+
 /** Options of {@link HttpClient.send}. */
 export interface SendOptions {
   /** Timeout in seconds, from connecting to the last byte of the response. */
@@ -44,15 +50,23 @@ export interface SendOptions {
 
 /** Sends requests over connections that are kept open. It follows no redirects. */
 export interface HttpClient {
-  send(target: Target, request: RawRequest, options: SendOptions): Promise<Answer>
+  send(target: Target, request: OutgoingRequest, options: SendOptions): Promise<Answer>
   close(): Promise<void>
 }
 
-/** @param concurrency maximum number of requests in flight */
-export function createHttpClient(concurrency: number): HttpClient {
+/**
+ * @param concurrency maximum number of requests in flight
+ * @param trust default: Node's own CAs
+ */
+export function createHttpClient(concurrency: number, trust?: Trust): HttpClient {
   // Allows one spare connection per receiver, in case another connection cannot be established. Disables undici's own
   // timeouts, because each request has a shorter timeout.
-  const agent = new Agent({ connections: concurrency + 1, headersTimeout: 0, bodyTimeout: 0 })
+  const agent = new Agent({
+    connections: concurrency + 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(trust && { connect: createConnector(trust) }),
+  })
 
   return {
     send: (target, request, options) =>
@@ -65,10 +79,10 @@ export function createHttpClient(concurrency: number): HttpClient {
 function dispatch(
   agent: Agent,
   { origin, path }: Target,
-  { method, headers, body }: RawRequest,
+  { method, headers, body }: OutgoingRequest,
   { seconds, losesAnswer }: SendOptions,
   resolve: (answer: Answer) => void,
-  reject: (error: Error) => void,
+  reject: (error: unknown) => void,
 ): void {
   const text = createTextReader()
   const response = { status: 0, headers: {} as AnswerHeaders }
@@ -79,7 +93,7 @@ function dispatch(
 
   function fail(error: Error): void {
     clearTimeout(timer)
-    reject(error)
+    reject(toSendError(error, origin))
     failure = error
     controller?.abort(error)
   }
@@ -111,9 +125,16 @@ function dispatch(
   )
 }
 
+/** Describes the problem if the error is about the receiver's certificate. */
+export function toSendError(error: unknown, origin: string): unknown {
+  const problem = describeCertificateError(error, origin)
+  return problem === undefined ? error : new Error(problem, { cause: error })
+}
+
 export const timeoutError = (seconds: number): Error => new Error(`no answer within ${seconds} s`)
 
-const MAX_BYTES = 64 * 1024
+/** Maximum number of bytes that are read of a response. */
+export const MAX_ANSWER: number = 64 * 1024
 
 /** Collects the first 64 KiB of a response. */
 export interface TextReader {
@@ -129,8 +150,8 @@ export function createTextReader(): TextReader {
     add(chunk) {
       chunks.push(chunk)
       bytes += chunk.length
-      return bytes < MAX_BYTES
+      return bytes < MAX_ANSWER
     },
-    end: () => Buffer.concat(chunks).subarray(0, MAX_BYTES).toString(),
+    end: () => Buffer.concat(chunks).subarray(0, MAX_ANSWER).toString(),
   }
 }

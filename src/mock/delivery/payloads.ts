@@ -10,6 +10,7 @@ export interface PayloadOptions {
   dialect: Dialect
   changesUrl?: ChangesUrlEncoding | undefined
   fanOut: 'webhook' | 'layer'
+  featuresEdited: 'precise' | 'edited'
   signature: SignatureOptions
 }
 
@@ -48,10 +49,18 @@ export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
 
   return (webhook, events) => {
     const { contentType, payloadFormat } = webhook
-    return groupByDelivery(webhook, events, options.fanOut).map((group) =>
+    const named = options.featuresEdited === 'edited' ? events.map((event) => rename(webhook, event)) : events
+    return groupByDelivery(webhook, named, options.fanOut).map((group) =>
       writeBody(toPayload(webhook, group), { ...options.signature, contentType, payloadFormat }),
     )
   }
+}
+
+/** Names an event `FeaturesEdited` if the webhook gets it only because of this name. */
+function rename({ changeTypes }: Readonly<Webhook>, event: ServiceEvent): ServiceEvent {
+  const matched = event.subscriptions.filter((name) => changeTypes.includes(name))
+  const [changeType = event.changeType] = matched
+  return matched.length === 1 && changeType === 'FeaturesEdited' ? { ...event, changeType } : event
 }
 
 function groupByDelivery(

@@ -12,7 +12,7 @@ import {
 import type { Attempt } from './attempt-log.ts'
 import { createConcurrencyLimit } from './concurrency-limit.ts'
 import { createHoldBack, waitUnlessAborted } from './hold-back.ts'
-import { createHttpClient } from './http-client.ts'
+import { type Answer, createHttpClient, type OutgoingRequest, type Target } from './http-client.ts'
 
 /** Options of {@link createRetries}. */
 export interface RetriesOptions extends Omit<AttemptContext, 'client' | 'isClosed'> {
@@ -39,6 +39,13 @@ export interface Retries {
    *   delivery may begin before it
    */
   resend(delivery: OutgoingDelivery, number: () => number): Promise<Attempt>
+  /**
+   * Sends a request that is not a delivery, within the limit of attempts in flight.
+   *
+   * @throws {Error} if there is no response within this number of seconds, if the host is not allowed, or if the service
+   *   is closed ({@link CLOSED})
+   */
+  send(target: Target, request: OutgoingRequest, seconds: number): Promise<Answer>
   /** Drops all current deliveries: those in flight are not retried, the others are not sent. */
   abandon(): void
   /** Ends all waits: sends deliveries that are held back, and stops all retries. */
@@ -51,14 +58,14 @@ const ABANDONED = 'abandoned'
 const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createRetries(options: RetriesOptions): Retries {
-  const { clock, settings, isActive, began, finished, ended } = options
-  const client = createHttpClient(options.concurrency)
+  const { clock, settings, isActive, trust, began, finished, ended } = options
+  const client = createHttpClient(options.concurrency, trust)
   const limit = createConcurrencyLimit(options.concurrency)
   const holdBack = createHoldBack(clock)
   /** Aborted to end the waits of all current deliveries; `abandon` then creates a new controller. */
   let waits = createAbortController()
   let closed: Promise<void> | undefined
-  const context = { clock, client, isClosed: () => closed !== undefined, began, finished }
+  const context = { clock, client, trust, isClosed: () => closed !== undefined, began, finished }
 
   const isDue = ({ webhookId }: OutgoingDelivery, signal: AbortSignal): boolean =>
     signal.reason !== ABANDONED && isActive(webhookId)
@@ -131,6 +138,12 @@ export function createRetries(options: RetriesOptions): Retries {
       return attempts
     },
     resend: (delivery, number) => limit(() => begin(delivery, number())),
+    send: (target, request, seconds) =>
+      limit(async () => {
+        if (closed) throw new Error(CLOSED)
+        if (!target.isAllowed) throw new Error(HOST_REFUSED)
+        return client.send(target, request, { seconds, losesAnswer: false })
+      }),
     abandon() {
       waits.abort(ABANDONED)
       waits = createAbortController()

@@ -187,7 +187,18 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     ['bytesSent', 'answer', 'error', 'milliseconds', 'fault'],
   ),
-  Deliveries: exactly({ deliveries: listOf('Delivery'), next: { type: ['string', 'null'] } }, ['next']),
+  Deliveries: exactly(
+    {
+      deliveries: listOf('Delivery'),
+      next: { type: ['string', 'null'] },
+      notSent: {
+        type: 'array',
+        items: exactly({ webhookId: TEXT, reason: TEXT }),
+        description: 'Webhooks that get no deliveries, because their last handshake failed',
+      },
+    },
+    ['next', 'notSent'],
+  ),
   Snapshot: exactly({
     services: listOf('Service'),
     webhooks: {
@@ -196,5 +207,6 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     settings: withAllMembers(settingsSchema),
     failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+    handshakes: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).handshakes,
   }),
 }

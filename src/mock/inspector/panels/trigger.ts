@@ -82,14 +82,17 @@ function trigger({ state, engine, findRecipients, deliver }: Mock, values: Value
   const service = state.services.find(values.service ?? '')
   if (!service) throw configInvalid('the service does not exist')
   const recipients = findRecipients(toEvent(service, values))
-  const schedules = [...recipients.keys()].map(engine.scheduleOf)
+  const ids = [...recipients.keys()]
+  const schedules = ids.map(engine.scheduleOf)
+  const stopped = ids.filter((id) => !engine.scheduleOf(id) && engine.handshakes?.hasFailed(id)).length
   deliver(recipients).catch(warn)
   const disabled = schedules.filter((schedule) => schedule?.state === 'disabled').length
   const gathering = schedules.filter((schedule) => schedule !== undefined).length - disabled
-  const sending = recipients.size - gathering - disabled
+  const sending = recipients.size - gathering - disabled - stopped
   const parts = [
     sending > 0 && `triggered for ${count(sending, 'webhook')}`,
     gathering > 0 && `gathered for ${count(gathering, 'webhook')} until the window closes`,
+    stopped > 0 && `not sent to ${count(stopped, 'webhook')} whose handshake failed`,
     disabled > 0 && `dropped for ${count(disabled, 'webhook')} whose schedule is disabled`,
   ].filter((part) => part !== false)
   if (parts.length === 0)

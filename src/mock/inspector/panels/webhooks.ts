@@ -12,6 +12,7 @@ import { type Service, servicePath } from '../../state/services.ts'
 import type { Webhook } from '../../state/webhook.ts'
 import type { RunOperation } from '../administration.ts'
 import { redactAll } from '../redact.ts'
+import { handshakeText } from './handshake-text.ts'
 import { MAX_LISTED } from './webhook-names.ts'
 
 /** Services with their webhooks. Its actions are operations of the administration. */
@@ -51,7 +52,8 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
     title: 'Services',
     async summary() {
       const { length } = state.webhooks.list()
-      return `${length} webhook${length === 1 ? '' : 's'}`
+      const stopped = state.webhooks.list().filter(({ id }) => mock.engine.handshakes?.hasFailed(id)).length
+      return `${length} webhook${length === 1 ? '' : 's'}${stopped > 0 ? `, ${stopped} stopped` : ''}`
     },
     render: async (tools) => renderServices(mock, tools),
     actions: [
@@ -89,6 +91,16 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         isOnEntry: true,
         isAvailable: (id) => state.webhooks.get(id)?.active !== false,
         run: (id) => setActive(id, false),
+      },
+      {
+        name: 'handshake',
+        label: 'Repeat the handshake',
+        isOnEntry: true,
+        isAvailable: (id) => mock.engine.handshakes !== undefined && find(id).signatureKey !== '',
+        async run(id) {
+          mock.engine.handshakes?.repeat(id)
+          return { message: `A handshake of the webhook ${find(id).name} is sent.` }
+        },
       },
       {
         name: 'delete',
@@ -153,16 +165,19 @@ function renderWebhook(
 ): Html {
   const { id, name, changeTypes, hookUrl, active, signatureKey, contentType } = webhook
   const failures = mock.state.failures.of(id).length
-  return html`<article aria-label="${name}"><h4>${name} <span class="outcome ${active ? 'good' : 'neutral'}">${active ? 'active' : 'not active'}</span></h4>
+  const handshake = handshakeText(mock, id)
+  const isStopped = mock.engine.handshakes?.hasFailed(id) === true
+  return html`<article aria-label="${name}"><h4>${name} <span class="outcome ${active ? 'good' : 'neutral'}">${active ? 'active' : 'not active'}</span>${isStopped ? html` <span class="outcome bad">stopped</span>` : ''}</h4>
 ${renderFacts([
   ['Change types', changeTypes.join(', ')],
   ['URL', hide(hookUrl)],
   ['Content type', contentType],
   ['Key', signatureKey ? 'set' : 'not set'],
+  ['Handshake', handshake && hide(handshake)],
   ['Schedule', scheduleText(mock, id)],
   ['Failures', failures === 0 ? undefined : `${failures} counted`],
   ['Window', window && windowText(window)],
-])}<div class="actions">${['edit', 'activate', 'deactivate', 'delete'].map((action) => tools.button(action, id))}</div></article>
+])}<div class="actions">${['edit', 'activate', 'deactivate', 'handshake', 'delete'].map((action) => tools.button(action, id))}</div></article>
 `
 }
 

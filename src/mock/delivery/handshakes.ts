@@ -1,0 +1,193 @@
+import type { Clock } from '../clock/clock.ts'
+import type { Notice } from '../event-listeners.ts'
+import type { HandshakeLog, HandshakeRecord } from '../state/handshakes.ts'
+import { servicePath } from '../state/services.ts'
+import type { Webhook } from '../state/webhook.ts'
+import type { WebhookStore } from '../state/webhooks.ts'
+import { CLOSED } from './attempt.ts'
+
+/** Options of {@link createHandshakes}. */
+export interface HandshakesOptions {
+  clock: Clock
+  webhooks: WebhookStore
+  log: HandshakeLog
+  /** Milliseconds from the end of a handshake to the next one of the same webhook. */
+  every: number
+  /** Makes one handshake. @returns why it failed; undefined if it succeeded */
+  make(webhook: Readonly<Webhook>): Promise<string | undefined>
+  /** Called with the promise of each handshake, which never rejects. */
+  began(handshake: Promise<void>): void
+  /** Called when a handshake has ended, and when events were not sent. */
+  notify(notice: Notice): void
+}
+
+/** Current handshake of a webhook: `due` if the next delivery waits for a first one, `unsigned` if it has no key. */
+export type HandshakeState = 'unsigned' | 'due' | 'in flight' | Readonly<HandshakeRecord>
+
+/** The handshakes of all webhooks (docs/mock.md, "Handshake"). A webhook without a key has none. */
+export interface Handshakes {
+  /**
+   * Waits for the first handshake of a webhook; makes it if there was none.
+   *
+   * @param events number of events, which are counted as not sent if the handshake failed
+   * @returns false if the events must not be sent
+   */
+  allows(webhookId: string, events: number): Promise<boolean>
+  hasFailed(webhookId: string): boolean
+  /** Counts events that were not sent, if the handshake of the webhook failed. */
+  countNotSent(webhookId: string, events: number): void
+  stateOf(webhookId: string): HandshakeState
+  /** Makes a new handshake. Deliveries wait for it. */
+  repeat(webhookId: string): void
+  /** Called when a webhook was created, edited or deleted; without an id, when all were replaced. */
+  changed(webhookId?: string): void
+  /** Drops all deliveries that wait, and ignores handshakes in flight. */
+  clear(): void
+  /** Makes no handshakes from now on, except those that deliveries need. */
+  stop(): void
+}
+
+/** The latest handshake of a webhook, and the wait for the next one. */
+interface Handshake {
+  webhook: Readonly<Webhook>
+  inFlight: Promise<void> | undefined
+  /** Aborted when another handshake replaces this one, or when the webhook is deleted. */
+  readonly replaced: AbortController
+}
+
+export function createHandshakes(options: HandshakesOptions): Handshakes {
+  const { clock, webhooks, log, every, make, began, notify } = options
+  const current = new Map<string, Handshake>()
+  let round = 0
+  let isStopped = false
+  let isClosed = false
+
+  function replace(webhook: Readonly<Webhook>): Handshake {
+    forget(webhook.id)
+    const handshake = { webhook, inFlight: undefined, replaced: new AbortController() }
+    current.set(webhook.id, handshake)
+    return handshake
+  }
+
+  function forget(webhookId: string): void {
+    current.get(webhookId)?.replaced.abort()
+    current.delete(webhookId)
+  }
+
+  function start(webhook: Readonly<Webhook>): Promise<void> {
+    const handshake = replace(webhook)
+    const inFlight = run(handshake)
+    handshake.inFlight = inFlight
+    began(inFlight)
+    return inFlight
+  }
+
+  async function run(handshake: Handshake): Promise<void> {
+    const reason = await make(handshake.webhook)
+    handshake.inFlight = undefined
+    if (handshake.replaced.signal.aborted) return
+    if (reason === CLOSED) {
+      isClosed = true
+      return
+    }
+    const { id: webhookId } = handshake.webhook
+    const notSent = reason === undefined ? undefined : log.of(webhookId)?.notSent
+    log.put({ webhookId, when: clock.now(), ...(reason && { reason }), ...(notSent && { notSent }) })
+    notify({ type: 'handshake', ...describe(handshake.webhook), ok: reason === undefined, reason })
+    repeatAfter(handshake, every)
+  }
+
+  /** An inactive webhook has no further handshake until it is activated. */
+  async function repeatAfter({ webhook, replaced }: Handshake, milliseconds: number): Promise<void> {
+    if (isStopped) return
+    try {
+      await clock.wait(milliseconds, replaced.signal)
+    } catch {
+      return // replaced or stopped
+    }
+    const latest = webhooks.get(webhook.id)
+    if (latest?.active) start(latest)
+  }
+
+  /** Continues with the handshakes of a snapshot. One that is overdue is made before the next delivery. */
+  function restored(): void {
+    for (const id of [...current.keys()]) forget(id)
+    for (const { webhookId, when, reason } of log.all()) {
+      const webhook = webhooks.get(webhookId)
+      const remaining = Math.min(when + every - clock.now(), every)
+      if (!webhook?.signatureKey || (remaining <= 0 && reason === undefined)) log.clear(webhookId)
+      else repeatAfter(replace(webhook), Math.max(remaining, 0))
+    }
+  }
+
+  function repeat(webhookId: string): void {
+    const webhook = webhooks.get(webhookId)
+    if (!webhook?.signatureKey || isStopped) return
+    log.clear(webhookId)
+    start(webhook)
+  }
+
+  function countNotSent(webhookId: string, events: number): void {
+    const record = log.of(webhookId)
+    const webhook = webhooks.get(webhookId)
+    if (record?.reason === undefined || !webhook) return
+    log.put({ ...record, notSent: (record.notSent ?? 0) + events })
+    notify({ type: 'not_sent', ...describe(webhook), events, reason: record.reason })
+  }
+
+  const handshakes: Handshakes = {
+    async allows(webhookId, events) {
+      const begunIn = round
+      for (;;) {
+        const webhook = webhooks.get(webhookId)
+        const record = log.of(webhookId)
+        const inFlight = current.get(webhookId)?.inFlight
+        if (!webhook?.signatureKey || isClosed || (record && record.reason === undefined)) return true
+        if (record && !inFlight) break
+        await (inFlight ?? start(webhook))
+        if (round !== begunIn) return false
+      }
+      countNotSent(webhookId, events)
+      return false
+    },
+    hasFailed: (webhookId) => log.of(webhookId)?.reason !== undefined,
+    countNotSent,
+    stateOf(webhookId) {
+      if (!webhooks.get(webhookId)?.signatureKey) return 'unsigned'
+      return log.of(webhookId) ?? (current.get(webhookId)?.inFlight ? 'in flight' : 'due')
+    },
+    repeat,
+    changed(webhookId) {
+      if (webhookId === undefined) return restored()
+      const webhook = webhooks.get(webhookId)
+      const known = current.get(webhookId)
+      if (!webhook?.signatureKey) {
+        forget(webhookId)
+        log.clear(webhookId)
+      } else if (!known || isNeeded(known.webhook, webhook, handshakes.hasFailed(webhookId)))
+        repeat(webhookId)
+      else known.webhook = webhook
+    },
+    clear() {
+      round += 1
+      for (const id of [...current.keys()]) forget(id)
+    },
+    stop() {
+      isStopped = true
+      for (const { inFlight, replaced } of current.values()) if (!inFlight) replaced.abort()
+    },
+  }
+  return handshakes
+}
+
+/** True if an edit needs a new handshake: of the URL or the key, an activation, or any edit after a failure. */
+const isNeeded = (before: Readonly<Webhook>, after: Readonly<Webhook>, hasFailed: boolean): boolean =>
+  before.hookUrl !== after.hookUrl ||
+  before.signatureKey !== after.signatureKey ||
+  (after.active && (!before.active || hasFailed))
+
+const describe = (webhook: Readonly<Webhook>): { webhookId: string; name: string; service: string } => ({
+  webhookId: webhook.id,
+  name: webhook.name,
+  service: servicePath(webhook),
+})
