@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RawRequest } from '../../testing/body-signer.ts'
-import type { FaultName } from './faults.ts'
+import type { FaultName } from '../faults/faults.ts'
 import { type Answer, createTextReader, type Target, timeoutError, toAnswer } from './http-client.ts'
 
 // Sends requests that a correct HTTP client would refuse to send. Each request uses a separate connection.
