@@ -2,6 +2,7 @@ import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
+import { createFeatureStore } from './features/feature-store.ts'
 import { type MockServiceOptions, type ResolvedOptions, toOptions } from './options.ts'
 import { createSaveQueue } from './save-queue.ts'
 import {
@@ -14,6 +15,7 @@ import {
   toServiceEvent,
 } from './state/events.ts'
 import { createFailureLog } from './state/failures.ts'
+import { createGenerations } from './state/generations.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
 import { createWebhookStore } from './state/webhooks.ts'
@@ -35,6 +37,8 @@ export interface Mock {
    * @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service
    */
   findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
+  /** Finds the webhooks of a service that are subscribed to at least one of the events, which have their generations. */
+  findSubscribers(service: Service, events: readonly ServiceEvent[]): Recipients
   /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
   /**
@@ -59,8 +63,7 @@ export function createMock(given: MockServiceOptions): Mock {
   const listeners = createListeners()
   const changes = createListeners<string | undefined>()
   const changed = (): void => changes.emit(undefined)
-  /** Current generation of each service, by path. It starts as the time of the first event, and each change adds 1. */
-  const generations = new Map<string, number>()
+  const generations = createGenerations(clock.now)
   const webhooks = createWebhookStore({
     now: clock.now,
     onChange(change, webhook) {
@@ -79,6 +82,7 @@ export function createMock(given: MockServiceOptions): Mock {
     services: createServiceRegistry(),
     webhooks,
     failures: createFailureLog(),
+    features: createFeatureStore(generations, clock.now),
     settings: options.settings,
   }
   const engine: Engine = createEngine(state, options, {
@@ -99,20 +103,26 @@ export function createMock(given: MockServiceOptions): Mock {
 
   const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
 
-  /** @returns the generation before the changes */
-  function nextGeneration(service: Service, changes: number): number {
-    const path = servicePath(service)
-    const before = generations.get(path) ?? clock.now()
-    generations.set(path, before + changes)
-    return before
-  }
-
   /** @throws {WebhookError} `config_invalid` */
   function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
     requireEvent(event)
     const service = state.services.resolve(event)
     requirePossible(event, service, version)
     return { service, serviceEvent: toServiceEvent(event, service, clock.now()) }
+  }
+
+  /** Adds the webhooks that are subscribed to an event. */
+  function addRecipients(
+    recipients: Map<string, ServiceEvent[]>,
+    service: Service,
+    event: ServiceEvent,
+  ): void {
+    for (const webhook of webhooks.of(service)) {
+      if (!selects(webhook, event)) continue
+      const selected = recipients.get(webhook.id)
+      if (selected) selected.push(event)
+      else recipients.set(webhook.id, [event])
+    }
   }
 
   function restore(snapshot: SnapshotSeed): void {
@@ -137,14 +147,14 @@ export function createMock(given: MockServiceOptions): Mock {
         throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
       const recipients = new Map<string, ServiceEvent[]>()
       for (const { service, serviceEvent } of resolved) {
-        serviceEvent.generation = nextGeneration(service, serviceEvent.layerIds.length)
-        for (const webhook of webhooks.of(service)) {
-          if (!selects(webhook, serviceEvent)) continue
-          const selected = recipients.get(webhook.id)
-          if (selected) selected.push(serviceEvent)
-          else recipients.set(webhook.id, [serviceEvent])
-        }
+        serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
+        addRecipients(recipients, service, serviceEvent)
       }
+      return recipients
+    },
+    findSubscribers(service, events) {
+      const recipients = new Map<string, ServiceEvent[]>()
+      for (const event of events) addRecipients(recipients, service, event)
       return recipients
     },
     deliver: (recipients) => collect([...recipients].map(([id, events]) => engine.notify(id, events))),

@@ -1,4 +1,6 @@
 import type { DeliverySettings } from '../delivery-settings.ts'
+import type { FeatureStore } from '../features/feature-store.ts'
+import type { ServiceDataSnapshot } from '../features/snapshot.ts'
 import { checkSnapshot } from '../schemas.ts'
 import { withoutUndefined } from '../without-undefined.ts'
 import type { FailureLog, FailureRecord } from './failures.ts'
@@ -12,6 +14,8 @@ export interface Snapshot {
   webhooks: Webhook[]
   settings: DeliverySettings
   failures: FailureRecord[]
+  /** Layers, features and histories of feature services. Absent if no service has data of its own. */
+  featureData?: ServiceDataSnapshot[]
 }
 
 /** A full or partial snapshot. Members left out are empty or have their defaults. */
@@ -20,6 +24,7 @@ export interface SnapshotSeed {
   webhooks?: readonly WebhookSeed[] | undefined
   settings?: Partial<DeliverySettings> | undefined
   failures?: readonly FailureRecord[] | undefined
+  featureData?: readonly ServiceDataSnapshot[] | undefined
 }
 
 /** The stores of a mock service. */
@@ -27,24 +32,33 @@ export interface State {
   readonly services: ServiceRegistry
   readonly webhooks: WebhookStore
   readonly failures: FailureLog
+  readonly features: FeatureStore
   settings: DeliverySettings
 }
 
 /** Returns deep copies, which callers may change. */
-export const toSnapshot = ({ services, webhooks, settings, failures }: State): Snapshot =>
-  structuredClone({
+export function toSnapshot({ services, webhooks, settings, failures, features }: State): Snapshot {
+  const featureData = features.snapshot()
+  return structuredClone({
     services: services.list(),
     webhooks: webhooks.list() as Webhook[],
     settings,
     failures: failures.all(),
+    ...(featureData.length === 0 ? {} : { featureData }),
   })
+}
 
 /** @throws {WebhookError} `config_invalid` if the snapshot is invalid; nothing is changed then */
 export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: DeliverySettings): void {
   checkSnapshot(seed, 'snapshot')
-  const { services = [], webhooks = [], settings = {}, failures = [] } = seed
+  const { services = [], webhooks = [], settings = {}, failures = [], featureData = [] } = seed
+  const withData = featureData.map(({ folderName, serviceName }): ServiceSeed => {
+    return { folderName, serviceName, serviceType: 'FeatureServer' }
+  })
+  const restoreFeatures = state.features.prepare(services, featureData)
   state.webhooks.restore(webhooks)
-  state.services.restore([...services, ...webhooks])
+  state.services.restore([...services, ...webhooks, ...withData])
+  restoreFeatures()
   state.failures.restore(failures)
   state.settings = { ...defaults, ...withoutUndefined(settings) }
 }

@@ -2,8 +2,10 @@ import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Context } from '../../../src/mock/admin/operation.ts'
 import { adminHandler } from '../../../src/mock/admin/routes.ts'
+import { createFeatureStore } from '../../../src/mock/features/feature-store.ts'
 import { toOptions } from '../../../src/mock/options.ts'
 import { createFailureLog } from '../../../src/mock/state/failures.ts'
+import { createGenerations } from '../../../src/mock/state/generations.ts'
 import { createServiceRegistry } from '../../../src/mock/state/services.ts'
 import { restoreSnapshot, type State } from '../../../src/mock/state/snapshot.ts'
 import { createWebhookStore } from '../../../src/mock/state/webhooks.ts'
@@ -27,6 +29,7 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
     services: createServiceRegistry(),
     webhooks: createWebhookStore({ now: Date.now, onChange: () => {} }),
     failures: createFailureLog(),
+    features: createFeatureStore(createGenerations(Date.now), Date.now),
     settings: options.settings,
   }
   const failures = [FEATURE.id, 'other', JOB.id].map((webhookId) => ({ webhookId, times: TIMES }))
