@@ -9,6 +9,7 @@ import type { Attempt } from './delivery/attempt-log.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
 import { type Notice, warn } from './event-listeners.ts'
 import type { Faults } from './faults/faults.ts'
+import { featureRouter } from './features/routes.ts'
 import { createListener } from './http/server.ts'
 import { createMockSource } from './inspector/source.ts'
 import type { MockServiceOptions } from './options.ts'
@@ -144,6 +145,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   }
   // Before the administration, which responds with 404 to unknown paths.
   if (mock.options.control) app.use(inspector(service))
+  app.use(featureRouter(mock))
   app.use(adminHandler(mock, mock.options.control))
   return service
 }

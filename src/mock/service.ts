@@ -39,6 +39,8 @@ export interface Mock {
   findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
   /** Finds the webhooks of a service that are subscribed to at least one of the events, which have their generations. */
   findSubscribers(service: Service, events: readonly ServiceEvent[]): Recipients
+  /** Delivers events that have their generations, without waiting for the deliveries. */
+  publish(service: Service, events: readonly ServiceEvent[]): void
   /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
   /**
@@ -132,6 +134,9 @@ export function createMock(given: MockServiceOptions): Mock {
     changed()
   }
 
+  const deliver: Mock['deliver'] = (recipients) =>
+    collect([...recipients].map(([id, events]) => engine.notify(id, events)))
+
   return {
     options,
     state,
@@ -157,7 +162,10 @@ export function createMock(given: MockServiceOptions): Mock {
       for (const event of events) addRecipients(recipients, service, event)
       return recipients
     },
-    deliver: (recipients) => collect([...recipients].map(([id, events]) => engine.notify(id, events))),
+    publish(service, events) {
+      deliver(this.findSubscribers(service, events)).catch(warn)
+    },
+    deliver,
     restore,
     reset() {
       engine.clear()

@@ -14,7 +14,11 @@ export function splitUrl(url: string): { path: string; query: string } {
 }
 
 /** @throws {AdminError} 405 */
-export function readMethod(req: Request, res: Response, { methods }: Operation): 'GET' | 'POST' {
+export function readMethod(
+  req: Request,
+  res: Response,
+  { methods }: Pick<Operation, 'methods'>,
+): 'GET' | 'POST' {
   const method = methods.find((name) => name === (req.method === 'HEAD' ? 'GET' : req.method))
   if (method) return method
   const allowed = methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))

@@ -9,7 +9,7 @@ const FORMATS: readonly string[] = ['json', 'pjson', 'html'] satisfies Format[]
 
 /** @throws {AdminError} 400 for an unknown format */
 export function readFormat(parameters: Parameters): Format | undefined {
-  const f = single(parameters, 'f')
+  const f = single(parameters, 'f')?.toLowerCase()
   if (f === undefined) return undefined
   if (!FORMATS.includes(f)) throw new AdminError(400, 'f must be json, pjson or html')
   return f as Format

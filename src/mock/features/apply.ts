@@ -46,7 +46,8 @@ export function runEdits(
   const changes: NewChange[] = []
 
   function run<Row>(rows: readonly Row[] = [], edit: (row: Row) => RowResult): EditResult[] {
-    return rows.map((row) => {
+    // `Array.from`, because `map` would skip the holes of a sparse array.
+    return Array.from(rows, (row) => {
       try {
         const { objectId, globalId, changes: done } = edit(row)
         for (const change of done) changes.push(change)

@@ -15,6 +15,8 @@ export interface FeatureData {
   readonly generation: number
   /** The history may lack changes up to this generation, so earlier windows cannot be answered. */
   readonly minGeneration: number
+  /** Time of the last change in milliseconds since 1970; at first, when the data was created. */
+  readonly lastChange: number
   /** True if the data must be part of a snapshot: it was seeded, restored or edited. */
   readonly isKept: boolean
   /** Changes with `min < generation <= max`, oldest first. */
@@ -37,6 +39,8 @@ export interface FeatureDataOptions {
   changes?: readonly Change[] | undefined
   minGeneration: number
   isKept: boolean
+  /** Milliseconds since 1970. */
+  createdAt: number
   /** The current generation of the service. */
   generation(): number
   /** Raises the generation. @returns the generation before */
@@ -48,6 +52,7 @@ export function createFeatureData(options: FeatureDataOptions): FeatureData {
   const history = createHistory(options.minGeneration, options.changes)
   let usedBytes = bytesOfAttachments(layers.values())
   let { isKept } = options
+  let lastChange = options.changes?.at(-1)?.when ?? options.createdAt
 
   return {
     layers,
@@ -56,6 +61,9 @@ export function createFeatureData(options: FeatureDataOptions): FeatureData {
     },
     get minGeneration() {
       return history.minGeneration
+    },
+    get lastChange() {
+      return lastChange
     },
     get isKept() {
       return isKept
@@ -69,7 +77,7 @@ export function createFeatureData(options: FeatureDataOptions): FeatureData {
       usedBytes += outcome.addedBytes
       const { changes, events } = numberChanges(outcome.changes, context.now, options.advance)
       history.add(changes)
-      isKept ||= changes.length > 0
+      if (changes.length > 0) [isKept, lastChange] = [true, context.now]
       return { layers: outcome.layers, events }
     },
     cleanup: (generation) => {

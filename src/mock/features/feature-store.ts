@@ -38,6 +38,7 @@ export function createFeatureStore(generations: Generations, now: () => number):
     const data = createFeatureData({
       ...options,
       layers,
+      createdAt: now(),
       generation: () => generations.current(service),
       advance: (count) => generations.advance(service, count),
     })
