@@ -11,6 +11,12 @@ import {
   HOSTED_SETTINGS,
   settingsSchema,
 } from './delivery-settings.ts'
+import {
+  type ExtractChangesOptions,
+  extractChangesSchema,
+  type ResolvedExtractOptions,
+  resolveExtractOptions,
+} from './features/extract/options.ts'
 import { toHostname } from './http/hosts.ts'
 import { check } from './schemas.ts'
 import type { ServiceSeed } from './state/services.ts'
@@ -46,6 +52,8 @@ export interface MockServiceOptions {
   changesUrl?: ChangesUrlEncoding | undefined
   /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
+  /** How feature services answer `extractChanges`; members left out have their defaults. */
+  extractChanges?: ExtractChangesOptions | undefined
   /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; for `hosted`, see `dialect`. */
   signature?: SignatureOptions | undefined
   /** Maximum number of attempts in flight, 1 to 1000. Default 50. */
@@ -71,10 +79,13 @@ export type SignatureOptions = Pick<
 
 /** The options with their defaults. */
 export type ResolvedOptions = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | WithoutDefault>]-?: NonNullable<
+  [name in keyof Omit<MockServiceOptions, 'settings' | 'extractChanges' | WithoutDefault>]-?: NonNullable<
     MockServiceOptions[name]
   >
-} & Pick<MockServiceOptions, WithoutDefault> & { settings: DeliverySettings }
+} & Pick<MockServiceOptions, WithoutDefault> & {
+    settings: DeliverySettings
+    extractChanges: ResolvedExtractOptions
+  }
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl'
 
@@ -122,6 +133,7 @@ const optionsSchema = z.strictObject({
   dialect: z.enum(['service', 'hosted', 'organization']).default('service'),
   changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
   fanOut: z.enum(['webhook', 'layer']).default('webhook'),
+  extractChanges: extractChangesSchema.default({}),
   signature: signatureSchema.partial().default({}),
   concurrency: z.int().min(1).max(1000).default(50),
   allowHosts: z.array(host).default([]),
@@ -140,6 +152,7 @@ export function toOptions(given: MockServiceOptions): ResolvedOptions {
   return {
     ...options,
     settings: { ...(isHosted ? HOSTED_SETTINGS : DEFAULT_SETTINGS), ...withoutUndefined(options.settings) },
+    extractChanges: resolveExtractOptions(given.extractChanges ?? {}, isHosted),
     signature: { ...(isHosted ? HOSTED_SIGNATURE : {}), ...withoutUndefined(options.signature) },
   }
 }

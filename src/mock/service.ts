@@ -2,6 +2,7 @@ import { configInvalid } from '../errors.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
+import { createExtractions, type Extractions } from './features/extract/extractions.ts'
 import { createFeatureStore } from './features/feature-store.ts'
 import { type MockServiceOptions, type ResolvedOptions, toOptions } from './options.ts'
 import { createSaveQueue } from './save-queue.ts'
@@ -25,6 +26,7 @@ export interface Mock {
   readonly options: ResolvedOptions
   readonly state: State
   readonly engine: Engine
+  readonly extractions: Extractions
   readonly listeners: Listeners
   /**
    * Listeners of the inspector. They get the id of a delivery when one of its attempts begins or ends, and undefined for
@@ -99,6 +101,7 @@ export function createMock(given: MockServiceOptions): Mock {
     },
     changed,
   })
+  const extractions = createExtractions(clock.now, options.extractChanges, engine.faults)
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
   const seed = toSnapshot(state)
@@ -141,6 +144,7 @@ export function createMock(given: MockServiceOptions): Mock {
     options,
     state,
     engine,
+    extractions,
     listeners,
     changes,
     findRecipients(given) {
@@ -152,6 +156,8 @@ export function createMock(given: MockServiceOptions): Mock {
         throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
       const recipients = new Map<string, ServiceEvent[]>()
       for (const { service, serviceEvent } of resolved) {
+        // Before the first generation, so that the first window can be extracted.
+        if (service.serviceType === 'FeatureServer') state.features.of(service)
         serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
         addRecipients(recipients, service, serviceEvent)
       }
@@ -169,6 +175,7 @@ export function createMock(given: MockServiceOptions): Mock {
     restore,
     reset() {
       engine.clear()
+      extractions.clear()
       restore(seed)
     },
     save,
