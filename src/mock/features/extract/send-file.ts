@@ -37,11 +37,7 @@ interface SignedFile {
 export function sendSignedFile(res: Response, { bytes, isSigned, hasToken, isCut }: SignedFile): void {
   const { headers } = res.req
   if (hasToken || headers.authorization !== undefined || headers['x-esri-authorization'] !== undefined)
-    return sendError(
-      res,
-      400,
-      'the request has a token of the service, which must not be sent to another host',
-    )
+    sendError(res, 400, 'the request has a token, which must not be sent to another host than the service')
   else if (!isSigned) sendError(res, 403, 'the signature of the URL is invalid, or it has expired')
   else if (!bytes) sendError(res, 404, 'the file does not exist, or it was removed')
   else sendFile(res, bytes, isCut())

@@ -81,7 +81,7 @@ function fromServerGens(
 ): LayerWindow[] {
   const gens = check<number | number[]>(serverGensSchema, value, 'serverGens')
   const [min = 0, max = generation] = typeof gens === 'number' ? [gens] : gens
-  if (Array.isArray(gens) && min > max)
+  if (Array.isArray(gens) && gens.length === 2 && min > max)
     throw new AdminError(400, 'serverGens: the first generation is after the last')
   return layers.map((id) => ({ id, min, max: Math.min(max, generation) }))
 }
