@@ -11,11 +11,34 @@ export type { Notice } from './event-listeners.ts'
 export type { DeliveryFaultName } from './faults/delivery-faults.ts'
 export type { ExtractionFaultName, ExtractionStep } from './faults/extraction-faults.ts'
 export type { Fault, FaultName, FaultSeed, Faults } from './faults/faults.ts'
+export type {
+  AppliedEdits,
+  EditOptions,
+  FeatureEdits,
+  FeatureQuery,
+  FeatureRow,
+  FeatureService,
+  FoundFeature,
+} from './feature-service.ts'
+export type {
+  AttachmentAdd,
+  AttachmentContent,
+  AttachmentDelete,
+  AttachmentEdits,
+  AttachmentUpdate,
+  EditResult,
+  LayerResults,
+  Reference,
+  Results,
+} from './features/edits.ts'
 export type { ExtractChangesOptions, ExtractVersion } from './features/extract/options.ts'
+export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
+export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
+export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'
 export type { MockServiceOptions, SignatureOptions } from './options.ts'
 export type { MockEvent } from './state/events.ts'
 export type { FailureRecord } from './state/failures.ts'
-export type { Service, ServiceSeed, ServiceType } from './state/services.ts'
+export type { Service, ServiceReference, ServiceSeed, ServiceType } from './state/services.ts'
 export type { Snapshot, SnapshotSeed } from './state/snapshot.ts'
 export type { ScheduleInfo, Webhook, WebhookChanges, WebhookSeed } from './state/webhook.ts'
 export type { WebhookChange } from './state/webhooks.ts'

@@ -18,7 +18,7 @@ import {
   resolveExtractOptions,
 } from './features/extract/options.ts'
 import { toHostname } from './http/hosts.ts'
-import { check } from './schemas.ts'
+import { check, isHookUrl } from './schemas.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
 import type { WebhookSeed } from './state/webhook.ts'
@@ -50,6 +50,11 @@ export interface MockServiceOptions {
   dialect?: Dialect | undefined
   /** Percent-encoding of `changesUrl`. Default: that of the dialect. */
   changesUrl?: ChangesUrlEncoding | undefined
+  /**
+   * The part of URLs in payloads before `/services`. Default: the address of the mock followed by `/rest`; of jobs, and
+   * while the mock does not listen, an example host.
+   */
+  serverUrl?: string | undefined
   /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
   /** How feature services answer `extractChanges`; members left out have their defaults. */
@@ -87,7 +92,7 @@ export type ResolvedOptions = {
     extractChanges: ResolvedExtractOptions
   }
 
-type WithoutDefault = 'auth' | 'save' | 'changesUrl'
+type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'serverUrl'
 
 /** Hosted services sign forms in their last field, and JSON in a header (docs/senders.md, "Signature"). */
 const HOSTED_SIGNATURE: SignatureOptions = {
@@ -132,6 +137,10 @@ const optionsSchema = z.strictObject({
   settings: settingsSchema.partial().default({}),
   dialect: z.enum(['service', 'hosted', 'organization']).default('service'),
   changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
+  serverUrl: z
+    .string()
+    .refine((url) => isHookUrl(url) && !/[?#]/.test(url), 'must be an http or https URL, without a query')
+    .optional(),
   fanOut: z.enum(['webhook', 'layer']).default('webhook'),
   extractChanges: extractChangesSchema.default({}),
   signature: signatureSchema.partial().default({}),

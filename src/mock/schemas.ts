@@ -38,6 +38,9 @@ export const serviceSchema: z.ZodObject = z.strictObject({
   serviceType,
 })
 
+/** A service to start with. `toLayers` checks the layers. */
+const serviceSeedSchema = serviceSchema.extend({ layers: z.array(z.unknown()).optional() })
+
 /** Path segments that would hide a webhook with the same id. */
 const RESERVED_IDS = ['create', 'deleteAll', 'activateAll', 'deactivateAll', 'webhooks']
 
@@ -71,7 +74,7 @@ const failureSchema = z.strictObject({ webhookId: z.string().max(64), times: z.a
 
 /** A snapshot, seed file or state file. */
 export const snapshotSchema: z.ZodObject = z.strictObject({
-  services: z.array(serviceSchema).optional(),
+  services: z.array(serviceSeedSchema).optional(),
   webhooks: z.array(webhookSchema).optional(),
   settings: settingsSchema.partial().optional(),
   failures: z.array(failureSchema).optional(),
@@ -79,7 +82,7 @@ export const snapshotSchema: z.ZodObject = z.strictObject({
 })
 
 const LISTS = {
-  services: serviceSchema,
+  services: serviceSeedSchema,
   webhooks: webhookSchema,
   failures: failureSchema,
   featureData: serviceDataSchema,

@@ -39,9 +39,13 @@ export interface Mock {
    * @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service
    */
   findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
-  /** Finds the webhooks of a service that are subscribed to at least one of the events, which have their generations. */
-  findSubscribers(service: Service, events: readonly ServiceEvent[]): Recipients
-  /** Delivers events that have their generations, without waiting for the deliveries. */
+  /**
+   * Delivers events that have their generations to the webhooks of a service that are subscribed to them.
+   *
+   * @returns all attempts, once the last has ended
+   */
+  deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]>
+  /** Does the same without waiting. */
   publish(service: Service, events: readonly ServiceEvent[]): void
   /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
@@ -60,8 +64,14 @@ export interface Mock {
 /** For each webhook id, the events that the webhook is subscribed to. */
 export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
 
-/** @throws {WebhookError} `config_invalid` */
-export function createMock(given: MockServiceOptions): Mock {
+/**
+ * @param ownUrl the address of the mock followed by `/rest`; undefined until it listens
+ * @throws {WebhookError} `config_invalid`
+ */
+export function createMock(
+  given: MockServiceOptions,
+  ownUrl: () => string | undefined = () => undefined,
+): Mock {
   const options = toOptions(given)
   const { clock, version } = options
   const listeners = createListeners()
@@ -89,18 +99,22 @@ export function createMock(given: MockServiceOptions): Mock {
     features: createFeatureStore(generations, clock.now),
     settings: options.settings,
   }
-  const engine: Engine = createEngine(state, options, {
-    began: ({ deliveryId }) => changes.emit(deliveryId),
-    finished(attempt) {
-      listeners.emit({ type: 'attempt', attempt })
-      changes.emit(attempt.deliveryId)
+  const engine: Engine = createEngine(
+    state,
+    { ...options, ownUrl },
+    {
+      began: ({ deliveryId }) => changes.emit(deliveryId),
+      finished(attempt) {
+        listeners.emit({ type: 'attempt', attempt })
+        changes.emit(attempt.deliveryId)
+      },
+      counted() {
+        save().catch(warn)
+        changed()
+      },
+      changed,
     },
-    counted() {
-      save().catch(warn)
-      changed()
-    },
-    changed,
-  })
+  )
   const extractions = createExtractions(clock.now, options.extractChanges, engine.faults)
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
@@ -140,6 +154,12 @@ export function createMock(given: MockServiceOptions): Mock {
   const deliver: Mock['deliver'] = (recipients) =>
     collect([...recipients].map(([id, events]) => engine.notify(id, events)))
 
+  async function deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]> {
+    const recipients = new Map<string, ServiceEvent[]>()
+    for (const event of events) addRecipients(recipients, service, event)
+    return deliver(recipients)
+  }
+
   return {
     options,
     state,
@@ -163,13 +183,9 @@ export function createMock(given: MockServiceOptions): Mock {
       }
       return recipients
     },
-    findSubscribers(service, events) {
-      const recipients = new Map<string, ServiceEvent[]>()
-      for (const event of events) addRecipients(recipients, service, event)
-      return recipients
-    },
+    deliverEvents,
     publish(service, events) {
-      deliver(this.findSubscribers(service, events)).catch(warn)
+      deliverEvents(service, events).catch(warn)
     },
     deliver,
     restore,

@@ -1,6 +1,6 @@
 import { type Request, type Response, raw } from 'express'
 import { AdminError } from '../http/errors.ts'
-import { type Parameters, readParameters, readQuery } from './form-fields.ts'
+import { type Parameters, readForm, readQuery } from './form-fields.ts'
 import type { Operation } from './operation.ts'
 import type { AdminResponse } from './response.ts'
 import { readFormat } from './response-format.ts'
@@ -41,7 +41,8 @@ export async function readRequest(
   updateFormat(response, inQuery)
   if (method === 'GET') return inQuery
   await readBody(req, res)
-  const parameters = readParameters(req.body, req.headers['content-type'])
+  const { parameters, files } = await readForm(req.body, req.headers['content-type'])
+  if (files.size > 0) throw new AdminError(400, 'the administration accepts no files')
   updateFormat(response, parameters)
   return parameters
 }

@@ -9,7 +9,7 @@ import { has } from '../versions.ts'
 import { type Attempt, type AttemptLog, createAttemptLog } from './attempt-log.ts'
 import { createDeliveryRecords, type DeliveryRecord, type DeliveryRecords } from './delivery-records.ts'
 import { toTarget } from './http-client.ts'
-import { createPayloadWriter } from './payloads.ts'
+import { createPayloadWriter, type PayloadOptions } from './payloads.ts'
 import { createRetries, type DeliveryResult } from './retries.ts'
 import { createRequestWriter, type RequestWriter } from './signed-request.ts'
 import { createWindows, type OpenWindow } from './windows.ts'
@@ -61,7 +61,7 @@ export interface EngineListeners {
 /** @throws {WebhookError} `config_invalid` */
 export function createEngine(
   state: State,
-  options: ResolvedOptions,
+  options: ResolvedOptions & Pick<PayloadOptions, 'ownUrl'>,
   { began, finished, counted, changed }: EngineListeners,
 ): Engine {
   const { clock, version, gather, dialect, allowHosts } = options

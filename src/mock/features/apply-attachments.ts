@@ -1,4 +1,4 @@
-import { createGlobalId, find, type NewChange, type RowResult, toChange } from './apply-rows.ts'
+import { createGlobalId, type NewChange, type RowResult, toChange } from './apply-rows.ts'
 import {
   type AttachmentAdd,
   type AttachmentContent,
@@ -7,6 +7,7 @@ import {
   type EditContext,
   EditError,
 } from './edits.ts'
+import { find } from './find-feature.ts'
 import type { StagedLayer } from './layer-data.ts'
 import { MAX_ATTACHMENT } from './limits.ts'
 import { type Attachment, type Change, type Feature, toGlobalId } from './model.ts'
@@ -24,7 +25,7 @@ export function addAttachment(
   const { layer } = staged
   if (!layer.hasAttachments)
     throw new EditError(1008, 'Adding an attachment failed: the layer has no attachments.')
-  const feature = find(staged, parent, { ...context, useGlobalIds: false })
+  const feature = find(staged, parent, {})
   requireContent(content, 1008, 'Adding an attachment failed')
   requireRoom(content.bytes.length)
   const id = globalId === undefined ? createGlobalId() : toGlobalId(globalId)
@@ -46,7 +47,7 @@ export function updateAttachment(
   context: EditContext,
   requireRoom: RequireRoom,
 ): RowResult {
-  const { feature, attachment } = findAttachment(staged, { parent, attachment: reference }, context, 1009)
+  const { feature, attachment } = findAttachment(staged, { parent, attachment: reference }, 1009)
   requireContent(content, 1009, 'Updating an attachment failed')
   requireRoom(content.bytes.length - attachment.size)
   return put(staged, feature, toAttachment(attachment.id, attachment.globalId, content), 'update', context)
@@ -58,7 +59,7 @@ export function deleteAttachment(
   reference: AttachmentDelete,
   context: EditContext,
 ): RowResult {
-  const { feature, attachment } = findAttachment(staged, reference, context, 1010)
+  const { feature, attachment } = findAttachment(staged, reference, 1010)
   const attachments = new Map(feature.attachments)
   attachments.delete(attachment.id)
   staged.put({ ...feature, attachments })
@@ -115,10 +116,9 @@ function requireContent({ name, contentType, bytes }: AttachmentContent, code: n
 function findAttachment(
   staged: StagedLayer,
   { parent, attachment: reference }: AttachmentDelete,
-  context: EditContext,
   code: number,
 ): { feature: Feature; attachment: Attachment } {
-  const owner = parent === undefined ? undefined : find(staged, parent, { ...context, useGlobalIds: false })
+  const owner = parent === undefined ? undefined : find(staged, parent, {})
   const found = staged.attachment(toGlobalId(reference) ?? reference)
   if (found && (!owner || owner.objectId === found.feature.objectId)) return found
   throw new EditError(

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type EditContext, EditError } from './edits.ts'
+import { find, idOf, newGlobalId } from './find-feature.ts'
 import { readGeometry } from './geometry.ts'
 import type { StagedLayer } from './layer-data.ts'
 import { MAX_FEATURES } from './limits.ts'
-import { type Attributes, type Change, type Feature, findField, toGlobalId, type Value } from './model.ts'
+import type { Attributes, Change, Feature, Layer, Value } from './model.ts'
 import { readAttributes } from './values.ts'
 
 /** A change before it has a generation. */
@@ -51,12 +52,15 @@ export function updateFeature(staged: StagedLayer, row: unknown, context: EditCo
   const { layer } = staged
   const { attributes, geometry, hasGeometry } = readRow(row)
   const before = find(staged, idOf(staged, attributes, context), context)
-  const values = readAttributes(layer, attributes)
+  const { values, moved } = withIds(before, () => ({
+    values: readAttributes(layer, attributes),
+    moved: hasGeometry ? readGeometry(layer, geometry) : before.geometry,
+  }))
   const { editDate, editor } = layer.systemFields
   const after: Feature = {
     ...before,
     attributes: { ...before.attributes, ...values, [editDate]: context.now, [editor]: context.username },
-    geometry: hasGeometry ? readGeometry(layer, geometry) : before.geometry,
+    geometry: moved,
   }
   staged.put(after)
   const fields = Object.keys(values).filter((name) => values[name] !== before.attributes[name])
@@ -82,6 +86,16 @@ export function deleteFeature(staged: StagedLayer, id: unknown, context: EditCon
   return toResult(feature, [change, ...files])
 }
 
+/** Adds the ids of a feature to an error. */
+function withIds<T>({ objectId, globalId }: Feature, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    if (error instanceof EditError) throw new EditError(error.code, error.message, { objectId, globalId })
+    throw error
+  }
+}
+
 export const createGlobalId = (): string => `{${randomUUID().toUpperCase()}}`
 
 export const toChange = (
@@ -99,7 +113,7 @@ const toResult = ({ objectId, globalId }: Feature, changes: NewChange[]): RowRes
 
 /** Puts the ids of a feature into its attributes, which have the order of the fields. */
 export function withSystemValues(
-  { fields, systemFields }: StagedLayer['layer'],
+  { fields, systemFields }: Pick<Layer, 'fields' | 'systemFields'>,
   { objectId, globalId }: Pick<Feature, 'objectId' | 'globalId'>,
   values: Attributes,
 ): Attributes {
@@ -130,41 +144,3 @@ function readRow(row: unknown): {
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** The id of the feature that a row names: its object id or, with `useGlobalIds`, its global id. */
-function idOf(
-  { layer }: StagedLayer,
-  attributes: Readonly<Record<string, unknown>>,
-  { useGlobalIds }: EditContext,
-): unknown {
-  const wanted = useGlobalIds ? layer.systemFields.globalId : layer.systemFields.objectId
-  const name = Object.keys(attributes).find((name) => findField(layer, name)?.name === wanted)
-  if (name !== undefined) return attributes[name]
-  throw useGlobalIds
-    ? new EditError(1020, 'Missing GlobalID.')
-    : new EditError(1011, `Object is missing: there is no ${wanted}.`)
-}
-
-/** @throws {EditError} 1011 */
-export function find(staged: StagedLayer, id: unknown, { useGlobalIds }: EditContext): Feature {
-  const globalId = toGlobalId(id)
-  const feature =
-    useGlobalIds || globalId !== undefined ? staged.withGlobalId(globalId ?? '') : staged.get(Number(id))
-  if (feature) return feature
-  throw new EditError(1011, `Object is missing: ${JSON.stringify(String(id).slice(0, 64))}.`)
-}
-
-/** @throws {EditError} 1020, 1021, 1016 or 1022 */
-function newGlobalId(staged: StagedLayer, attributes: Readonly<Record<string, unknown>>): string {
-  const given = idOf(staged, attributes, { username: '', now: 0, useGlobalIds: true })
-  if (given === null || given === '') throw new EditError(1021, 'Empty GlobalID.')
-  const globalId = toGlobalId(given)
-  if (globalId === undefined)
-    throw new EditError(1016, 'Setting of value for GlobalID failed. It must be a UUID.')
-  if (staged.withGlobalId(globalId))
-    throw new EditError(
-      1022,
-      'Unique constraint violation error on inserting the value: the GlobalID exists.',
-    )
-  return globalId
-}

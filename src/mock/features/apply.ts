@@ -54,12 +54,7 @@ export function runEdits(
         return { objectId, globalId, success: true }
       } catch (error) {
         if (!(error instanceof EditError)) throw error
-        return {
-          objectId: null,
-          globalId: null,
-          success: false,
-          error: { code: error.code, description: error.message },
-        }
+        return { ...error.ids, success: false, error: { code: error.code, description: error.message } }
       }
     })
   }
@@ -103,11 +98,13 @@ const resultsOf = (layer: LayerResults): EditResult[] => [layer, layer.attachmen
 
 const hasFailure = (layer: LayerResults): boolean => resultsOf(layer).some(({ success }) => !success)
 
-/** Marks the rows that succeeded as rolled back. */
+/** Marks the rows that succeeded as rolled back. The ids of added rows name nothing any more. */
 function rollBack(layer: LayerResults): void {
   for (const result of resultsOf(layer)) {
     if (!result.success) continue
     result.success = false
     result.error = { code: 1003, description: 'Operation rolled back.' }
   }
+  for (const added of [...layer.addResults, ...layer.attachments.addResults])
+    [added.objectId, added.globalId] = [null, null]
 }

@@ -22,24 +22,31 @@ export interface AttachmentEdits {
   readonly deletes?: readonly AttachmentDelete[] | undefined
 }
 
+/** A file. */
 export interface AttachmentContent {
+  /** 1 to 255 characters, without slashes. */
   readonly name: string
+  /** A media type. */
   readonly contentType: string
+  /** At most 10 MB. */
   readonly bytes: Uint8Array
 }
 
+/** An attachment to add to a feature. */
 export interface AttachmentAdd extends AttachmentContent {
   readonly parent: Reference
   /** Default: a new one. */
   readonly globalId?: string | undefined
 }
 
+/** An attachment to delete. */
 export interface AttachmentDelete {
   /** Default: any feature of the layer. */
   readonly parent?: Reference | undefined
   readonly attachment: Reference
 }
 
+/** An attachment to replace. */
 export interface AttachmentUpdate extends AttachmentContent, AttachmentDelete {}
 
 /** Who edits, when and how. */
@@ -63,6 +70,7 @@ export interface EditResult {
   error?: { code: number; description: string }
 }
 
+/** The results of the rows of one layer, or of its attachments. */
 export interface Results {
   addResults: EditResult[]
   updateResults: EditResult[]
@@ -86,10 +94,13 @@ export interface EditResults {
 /** A failure of one row. */
 export class EditError extends Error {
   readonly code: number
+  /** The ids of the row in its result: null if unknown. */
+  readonly ids: { objectId: number | null; globalId: string | null }
 
-  constructor(code: number, description: string) {
+  constructor(code: number, description: string, ids: Partial<EditError['ids']> = {}) {
     super(description)
     this.name = 'EditError'
     this.code = code
+    this.ids = { objectId: null, globalId: null, ...ids }
   }
 }

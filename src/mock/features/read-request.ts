@@ -1,15 +1,6 @@
 import { type Request, type Response, raw } from 'express'
-import { type Parameters, readParameters, readQuery } from '../admin/form-fields.ts'
+import { type Form, readForm, readQuery } from '../admin/form-fields.ts'
 import { AdminError } from '../http/errors.ts'
-import { isMultipart, readMultipart, type UploadedFile } from '../http/multipart.ts'
-
-/** The parameters of a request. */
-export interface FeatureRequest {
-  parameters: Parameters
-  files: ReadonlyMap<string, UploadedFile>
-}
-
-const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map()
 
 /**
  * Reads the parameters: from the query and, for POST, from the form, whose fields take precedence. A token in the query
@@ -22,21 +13,13 @@ export async function readFeatureRequest(
   res: Response,
   method: 'GET' | 'POST',
   query: string,
-): Promise<FeatureRequest> {
+): Promise<Form> {
   const inQuery = readQuery(query)
-  if (method === 'GET') return { parameters: inQuery, files: NO_FILES }
+  if (method === 'GET') return { parameters: inQuery, files: new Map() }
   await readBody(req, res)
-  const { parameters, files } = await readForm(req)
+  const { parameters, files } = await readForm(req.body, req.headers['content-type'])
   const rest = [...inQuery].filter(([name]) => name !== 'token')
   return { parameters: new Map([...rest, ...parameters]), files }
-}
-
-async function readForm({ body, headers }: Request): Promise<FeatureRequest> {
-  const contentType = headers['content-type']
-  if (contentType === undefined || !isMultipart(contentType) || !(body instanceof Uint8Array))
-    return { parameters: readParameters(body, contentType), files: NO_FILES }
-  const { fields, files } = await readMultipart(body, contentType)
-  return { parameters: fields, files }
 }
 
 const parseRaw = raw({ type: () => true, limit: '16mb' })

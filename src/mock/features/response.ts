@@ -11,12 +11,12 @@ const HEADERS = {
 }
 
 /** Sends JSON, or a page that shows it. */
-export function sendBody(res: Response, format: Format, body: object): void {
+export function sendBody(res: Response, format: Format, body: object, status = 200): void {
   const isPage = format === 'html'
   const json = JSON.stringify(body, null, format === 'json' ? 0 : 2)
   const text = isPage ? toPage(json) : json
   res
-    .status(200)
+    .status(status)
     .set(HEADERS)
     .set('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
     .set('content-type', `${isPage ? 'text/html' : 'application/json'}; charset=utf-8`)
@@ -30,10 +30,10 @@ const toPage = (json: string): string =>
 
 /**
  * Sends an error as these services do: the HTTP status is 200, and the code is in the body. Clients of the vendor lose
- * the message of an error with another status.
+ * the message of an error with another status. Only a wrong method has its own status, 405.
  */
 export function sendFailure(res: Response, format: Format, thrown: unknown): void {
   const { status: code, messages } = toAdminError(thrown)
   const [message = '', ...details] = messages
-  sendBody(res, format, { error: { code, message, details } })
+  sendBody(res, format, { error: { code, message, details } }, code === 405 ? 405 : 200)
 }

@@ -7,6 +7,7 @@ const INTEGERS: Partial<Record<FieldType, number>> = {
   esriFieldTypeInteger: 2_147_483_647,
   esriFieldTypeBigInteger: Number.MAX_SAFE_INTEGER,
   esriFieldTypeDate: 8.64e15,
+  esriFieldTypeOID: Number.MAX_SAFE_INTEGER,
 }
 
 /**

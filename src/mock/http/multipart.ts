@@ -9,14 +9,15 @@ export interface UploadedFile {
 
 /** The parts of a form that was sent as `multipart/form-data`. */
 export interface MultipartForm {
-  fields: Map<string, string[]>
+  /** The values of each field without a file. */
+  parameters: Map<string, string[]>
   files: Map<string, UploadedFile>
 }
 
 const MAX_PARTS = 1000
 
 /** True for the media type `multipart/form-data`. */
-export const isMultipart = (contentType: string | undefined): boolean =>
+export const isMultipart = (contentType: string | undefined): contentType is string =>
   /^multipart\/form-data\s*;/i.test(contentType ?? '')
 
 /**
@@ -26,14 +27,14 @@ export const isMultipart = (contentType: string | undefined): boolean =>
  * @throws {AdminError} 400 for an invalid body, more than 1000 parts, or two files with the same name of a field
  */
 export async function readMultipart(bytes: Uint8Array, contentType: string): Promise<MultipartForm> {
-  const fields = new Map<string, string[]>()
+  const parameters = new Map<string, string[]>()
   const files = new Map<string, UploadedFile>()
   let parts = 0
   for (const [name, value] of await parse(bytes, contentType)) {
     parts += 1
     if (parts > MAX_PARTS) throw new AdminError(400, `the form has more than ${MAX_PARTS} parts`)
     if (typeof value === 'string') {
-      fields.set(name, [...(fields.get(name) ?? []), value])
+      parameters.set(name, [...(parameters.get(name) ?? []), value])
     } else {
       if (files.has(name)) throw new AdminError(400, 'the form has two files in one field')
       const { name: fileName, type } = value
@@ -41,7 +42,7 @@ export async function readMultipart(bytes: Uint8Array, contentType: string): Pro
       files.set(name, { name: fileName, contentType: type || 'application/octet-stream', bytes: content })
     }
   }
-  return { fields, files }
+  return { parameters, files }
 }
 
 /** @throws {AdminError} 400 */

@@ -1,7 +1,8 @@
-import type { Operation, ParameterDescription } from '../admin/operation.ts'
+import type { Operation } from '../admin/operation.ts'
 import { COMMON_PARAMETERS, operationsOf } from '../admin/operations.ts'
 import { pathTemplates } from '../admin/paths.ts'
 import type { ResolvedOptions } from '../options.ts'
+import { form, inQuery, pathParameters } from './parameters.ts'
 
 /** OpenAPI operations by path and method. */
 export type Paths = Record<string, Record<string, unknown>>
@@ -39,18 +40,12 @@ function describe(
   const success = { $ref: `#/components/schemas/${response}` }
   const schema =
     httpStatus === 'rest' ? success : { anyOf: [success, { $ref: '#/components/schemas/Error' }] }
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
-    name: parameter,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
   return {
     operationId: operationId(name, path, method),
     summary,
     description: `Since version ${since}.`,
     tags: ['administration'],
-    parameters: [...inPath, ...(method === 'GET' ? parameters.map(inQuery) : [])],
+    parameters: [...pathParameters(path), ...(method === 'GET' ? parameters.map(inQuery) : [])],
     ...(method === 'POST' ? { requestBody: form(parameters) } : {}),
     responses: {
       200: {
@@ -71,26 +66,3 @@ function operationId(name: string, path: string, method: string): string {
   const short = path.startsWith('/services/{') && !path.includes('/webhooks') ? 'Short' : ''
   return `${name}${method === 'GET' ? 'ByGet' : ''}${folder}${short}`
 }
-
-const inQuery = ({ name, description, required, schema }: ParameterDescription): object => ({
-  name,
-  in: 'query',
-  required,
-  description,
-  schema,
-})
-
-const form = (parameters: readonly ParameterDescription[]): object => ({
-  required: parameters.some(({ required }) => required),
-  content: {
-    'application/x-www-form-urlencoded': {
-      schema: {
-        type: 'object',
-        properties: Object.fromEntries(
-          parameters.map(({ name, description, schema }) => [name, { ...schema, description }]),
-        ),
-        required: parameters.filter(({ required }) => required).map(({ name }) => name),
-      },
-    },
-  },
-})

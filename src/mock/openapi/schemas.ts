@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { settingsSchema } from '../delivery-settings.ts'
 import { faultSchema } from '../faults/faults.ts'
+import { serviceDataSchema } from '../features/snapshot-schema.ts'
 import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
 
 /** A JSON Schema. */
@@ -91,10 +92,21 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     ['bytesSent', 'answer', 'error', 'milliseconds', 'fault'],
   ),
   Deliveries: exactly({ deliveries: listOf('Delivery'), next: { type: ['string', 'null'] } }, ['next']),
-  Snapshot: exactly({
-    services: listOf('Service'),
-    webhooks: { type: 'array', items: exactly(webhook) },
-    settings: withAllMembers(settingsSchema),
-    failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+  Snapshot: exactly(
+    {
+      services: listOf('Service'),
+      webhooks: { type: 'array', items: exactly(webhook) },
+      settings: withAllMembers(settingsSchema),
+      failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+      featureData: { type: 'array', items: toJsonSchema(serviceDataSchema) },
+    },
+    ['featureData'],
+  ),
+  FeatureError: exactly({
+    error: exactly({
+      code: { type: 'integer' },
+      message: TEXT,
+      details: { type: 'array', items: TEXT },
+    }),
   }),
 }

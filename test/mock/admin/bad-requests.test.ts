@@ -64,7 +64,7 @@ describe('returns an error for a bad request, and changes nothing', () => {
       /^scheduleInfo has no member "nnn/,
     ],
     ['a schedule of 400 kB', 400, edit(`scheduleInfo=${'['.repeat(400_000)}`), /^scheduleInfo must be/],
-    ...['HTML', 'JSON', 'xml', '__proto__', '0', 'html%00', '%3Cscript%3E'].map(
+    ...['htm', 'geojson', 'xml', '__proto__', '0', 'html%00', '%3Cscript%3E'].map(
       (f): [string, number, Sent, RegExp] => [
         `f=${f}`,
         400,
@@ -76,9 +76,19 @@ describe('returns an error for a bad request, and changes nothing', () => {
     ['an unknown encoding', 415, { headers: { ...FORM, 'content-encoding': 'zip' }, body: good }],
     ['JSON', 415, { headers: { 'content-type': 'application/json' }, body: JSON.stringify(same(FEATURE)) }],
     [
-      'a multipart form',
-      415,
-      { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x--' },
+      'a multipart form that is cut off',
+      400,
+      { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x\r\ncontent-dis' },
+      /^the body is not valid multipart\/form-data$/,
+    ],
+    [
+      'a multipart form with a file',
+      400,
+      {
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
+        body: '--x\r\ncontent-disposition: form-data; name="name"; filename="a"\r\n\r\nedits\r\n--x--\r\n',
+      },
+      /^the administration accepts no files$/,
     ],
     ['plain text', 415, { headers: { 'content-type': 'text/plain' }, body: good }],
     ['no media type', 415, { body: good }],
@@ -87,7 +97,7 @@ describe('returns an error for a bad request, and changes nothing', () => {
       'another charset',
       415,
       { headers: { 'content-type': `${FORM_TYPE}; charset=iso-8859-1` }, body: good },
-      /application\/x-www-form-urlencoded, in UTF-8/,
+      /application\/x-www-form-urlencoded or multipart\/form-data, in UTF-8/,
     ],
     ['10 MB', 413, edit(`x=${'n'.repeat(10_000_000)}`), /too large/],
     ['10 MB in chunks', 413, { headers: FORM, chunks: Array(100).fill('n'.repeat(100_000)) }, /too large/],
