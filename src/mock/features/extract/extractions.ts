@@ -14,7 +14,7 @@ import { answerFault } from './fault-answers.ts'
 import { toFields } from './fields.ts'
 import { createChangeFiles } from './files.ts'
 import { COMPLETED, createJobs, toJobJson } from './jobs.ts'
-import type { ResolvedExtractOptions } from './options.ts'
+import { extractChangesCapabilities, type ResolvedExtractOptions } from './options.ts'
 import { type ExtractRequest, readExtractRequest } from './request.ts'
 import { sendFile, sendRedirect, sendSignedFile } from './send-file.ts'
 import { purgedError } from './windows.ts'
@@ -34,6 +34,8 @@ export type ExtractionAnswer = { body: object } | { send(res: Response): void }
 
 /** Extracts changes: at once, or by jobs that write files. */
 export interface Extractions {
+  /** The supported parameters, as in the description of a service. */
+  readonly capabilities: Readonly<Record<string, boolean>>
   /** @throws {AdminError} */
   submit(call: ExtractionCall): ExtractionAnswer
   /** @throws {AdminError} */
@@ -64,6 +66,7 @@ export function createExtractions(
   }
 
   return {
+    capabilities: extractChangesCapabilities(options),
     submit(call) {
       const { data, parameters, serviceUrl } = call
       const request = readExtractRequest(toFields(parameters), data, options)

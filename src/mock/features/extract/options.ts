@@ -78,3 +78,17 @@ export const extractsSince = (
   { version }: Pick<ResolvedExtractOptions, 'version'>,
   since: ExtractVersion,
 ): boolean => EXTRACT_VERSIONS.indexOf(version) >= EXTRACT_VERSIONS.indexOf(since)
+
+/** The options of `extractChanges` that a service has, as in its description. */
+export const extractChangesCapabilities = (options: ResolvedExtractOptions): Record<string, boolean> => ({
+  supportsReturnIdsOnly: true,
+  supportsReturnExtentOnly: true,
+  supportsLayerQueries: true,
+  supportsGeometry: false,
+  supportsReturnHasGeometryUpdates: extractsSince(options, '10.9'),
+  supportsReturnFeature: extractsSince(options, '11.0'),
+  supportsReturnAttachments: extractsSince(options, '11.0'),
+  supportsServerGens: extractsSince(options, '11.0'),
+  supportsFieldsToCompare: extractsSince(options, '11.0'),
+  supportsReturnDeletedFeatures: extractsSince(options, '11.1'),
+})

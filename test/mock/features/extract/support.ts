@@ -69,7 +69,7 @@ export async function startParcels(options: MockServiceOptions = {}): Promise<Pa
 }
 
 /** The features of the mock in the form of a copy. */
-export function copyOf({ service }: Parcels): Copy {
+export function copyOf({ service }: Pick<Parcels, 'service'>): Copy {
   const copy: Copy = new Map()
   for (const { id, features } of service.snapshot().featureData?.[0]?.layers ?? []) {
     const layer = { features: new Map<string, Row>(), attachments: new Map() }
