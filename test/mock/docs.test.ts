@@ -30,6 +30,7 @@ it('docs/mock.md documents every option', () => {
     dialect: true,
     changesUrl: true,
     fanOut: true,
+    extractChanges: true,
     signature: true,
     concurrency: true,
     allowHosts: true,
