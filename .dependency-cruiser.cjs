@@ -76,6 +76,12 @@ module.exports = {
       to: { path: '^src/mock/(admin|control|openapi)/' },
     },
     {
+      name: 'mock-faults-import-only-schemas',
+      severity: 'error',
+      from: { path: '^src/mock/faults/' },
+      to: { path: '^src/mock/', pathNot: '^src/mock/(faults/|schemas\\.ts$)' },
+    },
+    {
       name: 'mock-admin-imports-no-delivery',
       severity: 'error',
       from: { path: '^src/mock/admin/' },

@@ -6,10 +6,12 @@ export type { Clock } from './clock/clock.ts'
 export { createManualClock, type ManualClock } from './clock/manual.ts'
 export { createRunningClock, type RunningClock } from './clock/running.ts'
 export type { Attempt } from './delivery/attempt-log.ts'
-export type { Fault, FaultName, FaultSeed, Faults } from './delivery/faults.ts'
 export type { Answer } from './delivery/http-client.ts'
 export type { DeliverySettings } from './delivery-settings.ts'
 export type { Notice } from './event-listeners.ts'
+export type { DeliveryFaultName } from './faults/delivery-faults.ts'
+export type { ExtractionFaultName, ExtractionStep } from './faults/extraction-faults.ts'
+export type { Fault, FaultName, FaultSeed, Faults } from './faults/faults.ts'
 export type {
   AppliedEdits,
   EditOptions,
@@ -30,6 +32,7 @@ export type {
   Reference,
   Results,
 } from './features/edits.ts'
+export type { ExtractChangesOptions, ExtractVersion } from './features/extract/options.ts'
 export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
 export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
 export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'

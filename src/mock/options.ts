@@ -3,6 +3,7 @@ import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
 import type { Auth } from './admin/auth.ts'
 import type { Clock } from './clock/clock.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
+import type { ExtractChangesOptions, ResolvedExtractOptions } from './features/extract/options.ts'
 import type { Like, SignatureOptions } from './presets.ts'
 import type { ServiceSeed } from './state/services.ts'
 import type { Snapshot } from './state/snapshot.ts'
@@ -74,6 +75,8 @@ export interface MockServiceOptions {
    * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false.
    */
   handshake?: boolean | HandshakeOptions | undefined
+  /** How feature services answer `extractChanges`; members left out have their defaults. */
+  extractChanges?: ExtractChangesOptions | undefined
   /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; for `hosted`, see `dialect`. */
   signature?: SignatureOptions | undefined
   /** Maximum number of attempts in flight, 1 to 1000. Default 50. */
@@ -105,13 +108,15 @@ export interface HandshakeOptions {
 
 /** The options with their defaults. */
 export type ResolvedOptions = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | 'handshake' | 'ca' | WithoutDefault>]-?: NonNullable<
-    MockServiceOptions[name]
-  >
+  [name in keyof Omit<
+    MockServiceOptions,
+    'settings' | 'handshake' | 'ca' | 'extractChanges' | WithoutDefault
+  >]-?: NonNullable<MockServiceOptions[name]>
 } & Pick<MockServiceOptions, WithoutDefault> & {
     settings: DeliverySettings
     handshake: false | { every: number }
     trust: Trust | undefined
+    extractChanges: ResolvedExtractOptions
   }
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated' | 'serverUrl'

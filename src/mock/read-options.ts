@@ -4,6 +4,7 @@ import { requireKnownOptions } from '../known-options.ts'
 import type { Auth } from './admin/auth.ts'
 import { type Clock, systemClock } from './clock/clock.ts'
 import { settingsSchema } from './delivery-settings.ts'
+import { extractChangesSchema, resolveExtractOptions } from './features/extract/options.ts'
 import { toHostname } from './http/hosts.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { type Like, PRESETS, settingsDefaults, signatureDefaults } from './presets.ts'
@@ -74,6 +75,7 @@ const optionsSchema = z.strictObject({
   handshake: z
     .union([z.boolean(), z.strictObject({ every: z.int().min(1).max(MAX_MINUTES).default(DEFAULT_MINUTES) })])
     .optional(),
+  extractChanges: extractChangesSchema.default({}),
   signature: signatureSchema.partial().default({}),
   concurrency: z.int().min(1).max(1000).default(50),
   allowHosts: z.array(host).default([]),
@@ -105,6 +107,7 @@ export function toOptions(given: MockServiceOptions): ResolvedOptions {
     ...options,
     trust: ca === undefined ? undefined : createTrust(ca),
     handshake: options.handshake === true ? { every: DEFAULT_MINUTES } : options.handshake,
+    extractChanges: resolveExtractOptions(given.extractChanges ?? {}, dialect === 'hosted'),
     settings: { ...settingsDefaults(dialect), ...withoutUndefined(options.settings) },
     signature: { ...signatureDefaults(like, dialect), ...withoutUndefined(options.signature) },
   }

@@ -4,6 +4,7 @@ import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { sendRegistration } from './delivery/registration.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
+import { createExtractions, type Extractions } from './features/extract/extractions.ts'
 import { createFeatureStore } from './features/feature-store.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { toOptions } from './read-options.ts'
@@ -31,6 +32,7 @@ export interface Mock {
   readonly state: State
   readonly federation: Federation
   readonly engine: Engine
+  readonly extractions: Extractions
   readonly listeners: Listeners
   /**
    * Listeners of the inspector. They get the id of a delivery when one of its attempts begins or ends, and undefined for
@@ -126,6 +128,7 @@ export function createMock(
       noticed: listeners.emit,
     },
   )
+  const extractions = createExtractions(clock.now, options.extractChanges, engine.faults)
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
   const seed = toSnapshot(state)
@@ -175,6 +178,7 @@ export function createMock(
     state,
     federation: { isFederated: options.federated ?? options.like !== 'service' },
     engine,
+    extractions,
     listeners,
     changes,
     findRecipients(given) {
@@ -186,6 +190,8 @@ export function createMock(
         throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
       const recipients = new Map<string, ServiceEvent[]>()
       for (const { service, serviceEvent } of resolved) {
+        // Before the first generation, so that the first window can be extracted.
+        if (service.serviceType === 'FeatureServer') state.features.of(service)
         serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
         addRecipients(recipients, service, serviceEvent)
       }
@@ -201,6 +207,7 @@ export function createMock(
     restore,
     reset() {
       engine.clear()
+      extractions.clear()
       restore(seed)
     },
     save,

@@ -7,7 +7,7 @@ import {
   type MockServiceOptions,
 } from 'geohook/mock'
 import { expect, it } from 'vitest'
-import { FAULTS } from '../../src/mock/delivery/faults.ts'
+import { FAULTS } from '../../src/mock/faults/faults.ts'
 
 const text = readFileSync(new URL('../../docs/mock.md', import.meta.url), 'utf8')
 
@@ -39,6 +39,7 @@ it('docs/mock.md documents every option', () => {
     fanOut: true,
     featuresEdited: true,
     handshake: true,
+    extractChanges: true,
     signature: true,
     concurrency: true,
     allowHosts: true,

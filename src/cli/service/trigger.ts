@@ -64,7 +64,10 @@ export function createTriggerCommand(): Command {
     .option('--task-name <name>', 'geoprocessing: task of the job')
     .option('--layer <n>', 'layer of the event; repeatable', layer)
     .addOption(
-      new Option('--fault <name>', 'fault to inject into the next delivery only').choices(FAULT_NAMES),
+      new Option(
+        '--fault <name>',
+        'fault to inject once: into the next delivery, or into the change extraction that follows it',
+      ).choices(FAULT_NAMES),
     )
     .option('--delay <ms>', 'with --fault: its delay in milliseconds', wholeNumber(0, 86_400_000))
     .option('--no-wait', 'do not wait for deliveries')
@@ -122,7 +125,7 @@ function requireKnown(changeTypes: readonly string[]): void {
   )
 }
 
-/** Injects the fault into the next delivery only. Removes the fault if no delivery was sent. */
+/** Injects the fault once. Removes the fault if no delivery was sent. */
 async function withFault(
   client: ServiceClient,
   { fault, delay, wait }: Options,

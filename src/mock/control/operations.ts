@@ -1,6 +1,6 @@
 import type { Attempt } from '../delivery/attempt-log.ts'
-import { type FaultSeed, faultSchema } from '../delivery/faults.ts'
 import { settingsSchema } from '../delivery-settings.ts'
+import { type FaultSeed, faultSchema } from '../faults/faults.ts'
 import { AdminError, waitForSave } from '../http/errors.ts'
 import { check, snapshotSchema } from '../schemas.ts'
 import type { Mock } from '../service.ts'
@@ -75,7 +75,7 @@ export const OPERATIONS: readonly ControlOperation[] = [
   {
     method: 'post',
     path: '/faults',
-    summary: 'Injects a fault into the next deliveries',
+    summary: 'Injects a fault into the next deliveries or change extractions',
     body: faultSchema,
     responses: { 200: 'Fault' },
     run: ({ engine }, { body }) => engine.faults.add(body as FaultSeed),

@@ -1,5 +1,5 @@
 import type { RawRequest } from '../../testing/body-signer.ts'
-import type { FaultName } from './faults.ts'
+import type { FaultName } from '../faults/faults.ts'
 import type { Answer } from './http-client.ts'
 
 /** One attempt to send a delivery. */

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/body-signer.ts'
 import type { Clock } from '../clock/clock.ts'
+import type { Fault } from '../faults/faults.ts'
 import type { Attempt } from './attempt-log.ts'
 import { contentLengthOf, isConnectionFault, sendWithConnectionFault } from './connection-faults.ts'
 import type { DeliveryRecord } from './delivery-records.ts'
-import type { Fault } from './faults.ts'
 import type { Answer, HttpClient, Target } from './http-client.ts'
 
 /** One delivery: a request with up to the maximum number of attempts. */

@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/body-signer.ts'
-import type { FaultName } from './faults.ts'
+import type { FaultName } from '../faults/faults.ts'
 import {
   type Answer,
   createTextReader,

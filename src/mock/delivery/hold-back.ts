@@ -1,5 +1,5 @@
 import type { Clock } from '../clock/clock.ts'
-import type { Fault } from './faults.ts'
+import type { Fault } from '../faults/faults.ts'
 
 /** Holds back deliveries that have the fault `delayed` or `reordered`. */
 export interface HoldBack {

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { type BodySigner, createBodySigner, type RawRequest } from '../../testing/body-signer.ts'
 import type { Dialect } from '../../testing/index.ts'
+import type { FaultName } from '../faults/faults.ts'
 import type { SignatureOptions } from '../presets.ts'
 import type { Webhook } from '../state/webhook.ts'
 import { has, type ServiceVersion } from '../versions.ts'
-import type { FaultName } from './faults.ts'
 
 /** Options of {@link createRequestWriter}. */
 export interface RequestOptions {

@@ -4,20 +4,6 @@ import type { Field, Layer } from './model.ts'
 
 export const CAPABILITIES = 'Query,Create,Update,Delete,Editing,ChangeTracking'
 
-/** The options of `extractChanges` that the mock has. */
-export const EXTRACT_CHANGES_CAPABILITIES: Readonly<Record<string, boolean>> = {
-  supportsReturnIdsOnly: true,
-  supportsReturnExtentOnly: true,
-  supportsReturnAttachments: true,
-  supportsLayerQueries: true,
-  supportsGeometry: true,
-  supportsReturnFeature: true,
-  supportsServerGens: true,
-  supportsReturnHasGeometryUpdates: true,
-  supportsFieldsToCompare: true,
-  supportsReturnDeletedFeatures: true,
-}
-
 /** Maximum number of features in one response of `query`. */
 export const MAX_RECORDS = 2000
 
@@ -25,6 +11,7 @@ export const MAX_RECORDS = 2000
 export function toServiceJson(
   { serviceName }: Service,
   { layers, generation, minGeneration, lastChange }: FeatureData,
+  extractChangesCapabilities: Readonly<Record<string, boolean>>,
   returnUpdates: boolean,
 ): object {
   const all = [...layers.values()]
@@ -49,7 +36,7 @@ export function toServiceJson(
     allowGeometryUpdates: true,
     changeTrackingEnabled: true,
     syncEnabled: false,
-    extractChangesCapabilities: EXTRACT_CHANGES_CAPABILITIES,
+    extractChangesCapabilities,
     ...(returnUpdates
       ? {
           changeTrackingInfo: {

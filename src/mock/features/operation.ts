@@ -6,11 +6,13 @@ import { AdminError } from '../http/errors.ts'
 import type { UploadedFile } from '../http/multipart.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Service } from '../state/services.ts'
+import type { Extractions } from './extract/extractions.ts'
 import type { FeatureData } from './feature-data.ts'
 import type { Layer } from './model.ts'
 
 /** The parts of a mock service that its feature services use. */
 export interface FeatureContext extends Context {
+  readonly extractions: Extractions
   /** Delivers the events of an edit, and does not wait for the deliveries. */
   publish(service: Service, events: readonly ServiceEvent[]): void
 }
@@ -62,6 +64,8 @@ export interface FeatureOperation {
   files?: readonly string[]
   /** JSON Schema of the response, or the media type of a response that is not JSON. */
   response: Readonly<Record<string, unknown>> | string
+  /** True for a request that needs no token. Default: every request needs one, if the service has `auth`. */
+  isOpen?(parameters: Parameters): boolean
   run(call: FeatureCall): FeatureAnswer | Promise<FeatureAnswer>
 }
 

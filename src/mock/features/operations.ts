@@ -1,5 +1,6 @@
 import { ATTACHMENT_OPERATIONS } from './attachment-operations.ts'
 import { EDIT_OPERATIONS } from './edit-operations.ts'
+import { EXTRACT_OPERATIONS } from './extract/operations.ts'
 import type { FeatureOperation } from './operation.ts'
 import { QUERY_OPERATIONS } from './query-operations.ts'
 import { SERVICE_OPERATIONS } from './service-operations.ts'
@@ -10,4 +11,5 @@ export const FEATURE_OPERATIONS: readonly FeatureOperation[] = [
   ...EDIT_OPERATIONS,
   ...QUERY_OPERATIONS,
   ...ATTACHMENT_OPERATIONS,
+  ...EXTRACT_OPERATIONS,
 ]

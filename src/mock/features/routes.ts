@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from 'express'
-import { identify } from '../admin/authorize.ts'
+import { ANONYMOUS, identify } from '../admin/authorize.ts'
 import { readMethod, splitUrl } from '../admin/read-request.ts'
 import { type Format, initialFormat, readFormat } from '../admin/response-format.ts'
 import { refuseOtherOrigins } from '../http/browser-guard.ts'
@@ -47,7 +47,7 @@ async function answerRequest(
   const method = readMethod(req, res, operation)
   const { parameters, files } = await readFeatureRequest(req, res, method, query)
   format.current = readFormat(parameters) ?? format.current
-  const user = await identify(context, parameters, req.headers)
+  const user = operation.isOpen?.(parameters) ? ANONYMOUS : await identify(context, parameters, req.headers)
   const service = context.state.services.find(servicePath({ ...place, serviceType: 'FeatureServer' }))
   if (!service) throw new AdminError(404, 'the service does not exist')
   const data = context.state.features.of(service)

@@ -9,8 +9,13 @@ const getService: FeatureOperation = {
   methods: READ_METHODS,
   parameters: [optional('returnUpdates', 'Whether the response has the generations of the layers.', BOOLEAN)],
   response: { type: 'object' },
-  run: ({ service, data, parameters }) => ({
-    body: toServiceJson(service, data, readBoolean(parameters, 'returnUpdates') ?? false),
+  run: ({ context, service, data, parameters }) => ({
+    body: toServiceJson(
+      service,
+      data,
+      context.extractions.capabilities,
+      readBoolean(parameters, 'returnUpdates') ?? false,
+    ),
   }),
 }
 

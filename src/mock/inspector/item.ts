@@ -1,7 +1,7 @@
 import type { Redactor } from '../../inspector/redact.ts'
 import type { AttemptEntry, Item, SignatureFacts } from '../../inspector/source.ts'
 import type { Attempt } from '../delivery/attempt-log.ts'
-import { FAULTS } from '../delivery/faults.ts'
+import { FAULTS } from '../faults/faults.ts'
 import type { Mock } from '../service.ts'
 import { type Attempts, lastOf, OUTCOMES, outcomeOf, toRow } from './deliveries.ts'
 import { explainRefused } from './explain-refused.ts'

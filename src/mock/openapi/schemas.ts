@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { faultSchema } from '../delivery/faults.ts'
 import { settingsSchema } from '../delivery-settings.ts'
+import { faultSchema } from '../faults/faults.ts'
 import { serviceDataSchema } from '../features/snapshot-schema.ts'
 import {
   portalConfigSchema,
@@ -165,6 +165,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     'webhookId',
     'times',
     'delay',
+    'step',
   ]),
   Faults: exactly({ faults: listOf('Fault') }),
   Delivery: exactly(

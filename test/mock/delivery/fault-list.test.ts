@@ -65,6 +65,14 @@ describe('the list of faults', () => {
     ])
   })
 
+  it('deliveries do not get the faults of change extractions', async () => {
+    const service = create(named(REFUSED, { a: {} }))
+    service.faults.add({ fault: 'html_answer', step: 'submit', times: 1 })
+    service.faults.add({ fault: 'altered', times: 1 })
+    expect(await faultsOf(service, 2)).toEqual(['altered', undefined])
+    expect(service.faults.list()).toMatchObject([{ fault: 'html_answer', step: 'submit', times: 1 }])
+  })
+
   it('a retry keeps the fault of its delivery, and gets no other', async () => {
     const { url, requests } = await receive(answering(500, 500, 200))
     const { service, clock } = createAt(named(url, { a: {} }))
@@ -102,6 +110,10 @@ describe('the list of faults', () => {
     ['an empty id', { fault: 'altered', webhookId: '' }],
     ['an id of its own', { fault: 'altered', id: 'mine' }],
     ['a misspelled member', { fault: 'altered', time: 1 }],
+    ['a webhook for a fault of change extractions', { fault: 'job_failed', webhookId: 'a' }],
+    ['a step for a fault of deliveries', { fault: 'altered', step: 'poll' }],
+    ['a step for a fault that has only one', { fault: 'job_failed', step: 'submit' }],
+    ['an unknown step', { fault: 'token_expired', step: 'later' }],
   ])('refuses %s', (_, seed) => {
     const { faults } = create([])
     expect(() => faults.add(seed as FaultSeed)).toThrow(expect.objectContaining({ code: 'config_invalid' }))

@@ -1,18 +1,19 @@
 import { configInvalid } from '../../../errors.ts'
 import type { Field, Panel, Values } from '../../../inspector/action.ts'
 import { html } from '../../../inspector/html/template.ts'
-import { FAULTS, type Fault, type FaultName } from '../../delivery/faults.ts'
+import { EXTRACTION_STEPS, type ExtractionStep, isExtractionFault } from '../../faults/extraction-faults.ts'
+import { FAULTS, type Fault, type FaultName, unitOf } from '../../faults/faults.ts'
 import type { Mock } from '../../service.ts'
 import { webhookChoices, webhookName } from './webhook-names.ts'
 
-/** Faults of the next deliveries. */
+/** Faults of the next deliveries and change extractions. */
 export function createFaultsPanel(mock: Mock): Panel {
   const { faults } = mock.engine
-  const row = ({ fault, webhookId, times, delay }: Fault) => [
+  const row = ({ fault, webhookId, times, delay, step }: Fault) => [
     fault,
     FAULTS[fault],
-    webhookId === undefined ? 'any webhook' : webhookName(mock, webhookId),
-    times === undefined ? 'until it is removed' : `${times} ${times === 1 ? 'delivery' : 'deliveries'}`,
+    isExtractionFault(fault) ? (step ?? '') : webhookId ? webhookName(mock, webhookId) : 'any webhook',
+    times === undefined ? 'until it is removed' : counted(times, fault),
     delay === undefined ? '' : `${delay} ms`,
   ]
 
@@ -26,9 +27,9 @@ export function createFaultsPanel(mock: Mock): Panel {
     async render({ button }) {
       const all = faults.list()
       if (all.length === 0)
-        return html`<p>No faults are armed. A delivery gets the oldest fault that applies to its webhook.</p>`
+        return html`<p>No faults are armed. A delivery, job or request gets the oldest fault that applies to it.</p>`
       return html`<table>
-<thead><tr><th scope="col">Fault</th><th scope="col">Effect</th><th scope="col">Webhook</th><th scope="col">Remaining deliveries</th><th scope="col">Delay</th><td></td></tr></thead>
+<thead><tr><th scope="col">Fault</th><th scope="col">Effect</th><th scope="col">Webhook or step</th><th scope="col">Remaining</th><th scope="col">Delay</th><td></td></tr></thead>
 <tbody>
 ${all.slice(0, MAX_SHOWN).map(
   (
@@ -47,14 +48,15 @@ ${all.length > MAX_SHOWN ? html`<p>${all.length - MAX_SHOWN} more are not shown.
           const { fault, times } = faults.add({
             fault: (values.fault ?? '') as FaultName,
             webhookId: values.webhook || undefined,
+            step: (values.step || undefined) as ExtractionStep | undefined,
             times: readNumber('times', values),
             delay: readNumber('delay', values),
           })
-          const next =
-            times === undefined ? 'all deliveries' : times === 1 ? 'delivery' : `${times} deliveries`
-          return {
-            message: `The fault ${fault} is armed for the next ${next}.`.replace('the next all', 'all'),
-          }
+          const target =
+            times === undefined
+              ? `all ${PLURALS[unitOf(fault)]}`
+              : `the next ${times === 1 ? unitOf(fault) : counted(times, fault)}`
+          return { message: `The fault ${fault} is armed for ${target}.` }
         },
       },
       {
@@ -82,6 +84,11 @@ ${all.length > MAX_SHOWN ? html`<p>${all.length - MAX_SHOWN} more are not shown.
 
 const MAX_SHOWN = 200
 
+const PLURALS = { delivery: 'deliveries', job: 'jobs', request: 'requests' } as const
+
+const counted = (times: number, fault: FaultName): string =>
+  `${times} ${times === 1 ? unitOf(fault) : PLURALS[unitOf(fault)]}`
+
 const armFields = (mock: Mock): Field[] => [
   {
     name: 'fault',
@@ -95,13 +102,21 @@ const armFields = (mock: Mock): Field[] => [
     label: 'Webhook',
     kind: 'choice',
     choices: [['', 'any webhook'], ...webhookChoices(mock)],
+    hint: 'Only for faults of deliveries.',
+  },
+  {
+    name: 'step',
+    label: 'Step of a change extraction',
+    kind: 'choice',
+    choices: [['', 'any step'], ...EXTRACTION_STEPS.map((step) => [step, step] as const)],
+    hint: 'Only for token_expired, html_answer and error_with_200.',
   },
   {
     name: 'times',
-    label: 'Number of deliveries',
+    label: 'Number of deliveries, jobs or requests',
     kind: 'number',
     value: '1',
-    hint: 'Leave empty for all deliveries until the fault is removed.',
+    hint: 'Leave empty for all of them until the fault is removed.',
   },
   {
     name: 'delay',

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { check } from '../schemas.ts'
+import { DELIVERY_FAULTS, type DeliveryFaultName } from './delivery-faults.ts'
+import {
+  EVERY_STEP_FAULTS,
+  EXTRACTION_FAULTS,
+  EXTRACTION_STEPS,
+  type ExtractionFaultName,
+  type ExtractionStep,
+  isExtractionFault,
+  isJobFault,
+} from './extraction-faults.ts'
+
+/** Name of a fault: of a delivery, or of a change extraction. */
+export type FaultName = DeliveryFaultName | ExtractionFaultName
+
+/** Effect of each fault. */
+export const FAULTS: Readonly<Record<FaultName, string>> = { ...DELIVERY_FAULTS, ...EXTRACTION_FAULTS }
+
+/** A fault to inject into the next deliveries or change extractions. */
+export interface FaultSeed {
+  fault: FaultName
+  /** Faults of deliveries only: id of the only webhook that the fault applies to. Default: every webhook. */
+  webhookId?: string | undefined
+  /**
+   * How often the fault occurs, 1 to 1,000,000: the number of deliveries; of jobs for `job_failed`,
+   * `completed_with_errors` and `never_done`; of requests for the other faults of change extractions. Default: until
+   * the fault is removed.
+   */
+  times?: number | undefined
+  /**
+   * Delay in milliseconds, 0 to 86,400,000: of the delivery for `reordered` (default 10,000) and `delayed` (default
+   * 5,000), and after each byte for `slow_drip` (default 100). Other faults ignore it.
+   */
+  delay?: number | undefined
+  /**
+   * For `token_expired`, `html_answer` and `error_with_200`: the only step of a change extraction at which the fault
+   * occurs. Default: the next request, whatever its step.
+   */
+  step?: ExtractionStep | undefined
+}
+
+/** An active fault. */
+export interface Fault extends FaultSeed {
+  readonly id: string
+}
+
+/** Active faults. A delivery, job or request gets the oldest one that applies to it. */
+export interface Faults {
+  /** @throws {WebhookError} `config_invalid` for an invalid fault */
+  add(seed: FaultSeed): Fault
+  /** Returns the active faults, in the order in which they were added. */
+  list(): Fault[]
+  /** @returns false if no fault has the id */
+  remove(id: string): boolean
+  /** Removes all faults. */
+  clear(): void
+}
+
+export const faultSchema: z.ZodObject = z
+  .strictObject({
+    fault: z.enum(Object.keys(FAULTS) as [FaultName, ...FaultName[]]),
+    webhookId: z.string().min(1).max(64).optional(),
+    times: z.int().min(1).max(1_000_000).optional(),
+    delay: z.int().min(0).max(86_400_000).optional(),
+    step: z.enum(EXTRACTION_STEPS).optional(),
+  })
+  .refine(({ fault, webhookId }) => webhookId === undefined || !isExtractionFault(fault), {
+    path: ['webhookId'],
+    error: 'is only for faults of deliveries',
+  })
+  .refine(({ fault, step }) => step === undefined || occursAtEveryStep(fault), {
+    path: ['step'],
+    error: 'is only for token_expired, html_answer and error_with_200',
+  })
+
+const occursAtEveryStep = (fault: FaultName): boolean =>
+  (EVERY_STEP_FAULTS as readonly FaultName[]).includes(fault)
+
+/** What `times` counts. */
+export function unitOf(fault: FaultName): 'delivery' | 'job' | 'request' {
+  if (!isExtractionFault(fault)) return 'delivery'
+  return isJobFault(fault) ? 'job' : 'request'
+}
+
+/** {@link Faults} with methods that only deliveries and change extractions use. */
+export interface FaultStore extends Faults {
+  /** Returns the fault for a new delivery of a webhook, and decrements the fault's `times`, if set. */
+  take(webhookId: string): Readonly<Fault> | undefined
+  /**
+   * Returns the fault for a request of a change extraction, and decrements the fault's `times`, if set.
+   *
+   * @param names faults that can occur at this request
+   */
+  takeAt(step: ExtractionStep, names: readonly ExtractionFaultName[]): ExtractionFaultName | undefined
+}
+
+/** @param onChange called after every change */
+export function createFaults(onChange: () => void): FaultStore {
+  const faults = new Map<string, Fault>()
+
+  function takeFirst(applies: (fault: Fault) => boolean): Fault | undefined {
+    for (const fault of faults.values()) {
+      if (!applies(fault)) continue
+      if (fault.times !== undefined && --fault.times === 0) faults.delete(fault.id)
+      if (fault.times !== undefined) onChange()
+      return fault
+    }
+    return undefined
+  }
+
+  return {
+    add(seed) {
+      const fault = { id: randomUUID(), ...check<FaultSeed>(faultSchema, seed, 'fault') }
+      faults.set(fault.id, fault)
+      onChange()
+      return { ...fault }
+    },
+    list: () => [...faults.values()].map((fault) => ({ ...fault })),
+    remove(id) {
+      const isRemoved = faults.delete(id)
+      if (isRemoved) onChange()
+      return isRemoved
+    },
+    clear() {
+      faults.clear()
+      onChange()
+    },
+    take: (id) =>
+      takeFirst(
+        ({ fault, webhookId }) => !isExtractionFault(fault) && (webhookId === undefined || webhookId === id),
+      ),
+    takeAt(now, names) {
+      const taken = takeFirst(
+        ({ fault, step }) =>
+          (names as readonly string[]).includes(fault) && (step === undefined || step === now),
+      )
+      return taken?.fault as ExtractionFaultName | undefined
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod'
+
+/** A version of change extraction. Parameters of later versions are ignored, as unknown ones are. */
+export type ExtractVersion = '10.6.1' | '10.9' | '11.0' | '11.1'
+
+export const EXTRACT_VERSIONS: readonly ExtractVersion[] = ['10.6.1', '10.9', '11.0', '11.1']
+
+/** Options of change extraction: how feature services answer `extractChanges`. */
+export interface ExtractChangesOptions {
+  /**
+   * `'job'`: the answer is the URL of a job; `'embedded'`: the answer is the changes. Default `'auto'`: as the request
+   * says, and a job for a request that says nothing.
+   */
+  answer?: 'auto' | 'job' | 'embedded' | undefined
+  /**
+   * The states of a job before `Completed`, in this order, 1 to 20. Default `['ExportChanges', 'ExportAttachments']`.
+   */
+  states?: readonly string[] | undefined
+  /** Number of polls that find a job unfinished, 0 to 1000. Default 2. */
+  polls?: number | undefined
+  /** Seconds that a job takes at least, by the clock of the mock, 0 to 86,400. Default 0. */
+  seconds?: number | undefined
+  /** Seconds after its last use until a file is removed, by the clock of the mock, 1 to 604,800. Default 600. */
+  fileLifetime?: number | undefined
+  /**
+   * Whether the URL of a file redirects to a signed URL on another host, which accepts no token. Default: only with
+   * `dialect: 'hosted'`.
+   */
+  redirect?: boolean | undefined
+  /** Default `'11.1'`. */
+  version?: ExtractVersion | undefined
+}
+
+/** The options with their defaults. */
+export type ResolvedExtractOptions = {
+  [name in keyof ExtractChangesOptions]-?: NonNullable<ExtractChangesOptions[name]>
+}
+
+const state = z
+  .string()
+  .min(1)
+  .max(64)
+  .refine((name) => !['completed', 'failed'].includes(name.toLowerCase()), 'is the end of a job')
+
+export const extractChangesSchema: z.ZodObject = z.strictObject({
+  answer: z.enum(['auto', 'job', 'embedded']).optional(),
+  states: z.array(state).min(1).max(20).optional(),
+  polls: z.int().min(0).max(1000).optional(),
+  seconds: z.number().min(0).max(86_400).optional(),
+  fileLifetime: z.int().min(1).max(604_800).optional(),
+  redirect: z.boolean().optional(),
+  version: z.enum(EXTRACT_VERSIONS).optional(),
+})
+
+export const resolveExtractOptions = (
+  {
+    answer = 'auto',
+    states = ['ExportChanges', 'ExportAttachments'],
+    polls = 2,
+    seconds = 0,
+    fileLifetime = 600,
+    redirect,
+    version = '11.1',
+  }: ExtractChangesOptions,
+  isHosted: boolean,
+): ResolvedExtractOptions => ({
+  answer,
+  states: [...states],
+  polls,
+  seconds,
+  fileLifetime,
+  redirect: redirect ?? isHosted,
+  version,
+})
+
+/** True if a service with these options has what came with version `since`. */
+export const extractsSince = (
+  { version }: Pick<ResolvedExtractOptions, 'version'>,
+  since: ExtractVersion,
+): boolean => EXTRACT_VERSIONS.indexOf(version) >= EXTRACT_VERSIONS.indexOf(since)
+
+/** The options of `extractChanges` that a service has, as in its description. */
+export const extractChangesCapabilities = (options: ResolvedExtractOptions): Record<string, boolean> => ({
+  supportsReturnIdsOnly: true,
+  supportsReturnExtentOnly: true,
+  supportsLayerQueries: true,
+  supportsGeometry: false,
+  supportsReturnHasGeometryUpdates: extractsSince(options, '10.9'),
+  supportsReturnFeature: extractsSince(options, '11.0'),
+  supportsReturnAttachments: extractsSince(options, '11.0'),
+  supportsServerGens: extractsSince(options, '11.0'),
+  supportsFieldsToCompare: extractsSince(options, '11.0'),
+  supportsReturnDeletedFeatures: extractsSince(options, '11.1'),
+})

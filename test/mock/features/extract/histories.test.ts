@@ -1,0 +1,3 @@
+import { describeHistories } from './histories.ts'
+
+describeHistories(200, 120_000)
