@@ -138,8 +138,11 @@ describe.each(PRODUCTS)('a mock like %s', (like) => {
     const { create, call } = administer(mock.url + WEBHOOKS[like], asApp(mock))
     const receiver = await receiveFrom(like)
     const created = await create({ name: 'edits', hookUrl: receiver.url, signatureKey: KEY, active: true })
+    const trigger = () => mock.service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
+    // The first delivery waits for the handshake of a mock like online.
+    await trigger()
     await receiver.close()
-    await mock.service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
+    await trigger()
     // Hosted services answer with a list, and write the values as text.
     const [answer] = [await call(`/${idOf(created)}/notificationStatus`)].flat()
     const failures = answer?.webhookNotificationStatus?.map((failure) => [
