@@ -28,7 +28,7 @@ const upward = LAYERS.map((layer, index) => ({
 upward.at(-1).to.pathNot.push('^src/index\\.ts$')
 
 /** Folders of the command line that all commands share, in dependency order. */
-const CLI_SHARED = ['errors', 'terminal', 'io', 'options', 'captures']
+const CLI_SHARED = ['errors', 'terminal', 'io', 'options', 'tls', 'captures']
 const cliPathOf = (folder) => (folder === 'errors' ? '^src/cli/errors\\.ts$' : `^src/cli/${folder}/`)
 
 const cliShared = CLI_SHARED.map((folder, index) => ({
@@ -60,7 +60,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|(index|adapters/(node|express|stop-signal|connection-errors)|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|redact|send-request)|mock/(index|save-queue)|nearest|payload/change-types|testing/index)\\.ts$)',
+          '^src/(cli/|(index|adapters/(node|express|stop-signal|connection-errors|tls-trust)|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|redact|send-request)|mock/(index|save-queue)|nearest|payload/change-types|testing/index)\\.ts$)',
       },
     },
     {
@@ -117,6 +117,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(mock|cli)/' },
       to: { path: 'node_modules/(express|undici)' },
+    },
+    {
+      // These load 20 packages, so `listen --https` imports the file when it needs it.
+      name: 'only-issue-imports-x509',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/cli/tls/issue\\.ts$' },
+      to: { path: 'node_modules/(@peculiar|reflect-metadata)/' },
     },
     { name: 'nothing-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {

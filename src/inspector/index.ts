@@ -1,3 +1,4 @@
+export type { CaCertificates, CaSource } from '../adapters/tls-trust.ts'
 export { type InspectorHandler, inspector } from './inspector.ts'
 export type { InspectorOptions } from './options.ts'
 export type { ReceptionOptions } from './reception/options.ts'

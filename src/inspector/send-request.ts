@@ -1,6 +1,8 @@
-import type { IncomingMessage } from 'node:http'
+import type { Agent, IncomingMessage, request as RequestFunction } from 'node:http'
 import type { Socket } from 'node:net'
+import { describeCertificateError } from '../adapters/certificate-errors.ts'
 import { CONNECTION_ERRORS } from '../adapters/connection-errors.ts'
+import type { Trust } from '../adapters/tls-trust.ts'
 import type { HeaderPairs } from './source.ts'
 
 export type { HeaderPairs } from './source.ts'
@@ -24,6 +26,8 @@ export interface RequestLimits {
   limit?: number
   /** True to return the first `limit` bytes of a longer response body; otherwise it is an error. */
   isCut?: boolean
+  /** The CAs to trust. Default: Node's own. */
+  trust?: Trust | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -44,14 +48,14 @@ export class SendError extends Error {
 /**
  * Sends a request with the body and headers unchanged. Does not follow redirects.
  *
- * @throws {SendError}
+ * @throws {SendError}, or what `trust` throws
  */
 export async function sendRequest(
   url: URL,
   { method, headers, body }: HttpRequest,
-  { timeout = 30_000, limit = 64 * 1024 * 1024, isCut = false, signal }: RequestLimits = {},
+  { timeout = 30_000, limit = 64 * 1024 * 1024, isCut = false, trust, signal }: RequestLimits = {},
 ): Promise<HttpResponse> {
-  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
+  const { request, agent } = await transportFor(url, trust)
   const timeoutSignal = AbortSignal.timeout(timeout)
   const anySignal = signal ? AbortSignal.any([timeoutSignal, signal]) : timeoutSignal
   // A flat list keeps the case, order and repetition of headers. Every method gets a content-length: without it, the
@@ -59,7 +63,7 @@ export async function sendRequest(
   const flat = [['host', url.host], ...headers, ['content-length', String(body.length)]].flat()
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const req = request(url, { method, headers: flat, signal: anySignal, agent: false })
+      const req = request(url, { method, headers: flat, signal: anySignal, agent })
       req.once('response', resolve).once('error', reject)
       for (const event of ['upgrade', 'connect'])
         req.once(event, (_response, socket: Socket) => {
@@ -77,6 +81,16 @@ export async function sendRequest(
     if (error instanceof SendError) throw error
     throw toSendError(error, url, timeoutSignal.aborted ? timeout : undefined)
   }
+}
+
+/** The agent keeps no connection open. */
+async function transportFor(
+  { protocol }: URL,
+  trust: Trust | undefined,
+): Promise<{ request: typeof RequestFunction; agent: Agent | false }> {
+  if (protocol !== 'https:') return { request: (await import('node:http')).request, agent: false }
+  const { request, Agent } = await import('node:https')
+  return { request, agent: trust ? new Agent({ secureContext: trust() }) : false }
 }
 
 async function readBody(response: IncomingMessage, limit: number, isCut: boolean): Promise<Buffer> {
@@ -103,6 +117,8 @@ function toSendError(error: unknown, url: URL, timeout: number | undefined): Sen
   if (/^ERR_(INVALID_CHAR|INVALID_HTTP_TOKEN|HTTP_INVALID_HEADER_VALUE|UNESCAPED_CHARACTERS)$/.test(code)) {
     return new SendError('invalid', `the request cannot be written: ${message}`)
   }
+  const certificate = describeCertificateError(firstOf(error), url.origin)
+  if (certificate !== undefined) return new SendError('unreachable', certificate)
   const why = timeout ? `no response within ${timeout / 1000} s` : (REASONS.get(code) ?? (message || code))
   return new SendError('unreachable', `cannot reach ${url.origin}: ${why}`, hintFor(code))
 }

@@ -1,3 +1,4 @@
+import type { CaSource, Trust } from '../adapters/tls-trust.ts'
 import type { ChangesUrlEncoding, Dialect } from '../testing/index.ts'
 import type { Auth } from './admin/auth.ts'
 import type { Clock } from './clock/clock.ts'
@@ -74,6 +75,12 @@ export interface MockServiceOptions {
   concurrency?: number | undefined
   /** Hosts (names or addresses, without a port) that deliveries may go to, in addition to this machine. Default: none. */
   allowHosts?: readonly string[] | undefined
+  /**
+   * CA certificates to trust for https payload URLs, in addition to those that Node trusts: PEM text, the bytes of a PEM
+   * or DER file, or a list of these. A function is called for each new connection, and may return an empty list.
+   * Certificates are always checked. Default: none.
+   */
+  ca?: CaSource | undefined
   /** Default: the system clock. */
   clock?: Clock | undefined
   /**
@@ -93,12 +100,13 @@ export interface HandshakeOptions {
 
 /** The options with their defaults. */
 export type ResolvedOptions = {
-  [name in keyof Omit<MockServiceOptions, 'settings' | 'handshake' | WithoutDefault>]-?: NonNullable<
+  [name in keyof Omit<MockServiceOptions, 'settings' | 'handshake' | 'ca' | WithoutDefault>]-?: NonNullable<
     MockServiceOptions[name]
   >
 } & Pick<MockServiceOptions, WithoutDefault> & {
     settings: DeliverySettings
     handshake: false | { every: number }
+    trust: Trust | undefined
   }
 
 type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated'

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type CaCertificates, type CaSource, createTrust, INVALID, toPems } from '../adapters/tls-trust.ts'
 import { requireKnownOptions } from '../known-options.ts'
 import type { Auth } from './admin/auth.ts'
 import { type Clock, systemClock } from './clock/clock.ts'
@@ -34,6 +35,16 @@ const withMethods = <T>(...names: string[]): z.ZodType<T> =>
     `must have ${names.join(' and ')}`,
   )
 
+const ca = z.custom<CaSource>((value) => {
+  if (typeof value === 'function') return true
+  try {
+    toPems(value as CaCertificates)
+    return true
+  } catch {
+    return false
+  }
+}, INVALID)
+
 const host = z.string().refine((name) => toHostname(name) !== undefined, 'must be a host, without a port')
 
 const optionsSchema = z.strictObject({
@@ -62,6 +73,7 @@ const optionsSchema = z.strictObject({
   signature: signatureSchema.partial().default({}),
   concurrency: z.int().min(1).max(1000).default(50),
   allowHosts: z.array(host).default([]),
+  ca: ca.optional(),
   clock: withMethods<Clock>('now', 'wait').default(systemClock),
   control: z.boolean().default(true),
   save: z
@@ -70,7 +82,10 @@ const optionsSchema = z.strictObject({
 })
 
 /** The options as the schema leaves them. */
-type CheckedOptions = Omit<ResolvedOptions, 'handshake'> & { handshake: boolean | { every: number } }
+type CheckedOptions = Omit<ResolvedOptions, 'handshake' | 'trust'> & {
+  handshake: boolean | { every: number }
+  ca?: CaSource
+}
 
 /**
  * Checks options, and adds defaults.
@@ -80,10 +95,11 @@ type CheckedOptions = Omit<ResolvedOptions, 'handshake'> & { handshake: boolean 
 export function toOptions(given: MockServiceOptions): ResolvedOptions {
   requireKnownOptions(given, optionsSchema.shape)
   const checked = withoutUndefined(check<CheckedOptions>(optionsSchema, given, 'options'))
-  const options = { ...PRESETS[checked.like], ...checked }
+  const { ca, ...options } = { ...PRESETS[checked.like], ...checked }
   const { like, dialect } = options
   return {
     ...options,
+    trust: ca === undefined ? undefined : createTrust(ca),
     handshake: options.handshake === true ? { every: DEFAULT_MINUTES } : options.handshake,
     settings: { ...settingsDefaults(dialect), ...withoutUndefined(options.settings) },
     signature: { ...signatureDefaults(like, dialect), ...withoutUndefined(options.signature) },

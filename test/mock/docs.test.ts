@@ -41,6 +41,7 @@ it('docs/mock.md documents every option', () => {
     signature: true,
     concurrency: true,
     allowHosts: true,
+    ca: true,
     clock: true,
     control: true,
     save: true,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
 import { onStopSignal } from '../../adapters/stop-signal.ts'
 import { type CliError, usageError } from '../errors.ts'
 
@@ -12,33 +13,68 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
+/** A certificate, with its intermediate certificates, and its private key. PEM. */
+export interface TlsCredentials {
+  cert: string | Buffer
+  key: string | Buffer
+}
+
+export interface ServerOptions {
+  /** The option that gives the port, for the hint of an error. Default: `--port`. */
+  option?: string
+  /** Serves HTTPS. */
+  tls?: (TlsCredentials & { onError(error: NodeJS.ErrnoException): void }) | undefined
+}
+
+/** Milliseconds for a TLS handshake. */
+const HANDSHAKE_TIMEOUT = 10_000
+
 /**
- * @param option the option that gives the port, for the hint of an error
  * @throws {CliError} exit code 2 if the server cannot listen on the port
  */
 export async function startServer(
-  listener: RequestListener,
+  listener: http.RequestListener,
   port: number,
   host: string,
-  option = '--port',
+  { option = '--port', tls }: ServerOptions = {},
 ): Promise<RunningServer> {
-  const server: Server = createServer(listener)
+  const server = tls
+    ? https.createServer({ cert: tls.cert, key: tls.key, handshakeTimeout: HANDSHAKE_TIMEOUT }, listener)
+    : http.createServer(listener)
+  if (tls) server.on('tlsClientError', tls.onError)
+  const sockets = trackSockets(server)
   server.maxHeadersCount = 0 // no limit, so that Node never drops the signature; the total size stays limited
   try {
     await once(server.listen(port, host), 'listening')
   } catch (error) {
     throw toPortError(error, port, host, option)
   }
-  const { port: actualPort, family, address } = server.address() as AddressInfo
+  const address = server.address() as AddressInfo
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
+    url: `${tls ? 'https' : 'http'}://${hostOf(address, tls !== undefined)}:${address.port}`,
     async close() {
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
+      for (const socket of sockets) socket.destroy() // those whose TLS handshake is incomplete
       await closed
     },
   }
+}
+
+/** No certificate is valid for the address that means every address of this machine. */
+function hostOf({ address, family }: AddressInfo, isSecure: boolean): string {
+  if (isSecure && (address === '0.0.0.0' || address === '::')) return 'localhost'
+  return family === 'IPv6' ? `[${address}]` : address
+}
+
+function trackSockets(server: http.Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
 }
 
 export function toPortError(error: unknown, port: number, host: string, option = '--port'): CliError {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Trust } from '../../adapters/tls-trust.ts'
 import type { Outcome } from '../../index.ts'
 import { toCliError } from '../errors.ts'
 import { endToEnd, type HttpRequest, type HttpResponse, sendRequest } from '../io/http.ts'
@@ -10,11 +11,12 @@ export interface ForwardTarget {
   url: URL
   /** Timeout for the complete response in milliseconds. */
   timeout: number
+  trust: Trust
 }
 
 /** Forwards a request with its exact body and its end-to-end headers. */
 export async function forward(
-  { url, timeout }: ForwardTarget,
+  { url, timeout, trust }: ForwardTarget,
   request: HttpRequest,
   signal: AbortSignal,
 ): Promise<ForwardResult> {
@@ -22,7 +24,7 @@ export async function forward(
     const response = await sendRequest(
       url,
       { ...request, headers: endToEnd(request.headers) },
-      { signal, timeout },
+      { signal, timeout, trust },
     )
     // Only 200 to 599 are valid statuses of a final response (RFC 9110 section 15).
     if (response.status >= 200 && response.status <= 599) return { response }
@@ -62,8 +64,13 @@ export const toBadGateway = (outcome: Outcome): Outcome => ({
 
 /** Returns true if the target is this listener, which would forward deliveries to itself in a loop. */
 export function isLoop(to: URL, listenerUrl: string): boolean {
-  const { hostname, port } = new URL(listenerUrl)
+  const listener = new URL(listenerUrl)
+  const { hostname } = listener
   const names =
-    hostname === '0.0.0.0' || hostname.startsWith('127.') ? ['localhost', '127.0.0.1', hostname] : [hostname]
-  return names.includes(to.hostname) && (to.port || '80') === (port || '80')
+    hostname === 'localhost' || hostname === '0.0.0.0' || hostname.startsWith('127.')
+      ? ['localhost', '127.0.0.1', hostname]
+      : [hostname]
+  return names.includes(to.hostname) && portOf(to) === portOf(listener)
 }
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')

@@ -26,7 +26,7 @@ export async function startInspection(port: number | true): Promise<Inspection> 
     (req, res) => page?.(req, res),
     port === true ? DEFAULT_PORT : port,
     HOST,
-    '--inspect',
+    { option: '--inspect' },
   )
   return {
     begin(options) {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
+import { createTrust } from '../../adapters/tls-trust.ts'
 import { createReceiver, type SignedOptions } from '../../index.ts'
 import { requireFolder } from '../captures/files.ts'
 import { usageError } from '../errors.ts'
@@ -7,15 +8,19 @@ import { startServer, untilStopped } from '../io/server.ts'
 import { readKeys, requireKeys } from '../options/keys.ts'
 import { PROFILES } from '../options/signature.ts'
 import { addExamples } from '../terminal/help.ts'
-import { colours, print, printJson, printNote } from '../terminal/output.ts'
+import { printNote } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
+import { readCas } from '../tls/trust.ts'
+import { getCredentials } from './credentials.ts'
 import { isLoop } from './forward.ts'
 import { startInspection } from './inspect.ts'
 import { addListenOptions, FORWARD_TIMEOUT, type ListenOptions, requireConsistent } from './options.ts'
+import { printAddress } from './print-address.ts'
 import { printOtherPath } from './print-report.ts'
 import { createReporter } from './reporter.ts'
 import { type AcceptedDeliveries, createRequestListener, storeAcceptedIn } from './request-listener.ts'
 import { createSelection, warningsAbout } from './selection.ts'
+import { createTlsReporter } from './tls-errors.ts'
 
 export function createListenCommand(): Command {
   const command = new Command('listen')
@@ -33,6 +38,7 @@ export function createListenCommand(): Command {
     'geohook listen --key-file key.txt --events FeaturesCreated,FeaturesDeleted',
     'geohook listen --key-file key.txt --answer 503 --delay 2000',
     'geohook listen --key-file key.txt --inspect',
+    'geohook listen --key-file key.txt --https',
   ])
   return command.action(listen)
 }
@@ -57,6 +63,8 @@ async function listen(options: ListenOptions): Promise<void> {
   }).on('*', () => {})
   const count = options.once ? 1 : options.count
   const reporter = createReporter({ receiverOptions, signatureKey, json, save, count })
+  const ca = await readCas(options)
+  const credentials = await getCredentials(options, options.host)
   const stopping = new AbortController()
   const forwarding = new AbortController()
   const requestListener = createRequestListener({
@@ -65,7 +73,13 @@ async function listen(options: ListenOptions): Promise<void> {
     limit,
     path,
     isSelected: createSelection(events),
-    ...(forwardTo && { forwardTo: { url: forwardTo, timeout: options.forwardTimeout ?? FORWARD_TIMEOUT } }),
+    ...(forwardTo && {
+      forwardTo: {
+        url: forwardTo,
+        timeout: options.forwardTimeout ?? FORWARD_TIMEOUT,
+        trust: createTrust(ca),
+      },
+    }),
     forwardRefused,
     ...(answer !== undefined && { answer: { status: answer, delay: options.delay ?? 0 } }),
     stopping: stopping.signal,
@@ -82,11 +96,12 @@ async function listen(options: ListenOptions): Promise<void> {
   const stopped = untilStopped()
   const inspection = options.inspect === undefined ? undefined : await startInspection(options.inspect)
   try {
-    const server = await startServer(requestListener, options.port, options.host)
+    const server = await startServer(requestListener, options.port, options.host, {
+      tls: credentials && { ...credentials, onError: createTlsReporter(credentials, json) },
+    })
     const url = server.url + (path ?? '/')
-    inspection?.begin({ ...receiverOptions, title: `geohook listen ${url}`, resendTo: server.url })
-    if (json) printJson({ event: 'listening', url }, 0)
-    else print(`listening on ${colours.bold(url)}${colours.dim(' (Ctrl-C stops it)')}`)
+    inspection?.begin({ ...receiverOptions, title: `geohook listen ${url}`, resendTo: server.url, ca })
+    printAddress(url, credentials?.ca, json)
     inspection?.print(json)
     if (forwardTo && isLoop(forwardTo, server.url)) {
       await server.close()

@@ -4,8 +4,10 @@ import { usageError } from '../errors.ts'
 import { addKeyOptions, type KeyOptions } from '../options/keys.ts'
 import { acceptedEncodingOption, type ProfileName, profileOption } from '../options/signature.ts'
 import { byteSize, changeTypeList, headerName, httpUrl, port, wholeNumber } from '../options/values.ts'
+import { type CaOptions, caOption } from '../tls/trust.ts'
+import type { HttpsOptions } from './credentials.ts'
 
-export interface ListenOptions extends KeyOptions {
+export interface ListenOptions extends KeyOptions, HttpsOptions, CaOptions {
   port: number
   host: string
   path?: string
@@ -38,6 +40,9 @@ export function addListenOptions(command: Command): void {
   command
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 3000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--https', 'serve HTTPS, with a certificate of a local CA that is valid for this machine only')
+    .option('--tls-cert <file>', 'with --https: PEM file with a certificate of your own')
+    .option('--tls-key <file>', 'with --https: PEM file with the private key of that certificate')
     .option(
       '--path <path>',
       'accept only this path, and respond to others with 404 (default: accept every path)',
@@ -93,12 +98,22 @@ export function addListenOptions(command: Command): void {
       port,
     )
     .option('--json', 'print a line of JSON for each request')
+  command.addOption(caOption())
   addKeyOptions(command, { several: true })
 }
 
 /** @throws {CliError} exit code 2 for invalid or contradictory options */
 export function requireConsistent(options: ListenOptions): void {
   const { forwardRefused, forwardTo, forwardTimeout, answer, delay, path, host } = options
+  const { https, tlsCert, tlsKey, ca, inspect } = options
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    throw usageError('--tls-cert and --tls-key require each other')
+  if (tlsCert !== undefined && !https) throw usageError('--tls-cert requires --https')
+  if (ca && !forwardTo && inspect === undefined)
+    throw usageError(
+      '--ca requires --forward-to or --inspect',
+      'The senders must trust the CA of the listener, not the listener.',
+    )
   if (forwardRefused && !forwardTo) throw usageError('--forward-refused requires --forward-to')
   if (forwardTimeout !== undefined && !forwardTo) throw usageError('--forward-timeout requires --forward-to')
   if (delay !== undefined && answer === undefined) throw usageError('--delay requires --answer')

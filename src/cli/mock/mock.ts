@@ -6,6 +6,7 @@ import { toPortError, untilStopped } from '../io/server.ts'
 import { addExamples } from '../terminal/help.ts'
 import { printError } from '../terminal/output.ts'
 import { type Progress, startProgress } from '../terminal/progress.ts'
+import { readCas } from '../tls/trust.ts'
 import { addMockOptions, type MockOptions, toServiceOptions } from './options.ts'
 import { printNotice, printStart } from './report.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
@@ -72,6 +73,7 @@ async function createService(
   const seed: SnapshotSeed =
     seedFile === undefined ? { services: DEFAULT_SERVICES } : await readSeed(seedFile)
   const users = usersFile === undefined ? undefined : await readJson(usersFile)
+  const ca = await readCas(options)
   const { createMockService, createRunningClock, tokens } = await import('../../mock/index.ts')
   const auth =
     users === undefined ? undefined : checkFile(usersFile, () => tokens({ users: users as TokenUser[] }))
@@ -93,6 +95,7 @@ async function createService(
       webhooks,
       settings,
       auth,
+      ca,
       save,
       clock: createRunningClock(), // the inspector can advance it
     }),

@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { MockServiceOptions, SignatureOptions } from '../../mock/index.ts'
 import { collect, headerName, port, wholeNumber } from '../options/values.ts'
+import { type CaOptions, caOption } from '../tls/trust.ts'
 
 type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
 
-export interface MockOptions extends Signature {
+export interface MockOptions extends Signature, CaOptions {
   port: number
   seed?: string
   state?: string
@@ -90,6 +91,7 @@ export function addMockOptions(command: Command): Command {
       'host other than this machine to which webhooks may send; repeatable',
       collect,
     )
+    .addOption(caOption())
     .option('--users <file>', 'JSON file with a list of users; the administration then requires a token')
     .option('--quiet', 'print only the address')
     .option('--json', 'print a line of JSON for each attempt and change')

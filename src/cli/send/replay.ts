@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import type { Trust } from '../../adapters/tls-trust.ts'
 import { service, sign } from '../../index.ts'
 import { type CaptureFile, readCaptures } from '../captures/files.ts'
 import { type CliError, EXIT, toCliError, usageError } from '../errors.ts'
@@ -10,8 +11,9 @@ import { addExamples } from '../terminal/help.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
 import { startProgress } from '../terminal/progress.ts'
+import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 
-interface Options extends KeyOptions {
+interface Options extends KeyOptions, CaOptions {
   to: URL
   resign?: true
   signatureHeader: string
@@ -50,14 +52,16 @@ export function createReplayCommand(): Command {
     .option('--concurrency <n>', 'maximum number of concurrent requests, 1 to 100', wholeNumber(1, 100), 1)
     .option('--json', 'print JSON')
   addKeyOptions(command)
+  command.addOption(caOption())
   addExamples(command, [
     'geohook replay captures --to http://127.0.0.1:3000/',
     'geohook replay captures --to http://127.0.0.1:3000/ --resign --key-file key.txt',
   ])
   return command.action(async (paths: string[], options: Options) => {
     const toHeaders = await createHeaders(options)
+    const trust = await readTrust(options)
     const captures = await readCaptures(paths)
-    const results = await sendAll(captures, toHeaders, options)
+    const results = await sendAll(captures, { toHeaders, trust }, options)
     const failed = results.filter((result) => !isSuccess(result))
     const succeeded = results.length - failed.length
     if (options.json) printJson({ results: results.map(toJson) })
@@ -65,6 +69,12 @@ export function createReplayCommand(): Command {
     if (failed.length > 0)
       process.exitCode = failed.find(({ error }) => error)?.error?.exitCode ?? EXIT.failure
   })
+}
+
+/** How captures are sent. */
+interface Sending {
+  toHeaders: ToHeaders
+  trust: Trust
 }
 
 type ToHeaders = (capture: CaptureFile) => Promise<HeaderPairs>
@@ -91,7 +101,7 @@ async function createHeaders({
 
 async function sendAll(
   captures: readonly CaptureFile[],
-  toHeaders: ToHeaders,
+  sending: Sending,
   { to, count: times, concurrency, json }: Options,
 ): Promise<Result[]> {
   const results: Result[] = []
@@ -101,7 +111,7 @@ async function sendAll(
 
   async function work(): Promise<void> {
     for (const capture of pending) {
-      const result = await sendOne(capture, toHeaders, to)
+      const result = await sendOne(capture, sending, to)
       results.push(result)
       progress.update(`replaying, ${results.length} of ${total}`)
       if (json) continue
@@ -124,10 +134,10 @@ function* repeatEach(captures: readonly CaptureFile[], times: number): Generator
 }
 
 /** Sends a capture. Never rejects, so that a failure does not stop the remaining captures. */
-async function sendOne(capture: CaptureFile, toHeaders: ToHeaders, to: URL): Promise<Result> {
+async function sendOne(capture: CaptureFile, { toHeaders, trust }: Sending, to: URL): Promise<Result> {
   const { file, method, body } = capture
   try {
-    const { status } = await sendRequest(to, { method, headers: await toHeaders(capture), body })
+    const { status } = await sendRequest(to, { method, headers: await toHeaders(capture), body }, { trust })
     return { file, status }
   } catch (error) {
     return { file, error: toCliError(error) }

@@ -11,8 +11,9 @@ import { addExamples } from '../terminal/help.ts'
 import { colours, count, print, printJson } from '../terminal/output.ts'
 import { shortened } from '../terminal/printable.ts'
 import { withProgress } from '../terminal/progress.ts'
+import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 
-interface Options extends KeyOptions {
+interface Options extends KeyOptions, CaOptions {
   to: URL
   changeType?: string[]
   form?: true
@@ -51,12 +52,14 @@ export function createSendCommand(): Command {
     .option('--prefix <text>', 'text before the signature, for example sha256=')
     .option('--json', 'print JSON')
   addKeyOptions(command)
+  command.addOption(caOption())
   addExamples(command, [
     'geohook send --change-type FeaturesCreated --to http://127.0.0.1:3000/ --key-file key.txt',
     'geohook send body.json --to http://127.0.0.1:3000/ --key-file key.txt',
   ])
   return command.action(async (file: string | undefined, options: Options) => {
     const signatureKey = await requireKey(options)
+    const trust = await readTrust(options)
     const { encoding, prefix, signatureHeader, form } = options
     const contentType = form ? FORM : 'application/json'
     const signer = createSigner({ signatureKey, encoding, prefix, signatureHeader, contentType })
@@ -64,7 +67,7 @@ export function createSendCommand(): Command {
     if (options.contentType !== undefined) headers['content-type'] = options.contentType
     const lines = [...Object.entries(headers), ...(options.header ?? [])]
     const answer = await withProgress(`waiting for ${options.to.origin}`, options.json === true, () =>
-      sendRequest(options.to, { method, headers: lines, body: bytes }),
+      sendRequest(options.to, { method, headers: lines, body: bytes }, { trust }),
     )
     const { status } = answer
     const text = answer.body.toString()

@@ -4,9 +4,10 @@ import { sendRequest } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
 import { addSecretOptions, readSecrets, toText } from '../options/secrets.ts'
 import { httpUrl } from '../options/values.ts'
+import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 
-/** Values of `--url` and the token options. */
-export interface ClientOptions {
+/** Values of `--url`, `--ca` and the token options. */
+export interface ClientOptions extends CaOptions {
   url: URL
   token?: string[]
   tokenEnv?: string[]
@@ -32,7 +33,7 @@ const TOKEN_VARIABLE = 'GEOHOOK_TOKEN'
 const TIMEOUT = 10 * 60_000
 const MAX_RESPONSE = 64 * 1024 * 1024
 
-/** Adds `--url` and the token options. */
+/** Adds `--url`, `--ca` and the token options. */
 export function addClientOptions(command: Command): Command {
   command.addOption(
     new Option('--url <url>', 'base address of the service')
@@ -40,6 +41,7 @@ export function addClientOptions(command: Command): Command {
       .argParser(httpUrl)
       .default(new URL('http://127.0.0.1:4000'), 'http://127.0.0.1:4000'),
   )
+  command.addOption(caOption())
   return addSecretOptions(command, {
     option: 'token',
     noun: 'token',
@@ -55,6 +57,7 @@ export async function createClient({
   token: texts,
   tokenEnv: variables,
   tokenFile: files,
+  ca,
 }: ClientOptions): Promise<ServiceClient> {
   const [secret, ...rest] = await readSecrets({
     option: 'token',
@@ -68,6 +71,7 @@ export async function createClient({
   const token = secret && toText(secret, 'token')
   if (url.search || url.hash)
     throw usageError('--url has a query or a fragment', 'Give only the base address.')
+  const trust = await readTrust({ ca })
   let base = url.href
   while (base.endsWith('/')) base = base.slice(0, -1)
   /** Replaces the token, because a service may quote it in error messages. */
@@ -86,7 +90,7 @@ export async function createClient({
     const response = await sendRequest(
       target,
       { method, headers, body: Buffer.from(body) },
-      { timeout: TIMEOUT, limit: MAX_RESPONSE },
+      { timeout: TIMEOUT, limit: MAX_RESPONSE, trust },
     )
     return parseResponse(response.status, redact(response.body.toString()), target)
   }

@@ -17,7 +17,7 @@ export function createActions(
   redactor: Redactor,
 ): readonly Action<Item>[] {
   const [newestKey] = options.keys
-  const { signatureHeader } = options
+  const { signatureHeader, trust } = options
 
   const addressField = ({ request }: Item): Field => ({
     name: 'to',
@@ -43,7 +43,7 @@ export function createActions(
     fields: (item) => [addressField(item)],
     run(item, { to }) {
       const { method, headers, body = new Uint8Array() } = item.request
-      return post(readAddress(item, to), { method, headers: sendable(headers), body }, redactor.text)
+      return post(readAddress(item, to), { method, headers: sendable(headers), body }, redactor.text, trust)
     },
   }
 
@@ -74,7 +74,7 @@ export function createActions(
         [signatureHeader, signature],
       ] as const satisfies HttpRequest['headers']
       const withoutSignature = (text: string): string => redactor.text(text).replaceAll(signature, '***')
-      return post(url, { method: 'POST', headers, body }, withoutSignature)
+      return post(url, { method: 'POST', headers, body }, withoutSignature, trust)
     },
   }
 

@@ -1,3 +1,4 @@
+import { type CaSource, createTrust, type Trust } from '../../adapters/tls-trust.ts'
 import { configInvalid } from '../../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
 import type { ExplainedOptions } from '../../receiver/explained.ts'
@@ -23,6 +24,12 @@ export interface ReceptionOptions extends ExplainedOptions {
    * request. Default: none; the user enters an address.
    */
   resendTo?: string | undefined
+  /**
+   * CA certificates to trust when a request is sent again over https, in addition to those that Node trusts: PEM text,
+   * the bytes of a PEM or DER file, or a list of these. A function is called for each request, and may return an empty
+   * list. Default: none.
+   */
+  ca?: CaSource | undefined
   /** Title of the page. Default `'geohook receiver'`. */
   title?: string | undefined
 }
@@ -39,6 +46,7 @@ export interface ResolvedOptions {
   maxRequests: number
   maxBytes: number
   resendTo: string | undefined
+  trust: Trust | undefined
   title: string
 }
 
@@ -47,6 +55,7 @@ const NAMES: OptionNames<ReceptionOptions> = {
   maxRequests: true,
   maxBytes: true,
   resendTo: true,
+  ca: true,
   title: true,
 }
 
@@ -55,7 +64,14 @@ const MAX_REQUESTS = 10_000
 /** @throws {WebhookError} `config_invalid` */
 export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOptions {
   requireKnownOptions(options, NAMES)
-  const { maxRequests = 1000, maxBytes = '64mb', resendTo, title = 'geohook receiver', ...receiver } = options
+  const {
+    maxRequests = 1000,
+    maxBytes = '64mb',
+    resendTo,
+    ca,
+    title = 'geohook receiver',
+    ...receiver
+  } = options
   const profile = readProfile(receiver.profile)
   if (!Number.isInteger(maxRequests) || maxRequests < 1 || maxRequests > MAX_REQUESTS)
     throw configInvalid(`maxRequests must be an integer from 1 to ${MAX_REQUESTS.toLocaleString('en')}`)
@@ -74,7 +90,17 @@ export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOp
     maxRequests,
     maxBytes: readSize('maxBytes', maxBytes),
     resendTo,
+    trust: ca === undefined ? undefined : toTrust(ca),
     title,
+  }
+}
+
+/** @throws {WebhookError} `config_invalid` */
+function toTrust(ca: CaSource): Trust {
+  try {
+    return createTrust(ca)
+  } catch (error) {
+    throw configInvalid(`ca: ${(error as Error).message}`)
   }
 }
 

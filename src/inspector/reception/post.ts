@@ -1,3 +1,4 @@
+import type { Trust } from '../../adapters/tls-trust.ts'
 import { configInvalid } from '../../errors.ts'
 import type { Done } from '../action.ts'
 import { type HttpRequest, SendError, sendRequest } from '../send-request.ts'
@@ -14,13 +15,19 @@ const MAX_SHOWN = 300
  * @param redact removes secrets from the response, because a target may send back what it received
  * @throws {WebhookError} `config_invalid` without a response, so that the user can correct the address
  */
-export async function post(url: URL, request: HttpRequest, redact: (text: string) => string): Promise<Done> {
+export async function post(
+  url: URL,
+  request: HttpRequest,
+  redact: (text: string) => string,
+  trust: Trust | undefined,
+): Promise<Done> {
   const startedAt = performance.now()
   try {
     const { status, body } = await sendRequest(url, request, {
       timeout: TIMEOUT,
       limit: MAX_READ,
       isCut: true,
+      trust,
     })
     // The response to a handshake contains a signature, with which someone else could pass a handshake.
     const text = request.method === 'GET' ? '' : redact(body.toString()).trim()

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/body-signer.ts'
 import type { Clock } from '../clock/clock.ts'
 import type { Attempt } from './attempt-log.ts'
@@ -21,6 +22,8 @@ export interface OutgoingDelivery {
 export interface AttemptContext {
   clock: Clock
   client: HttpClient
+  /** The CAs to trust. Default: Node's own. */
+  trust: Trust | undefined
   isClosed(): boolean
   /** Called when an attempt begins. */
   began(attempt: Attempt, delivery: OutgoingDelivery): void
@@ -77,7 +80,7 @@ async function send(
   { target, request, fault }: OutgoingDelivery,
   attempt: Attempt,
   seconds: number,
-  { client, isClosed }: AttemptContext,
+  { client, trust, isClosed }: AttemptContext,
 ): Promise<Answer> {
   if (isClosed()) throw new Error(CLOSED)
   if (!target.isAllowed) throw new Error(HOST_REFUSED)
@@ -90,6 +93,7 @@ async function send(
       fault: fault.fault,
       delay: fault.delay,
       seconds,
+      trust,
       onWrite,
     })
   }

@@ -2,9 +2,17 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/body-signer.ts'
 import type { FaultName } from './faults.ts'
-import { type Answer, createTextReader, type Target, timeoutError, toAnswer } from './http-client.ts'
+import {
+  type Answer,
+  createTextReader,
+  type Target,
+  timeoutError,
+  toAnswer,
+  toSendError,
+} from './http-client.ts'
 
 // Sends requests that a correct HTTP client would refuse to send. Each request uses a separate connection.
 
@@ -53,6 +61,8 @@ export interface ConnectionFaultOptions {
   delay: number | undefined
   /** Timeout in seconds. */
   seconds: number
+  /** Default: Node's own CAs. */
+  trust: Trust | undefined
   /** Called after each write, with the number of body bytes in this write. */
   onWrite(bytes: number): void
 }
@@ -61,14 +71,15 @@ export interface ConnectionFaultOptions {
 export async function sendWithConnectionFault(
   { hookUrl, origin }: Target,
   { headers, body }: RawRequest,
-  { fault, delay, seconds, onWrite }: ConnectionFaultOptions,
+  { fault, delay, seconds, trust, onWrite }: ConnectionFaultOptions,
 ): Promise<Answer> {
-  const { request } = origin.startsWith('https:') ? https : http
+  const isSecure = origin.startsWith('https:')
+  const { request } = isSecure ? https : http
   const signal = AbortSignal.timeout(seconds * 1000)
   const req = request(hookUrl, {
     method: 'POST',
     headers: { ...headers, 'content-length': contentLengthOf(body, fault) },
-    agent: false,
+    agent: isSecure && trust ? new https.Agent({ secureContext: trust() }) : false,
     signal,
   })
   const ended = new AbortController()
@@ -79,7 +90,7 @@ export async function sendWithConnectionFault(
     const [res] = (await once(req, 'response', { signal })) as [http.IncomingMessage]
     return toAnswer(res.statusCode ?? 0, res.headers, await readText(res))
   } catch (error) {
-    throw signal.aborted ? timeoutError(seconds) : error
+    throw signal.aborted ? timeoutError(seconds) : toSendError(error, origin)
   } finally {
     ended.abort()
     req.on('error', () => {}).destroy()

@@ -1,6 +1,9 @@
 import { Agent, type Dispatcher } from 'undici'
+import { describeCertificateError } from '../../adapters/certificate-errors.ts'
+import type { Trust } from '../../adapters/tls-trust.ts'
 import type { RawRequest } from '../../testing/body-signer.ts'
 import { isLoopback, toHostname } from '../http/hosts.ts'
+import { createConnector } from './tls-connector.ts'
 
 /** A receiver's response. */
 export interface Answer {
@@ -51,11 +54,19 @@ export interface HttpClient {
   close(): Promise<void>
 }
 
-/** @param concurrency maximum number of requests in flight */
-export function createHttpClient(concurrency: number): HttpClient {
+/**
+ * @param concurrency maximum number of requests in flight
+ * @param trust default: Node's own CAs
+ */
+export function createHttpClient(concurrency: number, trust?: Trust): HttpClient {
   // Allows one spare connection per receiver, in case another connection cannot be established. Disables undici's own
   // timeouts, because each request has a shorter timeout.
-  const agent = new Agent({ connections: concurrency + 1, headersTimeout: 0, bodyTimeout: 0 })
+  const agent = new Agent({
+    connections: concurrency + 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(trust && { connect: createConnector(trust) }),
+  })
 
   return {
     send: (target, request, options) =>
@@ -71,7 +82,7 @@ function dispatch(
   { method, headers, body }: OutgoingRequest,
   { seconds, losesAnswer }: SendOptions,
   resolve: (answer: Answer) => void,
-  reject: (error: Error) => void,
+  reject: (error: unknown) => void,
 ): void {
   const text = createTextReader()
   const response = { status: 0, headers: {} as AnswerHeaders }
@@ -82,7 +93,7 @@ function dispatch(
 
   function fail(error: Error): void {
     clearTimeout(timer)
-    reject(error)
+    reject(toSendError(error, origin))
     failure = error
     controller?.abort(error)
   }
@@ -112,6 +123,12 @@ function dispatch(
       onResponseError: (_controller, error) => fail(error),
     },
   )
+}
+
+/** Describes the problem if the error is about the receiver's certificate. */
+export function toSendError(error: unknown, origin: string): unknown {
+  const problem = describeCertificateError(error, origin)
+  return problem === undefined ? error : new Error(problem, { cause: error })
 }
 
 export const timeoutError = (seconds: number): Error => new Error(`no answer within ${seconds} s`)

@@ -58,14 +58,14 @@ const ABANDONED = 'abandoned'
 const NEVER_SENT: readonly unknown[] = [HOST_REFUSED, CLOSED]
 
 export function createRetries(options: RetriesOptions): Retries {
-  const { clock, settings, isActive, began, finished, ended } = options
-  const client = createHttpClient(options.concurrency)
+  const { clock, settings, isActive, trust, began, finished, ended } = options
+  const client = createHttpClient(options.concurrency, trust)
   const limit = createConcurrencyLimit(options.concurrency)
   const holdBack = createHoldBack(clock)
   /** Aborted to end the waits of all current deliveries; `abandon` then creates a new controller. */
   let waits = createAbortController()
   let closed: Promise<void> | undefined
-  const context = { clock, client, isClosed: () => closed !== undefined, began, finished }
+  const context = { clock, client, trust, isClosed: () => closed !== undefined, began, finished }
 
   const isDue = ({ webhookId }: OutgoingDelivery, signal: AbortSignal): boolean =>
     signal.reason !== ABANDONED && isActive(webhookId)

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type CliError, usageError } from '../errors.ts'
+import { type CaFiles, caFolder, currentFiles, FOLDER_VARIABLE, filesIn } from './ca-folder.ts'
+import type { KeyPair } from './issue.ts'
+import { isDue, readCa, type StoredCa } from './stored-ca.ts'
+
+/** The local CA, and what was done to get it. */
+export interface LocalCa extends KeyPair {
+  /** Path of its certificate. */
+  path: string
+  result: 'found' | 'created' | 'renewed'
+}
+
+/** Maximum number of attempts if other processes create or renew the CA at the same time. */
+const MAX_ATTEMPTS = 20
+
+/**
+ * Reads the CA of this user. Creates it if there is none, and renews it when it expires within the lifetime of a server
+ * certificate.
+ *
+ * @throws {CliError} exit code 2 for damaged or unreadable files, or a folder that cannot be written
+ */
+export async function openLocalCa(now: number = Date.now()): Promise<LocalCa> {
+  const files = currentFiles()
+  let result: LocalCa['result'] = 'found'
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const stored = await readCa(files)
+    if (stored && !isDue(stored, now)) {
+      const { certificate, key } = stored
+      return { certificate, key, path: files.certificate, result }
+    }
+    try {
+      if (stored) await retire(stored, files)
+      const isOurs = await create(files, now)
+      result = isOurs ? (stored ? 'renewed' : 'created') : 'found'
+    } catch (error) {
+      throw unwritable(error)
+    }
+  }
+  throw unwritable(new Error('other processes keep changing it'))
+}
+
+/** Creates a CA, unless another process has just created one. @returns whether the CA is ours */
+async function create(files: CaFiles, now: number): Promise<boolean> {
+  const { issueCa } = await import('./issue.ts')
+  const { certificate, key } = await issueCa(now)
+  const temporary = filesIn(join(caFolder(), `new-${randomUUID()}`))
+  await mkdir(temporary.folder, { recursive: true, mode: 0o700 })
+  try {
+    await writeFile(temporary.certificate, certificate, { flag: 'wx', mode: 0o600, flush: true })
+    await writeFile(temporary.key, key, { flag: 'wx', mode: 0o600, flush: true })
+    return await renameIfAbsent(temporary.folder, files.folder)
+  } finally {
+    await rm(temporary.folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Moves an expired CA to a folder that is named after it, and removes its key. If another process has moved it before,
+ * that folder exists, so a renewed CA is never moved by mistake.
+ */
+async function retire({ serialNumber }: StoredCa, { folder }: CaFiles): Promise<void> {
+  const retired = filesIn(join(caFolder(), `expired-${serialNumber}`))
+  if (await renameIfAbsent(folder, retired.folder)) await rm(retired.key, { force: true })
+}
+
+/** Renames a folder, unless the new name exists and is not empty. @returns false if it exists, or the old one does not */
+async function renameIfAbsent(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to)
+    return true
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(code)) return false
+    // Windows reports an existing folder like this.
+    if (process.platform === 'win32' && ['EPERM', 'EACCES'].includes(code)) return false
+    throw error
+  }
+}
+
+function unwritable(error: unknown): CliError {
+  const { code, message } = error as NodeJS.ErrnoException
+  return usageError(
+    `cannot create the local CA in ${caFolder()}: ${code ?? message}`,
+    `Give another folder in the environment variable ${FOLDER_VARIABLE}, or a certificate of your own with --tls-cert and --tls-key.`,
+    'ca_unwritable',
+  )
+}

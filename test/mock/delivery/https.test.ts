@@ -1,0 +1,147 @@
+import { X509Certificate } from 'node:crypto'
+import { createMockService, type MockService, type MockServiceOptions } from 'geohook/mock'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Certificate, issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
+import { serve } from '../../helpers/served.ts'
+import { create } from '../support.ts'
+import { CREATED, named, statusesOf } from './support.ts'
+
+/** One is sent by undici, the other by Node's own client. */
+const CLIENTS = [undefined, 'slow_drip'] as const
+
+let ca: Certificate
+let server: Certificate
+beforeAll(async () => {
+  ca = await issueCa()
+  server = await issue({ issuer: ca })
+})
+
+const createFor = (hookUrl: string, options: MockServiceOptions = {}): MockService =>
+  create(named(hookUrl, { a: {} }), options)
+
+/** Returns the status of an attempt, or its error. */
+async function deliver(service: MockService, client: (typeof CLIENTS)[number]): Promise<unknown> {
+  if (client) service.faults.add({ fault: client, delay: 0, times: 1 })
+  const [attempt] = await service.trigger(CREATED)
+  return attempt?.error ?? attempt?.answer?.status
+}
+
+describe.each(CLIENTS)('an https payload URL, with the fault %s', (client) => {
+  it.each([
+    ['PEM text', () => ca.cert],
+    ['PEM text with other blocks', () => `a comment\n${ca.key}${ca.cert}`],
+    ['a PEM file', () => Buffer.from(ca.cert)],
+    ['a DER file', () => new Uint8Array(new X509Certificate(ca.cert).raw)],
+    ['a list', () => [server.cert, Buffer.from(ca.cert)]],
+    ['a function', () => () => [ca.cert]],
+  ])('is trusted by the CA in the option ca, given as %s', async (_, value) => {
+    const { url } = await serveSecurely(server)
+    expect(await deliver(createFor(url, { ca: value() }), client)).toBe(200)
+  })
+
+  it.each<[string, () => Promise<Certificate>, RegExp]>([
+    [
+      'a certificate that signs itself',
+      () => issue(),
+      /^the certificate of ORIGIN is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\): start the receiver with geohook listen --https, or give its CA with --ca \(in code: the option ca\)$/,
+    ],
+    [
+      'a certificate of an unknown CA',
+      async () => issue({ issuer: await issueCa() }),
+      /^the certificate of ORIGIN is not trusted \(UNABLE_TO_\w+\): start /,
+    ],
+    [
+      'an expired certificate',
+      () => issue({ issuer: ca, days: [-9, -1] }),
+      /^the certificate of ORIGIN has expired \(CERT_HAS_EXPIRED\): renew it/,
+    ],
+    [
+      'a certificate that is not valid yet',
+      () => issue({ issuer: ca, days: [1, 9] }),
+      /^the certificate of ORIGIN is not valid yet \(CERT_NOT_YET_VALID\): check the clocks/,
+    ],
+    [
+      'a certificate for other hosts',
+      () => issue({ issuer: ca, dns: ['example.com'], ip: ['192.0.2.1'] }),
+      /^the certificate of ORIGIN is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\): use a host of the certificate in the URL \(DNS:example\.com, IP Address:192\.0\.2\.1\), or /,
+    ],
+  ])('is refused with %s, and the error names the fix', async (_, certificate, expected) => {
+    const receiver = await serveSecurely(await certificate())
+    const error = String(await deliver(createFor(receiver.url, { ca: ca.cert }), client))
+    expect(error.replaceAll(receiver.url, 'ORIGIN')).toMatch(expected)
+    expect(receiver.requests).toBe(0)
+  })
+
+  it('is refused without the option ca', async () => {
+    const receiver = await serveSecurely(server)
+    expect(await deliver(createFor(receiver.url), client)).toMatch(/ is not trusted \(UNABLE_TO_/)
+    expect(receiver.requests).toBe(0)
+  })
+
+  it('is trusted as soon as the function in the option ca returns its CA, and no longer than that', async () => {
+    const receiver = await serveSecurely(server, (_req, res) => {
+      res.setHeader('connection', 'close').end()
+    })
+    let cas: string[] = []
+    const service = createFor(receiver.url, { ca: () => cas })
+    expect(await deliver(service, client)).toMatch(/ is not trusted /)
+    cas = [ca.cert]
+    for (let count = 0; count < 3; count++) expect(await deliver(service, client)).toBe(200)
+    cas = []
+    expect(await deliver(service, client)).toMatch(/ is not trusted /)
+    expect(receiver.requests).toBe(3)
+  })
+
+  it('gets the error of the function in the option ca', async () => {
+    const { url } = await serveSecurely(server)
+    const fail = (): never => {
+      throw new Error('no CA today')
+    }
+    expect(await deliver(createFor(url, { ca: fail }), client)).toBe('no CA today')
+    const wrong = (() => 'none') as unknown as () => string
+    expect(await deliver(createFor(url, { ca: wrong }), client)).toMatch(/^a CA certificate must be /)
+  })
+
+  it('is reported if the receiver does not speak TLS', async () => {
+    const { port } = await serve((_req, res) => res.end())
+    const url = `https://localhost:${port}`
+    expect(await deliver(createFor(url, { ca: ca.cert }), client)).toBe(
+      `${url} does not speak TLS: use a URL that begins with http://`,
+    )
+  })
+})
+
+it('delivers to http payload URLs without calling the function in the option ca', async () => {
+  const { url } = await serve((_req, res) => res.end())
+  const fail = (): never => {
+    throw new Error('called')
+  }
+  for (const client of CLIENTS) expect(await deliver(createFor(url, { ca: fail }), client)).toBe(200)
+})
+
+it('retries a delivery whose certificate is not trusted', async () => {
+  const receiver = await serveSecurely(server)
+  let calls = 0
+  const service = createFor(receiver.url, {
+    ca: () => (++calls < 2 ? [] : [ca.cert]),
+    settings: { notificationAttempts: 2, notificationElapsedTimeInSeconds: 1 },
+  })
+  expect(statusesOf(await service.trigger(CREATED))).toEqual([undefined, 200])
+})
+
+it.each([
+  [''],
+  ['no certificate'],
+  [new Uint8Array()],
+  [[1]],
+  [null],
+  [{}],
+  ['-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
+])('rejects the option ca %j', (value) => {
+  expect(() => createMockService({ ca: value as unknown as string })).toThrow(
+    expect.objectContaining({
+      code: 'config_invalid',
+      message: 'options.ca: a CA certificate must be a PEM text, or the bytes of a PEM or DER file',
+    }),
+  )
+})
