@@ -78,22 +78,23 @@ describe.skipIf(!hasProgram('python3'))("the calls of the vendor's Python client
 
   it('administer webhooks of a mock like portal', async () => {
     const mock = await startLike('portal')
-    const answers = await run(mock, 'organization', NOWHERE)
+    const { url } = await receiveFrom('portal')
+    const answers = await run(mock, 'organization', url)
     const success = { success: true }
     const config = { deactivationPolicy: { numberOfFailures: 5, daysInPast: 5 } }
     expect(answers).toMatchObject({
       created: success,
       some: success,
       listed: [
-        { name: 'python', payloadUrl: NOWHERE, config, active: true },
+        { name: 'python', payloadUrl: url, config, isActive: true },
         { name: 'some', events: ['/items', '/groups/add'] },
       ],
       deactivated: success,
-      inactive: { active: false },
+      inactive: { isActive: false },
       activated: success,
       updated: success,
-      read: { name: 'updated', payloadUrl: NOWHERE, active: true, config },
-      notifications: { WebhookStatus: [], nextStart: -1 },
+      read: { name: 'updated', payloadUrl: url, isActive: true, config },
+      notifications: { WebhookStatus: expect.any(Array), nextStart: -1 },
       settingsRead: {
         notificationAttempts: 4,
         notificationTimeOutInSeconds: 11,

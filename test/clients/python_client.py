@@ -183,7 +183,7 @@ def organization():
         f"{url}/createWebhook",
         name="some",
         url=hook_url,
-        secret="",
+        secret="parcels2026",
         config=config,
         changes="manualChanges",
         events="/items,/groups/add",

@@ -273,28 +273,41 @@ describe.each(PRODUCTS)('a user of the server of a mock like %s, without a porta
 describe('the webhooks of an organization', () => {
   it('are administered from create to delete', async () => {
     const mock = await startLike('portal')
+    const receiver = await receiveFrom('portal')
     const { call } = administer(`${mock.portal}/portals/self/webhooks`, await asUser(mock))
     const config = { deactivationPolicy: { numberOfFailures: 5, daysInPast: 5 } }
+    const url = receiver.url
     const created = await call('/createWebhook', {
       name: 'items',
-      url: NOWHERE,
+      url,
       secret: KEY,
       config,
       changes: 'allChanges',
     })
     expect(created).toMatchObject({ success: true })
     const { webhooks = [] } = await call('')
-    expect(webhooks).toMatchObject([{ name: 'items', payloadUrl: NOWHERE }])
+    expect(webhooks).toMatchObject([{ name: 'items', payloadUrl: url, isActive: true }])
     const path = `/${webhooks[0]?.id}`
-    expect(await call(path)).toMatchObject({ name: 'items', payloadUrl: NOWHERE, config })
+    expect(await call(path)).toMatchObject({ name: 'items', payloadUrl: url, config })
     expect(await call(`${path}/deactivate`)).toMatchObject({ success: true })
-    expect(mock.service.snapshot().webhooks).toMatchObject([{ active: false }])
+    expect(await call(path)).toMatchObject({ isActive: false })
     expect(await call(`${path}/activate`)).toMatchObject({ success: true })
-    expect(mock.service.snapshot().webhooks).toMatchObject([{ active: true }])
-    const changes = { name: 'all items', url: NOWHERE, config, events: '/items' }
+    expect(await call(path)).toMatchObject({ isActive: true })
+    const changes = { name: 'all items', url, config, events: '/items' }
     expect(await call(`${path}/update`, changes)).toMatchObject({ success: true })
-    expect(await call(path)).toMatchObject({ name: 'all items' })
+    expect(await call(path)).toMatchObject({ name: 'all items', events: ['/items'] })
+    expect(await call('/settings/update', { notificationAttempts: 2 })).toMatchObject({ success: true })
+    expect(await call('/settings')).toMatchObject({ notificationAttempts: 2 })
     expect(await call(`${path}/delete`)).toMatchObject({ success: true })
     expect((await call('')).webhooks).toEqual([])
+  })
+
+  it('have errors with messages', async () => {
+    const mock = await startLike('portal')
+    const { call } = administer(`${mock.portal}/portals/self/webhooks`, await asUser(mock))
+    await expect(call('/createWebhook', { name: 'items' })).rejects.toEqual(
+      requestError(/url is required/, 400),
+    )
+    await expect(call('/4711')).rejects.toEqual(requestError(/./, 404))
   })
 })

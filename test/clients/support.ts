@@ -89,13 +89,15 @@ export interface Receiving {
   close(): Promise<void>
 }
 
+const PROFILES = { service: 'service', enterprise: 'arcgis', online: 'arcgis', portal: 'portal' } as const
+
 /** Starts a receiver that accepts what the product sends, without further options. */
-export async function receiveFrom(like: Product): Promise<Receiving> {
+export async function receiveFrom(like: Product | 'portal'): Promise<Receiving> {
   const arrivals = new EventEmitter()
   const deliveries: Delivery[] = []
   const receiver = createReceiver({
     signatureKey: KEY,
-    profile: like === 'service' ? 'service' : 'arcgis',
+    profile: PROFILES[like],
   }).on('*', (_event, delivery) => {
     if (deliveries.includes(delivery)) return
     deliveries.push(delivery)
