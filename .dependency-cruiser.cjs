@@ -82,6 +82,15 @@ module.exports = {
       to: { path: '^src/mock/(control|delivery|openapi)/' },
     },
     {
+      name: 'mock-features-imports-no-delivery-or-pages',
+      severity: 'error',
+      from: { path: '^src/mock/features/' },
+      to: {
+        path: '^src/mock/(service|app|control|delivery|openapi|inspector|admin)',
+        pathNot: '^src/mock/admin/(auth|authorize|form-fields|operation|read-request|response-format)\\.ts$',
+      },
+    },
+    {
       // Core modules use engines only through src/inbox/engine-port.ts; only the entry `geohook/inbox` imports engines.
       name: 'inbox-core-imports-no-engine',
       severity: 'error',

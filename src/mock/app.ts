@@ -9,11 +9,14 @@ import type { Attempt } from './delivery/attempt-log.ts'
 import type { Faults } from './delivery/faults.ts'
 import type { DeliverySettings } from './delivery-settings.ts'
 import { type Notice, warn } from './event-listeners.ts'
+import { createFeatureService, type FeatureService } from './feature-service.ts'
+import { featureRouter } from './features/routes.ts'
 import { createListener } from './http/server.ts'
 import { createMockSource } from './inspector/source.ts'
 import type { MockServiceOptions } from './options.ts'
 import { createMock } from './service.ts'
 import type { MockEvent } from './state/events.ts'
+import type { ServiceReference } from './state/services.ts'
 import { type Snapshot, type SnapshotSeed, toSnapshot } from './state/snapshot.ts'
 
 /**
@@ -48,6 +51,13 @@ export interface MockService extends Inspectable {
    */
   trigger(events: MockEvent | readonly MockEvent[]): Promise<Attempt[]>
   /**
+   * The features of a feature service, to edit and read them.
+   *
+   * @param service its name, or name and folder
+   * @throws {WebhookError} `config_invalid` if there is no such feature service
+   */
+  features(service: string | ServiceReference): FeatureService
+  /**
    * Sends a recorded attempt again, byte for byte.
    *
    * @throws {WebhookError} `config_invalid` for an unknown attempt
@@ -59,10 +69,13 @@ export interface MockService extends Inspectable {
    * @returns a function that removes the listener
    */
   on(listener: (notice: Notice) => void): () => void
-  /** Returns copies of all services, webhooks (including their keys), settings and recorded failures. */
+  /**
+   * Returns copies of all services, webhooks (including their keys), settings and recorded failures, and of the features
+   * that were seeded or edited.
+   */
   snapshot(): Snapshot
   /**
-   * Replaces all services, webhooks, settings and failures with those of a snapshot. Lists that the snapshot leaves out
+   * Replaces all services, webhooks, settings, failures and features with those of a snapshot. Lists that the snapshot leaves out
    * become empty, and settings get their defaults. Keeps the attempt log and the faults. Events that wait for the end
    * of a window are sent later, except to webhooks that no longer exist.
    *
@@ -100,7 +113,8 @@ export interface MockService extends Inspectable {
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  const mock = createMock(options)
+  let ownUrl: string | undefined
+  const mock = createMock(options, () => ownUrl)
   const { engine, listeners, state } = mock
   const app = express().disable('x-powered-by').enable('case sensitive routing')
   if (mock.options.control) app.use('/_mock', controlRouter(mock))
@@ -120,8 +134,14 @@ export function createMockService(options: MockServiceOptions = {}): MockService
     get settings() {
       return state.settings
     },
-    listen: listener.listen,
+    async listen(port) {
+      const url = await listener.listen(port)
+      // Kept after `close`, which sends events that wait for the end of a window.
+      ownUrl = `${url}/rest`
+      return url
+    },
     trigger: async (events) => mock.deliver(mock.findRecipients(events)),
+    features: (reference) => createFeatureService(mock, reference),
     async redeliver(attemptId) {
       const attempt = engine.log.get(attemptId)
       if (!attempt) throw configInvalid(`there is no attempt ${attemptId}`)
@@ -144,6 +164,7 @@ export function createMockService(options: MockServiceOptions = {}): MockService
   }
   // Before the administration, which responds with 404 to unknown paths.
   if (mock.options.control) app.use(inspector(service))
+  app.use(featureRouter(mock))
   app.use(adminHandler(mock, mock.options.control))
   return service
 }

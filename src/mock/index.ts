@@ -10,12 +10,35 @@ export type { Fault, FaultName, FaultSeed, Faults } from './delivery/faults.ts'
 export type { Answer } from './delivery/http-client.ts'
 export type { DeliverySettings } from './delivery-settings.ts'
 export type { Notice } from './event-listeners.ts'
+export type {
+  AppliedEdits,
+  EditOptions,
+  FeatureEdits,
+  FeatureQuery,
+  FeatureRow,
+  FeatureService,
+  FoundFeature,
+} from './feature-service.ts'
+export type {
+  AttachmentAdd,
+  AttachmentContent,
+  AttachmentDelete,
+  AttachmentEdits,
+  AttachmentUpdate,
+  EditResult,
+  LayerResults,
+  Reference,
+  Results,
+} from './features/edits.ts'
+export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
+export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
+export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'
 export type { HandshakeOptions, MockServiceOptions } from './options.ts'
 export type { Like, SignatureOptions } from './presets.ts'
 export type { MockEvent } from './state/events.ts'
 export type { FailureRecord } from './state/failures.ts'
 export type { HandshakeRecord } from './state/handshakes.ts'
-export type { Service, ServiceSeed, ServiceType } from './state/services.ts'
+export type { Service, ServiceReference, ServiceSeed, ServiceType } from './state/services.ts'
 export type { Snapshot, SnapshotSeed } from './state/snapshot.ts'
 export type { ScheduleInfo, Webhook, WebhookChanges, WebhookSeed } from './state/webhook.ts'
 export type { WebhookChange } from './state/webhooks.ts'

@@ -57,6 +57,11 @@ export interface MockServiceOptions {
   dialect?: Dialect | undefined
   /** Percent-encoding of `changesUrl`. Default: that of the dialect. */
   changesUrl?: ChangesUrlEncoding | undefined
+  /**
+   * The part of URLs in payloads before `/services`. Default: the address of the mock followed by `/rest`; of jobs, and
+   * while the mock does not listen, an example host.
+   */
+  serverUrl?: string | undefined
   /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
   /**
@@ -109,4 +114,4 @@ export type ResolvedOptions = {
     trust: Trust | undefined
   }
 
-type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated'
+type WithoutDefault = 'auth' | 'save' | 'changesUrl' | 'federated' | 'serverUrl'

@@ -7,7 +7,7 @@ import { settingsSchema } from './delivery-settings.ts'
 import { toHostname } from './http/hosts.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { type Like, PRESETS, settingsDefaults, signatureDefaults } from './presets.ts'
-import { check } from './schemas.ts'
+import { check, isHookUrl } from './schemas.ts'
 import { VERSIONS } from './versions.ts'
 import { withoutUndefined } from './without-undefined.ts'
 
@@ -65,6 +65,10 @@ const optionsSchema = z.strictObject({
   settings: settingsSchema.partial().default({}),
   dialect: z.enum(['service', 'hosted', 'organization']).optional(),
   changesUrl: z.enum(['partial', 'whole', 'none']).optional(),
+  serverUrl: z
+    .string()
+    .refine((url) => isHookUrl(url) && !/[?#]/.test(url), 'must be an http or https URL, without a query')
+    .optional(),
   fanOut: z.enum(['webhook', 'layer']).default('webhook'),
   featuresEdited: z.enum(['precise', 'edited']).default('precise'),
   handshake: z

@@ -1,19 +1,11 @@
 import { z } from 'zod'
 import { configInvalid } from '../errors.ts'
 import { settingsSchema } from './delivery-settings.ts'
+import { serviceDataSchema } from './features/snapshot-schema.ts'
+import { pathPart, serviceName, serviceType, time, user } from './schema-parts.ts'
 import { FREQUENCIES } from './state/webhook.ts'
 
 // Schemas of seeds, snapshots, state files and request bodies of the control API. The OpenAPI document includes them.
-
-/** A path segment: no slashes, control characters or lone surrogates, and neither `.` nor `..`. */
-const pathPart = z
-  .string()
-  .max(256)
-  .regex(/^(?!\.{1,2}$)[^/\\\p{Cc}\p{Cs}]*$/u, 'must be usable in a path')
-const serviceName = pathPart.min(1)
-const serviceType = z.enum(['FeatureServer', 'GPServer'])
-const time = z.int().min(0).max(8.64e15).meta({ description: 'Milliseconds since 1970' })
-const user = z.string().max(256)
 
 /** Stricter than the URL parser, which drops line breaks, trims white space, and accepts `http:///host`. */
 const HOOK_URL = /^https?:\/\/[^\s\p{Cc}/?#\\][^\s\p{Cc}]*$/iu
@@ -45,6 +37,9 @@ export const serviceSchema: z.ZodObject = z.strictObject({
   serviceName,
   serviceType,
 })
+
+/** A service to start with. `toLayers` checks the layers. */
+const serviceSeedSchema = serviceSchema.extend({ layers: z.array(z.unknown()).optional() })
 
 /** Path segments that would hide a webhook with the same id. */
 const RESERVED_IDS = ['create', 'deleteAll', 'activateAll', 'deactivateAll', 'webhooks']
@@ -86,18 +81,20 @@ const handshakeSchema = z.strictObject({
 
 /** A snapshot, seed file or state file. */
 export const snapshotSchema: z.ZodObject = z.strictObject({
-  services: z.array(serviceSchema).optional(),
+  services: z.array(serviceSeedSchema).optional(),
   webhooks: z.array(webhookSchema).optional(),
   settings: settingsSchema.partial().optional(),
   failures: z.array(failureSchema).optional(),
   handshakes: z.array(handshakeSchema).optional(),
+  featureData: z.array(serviceDataSchema).optional(),
 })
 
 const LISTS = {
-  services: serviceSchema,
+  services: serviceSeedSchema,
   webhooks: webhookSchema,
   failures: failureSchema,
   handshakes: handshakeSchema,
+  featureData: serviceDataSchema,
 }
 const anyLists = z.strictObject({
   services: z.array(z.unknown()).optional(),
@@ -105,6 +102,7 @@ const anyLists = z.strictObject({
   settings: settingsSchema.partial().optional(),
   failures: z.array(z.unknown()).optional(),
   handshakes: z.array(z.unknown()).optional(),
+  featureData: z.array(z.unknown()).optional(),
 })
 
 /**

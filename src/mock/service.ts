@@ -3,6 +3,7 @@ import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
+import { createFeatureStore } from './features/feature-store.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { toOptions } from './read-options.ts'
 import { createSaveQueue } from './save-queue.ts'
@@ -16,6 +17,7 @@ import {
   toServiceEvent,
 } from './state/events.ts'
 import { createFailureLog } from './state/failures.ts'
+import { createGenerations } from './state/generations.ts'
 import { createHandshakeLog } from './state/handshakes.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
@@ -39,6 +41,14 @@ export interface Mock {
    * @throws {WebhookError} `config_invalid` for an event that is invalid, or impossible on its service
    */
   findRecipients(events: MockEvent | readonly MockEvent[]): Recipients
+  /**
+   * Delivers events that have their generations to the webhooks of a service that are subscribed to them.
+   *
+   * @returns all attempts, once the last has ended
+   */
+  deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]>
+  /** Does the same without waiting. */
+  publish(service: Service, events: readonly ServiceEvent[]): void
   /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
   /**
@@ -56,15 +66,20 @@ export interface Mock {
 /** For each webhook id, the events that the webhook is subscribed to. */
 export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
 
-/** @throws {WebhookError} `config_invalid` */
-export function createMock(given: MockServiceOptions): Mock {
+/**
+ * @param ownUrl the address of the mock followed by `/rest`; undefined until it listens
+ * @throws {WebhookError} `config_invalid`
+ */
+export function createMock(
+  given: MockServiceOptions,
+  ownUrl: () => string | undefined = () => undefined,
+): Mock {
   const options = toOptions(given)
   const { clock, version } = options
   const listeners = createListeners()
   const changes = createListeners<string | undefined>()
   const changed = (): void => changes.emit(undefined)
-  /** Current generation of each service, by path. It starts as the time of the first event, and each change adds 1. */
-  const generations = new Map<string, number>()
+  const generations = createGenerations(clock.now)
   const webhooks = createWebhookStore({
     ...options,
     now: clock.now,
@@ -85,34 +100,31 @@ export function createMock(given: MockServiceOptions): Mock {
     webhooks,
     failures: createFailureLog(),
     handshakes: createHandshakeLog(),
+    features: createFeatureStore(generations, clock.now),
     settings: options.settings,
   }
-  const engine: Engine = createEngine(state, options, {
-    began: ({ deliveryId }) => changes.emit(deliveryId),
-    finished(attempt) {
-      listeners.emit({ type: 'attempt', attempt })
-      changes.emit(attempt.deliveryId)
+  const engine: Engine = createEngine(
+    state,
+    { ...options, ownUrl },
+    {
+      began: ({ deliveryId }) => changes.emit(deliveryId),
+      finished(attempt) {
+        listeners.emit({ type: 'attempt', attempt })
+        changes.emit(attempt.deliveryId)
+      },
+      counted() {
+        save().catch(warn)
+        changed()
+      },
+      changed,
+      noticed: listeners.emit,
     },
-    counted() {
-      save().catch(warn)
-      changed()
-    },
-    changed,
-    noticed: listeners.emit,
-  })
+  )
   restoreSnapshot(state, { services: options.services, webhooks: options.webhooks }, options.settings)
   // Includes the ids and times that were generated for the seeds, so that `reset` restores them too.
   const seed = toSnapshot(state)
 
   const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
-
-  /** @returns the generation before the changes */
-  function nextGeneration(service: Service, changes: number): number {
-    const path = servicePath(service)
-    const before = generations.get(path) ?? clock.now()
-    generations.set(path, before + changes)
-    return before
-  }
 
   /** @throws {WebhookError} `config_invalid` */
   function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
@@ -122,11 +134,34 @@ export function createMock(given: MockServiceOptions): Mock {
     return { service, serviceEvent: toServiceEvent(event, service, clock.now()) }
   }
 
+  /** Adds the webhooks that are subscribed to an event. */
+  function addRecipients(
+    recipients: Map<string, ServiceEvent[]>,
+    service: Service,
+    event: ServiceEvent,
+  ): void {
+    for (const webhook of webhooks.of(service)) {
+      if (!selects(webhook, event)) continue
+      const selected = recipients.get(webhook.id)
+      if (selected) selected.push(event)
+      else recipients.set(webhook.id, [event])
+    }
+  }
+
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
     engine.changed()
     listeners.emit({ type: 'restored' })
     changed()
+  }
+
+  const deliver: Mock['deliver'] = (recipients) =>
+    collect([...recipients].map(([id, events]) => engine.notify(id, events)))
+
+  async function deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]> {
+    const recipients = new Map<string, ServiceEvent[]>()
+    for (const event of events) addRecipients(recipients, service, event)
+    return deliver(recipients)
   }
 
   return {
@@ -145,17 +180,16 @@ export function createMock(given: MockServiceOptions): Mock {
         throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
       const recipients = new Map<string, ServiceEvent[]>()
       for (const { service, serviceEvent } of resolved) {
-        serviceEvent.generation = nextGeneration(service, serviceEvent.layerIds.length)
-        for (const webhook of webhooks.of(service)) {
-          if (!selects(webhook, serviceEvent)) continue
-          const selected = recipients.get(webhook.id)
-          if (selected) selected.push(serviceEvent)
-          else recipients.set(webhook.id, [serviceEvent])
-        }
+        serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
+        addRecipients(recipients, service, serviceEvent)
       }
       return recipients
     },
-    deliver: (recipients) => collect([...recipients].map(([id, events]) => engine.notify(id, events))),
+    deliverEvents,
+    publish(service, events) {
+      deliverEvents(service, events).catch(warn)
+    },
+    deliver,
     restore,
     reset() {
       engine.clear()

@@ -1,6 +1,6 @@
 import { type Request, type Response, raw } from 'express'
 import { AdminError } from '../http/errors.ts'
-import { type Parameters, readParameters, readQuery } from './form-fields.ts'
+import { type Parameters, readForm, readQuery } from './form-fields.ts'
 import type { Operation } from './operation.ts'
 import type { AdminResponse } from './response.ts'
 import { readFormat } from './response-format.ts'
@@ -14,7 +14,11 @@ export function splitUrl(url: string): { path: string; query: string } {
 }
 
 /** @throws {AdminError} 405 */
-export function readMethod(req: Request, res: Response, { methods }: Operation): 'GET' | 'POST' {
+export function readMethod(
+  req: Request,
+  res: Response,
+  { methods }: Pick<Operation, 'methods'>,
+): 'GET' | 'POST' {
   const method = methods.find((name) => name === (req.method === 'HEAD' ? 'GET' : req.method))
   if (method) return method
   const allowed = methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]))
@@ -37,7 +41,8 @@ export async function readRequest(
   updateFormat(response, inQuery)
   if (method === 'GET') return inQuery
   await readBody(req, res)
-  const parameters = readParameters(req.body, req.headers['content-type'])
+  const { parameters, files } = await readForm(req.body, req.headers['content-type'])
+  if (files.size > 0) throw new AdminError(400, 'the administration accepts no files')
   updateFormat(response, parameters)
   return parameters
 }

@@ -10,7 +10,7 @@ import { createDeliveryRecords, type DeliveryRecords } from './delivery-records.
 import { createFaults, type FaultStore } from './faults.ts'
 import type { Handshakes } from './handshakes.ts'
 import { toTarget } from './http-client.ts'
-import { createPayloadWriter } from './payloads.ts'
+import { createPayloadWriter, type PayloadOptions } from './payloads.ts'
 import { createResends, type Resends } from './resends.ts'
 import { createRetries, type DeliveryResult } from './retries.ts'
 import { createScheduleOf, type ScheduleOf } from './schedules.ts'
@@ -62,7 +62,7 @@ export interface EngineListeners {
 /** @throws {WebhookError} `config_invalid` */
 export function createEngine(
   state: State,
-  options: ResolvedOptions,
+  options: ResolvedOptions & Pick<PayloadOptions, 'ownUrl'>,
   { began, finished, counted, changed, noticed }: EngineListeners,
 ): Engine {
   const { clock, version, dialect, allowHosts } = options

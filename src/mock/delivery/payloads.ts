@@ -8,6 +8,9 @@ import type { Webhook } from '../state/webhook.ts'
 export interface PayloadOptions {
   dialect: Dialect
   changesUrl?: ChangesUrlEncoding | undefined
+  serverUrl?: string | undefined
+  /** The part of URLs of feature services before `/services` if `serverUrl` is not set; undefined for an example host. */
+  ownUrl(): string | undefined
   fanOut: 'webhook' | 'layer'
   featuresEdited: 'precise' | 'edited'
   signature: SignatureOptions
@@ -24,6 +27,8 @@ export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
     const { folderName, serviceName, serviceType, name, id } = webhook
     const { jobId, taskName } = events[0] as ServiceEvent
     const { changesUrl } = options
+    // The mock runs no jobs, so it has no pages for their status.
+    const serverUrl = options.serverUrl ?? (serviceType === 'GPServer' ? undefined : options.ownUrl())
     const serverGens = generationsOf(events)
     // Hosted services run no jobs, so a geoprocessing service uses the dialect of the specification instead.
     const dialect = serviceType === 'GPServer' && options.dialect === 'hosted' ? 'service' : options.dialect
@@ -36,6 +41,7 @@ export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
       jobId,
       taskName,
       changesUrl,
+      serverUrl,
       serverGens,
       dialect,
     }

@@ -1,7 +1,7 @@
-import type { ParameterDescription } from '../admin/operation.ts'
 import { COMMON_PARAMETERS, type Route, routesOf } from '../admin/operations.ts'
 import { type ErrorOptions, errorsOf } from '../admin/rest-paths.ts'
 import type { ResolvedOptions } from '../options.ts'
+import { form, inQuery, pathParameters } from './parameters.ts'
 
 /** OpenAPI operations by path and method. */
 export type Paths = Record<string, Record<string, unknown>>
@@ -28,18 +28,12 @@ function describe({ path, operation, family }: Route, method: 'GET' | 'POST', er
   const success = { $ref: `#/components/schemas/${response}` }
   const failure = { $ref: `#/components/schemas/${errors.errorFormat === 'error' ? 'ErrorObject' : 'Error'}` }
   const schema = errors.httpStatus === 'rest' ? success : { anyOf: [success, failure] }
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => ({
-    name: parameter,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
   return {
     operationId: operationId({ path, operation, family }, method),
     summary,
     description: `Since version ${since}.`,
     tags: ['administration'],
-    parameters: [...inPath, ...(method === 'GET' ? parameters.map(inQuery) : [])],
+    parameters: [...pathParameters(path), ...(method === 'GET' ? parameters.map(inQuery) : [])],
     ...(method === 'POST' ? { requestBody: form(parameters) } : {}),
     responses: {
       200: {
@@ -68,26 +62,3 @@ const otherPath = ([first]: readonly string[], path: string): string =>
   path === first
     ? ''
     : path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/\W/g, '')
-
-const inQuery = ({ name, description, required, schema }: ParameterDescription): object => ({
-  name,
-  in: 'query',
-  required,
-  description,
-  schema,
-})
-
-const form = (parameters: readonly ParameterDescription[]): object => ({
-  required: parameters.some(({ required }) => required),
-  content: {
-    'application/x-www-form-urlencoded': {
-      schema: {
-        type: 'object',
-        properties: Object.fromEntries(
-          parameters.map(({ name, description, schema }) => [name, { ...schema, description }]),
-        ),
-        required: parameters.filter(({ required }) => required).map(({ name }) => name),
-      },
-    },
-  },
-})

@@ -2,6 +2,7 @@ import type { ControlOperation } from '../control/operation.ts'
 import type { ResolvedOptions } from '../options.ts'
 import { adminPaths } from './admin-paths.ts'
 import { controlPaths } from './control-paths.ts'
+import { featurePaths } from './feature-paths.ts'
 import { SCHEMAS } from './schemas.ts'
 
 const SECURITY = {
@@ -23,17 +24,18 @@ export function openApiDocument(operations: readonly ControlOperation[], options
       title: 'geohook mock service',
       version,
       description:
-        'Administration of the webhooks of geoprocessing and feature services, and a control API for tests under /_mock.',
+        'Administration of the webhooks of geoprocessing and feature services, the features of feature services, and a control API for tests under /_mock.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
     tags: [
       { name: 'administration', description: 'Operations of the service' },
+      { name: 'features', description: 'Features behind the webhooks of a feature service' },
       { name: 'control', description: 'Operations that only a mock has' },
     ],
     // `{}` makes the headers optional, because operations also accept the token as a parameter.
     security: auth ? [{ bearer: [] }, { esri: [] }, {}] : [],
-    paths: { ...adminPaths(options), ...controlPaths(operations) },
+    paths: { ...adminPaths(options), ...featurePaths(), ...controlPaths(operations) },
     components: {
       ...(auth ? { securitySchemes: SECURITY } : {}),
       schemas: SCHEMAS,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { faultSchema } from '../delivery/faults.ts'
 import { settingsSchema } from '../delivery-settings.ts'
+import { serviceDataSchema } from '../features/snapshot-schema.ts'
 import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
 
 /** A JSON Schema. */
@@ -130,11 +131,15 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     ['next', 'notSent'],
   ),
-  Snapshot: exactly({
-    services: listOf('Service'),
-    webhooks: { type: 'array', items: exactly(webhook) },
-    settings: withAllMembers(settingsSchema),
-    failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
-    handshakes: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).handshakes,
-  }),
+  Snapshot: exactly(
+    {
+      services: listOf('Service'),
+      webhooks: { type: 'array', items: exactly(webhook) },
+      settings: withAllMembers(settingsSchema),
+      failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
+      handshakes: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).handshakes,
+      featureData: { type: 'array', items: toJsonSchema(serviceDataSchema) },
+    },
+    ['featureData'],
+  ),
 }

@@ -1,5 +1,6 @@
 import { configInvalid } from '../../errors.ts'
 import type { ServiceName } from '../../payload/event.ts'
+import type { LayerSeed } from '../features/seed-types.ts'
 
 /** A geoprocessing or feature service. */
 export interface Service extends ServiceName {
@@ -15,6 +16,8 @@ export interface ServiceSeed {
   serviceType: ServiceType
   /** Default `''`, the root folder. */
   folderName?: string | undefined
+  /** Layers of a feature service, at most 100. Default: one layer of points without features. */
+  layers?: readonly LayerSeed[] | undefined
 }
 
 export const toService = ({ folderName = '', serviceName, serviceType }: ServiceSeed): Service => ({
@@ -42,7 +45,9 @@ export interface ServiceRegistry {
 }
 
 /** Names a service. `serviceType` is required only if services of both types have this name. */
-export type ServiceReference = Omit<ServiceSeed, 'serviceType'> & { serviceType?: ServiceType | undefined }
+export type ServiceReference = Omit<ServiceSeed, 'serviceType' | 'layers'> & {
+  serviceType?: ServiceType | undefined
+}
 
 export function createServiceRegistry(): ServiceRegistry {
   const byPath = new Map<string, Service>()

@@ -1,4 +1,6 @@
 import type { DeliverySettings } from '../delivery-settings.ts'
+import type { FeatureStore } from '../features/feature-store.ts'
+import type { ServiceDataSnapshot } from '../features/snapshot.ts'
 import { checkSnapshot } from '../schemas.ts'
 import { withoutUndefined } from '../without-undefined.ts'
 import type { FailureLog, FailureRecord } from './failures.ts'
@@ -14,6 +16,8 @@ export interface Snapshot {
   settings: DeliverySettings
   failures: FailureRecord[]
   handshakes: HandshakeRecord[]
+  /** Layers, features and histories of feature services. Absent if no service has data of its own. */
+  featureData?: ServiceDataSnapshot[]
 }
 
 /** A full or partial snapshot. Members left out are empty or have their defaults. */
@@ -23,6 +27,7 @@ export interface SnapshotSeed {
   settings?: Partial<DeliverySettings> | undefined
   failures?: readonly FailureRecord[] | undefined
   handshakes?: readonly HandshakeRecord[] | undefined
+  featureData?: readonly ServiceDataSnapshot[] | undefined
 }
 
 /** The stores of a mock service. */
@@ -31,25 +36,36 @@ export interface State {
   readonly webhooks: WebhookStore
   readonly failures: FailureLog
   readonly handshakes: HandshakeLog
+  readonly features: FeatureStore
   settings: DeliverySettings
 }
 
 /** Returns deep copies, which callers may change. */
-export const toSnapshot = ({ services, webhooks, settings, failures, handshakes }: State): Snapshot =>
-  structuredClone({
+export function toSnapshot(state: State): Snapshot {
+  const { services, webhooks, settings, failures, handshakes } = state
+  const featureData = state.features.snapshot()
+  return structuredClone({
     services: services.list(),
     webhooks: webhooks.list() as Webhook[],
     settings,
     failures: failures.all(),
     handshakes: handshakes.all(),
+    ...(featureData.length === 0 ? {} : { featureData }),
   })
+}
 
 /** @throws {WebhookError} `config_invalid` if the snapshot is invalid; nothing is changed then */
 export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: DeliverySettings): void {
   checkSnapshot(seed, 'snapshot')
-  const { services = [], webhooks = [], settings = {}, failures = [], handshakes = [] } = seed
+  const { services = [], webhooks = [], settings = {} } = seed
+  const { failures = [], handshakes = [], featureData = [] } = seed
+  const withData = featureData.map(({ folderName, serviceName }): ServiceSeed => {
+    return { folderName, serviceName, serviceType: 'FeatureServer' }
+  })
+  const restoreFeatures = state.features.prepare(services, featureData)
   state.webhooks.restore(webhooks)
-  state.services.restore([...services, ...webhooks])
+  state.services.restore([...services, ...webhooks, ...withData])
+  restoreFeatures()
   state.failures.restore(failures)
   state.handshakes.restore(handshakes)
   state.settings = { ...defaults, ...withoutUndefined(settings) }

@@ -2,8 +2,10 @@ import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Context } from '../../../src/mock/admin/operation.ts'
 import { adminHandler } from '../../../src/mock/admin/routes.ts'
+import { createFeatureStore } from '../../../src/mock/features/feature-store.ts'
 import { toOptions } from '../../../src/mock/read-options.ts'
 import { createFailureLog } from '../../../src/mock/state/failures.ts'
+import { createGenerations } from '../../../src/mock/state/generations.ts'
 import { createHandshakeLog } from '../../../src/mock/state/handshakes.ts'
 import { createServiceRegistry } from '../../../src/mock/state/services.ts'
 import { restoreSnapshot, type State } from '../../../src/mock/state/snapshot.ts'
@@ -29,6 +31,7 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
     webhooks: createWebhookStore({ ...options, now: Date.now, onChange: () => {} }),
     failures: createFailureLog(),
     handshakes: createHandshakeLog(),
+    features: createFeatureStore(createGenerations(Date.now), Date.now),
     settings: options.settings,
   }
   const failures = [FEATURE.id, 'other', JOB.id].map((webhookId) => ({ webhookId, times: TIMES }))

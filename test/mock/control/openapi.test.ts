@@ -71,6 +71,10 @@ function fill(path: string): string {
   return path
     .replace('{folderName}', 'City')
     .replace('{service}', 'Parcels.FeatureServer')
+    .replace('{serviceName}', 'Parcels')
+    .replace('{layerId}', '0')
+    .replace('{objectId}', '1')
+    .replace('{attachmentId}', '1')
     .replace('{webhookId}', folder ? 'city' : FEATURE.id)
 }
 

@@ -1,0 +1,110 @@
+import { addAttachment, deleteAttachment, type RequireRoom, updateAttachment } from './apply-attachments.ts'
+import { addFeature, deleteFeature, type NewChange, type RowResult, updateFeature } from './apply-rows.ts'
+import {
+  type EditContext,
+  EditError,
+  type EditResult,
+  type LayerEdits,
+  type LayerResults,
+  type Results,
+} from './edits.ts'
+import { type LayerData, type StagedLayer, stage } from './layer-data.ts'
+import { MAX_ATTACHMENTS_OF_SERVICE } from './limits.ts'
+
+/** The outcome of a request, before it is committed. */
+export interface Outcome {
+  layers: LayerResults[]
+  /** In the order of the rows. */
+  changes: NewChange[]
+  /** Applies the edits to the layers. */
+  commit(): void
+  /** Bytes of attachments that the edits add; negative if they free some. */
+  addedBytes: number
+}
+
+/**
+ * Runs the edits of a request on copies of the layers. A row that fails changes nothing; with `rollbackOnFailure`, no
+ * row does then.
+ *
+ * @param usedBytes bytes of the attachments of the service before the edits
+ */
+export function runEdits(
+  layers: ReadonlyMap<number, LayerData>,
+  edits: readonly LayerEdits[],
+  context: EditContext,
+  usedBytes: number,
+): Outcome {
+  const staged = new Map<number, StagedLayer>()
+  const addedBytes = (): number => [...staged.values()].reduce((sum, layer) => sum + layer.addedBytes, 0)
+  const requireRoom: RequireRoom = (bytes) => {
+    if (usedBytes + addedBytes() + bytes > MAX_ATTACHMENTS_OF_SERVICE)
+      throw new EditError(
+        1008,
+        `The attachments of a service may have ${MAX_ATTACHMENTS_OF_SERVICE} bytes together.`,
+      )
+  }
+  const changes: NewChange[] = []
+
+  function run<Row>(rows: readonly Row[] = [], edit: (row: Row) => RowResult): EditResult[] {
+    // `Array.from`, because `map` would skip the holes of a sparse array.
+    return Array.from(rows, (row) => {
+      try {
+        const { objectId, globalId, changes: done } = edit(row)
+        for (const change of done) changes.push(change)
+        return { objectId, globalId, success: true }
+      } catch (error) {
+        if (!(error instanceof EditError)) throw error
+        return { ...error.ids, success: false, error: { code: error.code, description: error.message } }
+      }
+    })
+  }
+
+  const results = edits.map(({ layerId, adds, updates, deletes, attachments = {} }): LayerResults => {
+    const layer = staged.get(layerId) ?? stage(layers.get(layerId) as LayerData)
+    staged.set(layerId, layer)
+    return {
+      layerId,
+      addResults: run(adds, (row) => addFeature(layer, row, context)),
+      updateResults: run(updates, (row) => updateFeature(layer, row, context)),
+      deleteResults: run(deletes, (id) => deleteFeature(layer, id, context)),
+      attachments: {
+        addResults: run(attachments.adds, (row) => addAttachment(layer, row, context, requireRoom)),
+        updateResults: run(attachments.updates, (row) => updateAttachment(layer, row, context, requireRoom)),
+        deleteResults: run(attachments.deletes, (row) => deleteAttachment(layer, row, context)),
+      },
+    }
+  })
+
+  if (context.rollbackOnFailure && results.some(hasFailure)) {
+    for (const layer of results) rollBack(layer)
+    return { layers: results, changes: [], commit() {}, addedBytes: 0 }
+  }
+  return {
+    layers: results,
+    changes,
+    commit() {
+      for (const layer of staged.values()) layer.commit()
+    },
+    addedBytes: addedBytes(),
+  }
+}
+
+const listsOf = ({ addResults, updateResults, deleteResults }: Results): EditResult[][] => [
+  addResults,
+  updateResults,
+  deleteResults,
+]
+const resultsOf = (layer: LayerResults): EditResult[] => [layer, layer.attachments].flatMap(listsOf).flat()
+
+const hasFailure = (layer: LayerResults): boolean => resultsOf(layer).some(({ success }) => !success)
+
+/** Marks the rows that succeeded as rolled back. The ids of added rows name nothing any more. */
+function rollBack(layer: LayerResults): void {
+  for (const result of resultsOf(layer)) {
+    if (!result.success) continue
+    result.success = false
+    result.error = { code: 1003, description: 'Operation rolled back.' }
+  }
+  for (const added of [...layer.addResults, ...layer.attachments.addResults])
+    [added.objectId, added.globalId] = [null, null]
+}

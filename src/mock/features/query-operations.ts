@@ -1,0 +1,166 @@
+import { type Parameters, single } from '../admin/form-fields.ts'
+import { READ_METHODS } from '../admin/operation.ts'
+import { AdminError } from '../http/errors.ts'
+import { MAX_RECORDS, toFieldJson, toLayerJson } from './description.ts'
+import { isSameReference } from './geometry.ts'
+import type { Layer } from './model.ts'
+import { BOOLEAN, type FeatureOperation, layerOf, optional, readBoolean } from './operation.ts'
+import { findFeatures, readOutFields, toFeatureJson } from './query.ts'
+import { readIds } from './read-edits.ts'
+import { FEATURE, QUERY_RESULT } from './schemas.ts'
+
+const getLayer: FeatureOperation = {
+  name: 'getLayer',
+  path: '{layerId}',
+  summary: 'Describe a layer or table.',
+  methods: READ_METHODS,
+  parameters: [],
+  response: { type: 'object' },
+  run: (call) => ({ body: toLayerJson(layerOf(call)) }),
+}
+
+const getLayers: FeatureOperation = {
+  name: 'getLayers',
+  path: 'layers',
+  summary: 'Describe all layers and tables.',
+  methods: READ_METHODS,
+  parameters: [],
+  response: { type: 'object' },
+  run({ data }) {
+    const layers = [...data.layers.values()]
+    return {
+      body: {
+        layers: layers.filter(({ geometryType }) => geometryType).map(toLayerJson),
+        tables: layers.filter(({ geometryType }) => !geometryType).map(toLayerJson),
+      },
+    }
+  },
+}
+
+const getFeature: FeatureOperation = {
+  name: 'getFeature',
+  path: '{layerId}/{objectId}',
+  summary: 'Read a feature.',
+  methods: READ_METHODS,
+  parameters: [],
+  response: { type: 'object', properties: { feature: FEATURE }, required: ['feature'] },
+  run(call) {
+    const feature = layerOf(call).features.get(Number(call.path.objectId))
+    if (!feature) throw new AdminError(404, 'the feature does not exist')
+    return { body: { feature: toFeatureJson(feature, undefined, true) } }
+  },
+}
+
+const WHOLE = { type: 'integer', minimum: 0 }
+
+const query: FeatureOperation = {
+  name: 'queryFeatures',
+  path: '{layerId}/query',
+  summary: 'Find features of a layer.',
+  methods: READ_METHODS,
+  parameters: [
+    optional('where', 'Condition on the fields, for example height > 10. Default: all features.'),
+    optional('objectIds', 'Object ids, comma-separated.'),
+    optional('globalIds', 'Global ids, comma-separated.'),
+    optional('outFields', 'Names of fields, comma-separated, or *. Default *.'),
+    optional('orderByFields', 'Names of fields, each with ASC or DESC, comma-separated.'),
+    optional('returnGeometry', 'Default true.', BOOLEAN),
+    optional('returnIdsOnly', 'Whether to return only the object ids of all features found.', BOOLEAN),
+    optional('returnCountOnly', 'Whether to return only the number of features found.', BOOLEAN),
+    optional('resultOffset', 'Number of features to skip. Default 0.', WHOLE),
+    optional('resultRecordCount', `Maximum number of features. Default and maximum ${MAX_RECORDS}.`, WHOLE),
+    optional('outSR', 'Spatial reference of the geometries: only that of the layer.'),
+  ],
+  response: QUERY_RESULT,
+  run(call) {
+    const { parameters } = call
+    const layer = layerOf(call)
+    refuseUnsupported(parameters, layer)
+    const found = findFeatures(layer, {
+      where: single(parameters, 'where'),
+      objectIds: readIds(parameters, 'objectIds'),
+      globalIds: readIds(parameters, 'globalIds'),
+      orderByFields: single(parameters, 'orderByFields'),
+    })
+    if (readBoolean(parameters, 'returnCountOnly')) return { body: { count: found.length } }
+    const { objectId: objectIdFieldName, globalId: globalIdFieldName } = layer.systemFields
+    if (readBoolean(parameters, 'returnIdsOnly'))
+      return { body: { objectIdFieldName, objectIds: found.map(({ objectId }) => objectId) } }
+    const names = readOutFields(layer, single(parameters, 'outFields'))
+    const withGeometry = readBoolean(parameters, 'returnGeometry') ?? true
+    const offset = readCount(parameters, 'resultOffset') ?? 0
+    const limit = Math.min(readCount(parameters, 'resultRecordCount') ?? MAX_RECORDS, MAX_RECORDS)
+    const page = found.slice(offset, offset + limit)
+    return {
+      body: {
+        objectIdFieldName,
+        globalIdFieldName,
+        ...(layer.geometryType
+          ? { geometryType: layer.geometryType, spatialReference: layer.spatialReference }
+          : {}),
+        fields: layer.fields.filter(({ name }) => !names || names.includes(name)).map(toFieldJson),
+        features: page.map((feature) => toFeatureJson(feature, names, withGeometry)),
+        ...(found.length > offset + page.length ? { exceededTransferLimit: true } : {}),
+      },
+    }
+  },
+}
+
+/** Parameters that would change the result. Without an error, clients would take all features for the result. */
+const UNSUPPORTED = [
+  'geometry',
+  'time',
+  'distance',
+  'relationParam',
+  'outStatistics',
+  'groupByFieldsForStatistics',
+  'having',
+  'historicMoment',
+  'quantizationParameters',
+]
+const UNSUPPORTED_FLAGS = [
+  'returnDistinctValues',
+  'returnExtentOnly',
+  'returnCentroid',
+  'returnUniqueIdsOnly',
+]
+
+/** @throws {AdminError} 400 */
+function refuseUnsupported(parameters: Parameters, layer: Layer): void {
+  const name =
+    UNSUPPORTED.find((parameter) => single(parameters, parameter) !== undefined) ??
+    UNSUPPORTED_FLAGS.find((parameter) => single(parameters, parameter)?.toLowerCase() === 'true')
+  if (name !== undefined)
+    throw new AdminError(
+      400,
+      `the mock does not support ${name} in queries`,
+      `it supports ${query.parameters.map((parameter) => parameter.name).join(', ')}`,
+    )
+  const outSR = single(parameters, 'outSR')
+  if (outSR !== undefined && !isSameReference(readWkid(outSR), layer.spatialReference.wkid))
+    throw new AdminError(
+      400,
+      `outSR must be ${layer.spatialReference.wkid}, because the mock does not project`,
+    )
+}
+
+/** Reads a spatial reference: a number, or JSON with `wkid`. */
+export function readWkid(text: string): number | undefined {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  try {
+    const { wkid } = (JSON.parse(text) ?? {}) as { wkid?: unknown }
+    return typeof wkid === 'number' ? wkid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws {AdminError} 400 */
+function readCount(parameters: Parameters, name: string): number | undefined {
+  const value = single(parameters, name)
+  if (value === undefined) return undefined
+  if (/^\d{1,9}$/.test(value)) return Number(value)
+  throw new AdminError(400, `${name} must be a whole number`)
+}
+
+export const QUERY_OPERATIONS: readonly FeatureOperation[] = [getLayers, getLayer, query, getFeature]
