@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { BODY_CAUSES } from '../src/explain/causes/body.ts'
 import { KEY_CAUSES } from '../src/explain/causes/key.ts'
 import { REFUSAL_CAUSES } from '../src/explain/causes/refusal.ts'
+import { SECRET_CAUSES } from '../src/explain/causes/secret.ts'
 import { SIGNATURE_CAUSES } from '../src/explain/causes/signature.ts'
 
 const PAGE = 'docs/troubleshooting.md'
@@ -12,6 +13,7 @@ const END = '<!-- end of causes -->'
 
 const GROUPS = [
   ['The signature', SIGNATURE_CAUSES],
+  ['The key in a header', SECRET_CAUSES],
   ['The key', KEY_CAUSES],
   ['The body', BODY_CAUSES],
   ['The rest of the request, and the receiver', REFUSAL_CAUSES],

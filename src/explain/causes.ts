@@ -2,6 +2,7 @@ import { BODY_CAUSES } from './causes/body.ts'
 import type { CauseEntry } from './causes/cause-entry.ts'
 import { KEY_CAUSES } from './causes/key.ts'
 import { REFUSAL_CAUSES } from './causes/refusal.ts'
+import { SECRET_CAUSES } from './causes/secret.ts'
 import { SIGNATURE_CAUSES } from './causes/signature.ts'
 
 const OTHER_CAUSES = {
@@ -20,6 +21,7 @@ const OTHER_CAUSES = {
 /** A cause that `explain` reports. */
 export type Cause =
   | keyof typeof SIGNATURE_CAUSES
+  | keyof typeof SECRET_CAUSES
   | keyof typeof KEY_CAUSES
   | keyof typeof BODY_CAUSES
   | keyof typeof REFUSAL_CAUSES
@@ -28,6 +30,7 @@ export type Cause =
 /** Every cause that `explain` reports. It has proof of every cause that it reports, except `unexplained`. */
 export const CAUSES: Readonly<Record<Cause, CauseEntry>> = {
   ...SIGNATURE_CAUSES,
+  ...SECRET_CAUSES,
   ...KEY_CAUSES,
   ...BODY_CAUSES,
   ...REFUSAL_CAUSES,

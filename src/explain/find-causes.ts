@@ -10,7 +10,7 @@ import { explainSignature } from './explain-signature.ts'
 import type { Question } from './question.ts'
 import { type Answer, askReceiver, type CreateReceiver } from './receiver.ts'
 import { isCode, neededFor } from './refusals.ts'
-import { isComplete, readHeaders, readRequest } from './request.ts'
+import { isComplete, readHeaders, readRequest, withAssumedType } from './request.ts'
 import {
   createDecoy,
   createKeySource,
@@ -18,6 +18,8 @@ import {
   findRejectedKeys,
   type KeySource,
 } from './request-keys.ts'
+import { explainSecret } from './secret.ts'
+import { signatureProof } from './signature-proof.ts'
 import type { Finding } from './types.ts'
 
 const NO_BODY = new Uint8Array()
@@ -41,6 +43,10 @@ export async function findCauses(
   const now = (question.clock ?? Date.now)()
   const context = { question, code, headers, field, encoding, now, parameter: profile.handshake?.parameter }
   const keys = createKeySource(question)
+  if (profile.secretHeader !== undefined)
+    return [
+      await explainSecret({ ...context, header: profile.secretHeader.toLowerCase() }, keys, createReceiver),
+    ]
   const ask = (key: KeySource['signatureKey'], sent: ReadonlyMap<string, string>) =>
     askReceiver(createReceiver, { ...question, body: body ?? NO_BODY, clock: () => now }, key, sent)
   if (!body) {
@@ -74,7 +80,8 @@ export async function findCauses(
   const request = readRequest(question, headers, body, field, known.length > 0 ? known : [createDecoy()])
   if (isSignatureWrong && !(code && neededFor(code) === 'receiver'))
     return explainSignature(request, readClaims(request, encoding), thorough)
-  const finding = await explainAnswer({ ...context, headers: asked, body }, answer, request, isUnsigned)
+  const proof = signatureProof(request, encoding, isUnsigned)
+  const finding = await explainAnswer({ ...context, headers: asked, body }, answer, proof)
   const isAccepted = isComplete(headers) && (finding.cause === 'ok' || finding.cause === 'key_previous')
   return [(isAccepted && findRejectedKeys(question)) || finding]
 }
@@ -95,15 +102,4 @@ function explainUnset(field: string, isHandshake: boolean): Finding {
     ? 'The request is a handshake, but this receiver has no key to answer it with.'
     : `The header or form field ${field} has a value, but this receiver has no key.`
   return { cause: 'key_unset', evidence }
-}
-
-/**
- * If the caller gives only some of the headers, and the receiver could read the body, assumes JSON: services send it.
- */
-function withAssumedType(
-  headers: ReadonlyMap<string, string>,
-  code: Question['code'],
-): ReadonlyMap<string, string> {
-  if (isComplete(headers) || !code || !/^payload_|^delivery_stale$/.test(code)) return headers
-  return new Map([...headers, ['content-type', 'application/json']])
 }

@@ -99,6 +99,17 @@ export const isComplete = (headers: ReadonlyMap<string, string>): boolean =>
   REQUEST_HEADERS.some((name) => headers.has(name))
 
 /**
+ * If the caller gives only some of the headers, and the receiver could read the body, assumes JSON: services send it.
+ */
+export function withAssumedType(
+  headers: ReadonlyMap<string, string>,
+  code: string | undefined,
+): ReadonlyMap<string, string> {
+  if (isComplete(headers) || !code || !/^payload_|^delivery_stale$/.test(code)) return headers
+  return new Map([...headers, ['content-type', 'application/json']])
+}
+
+/**
  * Joins the values of repeated headers with commas (RFC 9110 section 5.3).
  *
  * @throws {WebhookError} `config_invalid` for names that are not strings, and values that are not strings or numbers

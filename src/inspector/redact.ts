@@ -37,8 +37,15 @@ export interface Redactor {
   text(text: string, limit?: number): string
 }
 
-/** @param signatureHeader is never hidden as a header with credentials, because its value is a signature */
-export function createRedactor(keys: readonly SignatureKey[], signatureHeader = ''): Redactor {
+/**
+ * @param signatureHeader is never hidden as a header with credentials, because its value is a signature
+ * @param secretHeader is hidden like a header with credentials; in lower case
+ */
+export function createRedactor(
+  keys: readonly SignatureKey[],
+  signatureHeader = '',
+  secretHeader?: string,
+): Redactor {
   const text = createHide(keys)
   const lowerCaseKeys = keys.map((key) => (typeof key === 'string' ? key.toLowerCase() : key))
   const hideInName = createHide(lowerCaseKeys)
@@ -48,7 +55,8 @@ export function createRedactor(keys: readonly SignatureKey[], signatureHeader = 
     const lowerCase = name.toLowerCase()
     if (lowerCase === signatureName) return [name, text(value)]
     const hidden = hideInName(lowerCase)
-    return [hidden === lowerCase ? name : hidden, CREDENTIALS.test(name) ? HIDDEN : text(value)]
+    const isSecret = CREDENTIALS.test(name) || lowerCase === secretHeader
+    return [hidden === lowerCase ? name : hidden, isSecret ? HIDDEN : text(value)]
   }
 
   return { text, headers: (headers) => toPairs(headers).map(redact) }

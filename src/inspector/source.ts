@@ -155,6 +155,8 @@ export interface SignatureFacts {
   name: string
   /** What the receiver expects, for example `hex or base64`. */
   expectedEncoding: string
+  /** True if the header contains the key itself, and the body is not signed. */
+  isSecret?: boolean | undefined
   /** Encoding of the signature that matched. */
   encoding?: string | undefined
   /** Which key matched, for example `key 1 of 2 (newest)`. */

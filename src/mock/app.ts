@@ -64,19 +64,19 @@ export interface MockService extends Inspectable {
    */
   redeliver(attemptId: string): Promise<Attempt>
   /**
-   * Calls the listener after every attempt, every change of a webhook, and every `restore` or `reset`.
+   * Calls the listener after every attempt, every handshake, every change of a webhook, and every `restore` or `reset`.
    *
    * @returns a function that removes the listener
    */
   on(listener: (notice: Notice) => void): () => void
   /**
-   * Returns copies of all services, webhooks (including their keys), settings and recorded failures, and of the features
-   * that were seeded or edited.
+   * Returns copies of all services, webhooks (including their keys), settings, recorded failures and last handshakes, and
+   * of the features that were seeded or edited.
    */
   snapshot(): Snapshot
   /**
-   * Replaces all services, webhooks, settings, failures and features with those of a snapshot. Lists that the snapshot leaves out
-   * become empty, and settings get their defaults. Keeps the attempt log and the faults. Events that wait for the end
+   * Replaces all services, webhooks, settings, failures, handshakes and features with those of a snapshot. Lists that the
+   * snapshot leaves out become empty, and settings get their defaults. Keeps the attempt log and the faults. Events that wait for the end
    * of a window are sent later, except to webhooks that no longer exist.
    *
    * @throws {WebhookError} `config_invalid` if the snapshot is invalid; nothing is changed then

@@ -8,7 +8,7 @@ import type { HeaderBag } from './headers.ts'
 export interface StoredDelivery {
   /**
    * 32 hex digits. Every request with the same bytes and key has the same id, in every process. The id does not
-   * disclose the signature.
+   * disclose the signature or the key.
    */
   id: string
   /** The exact bytes of the body. */
@@ -16,13 +16,13 @@ export interface StoredDelivery {
   contentType: string
   /**
    * All headers of the request, including the signature. Only the value of the header `secret`, in which organizations
-   * send their key, is replaced by `***`.
+   * send their key, and of the profile's `secretHeader` is replaced by `***`.
    */
   headers: HeaderBag
   receivedAt: Date
-  /** Name of the receiver's profile. */
+  /** Name of the receiver's profile. With `portal`, or another profile with `secretHeader`, the body is not signed. */
   profile: string
-  /** The index of the key that matched; 0 is the newest key. Absent if the delivery was unsigned. */
+  /** The index of the key that matched the signature or, for such a profile, the header; 0 is the newest key. Absent if the delivery was unsigned. */
   keyIndex?: number
 }
 

@@ -41,7 +41,7 @@ export const hmac = (key: string | Uint8Array, body: string | Uint8Array, hash =
 /** For each cause: the test file that contains its fixtures. The type requires an entry for every cause. */
 const TABLES: Record<
   Exclude<Cause, RefusalCause>,
-  'signature' | 'key' | 'body' | 'form' | 'wrapped' | 'unexplained'
+  'signature' | 'key' | 'body' | 'form' | 'wrapped' | 'secret' | 'unexplained'
 > = {
   ok: 'signature',
   signature_header_missing: 'signature',
@@ -55,6 +55,9 @@ const TABLES: Record<
   signature_doubled: 'signature',
   signed_text: 'signature',
   algorithm: 'signature',
+  secret_missing: 'secret',
+  secret_wrong: 'secret',
+  sender_signs: 'secret',
   key_whitespace: 'key',
   key_encoding: 'key',
   key_case: 'key',

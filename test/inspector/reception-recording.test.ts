@@ -115,6 +115,7 @@ describe('a reception', () => {
     [{ signatureKeys: KEY }, 'unknown option signatureKeys: did you mean signatureKey?'],
     [{ maxRequests: 0 }, 'maxRequests must be an integer from 1 to 10,000'],
     [{ maxBytes: '1tb' }, /^maxBytes must be a number of bytes/],
+    [{ ca: 'none' }, /^ca: a CA certificate must be a PEM text/],
     [{ resendTo: 'ftp://x/' }, 'resendTo must be a URL that begins with http:// or https://'],
     [{ title: '' }, 'title must be a string, and not empty'],
     [{ observer: { handeld() {} } }, 'unknown observer function handeld: did you mean handled?'],

@@ -18,5 +18,5 @@ export function redactHeaders(headers: HeaderPairs, keys: readonly string[] = []
 /** Returns a note if the sender may have sent its key as plain text instead of a signature, otherwise undefined. */
 export const noteOnSecretHeader = ({ cause }: Diagnosis, headers: HeaderPairs): string | undefined =>
   cause === 'signature_header_missing' && headers.some(([name]) => isSecretHeader(name))
-    ? 'The request has a header secret. Organization webhooks send their key in it as plain text and do not sign: no setting makes them sign.'
+    ? 'The request has a header secret. Organization webhooks send their key in it as plain text and do not sign: no setting makes them sign. To receive them, use the profile portal.'
     : undefined

@@ -6,7 +6,7 @@ import { requireFolder } from '../captures/files.ts'
 import { usageError } from '../errors.ts'
 import { startServer, untilStopped } from '../io/server.ts'
 import { readKeys, requireKeys } from '../options/keys.ts'
-import { PROFILES } from '../options/signature.ts'
+import { toReceiverProof } from '../options/signature.ts'
 import { addExamples } from '../terminal/help.ts'
 import { printNote } from '../terminal/output.ts'
 import { printable } from '../terminal/printable.ts'
@@ -49,14 +49,13 @@ const GRACE = 3_000
 /** Receives and reports requests until Ctrl-C, or until `count` requests have arrived. */
 async function listen(options: ListenOptions): Promise<void> {
   requireConsistent(options)
-  const { limit, encoding, unsigned, path, forwardTo, forwardRefused, save, events, answer } = options
+  const { limit, unsigned, path, forwardTo, forwardRefused, save, events, answer } = options
   const json = options.json === true
-  const profile = PROFILES[options.profile]
-  const signatureHeader = options.signatureHeader ?? profile.signatureHeader
+  const proof = toReceiverProof(options)
   const signatureKey = await (unsigned === 'accept' ? readKeys(options) : requireKeys(options))
   const accepted: AcceptedDeliveries = new WeakMap()
   const keys = signatureKey.length > 0 ? { signatureKey } : {}
-  const receiverOptions = { ...keys, profile, signatureHeader, encoding, limit, unsigned }
+  const receiverOptions = { ...keys, ...proof, limit, unsigned }
   const receiver = createReceiver({
     ...(receiverOptions as SignedOptions & typeof receiverOptions),
     observer: storeAcceptedIn(accepted),

@@ -12,8 +12,7 @@ export function printAddress(url: string, ca: LocalCa | undefined, json: boolean
   if (ca) {
     const use = '(for curl --cacert and NODE_EXTRA_CA_CERTS; geohook trusts it already)'
     lines.push(`CA certificate ${printable(ca.path)} ${colours.dim(use)}`)
-    if (ca.result === 'renewed')
-      printNote('The local CA was about to expire, or had expired: made a new one.')
+    if (ca.isRenewed) printNote('The local CA was about to expire, or had expired: made a new one.')
   }
   print(lines.join('\n')) // at once, because a script may stop the listener when it has read the address
 }

@@ -1,24 +1,29 @@
-import { type Command, Option } from 'commander'
-import type { MockServiceOptions, SignatureOptions } from '../../mock/index.ts'
-import { collect, headerName, port, wholeNumber } from '../options/values.ts'
+import type { Command } from 'commander'
+import type { MockServiceOptions } from '../../mock/index.ts'
+import {
+  addWrittenSignatureOptions,
+  choice,
+  type Dialect,
+  dialectOption,
+  type WrittenSignature,
+} from '../options/sender.ts'
+import { collect, port, wholeNumber } from '../options/values.ts'
 import { type CaOptions, caOption } from '../tls/trust.ts'
 
-type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOptions[name]> }
-
-export interface MockOptions extends Signature, CaOptions {
+export interface MockOptions extends WrittenSignature, CaOptions {
   port: number
   seed?: string
   state?: string
   serviceVersion: '11.1' | '11.2' | '11.3'
   like: 'service' | 'enterprise' | 'online' | 'portal'
-  dialect?: 'service' | 'hosted' | 'organization'
+  dialect?: Dialect
   gather?: 'never' | 'scheduled' | 'always'
   omitted: 'keep' | 'reset'
   always200?: true
   errorFormat?: 'messages' | 'error'
   changesUrl?: 'partial' | 'whole' | 'none'
   fanOut: 'webhook' | 'layer'
-  featuresEdited: 'precise' | 'edited'
+  featuresEdited?: 'precise' | 'edited'
   handshake?: number
   concurrency: number
   allowHost?: string[]
@@ -26,13 +31,6 @@ export interface MockOptions extends Signature, CaOptions {
   quiet?: true
   json?: true
 }
-
-const choice = (
-  flags: string,
-  description: string,
-  values: readonly string[],
-  defaultValue?: string,
-): Option => new Option(flags, description).choices(values).default(defaultValue)
 
 export function addMockOptions(command: Command): Command {
   command
@@ -55,13 +53,7 @@ export function addMockOptions(command: Command): Command {
         'service',
       ),
     )
-    .addOption(
-      choice('--dialect <name>', 'format of payloads (default: that of the product)', [
-        'service',
-        'hosted',
-        'organization',
-      ]),
-    )
+    .addOption(dialectOption('format of payloads (default: that of the product)'))
     .addOption(
       choice(
         '--gather <when>',
@@ -99,13 +91,7 @@ export function addMockOptions(command: Command): Command {
 
 /** Adds the options for deliveries. The dialect sets the default of options that have none here. */
 function addDeliveryOptions(command: Command): void {
-  command
-    .option('--signature-header <name>', 'header or form field for signatures', headerName)
-    .addOption(choice('--encoding <name>', 'encoding of signatures', ['hex', 'base64']))
-    .option('--prefix <text>', 'text before signatures, for example sha256=')
-    .addOption(choice('--signature-in <place>', 'where a form carries its signature', ['header', 'field']))
-    .option('--percent-encoded', 'percent-encode signatures in the header')
-    .addOption(choice('--form-payload <how>', 'how a form encodes its payload', ['encoded', 'plain']))
+  addWrittenSignatureOptions(command)
     .addOption(
       choice('--changes-url <how>', 'how changesUrl is percent-encoded', ['partial', 'whole', 'none']),
     )
@@ -122,13 +108,12 @@ function addDeliveryOptions(command: Command): void {
         '--features-edited <how>',
         'what events say for webhooks subscribed only to FeaturesEdited: the precise change, or FeaturesEdited',
         ['precise', 'edited'],
-        'precise',
       ),
     )
     .option(
       '--handshake <minutes>',
-      'require a handshake of receivers, and repeat it so often, 1 to 10080',
-      wholeNumber(1, 10_080),
+      'require a handshake of receivers, and repeat it so often, 1 to 10080; 0 for none',
+      wholeNumber(0, 10_080),
     )
     .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)
 }
@@ -150,7 +135,7 @@ export function toServiceOptions(options: MockOptions): MockServiceOptions {
     changesUrl,
     fanOut,
     featuresEdited,
-    handshake: handshake === undefined ? undefined : { every: handshake },
+    handshake: handshake ? { every: handshake } : handshake === 0 ? false : undefined,
     concurrency,
     signature: { signatureHeader, encoding, prefix, signatureIn, percentEncoded, formPayload },
   }

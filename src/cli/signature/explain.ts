@@ -8,7 +8,12 @@ import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireUncheckedKeys } from '../options/keys.ts'
-import { acceptedEncodingOption, PROFILES, type ProfileName, profileOption } from '../options/signature.ts'
+import {
+  acceptedEncodingOption,
+  type ProfileName,
+  profileOption,
+  toReceiverProof,
+} from '../options/signature.ts'
 import { byteSize, duration, headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import { printJson } from '../terminal/output.ts'
@@ -108,18 +113,8 @@ export function createExplainCommand(): Command {
   })
 }
 
-const receiverOptions = ({
-  profile,
-  signatureHeader,
-  encoding,
-  limit,
-  maxAge,
-  unsigned,
-  thorough,
-}: Options) => ({
-  profile: PROFILES[profile],
-  signatureHeader: signatureHeader ?? PROFILES[profile].signatureHeader,
-  encoding,
+const receiverOptions = ({ limit, maxAge, unsigned, thorough, ...proof }: Options) => ({
+  ...toReceiverProof(proof),
   limit: limit ?? MAX_EXPLAINED,
   maxAge,
   unsigned,

@@ -1,10 +1,16 @@
 import { Command } from 'commander'
-import { type SignatureEncoding, service, type Verdict, verify } from '../../index.ts'
+import { type SignatureEncoding, type Verdict, verify } from '../../index.ts'
+import { textsOfKeys } from '../../inspector/redact.ts'
 import { EXIT, usageError } from '../errors.ts'
 import { readInput } from '../io/files.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireKeys } from '../options/keys.ts'
-import { acceptedEncodingOption } from '../options/signature.ts'
+import {
+  acceptedEncodingOption,
+  type ProfileName,
+  profileOption,
+  toReceiverProof,
+} from '../options/signature.ts'
 import { headerLine, headerName } from '../options/values.ts'
 import { addExamples } from '../terminal/help.ts'
 import { colours, print, printJson, printNote } from '../terminal/output.ts'
@@ -12,7 +18,8 @@ import { colours, print, printJson, printNote } from '../terminal/output.ts'
 interface Options extends KeyOptions {
   signature?: string
   header?: HeaderPairs
-  signatureHeader: string
+  profile: ProfileName
+  signatureHeader?: string
   encoding: SignatureEncoding
   json?: true
 }
@@ -22,7 +29,8 @@ export function createVerifyCommand(): Command {
     .summary('check the signature of a file')
     .description(
       'Checks whether a signature matches the exact bytes of a file and one of the keys. ' +
-        'The exit code is 0 if it matches, otherwise 1; "geohook explain" then finds the cause.',
+        'The exit code is 0 if it matches, otherwise 1; "geohook explain" then finds the cause. ' +
+        'With --profile portal, checks only whether the header secret is one of the keys, because nothing is signed.',
     )
     .argument('<file>', 'file that contains the body; - reads standard input')
     .option('--signature <text>', 'signature as received')
@@ -33,10 +41,10 @@ export function createVerifyCommand(): Command {
     )
     .option(
       '--signature-header <name>',
-      'name of the header that contains the signature',
+      "name of the header that contains the signature (default: the profile's)",
       headerName,
-      service.signatureHeader,
     )
+    .addOption(profileOption())
     .addOption(acceptedEncodingOption('encoding of the signature'))
     .option('--json', 'print JSON')
   addKeyOptions(command, { several: true })
@@ -45,28 +53,55 @@ export function createVerifyCommand(): Command {
     "geohook verify body.json --key-file new.txt --key-file old.txt --header 'x-service: 3f1c0a9b'",
   ])
   return command.action(async (file: string, options: Options) => {
-    const signature = signatureIn(options)
+    const proof = toReceiverProof(options)
+    const isSigned = 'signatureHeader' in proof
+    const value = isSigned
+      ? signatureIn(options, proof.signatureHeader)
+      : secretIn(options, proof.profile.secretHeader)
     const signatureKey = await requireKeys(options)
     const body = await readInput(file)
-    const verdict = await verify({ body, signature, signatureKey, encoding: options.encoding })
+    const verdict = isSigned
+      ? await verify({ body, signature: value, signatureKey, encoding: proof.encoding })
+      : compare(value, signatureKey)
     if (options.json) printJson(verdict)
-    else printVerdict(verdict, signatureKey.length)
+    else printVerdict(verdict, signatureKey.length, isSigned)
     if (!verdict.ok) process.exitCode = EXIT.failure
   })
 }
 
-function signatureIn({ signature, header, signatureHeader }: Options): string | undefined {
+function signatureIn({ signature, header }: Options, signatureHeader: string): string | undefined {
   if (signature !== undefined && header) throw usageError('give either --signature or --header')
   if (signature !== undefined) return signature
   if (!header) throw usageError('the signature is missing', "Give --signature, or --header 'x-service: …'.")
-  const values = header.filter(([name]) => name.toLowerCase() === signatureHeader.toLowerCase())
+  return headerValue(header, signatureHeader)
+}
+
+function secretIn({ signature, header }: Options, secretHeader: string): string | undefined {
+  const fix = `Give --header '${secretHeader}: …'.`
+  if (signature !== undefined)
+    throw usageError('--signature contradicts --profile portal, whose senders do not sign', fix)
+  if (!header) throw usageError('the header with the key is missing', fix)
+  return headerValue(header, secretHeader)
+}
+
+function headerValue(header: HeaderPairs, wanted: string): string | undefined {
+  const values = header.filter(([name]) => name.toLowerCase() === wanted.toLowerCase())
   return values.length > 0 ? values.map(([, value]) => value).join(', ') : undefined
 }
 
-function printVerdict(verdict: Verdict, keyCount: number): void {
+function compare(value: string | undefined, keys: readonly string[]): Verdict {
+  if (!value) return { ok: false, code: 'signature_missing' }
+  const keyIndex = keys.findIndex((key) => textsOfKeys([key]).has(value))
+  return keyIndex < 0 ? { ok: false, code: 'signature_mismatch' } : { ok: true, keyIndex }
+}
+
+function printVerdict(verdict: Verdict, keyCount: number, isSigned: boolean): void {
   if (!verdict.ok) {
     print(colours.red(verdict.code))
     printNote('"geohook explain" finds the cause.')
-  } else if (keyCount === 1) print(colours.green('verified'))
-  else print(`${colours.green('verified')} with key ${verdict.keyIndex}, 0 being the newest`)
+    return
+  }
+  const which = keyCount === 1 ? '' : ` with key ${verdict.keyIndex}, 0 being the newest`
+  print(colours.green(isSigned ? 'verified' : 'the key matches') + which)
+  if (!isSigned) printNote('The body was not checked, because these senders do not sign it.')
 }

@@ -6,11 +6,12 @@ import { type CaFiles, caFolder, currentFiles, FOLDER_VARIABLE, filesIn } from '
 import type { KeyPair } from './issue.ts'
 import { isDue, readCa, type StoredCa } from './stored-ca.ts'
 
-/** The local CA, and what was done to get it. */
+/** The local CA. */
 export interface LocalCa extends KeyPair {
   /** Path of its certificate. */
   path: string
-  result: 'found' | 'created' | 'renewed'
+  /** True if this process has replaced an expired CA. */
+  isRenewed: boolean
 }
 
 /** Maximum number of attempts if other processes create or renew the CA at the same time. */
@@ -24,17 +25,16 @@ const MAX_ATTEMPTS = 20
  */
 export async function openLocalCa(now: number = Date.now()): Promise<LocalCa> {
   const files = currentFiles()
-  let result: LocalCa['result'] = 'found'
+  let isRenewed = false
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const stored = await readCa(files)
     if (stored && !isDue(stored, now)) {
       const { certificate, key } = stored
-      return { certificate, key, path: files.certificate, result }
+      return { certificate, key, path: files.certificate, isRenewed }
     }
     try {
-      if (stored) await retire(stored, files)
-      const isOurs = await create(files, now)
-      result = isOurs ? (stored ? 'renewed' : 'created') : 'found'
+      if (stored && (await retire(stored, files))) isRenewed = true
+      await create(files, now)
     } catch (error) {
       throw unwritable(error)
     }
@@ -42,8 +42,8 @@ export async function openLocalCa(now: number = Date.now()): Promise<LocalCa> {
   throw unwritable(new Error('other processes keep changing it'))
 }
 
-/** Creates a CA, unless another process has just created one. @returns whether the CA is ours */
-async function create(files: CaFiles, now: number): Promise<boolean> {
+/** Creates a CA, unless another process has just created one. */
+async function create(files: CaFiles, now: number): Promise<void> {
   const { issueCa } = await import('./issue.ts')
   const { certificate, key } = await issueCa(now)
   const temporary = filesIn(join(caFolder(), `new-${randomUUID()}`))
@@ -51,7 +51,7 @@ async function create(files: CaFiles, now: number): Promise<boolean> {
   try {
     await writeFile(temporary.certificate, certificate, { flag: 'wx', mode: 0o600, flush: true })
     await writeFile(temporary.key, key, { flag: 'wx', mode: 0o600, flush: true })
-    return await renameIfAbsent(temporary.folder, files.folder)
+    await renameIfAbsent(temporary.folder, files.folder)
   } finally {
     await rm(temporary.folder, { recursive: true, force: true })
   }
@@ -60,10 +60,14 @@ async function create(files: CaFiles, now: number): Promise<boolean> {
 /**
  * Moves an expired CA to a folder that is named after it, and removes its key. If another process has moved it before,
  * that folder exists, so a renewed CA is never moved by mistake.
+ *
+ * @returns false if another process has moved it
  */
-async function retire({ serialNumber }: StoredCa, { folder }: CaFiles): Promise<void> {
+async function retire({ serialNumber }: StoredCa, { folder }: CaFiles): Promise<boolean> {
   const retired = filesIn(join(caFolder(), `expired-${serialNumber}`))
-  if (await renameIfAbsent(folder, retired.folder)) await rm(retired.key, { force: true })
+  const isMoved = await renameIfAbsent(folder, retired.folder)
+  if (isMoved) await rm(retired.key, { force: true })
+  return isMoved
 }
 
 /** Renames a folder, unless the new name exists and is not empty. @returns false if it exists, or the old one does not */

@@ -51,9 +51,11 @@ function readLocalCertificate(): readonly string[] {
     if (isAbsent(error as NodeJS.ErrnoException)) return []
     const { code } = error as NodeJS.ErrnoException
     const why = code === undefined ? 'it is not a certificate' : reasonOf(error)
+    // The mock service shows only the message.
+    const fix = `remove ${folder}, and the next geohook listen --https makes a new CA`
     throw usageError(
-      `cannot read the certificate of the local CA, ${certificate}: ${why}`,
-      `Remove ${folder}: the next "geohook listen --https" makes a new CA.`,
+      `cannot read ${certificate}, the certificate of the local CA (${why}): ${fix}`,
+      '',
       'ca_invalid',
     )
   }

@@ -17,7 +17,7 @@ export function createActions(
   redactor: Redactor,
 ): readonly Action<Item>[] {
   const [newestKey] = options.keys
-  const { signatureHeader, trust } = options
+  const { signatureHeader, secretHeader, trust } = options
 
   const addressField = ({ request }: Item): Field => ({
     name: 'to',
@@ -50,7 +50,10 @@ export function createActions(
   const edit: Action<Item> = {
     name: 'edit',
     label: 'Edit and sign',
-    question: () => 'Sends the edited body, signed with the newest key.',
+    question: () =>
+      secretHeader === undefined
+        ? 'Sends the edited body, signed with the newest key.'
+        : `Sends the edited body, and the newest key itself in the header ${secretHeader}: check the address.`,
     isAvailable: ({ request }) => newestKey !== undefined && request.body !== undefined,
     fields: (item) => [
       addressField(item),
@@ -65,18 +68,22 @@ export function createActions(
     async run(item, values) {
       const url = readAddress(item, values.to)
       const body = readBody(values)
-      const signature = await signLike(item, body)
-      const replaced = ['content-type', signatureHeader.toLowerCase()]
+      const signature = secretHeader === undefined ? await signLike(item, body) : keyText()
+      const header = secretHeader ?? signatureHeader
+      const replaced = ['content-type', header.toLowerCase()]
       const kept = sendable(item.request.headers).filter(([name]) => !replaced.includes(name.toLowerCase()))
       const headers = [
         ...kept,
         ['content-type', readContentType(values['content-type'])],
-        [signatureHeader, signature],
+        [header, signature],
       ] as const satisfies HttpRequest['headers']
       const withoutSignature = (text: string): string => redactor.text(text).replaceAll(signature, '***')
       return post(url, { method: 'POST', headers, body }, withoutSignature, trust)
     },
   }
+
+  /** The newest key as a header: one character per byte. */
+  const keyText = (): string => Buffer.from(newestKey as Uint8Array).toString('latin1')
 
   /** Signs with the newest key, in the encoding and with the prefix of the original signature if it is readable. */
   function signLike({ request }: Item, body: Uint8Array): Promise<string> {

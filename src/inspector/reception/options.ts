@@ -4,6 +4,7 @@ import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
 import type { ExplainedOptions } from '../../receiver/explained.ts'
 import { readSize } from '../../receiver/option-values.ts'
 import { OPTION_NAMES } from '../../receiver/options.ts'
+import { readProofHeaders } from '../../receiver/proof-options.ts'
 import { requireEncoding, type SignatureEncoding } from '../../signature/encoding.ts'
 import { type SignatureKey, type SignatureKeys, toKeyList } from '../../signature/keyring.ts'
 import { readProfile } from '../../signature/profiles.ts'
@@ -41,6 +42,8 @@ export interface ResolvedOptions {
   /** All known keys, newest first; empty for a key function. */
   keys: readonly SignatureKey[]
   signatureHeader: string
+  /** The header that contains the key itself, if the sender does not sign. */
+  secretHeader: string | undefined
   encoding: SignatureEncoding
   clock: () => number
   maxRequests: number
@@ -85,6 +88,8 @@ export function readReceptionOptions(options: ReceptionOptions = {}): ResolvedOp
     signatureHeader: requireHeaderName(
       receiver.signatureHeader ?? profile.signatureHeader ?? DEFAULT_SIGNATURE_HEADER,
     ),
+    secretHeader: readProofHeaders(receiver, { signatureHeader: DEFAULT_SIGNATURE_HEADER, ...profile })
+      .secretHeader,
     encoding: requireEncoding(receiver.encoding ?? profile.encoding ?? 'auto'),
     clock,
     maxRequests,

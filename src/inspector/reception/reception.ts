@@ -45,7 +45,7 @@ export function createReception(options: ReceptionOptions): Reception {
   const resolved = blameCaller(createReception, () => readReceptionOptions(options))
   const { clock } = resolved
   const store = createRequestStore(resolved)
-  const redactor = createRedactor(resolved.keys, resolved.signatureHeader)
+  const redactor = createRedactor(resolved.keys, resolved.signatureHeader, resolved.secretHeader)
   const observer = blameCaller(createReception, () =>
     createRecordingObserver(resolved.receiver, clock, (seen) =>
       store.add(fromObserver(seen, clock(), redactor)),

@@ -33,15 +33,21 @@ export const encodingOf = (value: string): 'hex' | 'base64' | undefined =>
 export function signatureFacts(
   { delivery, body }: Recorded,
   headers: HeaderPairs,
-  { signatureHeader, encoding, keys }: ResolvedOptions,
+  { signatureHeader, secretHeader, encoding, keys }: ResolvedOptions,
   isRefused: boolean,
 ): SignatureFacts {
   const facts: SignatureFacts = {
     state: isRefused ? 'refused' : delivery?.keyIndex === undefined ? 'unsigned' : 'verified',
-    name: signatureHeader,
-    expectedEncoding: encoding === 'auto' ? 'hex or base64' : encoding,
+    name: secretHeader ?? signatureHeader,
+    expectedEncoding: secretHeader
+      ? 'none: the key itself'
+      : encoding === 'auto'
+        ? 'hex or base64'
+        : encoding,
+    ...(secretHeader === undefined ? {} : { isSecret: true }),
   }
   if (facts.state !== 'verified') return facts
+  if (secretHeader !== undefined) return { ...facts, key: keyText(delivery?.keyIndex ?? 0, keys.length) }
   const found = findSignature(headers, body, signatureHeader)
   const sentIn = found && encodingOf(found.value)
   facts.key = keyText(delivery?.keyIndex ?? 0, keys.length)

@@ -25,8 +25,10 @@ ${comparison(item).map(
 }
 
 const STATES: Readonly<Record<Item['signature']['state'], (item: Item) => string>> = {
-  verified: ({ signature: { key, encoding } }) =>
-    `The signature was verified with ${key ?? 'the key'}${encoding ? `; it was sent in ${encoding}` : ''}.`,
+  verified: ({ signature: { key, encoding, name, isSecret } }) =>
+    isSecret
+      ? `The header ${name} contains ${key ?? 'the key'}. The body is not signed.`
+      : `The signature was verified with ${key ?? 'the key'}${encoding ? `; it was sent in ${encoding}` : ''}.`,
   unsigned: ({ outcome }) =>
     `The delivery has no signature${outcome.tone === 'bad' ? '' : ', and was accepted without one'}.`,
   refused: ({ code }) => `The request was refused${code ? ` with ${code}` : ''}.`,
@@ -35,7 +37,7 @@ const STATES: Readonly<Record<Item['signature']['state'], (item: Item) => string
 }
 
 function comparison({
-  signature: { name, expectedEncoding },
+  signature: { name, expectedEncoding, isSecret },
   request,
 }: Item): [string, string | Html, string | Html][] {
   const { headers, body, contentType, method } = request
@@ -46,13 +48,13 @@ function comparison({
   const length = bag['content-length']
   return [
     [
-      'Signature',
+      isSecret ? 'Key' : 'Signature',
       html`in the header <code>${name}</code>`,
       found === undefined
         ? 'no such header'
         : html`<code>${found}</code>${inHeader === undefined ? ' in a form field' : ''}`,
     ],
-    ['Encoding', expectedEncoding, found === undefined ? 'none' : encodingOf(found)],
+    ['Encoding', expectedEncoding, found === undefined ? 'none' : isSecret ? 'not shown' : encodingOf(found)],
     ['Method', html`<code>POST</code>`, html`<code>${method}</code>`],
     ['Content type', 'JSON or a form', contentType === '' ? 'none' : html`<code>${contentType}</code>`],
     ['Content encoding', 'none', bag['content-encoding'] ?? 'none'],

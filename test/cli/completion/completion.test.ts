@@ -30,14 +30,17 @@ const CASES: readonly (readonly [words: string[], completions: readonly string[]
   ],
   [
     ['listen', '--port', '0', '--once', '--profile', ''],
-    ['service', 'arcgis'],
+    ['service', 'arcgis', 'portal'],
   ],
   [
     ['inbox', 'list', '--state', 'd'],
     ['done', 'dead'],
   ],
   [['trigger', 'Parcels.FeatureServer', '--fault', 's'], FAULTS],
-  [['send', 'listen', '--f'], ['--form']], // `listen` is a file here
+  [
+    ['send', 'listen', '--c'],
+    ['--content-type', '--change-type'],
+  ], // `listen` is a file here
   [['sign', 'bod'], undefined],
   [['sign', '--key-file', 'bod'], undefined],
 ]
@@ -68,7 +71,7 @@ describe.concurrent('geohook completion', () => {
     // Without words from the script, bash completes file names.
     for (const [words, expected = []] of CASES) expect([words, complete(words)]).toEqual([words, expected])
     expect(complete(['listen', '--profile', '=', 'a'])).toEqual(['arcgis'])
-    expect(complete(['listen', '--profile', '='])).toEqual(['service', 'arcgis'])
+    expect(complete(['listen', '--profile', '='])).toEqual(['service', 'arcgis', 'portal'])
   })
 
   it.runIf(isInstalled('fish'))('completes commands, options and values in fish', async () => {

@@ -77,6 +77,7 @@ describe('the local CA', () => {
     store(current, old)
     const listeners = await Promise.all(Array.from({ length: 4 }, () => listenSecurely([], env)))
     for (const { port } of listeners) await certificateOf(port, load(current))
+    await Promise.all(listeners.map(({ listener }) => listener.stop())) // then all output has arrived
     const notes = listeners.filter(({ listener }) => listener.stderr.includes('made a new one'))
     expect(notes).toHaveLength(1)
     const expired = `expired-${new X509Certificate(old.cert).serialNumber}`
@@ -148,7 +149,7 @@ describe('the local CA', () => {
     const { code, stderr } = await run([...SEND, receiver.url], { env })
     expect(code).toBe(2)
     expect(stderr).toMatch(
-      /cannot read the certificate of the local CA, .*: it is not a certificate\nRemove /,
+      /cannot read .*, the certificate of the local CA \(it is not a certificate\): remove /,
     )
     expect(await run([...SEND, 'http://127.0.0.1:1/'], { env })).toMatchObject({ code: 3 })
   })
@@ -185,7 +186,9 @@ describe('the local CA', () => {
 
   it.runIf(isInstalled('curl', '--version'))('is accepted by curl --cacert', async () => {
     const { env, current } = createCaFolder()
-    const { url } = await listenSecurely([], env)
+    const { url, listener } = await listenSecurely([], env)
+    expect(spawnSync('curl', ['-s', url]).status).toBe(60) // the certificate is not trusted
+    await listener.printed(/A sender did not accept the certificate .*: it must trust the CA certificate /)
     const curl = ['-s', '-o', '/dev/null', '-w', '%{http_code}', '--cacert', join(current, 'cert.pem'), url]
     expect(execFileSync('curl', curl, { encoding: 'utf8' })).toBe('405')
   })

@@ -28,6 +28,7 @@ interface Mistake {
   headers: [string, string][]
   body?: string | Uint8Array
   keys?: string[]
+  profile?: string
 }
 
 const signed = (signature: string): Mistake => ({ headers: [['x-service', signature]] })
@@ -40,6 +41,9 @@ const WITH_PLUS = Array.from({ length: 100 }, (_, when) => `{"when":${when}}`).f
 
 /** One faulty request for each cause that `explain` can report. */
 const MISTAKES: Record<Exclude<Cause, 'ok' | 'signature_in_query' | RefusalCause>, Mistake> = {
+  secret_missing: { headers: [['content-type', 'application/json']], profile: 'portal' },
+  secret_wrong: { headers: [['secret', 'something else']], profile: 'portal' },
+  sender_signs: { headers: [['x-esriHook-Signature', hex(JSON_BODY)]], profile: 'portal' },
   signature_header_missing: { headers: [['content-type', 'application/json']] },
   signature_in_other_header: { headers: [['X-Hub-Signature-256', `sha256=${hex(JSON_BODY)}`]] },
   signature_in_form_field: {
@@ -146,7 +150,12 @@ describe.concurrent('geohook explain', () => {
 
   it.each(Object.entries(MISTAKES))('prints the cause and the fix of %s', async (cause, mistake) => {
     const file = writeCapture(join(folder.path, `${cause}.json`), mistake)
-    const { code, stdout, stderr } = await geohook(['explain', file, ...keyArgs(mistake.keys)])
+    const { code, stdout, stderr } = await geohook([
+      'explain',
+      file,
+      ...keyArgs(mistake.keys),
+      ...(mistake.profile ? ['--profile', mistake.profile] : []),
+    ])
     const [name, shownCause, evidence, fix, ...more] = stdout
       .split('\n')
       .filter((line) => !line.startsWith('  also'))

@@ -1,4 +1,4 @@
-import { createMockService, type MockService, type Snapshot } from 'geohook/mock'
+import { createManualClock, createMockService, type MockService, type Snapshot } from 'geohook/mock'
 import { describe, expect, it } from 'vitest'
 import { FEATURE, seed, start } from '../support.ts'
 import { get, type Json, LAYER, post, SERVICE, startFeatures, TREES } from './support.ts'
@@ -104,6 +104,17 @@ describe('the history', () => {
     const before = await generationsOf(service)
     service.restore(service.snapshot())
     expect(await generationsOf(service)).toEqual(before)
+  })
+
+  it('continues in another mock that was seeded with layers, as after a restart', async () => {
+    const clock = createManualClock(1_800_000_000_000)
+    const service = await startFeatures([TREES], { clock })
+    await edit(service)
+    await clock.advance(60_000)
+    const restarted = await startFeatures([TREES], { clock })
+    restarted.restore(throughJson(service.snapshot()))
+    expect(await generationsOf(restarted)).toEqual(await generationsOf(service))
+    expect(restarted.snapshot().featureData).toEqual(service.snapshot().featureData)
   })
 
   it('starts again after the restore of an older snapshot, so that clients do not miss the difference', async () => {
