@@ -19,7 +19,7 @@ import {
 import { request } from '@esri/arcgis-rest-request'
 import { describe, expect, it } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
-import { asApp, asUser, PARCELS, PRODUCTS, receiveFrom, startLike, WEBHOOKS } from './support.ts'
+import { asApp, asUser, PARCELS, PRODUCTS, receiveFrom, sendFiles, startLike, WEBHOOKS } from './support.ts'
 
 const point = (x: number, y: number) => ({ x, y })
 
@@ -152,6 +152,7 @@ describe('a feature service', () => {
   })
 
   it('adds, updates, lists and deletes attachments', async () => {
+    sendFiles()
     const { layer } = await start()
     const [featureId = 0] = await add(layer, 'one')
     const first = file('photo.png')
@@ -222,6 +223,7 @@ describe('a feature service', () => {
 
 describe.each(PRODUCTS)('edits on a mock like %s', (like) => {
   it('arrive at the receiver of a webhook, signed', async () => {
+    sendFiles()
     const { layer, ...mock } = await start(like)
     const receiver = await receiveFrom(like)
     await request(`${mock.url}${WEBHOOKS[like]}/create`, {

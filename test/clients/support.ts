@@ -113,3 +113,31 @@ export async function receiveFrom(like: Product | 'portal'): Promise<Receiving> 
     close,
   }
 }
+
+/**
+ * Lets the client send files. Its FormData is not that of the platform; since Node 22, fetch sends the text
+ * `[object FormData]` in its place.
+ */
+export function sendFiles(): void {
+  const { fetch } = globalThis
+  vi.stubGlobal('fetch', async (input: RequestInfo, init: RequestInit = {}) => {
+    const { body } = init
+    const isForeign = String(body) === '[object FormData]' && !(body instanceof FormData)
+    return fetch(
+      input,
+      isForeign ? { ...init, body: await toFormData(body as unknown as ForeignForm) } : init,
+    )
+  })
+  onTestFinished(() => void vi.unstubAllGlobals())
+}
+
+type ForeignForm = Iterable<[name: string, value: string | File]>
+
+async function toFormData(form: ForeignForm): Promise<FormData> {
+  const copy = new FormData()
+  for (const [name, value] of form) {
+    if (typeof value === 'string') copy.append(name, value)
+    else copy.append(name, new File([await value.arrayBuffer()], value.name, { type: value.type }))
+  }
+  return copy
+}
