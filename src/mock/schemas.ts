@@ -32,6 +32,12 @@ const scheduleMembers = {
 /** A schedule; all members are optional. */
 export const scheduleSchema: z.ZodObject = z.strictObject(scheduleMembers).partial()
 
+/** `config` of a portal's webhook. */
+export const portalConfigSchema: z.ZodObject = z.strictObject({
+  deactivationPolicy: settingsSchema.pick({ numberOfFailures: true, daysInPast: true }),
+  properties: z.record(z.string(), z.unknown()).optional(),
+})
+
 export const serviceSchema: z.ZodObject = z.strictObject({
   folderName: pathPart.optional(),
   serviceName,
@@ -68,6 +74,7 @@ export const webhookSchema: z.ZodObject = z.strictObject({
   modified: time.optional(),
   ownerId: user.optional(),
   modifiedId: user.optional(),
+  config: portalConfigSchema.optional(),
 })
 
 const failureSchema = z.strictObject({ webhookId: z.string().max(64), times: z.array(time).max(1000) })

@@ -2,6 +2,7 @@ import { configInvalid } from '../errors.ts'
 import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
+import { sendRegistration } from './delivery/registration.ts'
 import { createListeners, type Listeners, warn } from './event-listeners.ts'
 import { createFeatureStore } from './features/feature-store.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
@@ -21,6 +22,7 @@ import { createGenerations } from './state/generations.ts'
 import { createHandshakeLog } from './state/handshakes.ts'
 import { createServiceRegistry, type Service, servicePath } from './state/services.ts'
 import { restoreSnapshot, type SnapshotSeed, type State, toSnapshot } from './state/snapshot.ts'
+import type { Webhook } from './state/webhook.ts'
 import { createWebhookStore } from './state/webhooks.ts'
 
 /** A mock service without HTTP, shared by the administration, the control API and {@link createMockService}. */
@@ -49,6 +51,10 @@ export interface Mock {
   deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]>
   /** Does the same without waiting. */
   publish(service: Service, events: readonly ServiceEvent[]): void
+  /** The recorded attempts, oldest first, as a new array. */
+  attempts(): Attempt[]
+  /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
+  register(webhook: Readonly<Webhook>): Promise<Attempt>
   /** @returns all attempts, once the last has ended */
   deliver(recipients: Recipients): Promise<Attempt[]>
   /**
@@ -190,6 +196,8 @@ export function createMock(
       deliverEvents(service, events).catch(warn)
     },
     deliver,
+    attempts: engine.log.list,
+    register: (webhook) => sendRegistration(engine, webhook, clock.now()),
     restore,
     reset() {
       engine.clear()

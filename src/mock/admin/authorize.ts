@@ -44,7 +44,7 @@ function bearerToken(header: string | string[] | undefined): string | undefined 
 }
 
 /**
- * Requires the privilege for the type of the service; operations on the whole site require both privileges.
+ * Requires the privilege for the type of the service; operations on the whole site or the portal require both.
  *
  * @throws {AdminError} 403
  */
@@ -58,6 +58,6 @@ export function requirePrivileges(user: User, serviceType: ServiceType | undefin
 }
 
 function requiredPrivileges(serviceType: ServiceType | undefined): Privilege[] {
-  if (serviceType === undefined) return ['geoprocessing', 'features']
+  if (serviceType === undefined || serviceType === 'Portal') return ['geoprocessing', 'features']
   return [serviceType === 'GPServer' ? 'geoprocessing' : 'features']
 }

@@ -23,6 +23,15 @@ export type ResponseName =
   | 'NotificationStatus'
   | 'Settings'
   | 'Token'
+  | 'HostedWebhook'
+  | 'HostedWebhooks'
+  | 'HostedStatus'
+  | 'HostedNotificationStatus'
+  | 'PortalWebhook'
+  | 'PortalWebhooks'
+  | 'PortalStatus'
+  | 'PortalNotificationStatus'
+  | 'PortalSettings'
   | 'OAuthToken'
   | 'ServerInfo'
   | 'User'
@@ -61,6 +70,21 @@ export interface Context {
   readonly federation: Federation
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
+  /** The recorded attempts, oldest first. */
+  attempts(): readonly RecordedAttempt[]
+  /** Announces a webhook of a portal to its payload URL. Never rejects: a failure is recorded in the attempt. */
+  register(webhook: Readonly<Webhook>): Promise<RecordedAttempt>
+}
+
+/** The parts of an attempt that the administration reports. */
+export interface RecordedAttempt {
+  webhookId: string
+  /** Milliseconds since 1970. */
+  sentAt: number
+  request: { body: Uint8Array }
+  answer?: { status: number; body: string }
+  /** Reason why the attempt has no response. */
+  error?: string
 }
 
 /** Arguments of an operation. */
@@ -79,6 +103,8 @@ export interface OperationResult {
   /** True if the state must be saved. */
   changed: boolean
 }
+
+type Result = OperationResult | Promise<OperationResult>
 
 interface Description {
   /** Unique name. */
@@ -103,7 +129,7 @@ export interface RootOperation extends Omit<Description, 'segment'> {
   paths: readonly string[]
   /** The method of `auth` without which a service does not have the operation. */
   needs?: 'generateToken' | 'generateAppToken'
-  run(call: RootCall): Promise<OperationResult>
+  run(call: RootCall): Result
 }
 
 /** Arguments of a {@link RootOperation}. */
@@ -117,19 +143,19 @@ export interface RootCall extends Omit<Call, 'user'> {
 /** An operation on all services. */
 export interface SiteOperation extends Description {
   scope: 'site'
-  run(call: Call): OperationResult
+  run(call: Call): Result
 }
 
 /** An operation on the webhooks of a service. */
 export interface ServiceOperation extends Description {
   scope: 'service'
-  run(call: Call & { service: Service }): OperationResult
+  run(call: Call & { service: Service }): Result
 }
 
 /** An operation on one webhook. */
 export interface WebhookOperation extends Description {
   scope: 'webhook'
-  run(call: Call & { webhook: Readonly<Webhook> }): OperationResult
+  run(call: Call & { webhook: Readonly<Webhook> }): Result
 }
 
 /** An operation of the administration. */

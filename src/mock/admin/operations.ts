@@ -1,16 +1,21 @@
 import { isAtLeast } from '../versions.ts'
+import { HOSTED_OPERATIONS } from './hosted-operations.ts'
 import type { ContextOptions, Operation, ParameterDescription, RootOperation } from './operation.ts'
 import {
   type Address,
   compareTemplates,
   decodeSegments,
   type Family,
+  HOSTED,
   matchSegments,
   type PathNames,
+  PORTAL,
   SERVER_ADMIN,
   SERVICES,
   toAddressedService,
 } from './paths.ts'
+import { PORTAL_SERVICE_OPERATIONS } from './portal/service-operations.ts'
+import { PORTAL_WEBHOOK_OPERATIONS } from './portal/webhook-operations.ts'
 import { SERVICE_OPERATIONS } from './service-operations.ts'
 import { GENERATE_TOKEN, PORTAL_TOKEN } from './sign-in/generate-token.ts'
 import { OAUTH_TOKEN } from './sign-in/oauth-token.ts'
@@ -46,6 +51,8 @@ const SERVER_OPERATIONS: readonly Exclude<Operation, { scope: 'root' }>[] = [
 /** All routes. The router and the OpenAPI document are generated from this table. */
 const ROUTES: readonly Route[] = [
   ...[SERVICES, SERVER_ADMIN].flatMap((family) => routesOfFamily(family, SERVER_OPERATIONS)),
+  ...routesOfFamily(HOSTED, HOSTED_OPERATIONS),
+  ...routesOfFamily(PORTAL, [...PORTAL_SERVICE_OPERATIONS, ...PORTAL_WEBHOOK_OPERATIONS]),
   ...ROOT_OPERATIONS.flatMap((operation) =>
     operation.paths.map((path) => ({ path, operation, family: SERVICES })),
   ),
@@ -90,8 +97,9 @@ function pathsOf(
   const below = (scope === 'webhook' ? '/{webhookId}' : '') + last
   // Without the word, a path with nothing below would name the service itself.
   const isShort = isWordOptional && below !== ''
-  const short = isShort ? webhooks.map((path) => path.slice(0, path.lastIndexOf('/'))) : []
-  return [...webhooks, ...short].map((path) => path + below)
+  const paths = webhooks.filter((path) => path !== undefined)
+  const short = isShort ? paths.map((path) => path.slice(0, path.lastIndexOf('/'))) : []
+  return [...paths, ...short].map((path) => path + below)
 }
 
 /** What a path names. */

@@ -7,7 +7,7 @@ export interface Family {
   /** Path of the webhooks of the whole site; undefined if the family has none. */
   site?: string
   /** OpenAPI paths of the webhooks of a service: in the root folder, and in another folder. */
-  webhooks: readonly [root: string, folder: string]
+  webhooks: readonly [root: string, folder?: string]
   /** True if the last word of `webhooks` may be omitted before an id or an operation. */
   isWordOptional?: boolean
 }
@@ -27,6 +27,21 @@ export const SERVER_ADMIN: Family = {
   webhooks: ['/admin/services/{service}/webhooks', '/admin/services/{folderName}/{service}/webhooks'],
 }
 
+/** The paths of a hosted feature service, also for services that are not hosted. */
+export const HOSTED: Family = {
+  name: 'Hosted',
+  webhooks: [
+    '/rest/admin/services/{serviceName}/FeatureServer/WebHooks',
+    '/rest/admin/services/{folderName}/{serviceName}/FeatureServer/WebHooks',
+  ],
+}
+
+/** The paths of a portal's webhooks. Every `portalId` names the one portal of a mock. */
+export const PORTAL: Family = {
+  name: 'Portal',
+  webhooks: ['/sharing/rest/portals/{portalId}/webhooks'],
+}
+
 /** The service that a path names, whether or not it exists. */
 export interface Address {
   family: Family
@@ -42,6 +57,9 @@ export interface AddressedService {
 
 /** Names in a path by their parameter, decoded. */
 export type PathNames = Readonly<Record<string, string>>
+
+/** Some clients write this word in other letter case. */
+const HOSTED_WORD = 'WebHooks'
 
 const PARAMETER = /^\{(\w+)\}$/
 
@@ -63,7 +81,10 @@ export function decodeSegments(path: string): string[] | undefined {
   }
 }
 
-/** Compares the segments of a path with an OpenAPI path, case-sensitively. Returns undefined if they differ. */
+/**
+ * Compares the segments of a path with an OpenAPI path, case-sensitively except for the word `WebHooks`. Returns
+ * undefined if they differ.
+ */
 export function matchSegments(
   segments: readonly string[],
   template: readonly string[],
@@ -72,11 +93,14 @@ export function matchSegments(
   for (const [index, expected] of template.entries()) {
     const segment = segments[index] as string
     const name = parameterOf(expected)
-    if (name === undefined ? segment !== expected : !isPossible(name, segment)) return undefined
+    if (name === undefined ? !isWord(segment, expected) : !isPossible(name, segment)) return undefined
     if (name !== undefined) names[name] = segment
   }
   return names
 }
+
+const isWord = (segment: string, expected: string): boolean =>
+  segment === expected || (expected === HOSTED_WORD && segment.toLowerCase() === HOSTED_WORD.toLowerCase())
 
 /** A folder may be named like a service (`Parcels.FeatureServer`); an id never is. */
 function isPossible(name: string, segment: string): boolean {
@@ -87,11 +111,14 @@ function isPossible(name: string, segment: string): boolean {
 const serviceTypeOf = (part: string): ServiceType | undefined =>
   /.\.(FeatureServer|GPServer)$/s.exec(part)?.[1] as ServiceType | undefined
 
-/** The service that the names in a path belong to. */
-export function toAddressedService({ folderName, service }: PathNames): AddressedService | undefined {
-  const serviceType = serviceTypeOf(service ?? '')
-  if (service === undefined || !serviceType) return undefined
-  return { path: folderName === undefined ? service : `${folderName}/${service}`, serviceType }
+/** The service that the names in a path belong to. Paths with a `serviceName` are those of feature services. */
+export function toAddressedService(names: PathNames): AddressedService | undefined {
+  const { folderName, service, serviceName, portalId } = names
+  if (portalId !== undefined) return { path: `${portalId}.Portal`, serviceType: 'Portal' }
+  const name = serviceName === undefined ? service : `${serviceName}.FeatureServer`
+  const serviceType = serviceTypeOf(name ?? '')
+  if (name === undefined || !serviceType) return undefined
+  return { path: folderName === undefined ? name : `${folderName}/${name}`, serviceType }
 }
 
 /** Orders paths so that a word comes before a parameter at the same position. */
@@ -104,11 +131,17 @@ export function compareTemplates(one: readonly string[], other: readonly string[
   return 0
 }
 
-/** Path of the webhooks of a service in a family, encoded and without a slash at its start. */
-export function webhooksPath({ webhooks }: Family, service: string): string {
-  const [name = '', folder] = service.split('/').reverse()
-  const template = webhooks[folder === undefined ? 0 : 1]
-  return fillTemplate(template, { service: name, folderName: folder ?? '' }).slice(1)
+/**
+ * Path of the webhooks of a service in a family, encoded and without a slash at its start.
+ *
+ * @param path in the format of `servicePath`
+ */
+export function webhooksPath({ webhooks }: Family, path: string): string {
+  const [service = '', folderName] = path.split('/').reverse()
+  const serviceName = service.slice(0, service.lastIndexOf('.'))
+  const template = (folderName === undefined ? undefined : webhooks[1]) ?? webhooks[0]
+  const names = { service, serviceName, portalId: serviceName, folderName: folderName ?? '' }
+  return fillTemplate(template, names).slice(1)
 }
 
 /** Replaces the parameters of an OpenAPI path. */

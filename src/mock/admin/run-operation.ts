@@ -19,13 +19,14 @@ export async function runOperation(
   requirePrivileges(user, address.service?.serviceType)
   const call = { ...anonymous, user }
   if (operation.scope === 'site') return operation.run(call)
-  const { path = '' } = address.service ?? {}
   const { services, webhooks } = call.context.state
-  const service = services.find(path)
+  const { path = '', serviceType } = address.service ?? {}
+  const service = serviceType === 'Portal' ? services.portal() : services.find(path)
   if (!service) throw new AdminError(404, 'the service does not exist')
   if (operation.scope === 'service') return operation.run({ ...call, service })
   const webhook = webhooks.get(id)
-  if (!webhook || servicePath(webhook) !== path) throw new AdminError(404, 'the webhook does not exist')
+  if (!webhook || servicePath(webhook) !== servicePath(service))
+    throw new AdminError(404, 'the webhook does not exist')
   return operation.run({ ...call, webhook })
 }
 

@@ -15,7 +15,10 @@ const listSite: SiteOperation = {
   changes: false,
   parameters: [],
   response: 'Webhooks',
-  run: ({ context }) => unchanged(toListJson(context.state.webhooks.list(), context.options)),
+  run({ context: { state, options } }) {
+    const webhooks = state.webhooks.list().filter(({ serviceType }) => serviceType !== 'Portal')
+    return unchanged(toListJson(webhooks, options))
+  },
 }
 
 const settings: SiteOperation = {

@@ -1,4 +1,5 @@
 import type { Field } from '../../inspector/action.ts'
+import { ALL_OPERATIONS } from '../state/portal.ts'
 import { DEFAULTS, type Webhook } from '../state/webhook.ts'
 import { featureChangeTypesOf } from '../versions.ts'
 import type { Context } from './operation.ts'
@@ -17,7 +18,7 @@ export function editFields(
   webhook: Partial<Webhook> & Pick<Webhook, 'serviceType'>,
   options: Options,
 ): Field[] {
-  const keepsOmitted = options.omitted === 'keep'
+  const keepsOmitted = options.omitted === 'keep' || webhook.serviceType === 'Portal'
   return webhookFields(webhook, options, {
     key: keepsOmitted ? 'Leave empty to keep the key.' : 'Leave empty to remove the key.',
     schedule: keepsOmitted
@@ -32,6 +33,7 @@ function webhookFields(
   hints: { key: string; schedule: string },
 ): Field[] {
   const { name, hookUrl, serviceType } = values
+  if (serviceType === 'Portal') return portalFields(values, hints.key)
   const { changeTypes, active, contentType, payloadFormat } = { ...DEFAULTS, ...values }
   const isFeature = serviceType === 'FeatureServer'
   const changeTypesHint = isFeature
@@ -48,6 +50,19 @@ function webhookFields(
     ...(isFeature ? [{ name: 'scheduleInfo', label: 'scheduleInfo', hint: hints.schedule }] : []),
   ]
 }
+
+/** The fields for a webhook of a portal. */
+const portalFields = ({ name, hookUrl, changeTypes }: Partial<Webhook>, secretHint: string): Field[] => [
+  { name: 'name', label: 'name', value: name, isRequired: true },
+  { name: 'url', label: 'url', value: hookUrl, isRequired: true },
+  {
+    name: 'events',
+    label: 'events',
+    value: changeTypes?.join(',') ?? ALL_OPERATIONS,
+    hint: 'Comma-separated: /, /items, /items/add, /items/<id>, /items/<id>/<operation>, also of groups and users.',
+  },
+  { name: 'secret', label: 'secret', kind: 'secret', hint: secretHint },
+]
 
 const choice = (name: string, value: string, values: readonly string[]): Field => ({
   name,

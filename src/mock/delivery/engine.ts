@@ -133,10 +133,14 @@ export function createEngine(
   }
 
   function countResult(webhookId: string, result: DeliveryResult): void {
+    const webhook = state.webhooks.get(webhookId)
+    const isPortal = webhook?.serviceType === 'Portal'
     // In the `hosted` dialect, a success resets the webhook's failure count (docs/senders.md, "Delivery").
-    if (result === 'succeeded' && dialect === 'hosted' && state.failures.clear(webhookId)) counted()
-    if (result === 'failed' && has(version, 'failures') && state.webhooks.get(webhookId)) {
-      if (state.failures.add(webhookId, clock.now(), state.settings)) state.webhooks.switchOff(webhookId)
+    if (result === 'succeeded' && dialect === 'hosted' && !isPortal && state.failures.clear(webhookId))
+      counted()
+    if (result === 'failed' && webhook && (isPortal || has(version, 'failures'))) {
+      const limits = { ...state.settings, ...webhook.config?.deactivationPolicy }
+      if (state.failures.add(webhookId, clock.now(), limits)) state.webhooks.switchOff(webhookId)
       counted()
     }
   }

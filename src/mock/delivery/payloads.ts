@@ -3,6 +3,7 @@ import { type ChangesUrlEncoding, createPayload, type Dialect } from '../../test
 import type { SignatureOptions } from '../presets.ts'
 import type { ServiceEvent } from '../state/events.ts'
 import type { Webhook } from '../state/webhook.ts'
+import { toPortalPayload } from './portal-payload.ts'
 
 /** Options of {@link createPayloadWriter}. */
 export interface PayloadOptions {
@@ -25,6 +26,7 @@ export type PayloadWriter = (
 export function createPayloadWriter(options: PayloadOptions): PayloadWriter {
   function toPayload(webhook: Readonly<Webhook>, events: readonly ServiceEvent[]): unknown {
     const { folderName, serviceName, serviceType, name, id } = webhook
+    if (serviceType === 'Portal') return toPortalPayload(webhook, events)
     const { jobId, taskName } = events[0] as ServiceEvent
     const { changesUrl } = options
     // The mock runs no jobs, so it has no pages for their status.
@@ -73,7 +75,7 @@ function groupByDelivery(
   fanOut: PayloadOptions['fanOut'],
 ): (readonly ServiceEvent[])[] {
   if (serviceType === 'GPServer') return events.map((event) => [event])
-  return fanOut === 'layer' ? byLayer(events) : [events]
+  return fanOut === 'layer' && serviceType === 'FeatureServer' ? byLayer(events) : [events]
 }
 
 /** The generations before the first change and after the last, so that consecutive ranges have no gap. */

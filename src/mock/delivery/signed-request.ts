@@ -24,7 +24,9 @@ export type RequestWriter = (
 /** @throws {WebhookError} `config_invalid` for options with which every delivery would fail */
 export function createRequestWriter({ version, dialect, signature }: RequestOptions): RequestWriter {
   createBodySigner({ ...signature, signatureKey: 'any' })
-  const isSigned = dialect !== 'organization' && has(version, 'signature')
+  /** The `organization` dialect, always that of a portal, sends the key itself (docs/senders.md, "Three dialects"). */
+  const sendsSecret = ({ serviceType }: Readonly<Webhook>): boolean =>
+    serviceType === 'Portal' || dialect === 'organization'
 
   /**
    * Signers by webhook, because checking options and importing a key is slow. Signers never become stale, because an
@@ -46,10 +48,10 @@ export function createRequestWriter({ version, dialect, signature }: RequestOpti
     body: Uint8Array<ArrayBuffer>,
     signatureKey: string,
   ): Promise<RawRequest> {
-    if (signatureKey && isSigned) return signerOf(webhook, signatureKey)(body)
+    if (signatureKey && !sendsSecret(webhook) && has(version, 'signature'))
+      return signerOf(webhook, signatureKey)(body)
     const headers: Record<string, string> = { 'content-type': webhook.contentType }
-    // The `organization` dialect sends the secret itself (docs/senders.md, "Three dialects").
-    if (signatureKey && dialect === 'organization') headers.secret = signatureKey
+    if (signatureKey && sendsSecret(webhook)) headers.secret = signatureKey
     return { method: 'POST', headers, body }
   }
 

@@ -30,7 +30,7 @@ export async function explainRefused(mock: Mock, attempts: Attempts): Promise<Ex
   const webhook = mock.state.webhooks.get(webhookId) ?? sent
   if (!webhook || !sent) return undefined
   const is401 = answer.status === 401
-  if (is401 && dialect === 'organization')
+  if (is401 && (dialect === 'organization' || sent.serviceType === 'Portal'))
     return {
       cause: 'the receiver expects another secret',
       evidence: `In this dialect the service does not sign: it sends ${sent.signatureKey ? 'the key in the header secret' : 'no key, because the webhook has none'}. ${said}`,

@@ -61,4 +61,8 @@ function operationId({ path, operation, family }: Route, method: string): string
 const otherPath = ([first]: readonly string[], path: string): string =>
   path === first
     ? ''
-    : path.replace(/\W+(\w)/g, (_, letter: string) => letter.toUpperCase()).replace(/\W/g, '')
+    : path
+        .split('/')
+        .map((segment) => segment.slice(0, 1).toUpperCase() + segment.slice(1))
+        .join('')
+        .replace(/\W/g, '')

@@ -2,7 +2,13 @@ import { z } from 'zod'
 import { faultSchema } from '../delivery/faults.ts'
 import { settingsSchema } from '../delivery-settings.ts'
 import { serviceDataSchema } from '../features/snapshot-schema.ts'
-import { scheduleSchema, serviceSchema, snapshotSchema, webhookSchema } from '../schemas.ts'
+import {
+  portalConfigSchema,
+  scheduleSchema,
+  serviceSchema,
+  snapshotSchema,
+  webhookSchema,
+} from '../schemas.ts'
 
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>
@@ -31,13 +37,23 @@ const TEXT = { type: 'string' }
 const TIME = { type: 'integer', minimum: 0, description: 'Milliseconds since 1970' }
 const SUCCESS = { const: 'success' }
 
-const { properties: webhookMembers } = withAllMembers(webhookSchema) as {
+const { properties: webhookMembers } = withAllMembers(webhookSchema.omit({ config: true })) as {
   properties: Record<string, unknown>
 }
 /** `scheduleInfo` may be empty, because a geoprocessing webhook has no schedule. */
-const webhook = {
+const webhook: Record<string, unknown> = {
   ...webhookMembers,
   scheduleInfo: { anyOf: [withAllMembers(scheduleSchema), exactly({})] },
+}
+
+const { id: globalId, ...hostedMembers } = webhook
+const HOSTED_SUCCESS = { status: SUCCESS, success: { const: true } }
+
+const PAGE = {
+  total: { type: 'integer', minimum: 0 },
+  start: { type: 'integer', minimum: 1 },
+  num: { type: 'integer', minimum: 1 },
+  nextStart: { type: 'integer', description: '-1 on the last page' },
 }
 
 const headers = { type: 'object', additionalProperties: true }
@@ -63,6 +79,59 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       items: exactly({ invoked: { const: false }, invokedTimestamp: TIME }),
     },
   }),
+  HostedWebhook: exactly({ globalId, ...hostedMembers, ...HOSTED_SUCCESS }, Object.keys(HOSTED_SUCCESS)),
+  HostedWebhooks: listOf('HostedWebhook'),
+  HostedStatus: exactly(HOSTED_SUCCESS),
+  HostedNotificationStatus: {
+    type: 'array',
+    items: exactly({
+      webhookNotificationStatus: {
+        type: 'array',
+        items: exactly({
+          invoked: { const: 'false' },
+          invokedTimestamp: { ...TEXT, description: 'Milliseconds since 1970' },
+          serverResponse: TEXT,
+        }),
+      },
+    }),
+  },
+  PortalWebhook: exactly({
+    id: TEXT,
+    accountId: { ...TEXT, description: 'Id of the portal' },
+    payloadUrl: TEXT,
+    secret: TEXT,
+    isActive: { type: 'boolean' },
+    name: TEXT,
+    config: toJsonSchema(portalConfigSchema),
+    ownerId: TEXT,
+    created: TIME,
+    modified: TIME,
+    events: { type: 'array', items: TEXT },
+  }),
+  PortalWebhooks: exactly({ ...PAGE, webhooks: listOf('PortalWebhook') }),
+  PortalStatus: exactly({ success: { const: true }, id: { ...TEXT, description: 'Id of a new webhook' } }, [
+    'id',
+  ]),
+  PortalNotificationStatus: exactly({
+    ...PAGE,
+    WebhookStatus: {
+      type: 'array',
+      items: exactly({
+        id: { ...TEXT, description: 'Id of the webhook' },
+        isInvoked: { type: 'boolean', description: 'Whether the response was a success' },
+        invokedTimestamp: { ...TEXT, description: 'In UTC, for example 2019-01-23 14:26:44.644' },
+        responseText: TEXT,
+        payload: TEXT,
+      }),
+    },
+  }),
+  PortalSettings: withAllMembers(
+    settingsSchema.pick({
+      notificationAttempts: true,
+      notificationTimeOutInSeconds: true,
+      notificationElapsedTimeInSeconds: true,
+    }),
+  ),
   Settings: exactly({ ...(withAllMembers(settingsSchema).properties as object), status: SUCCESS }, [
     'status',
   ]),
@@ -134,7 +203,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   Snapshot: exactly(
     {
       services: listOf('Service'),
-      webhooks: { type: 'array', items: exactly(webhook) },
+      webhooks: {
+        type: 'array',
+        items: exactly({ ...webhook, config: toJsonSchema(portalConfigSchema) }, ['config']),
+      },
       settings: withAllMembers(settingsSchema),
       failures: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).failures,
       handshakes: (toJsonSchema(snapshotSchema).properties as Record<string, unknown>).handshakes,

@@ -9,12 +9,13 @@ import {
 } from '../../payload/change-types.ts'
 import { check, eventSchema } from '../schemas.ts'
 import { has, type ServiceVersion } from '../versions.ts'
+import { type PortalOperation, portalSubscriptionsOf, toPortalOperation } from './portal.ts'
 import type { Service, ServiceReference } from './services.ts'
 import type { Webhook } from './webhook.ts'
 
 /** An event to trigger on a service. */
 export interface MockEvent extends ServiceReference {
-  /** For example `'FeaturesCreated'` or `'esriJobSucceeded'`. */
+  /** For example `'FeaturesCreated'`, `'esriJobSucceeded'`, or `'/items/<id>/update'` on a portal. */
   changeType: ChangeType
   /** Milliseconds since 1970. Default: now. */
   when?: number | undefined
@@ -44,6 +45,8 @@ export interface ServiceEvent {
   /** The same for every webhook; undefined for feature services. */
   jobId?: string | undefined
   taskName?: string | undefined
+  /** The operation on an object of a portal; undefined for services. */
+  operation?: PortalOperation | undefined
 }
 
 const FEATURE_NAMES: readonly string[] = FEATURE_CHANGE_TYPES
@@ -62,6 +65,10 @@ export function requirePossible(
   if (changeType === WILDCARD) throw configInvalid('changeType says what happened; * is for subscriptions')
   if (changeType === POST_PERFORMED && !has(version, 'post'))
     throw configInvalid(`${POST_PERFORMED} comes with version 11.3; this service has ${version}`)
+  if (serviceType === 'Portal' && !toPortalOperation(changeType))
+    throw configInvalid(
+      `${changeType} is not an operation on a portal: use /items/add or /items/<id>/<operation>, also of groups and users`,
+    )
   if (serviceType === 'FeatureServer' && changeType.startsWith('esriJob'))
     throw configInvalid(`${changeType} is the end of a job; ${serviceName} is a feature service`)
   if (serviceType === 'GPServer' && FEATURE_NAMES.includes(changeType))
@@ -73,15 +80,17 @@ export function requirePossible(
 /** Adds defaults to an event. The generation is set later, when all events of the call have been validated. */
 export function toServiceEvent(event: MockEvent, { serviceType }: Service, now: number): ServiceEvent {
   const { changeType, when = now, layerIds, taskName } = event
+  const isPortal = serviceType === 'Portal'
   const jobId = serviceType === 'GPServer' ? (event.jobId ?? randomUUID()) : undefined
   return {
     changeType,
-    subscriptions: subscriptionsOf(changeType),
+    subscriptions: isPortal ? portalSubscriptionsOf(changeType) : subscriptionsOf(changeType),
     when,
     layerIds: layerIds ? [...new Set(layerIds)] : [0],
     generation: 0,
     jobId,
     taskName,
+    operation: isPortal ? toPortalOperation(changeType) : undefined,
   }
 }
 

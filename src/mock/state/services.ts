@@ -1,14 +1,15 @@
 import { configInvalid } from '../../errors.ts'
 import type { ServiceName } from '../../payload/event.ts'
 import type { LayerSeed } from '../features/seed-types.ts'
+import { PORTAL_ID } from './portal.ts'
 
-/** A geoprocessing or feature service. */
+/** A geoprocessing or feature service, or the portal. */
 export interface Service extends ServiceName {
   serviceType: ServiceType
 }
 
 /** The type of a service. */
-export type ServiceType = 'FeatureServer' | 'GPServer'
+export type ServiceType = 'FeatureServer' | 'GPServer' | 'Portal'
 
 /** A service to start with. */
 export interface ServiceSeed {
@@ -36,12 +37,28 @@ export interface ServiceRegistry {
   /** @param path in the format of {@link servicePath} */
   find(path: string): Service | undefined
   /**
+   * The portal, which all portal ids name. Unless a seed names it, it has a fixed id, and is not in the list before it
+   * has a webhook.
+   */
+  portal(): Service
+  add(service: Service): void
+  /**
    * Finds the service that an event names.
    *
    * @throws {WebhookError} `config_invalid` for an unknown service, or if `serviceType` is missing but required
    */
   resolve(name: ServiceReference): Service
   restore(services: readonly ServiceSeed[]): void
+}
+
+const PORTAL: Service = Object.freeze({ folderName: '', serviceName: PORTAL_ID, serviceType: 'Portal' })
+
+/** @throws {WebhookError} `config_invalid` for two portals, or a portal in a folder */
+export function requireOnePortal(seeds: readonly ServiceSeed[]): void {
+  const portals = seeds.filter(({ serviceType }) => serviceType === 'Portal').map(toService)
+  const others = new Set(portals.map(servicePath))
+  if (others.size > 1) throw configInvalid('a mock service has one portal; these seeds name several')
+  if (portals[0] && portals[0].folderName !== '') throw configInvalid('a portal has no folderName')
 }
 
 /** Names a service. `serviceType` is required only if services of both types have this name. */
@@ -53,10 +70,23 @@ export function createServiceRegistry(): ServiceRegistry {
   const byPath = new Map<string, Service>()
   /** Services with the same name, in any folder and of any type. */
   const byName = new Map<string, Service[]>()
+  let portal = PORTAL
+
+  function add(service: Service): void {
+    if (byPath.has(servicePath(service))) return
+    byPath.set(servicePath(service), Object.freeze(service))
+    const others = byName.get(service.serviceName)
+    if (others) others.push(service)
+    else byName.set(service.serviceName, [service])
+  }
+
   return {
     list: () => [...byPath.values()],
     find: (path) => byPath.get(path),
+    portal: () => portal,
+    add,
     resolve({ folderName = '', serviceName, serviceType }) {
+      if (serviceType === 'Portal') return portal
       const [found, other] = (byName.get(serviceName) ?? []).filter(
         (service) =>
           service.folderName === folderName &&
@@ -69,12 +99,8 @@ export function createServiceRegistry(): ServiceRegistry {
     restore(seeds) {
       byPath.clear()
       byName.clear()
-      for (const service of seeds.map(toService)) byPath.set(servicePath(service), Object.freeze(service))
-      for (const service of byPath.values()) {
-        const others = byName.get(service.serviceName)
-        if (others) others.push(service)
-        else byName.set(service.serviceName, [service])
-      }
+      portal = seeds.map(toService).find(({ serviceType }) => serviceType === 'Portal') ?? PORTAL
+      for (const seed of seeds) add(toService(seed))
     },
   }
 }

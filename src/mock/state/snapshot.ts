@@ -5,7 +5,7 @@ import { checkSnapshot } from '../schemas.ts'
 import { withoutUndefined } from '../without-undefined.ts'
 import type { FailureLog, FailureRecord } from './failures.ts'
 import type { HandshakeLog, HandshakeRecord } from './handshakes.ts'
-import type { Service, ServiceRegistry, ServiceSeed } from './services.ts'
+import { requireOnePortal, type Service, type ServiceRegistry, type ServiceSeed } from './services.ts'
 import type { Webhook, WebhookSeed } from './webhook.ts'
 import type { WebhookStore } from './webhooks.ts'
 
@@ -59,6 +59,7 @@ export function restoreSnapshot(state: State, seed: SnapshotSeed, defaults: Deli
   checkSnapshot(seed, 'snapshot')
   const { services = [], webhooks = [], settings = {} } = seed
   const { failures = [], handshakes = [], featureData = [] } = seed
+  requireOnePortal([...services, ...webhooks])
   const withData = featureData.map(({ folderName, serviceName }): ServiceSeed => {
     return { folderName, serviceName, serviceType: 'FeatureServer' }
   })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { WILDCARD } from '../../payload/change-types.ts'
 import { withoutUndefined } from '../without-undefined.ts'
+import { ALL_OPERATIONS, DEFAULT_PORTAL_CONFIG, type PortalConfig } from './portal.ts'
 import { type Service, type ServiceSeed, type ServiceType, toService } from './services.ts'
 
 /** When a feature service gathers events (docs/specification.md, "Schedule"). */
@@ -41,6 +42,8 @@ export interface Webhook extends Service {
   modified: number
   ownerId: string
   modifiedId: string
+  /** Present only for webhooks of a portal. */
+  config?: PortalConfig
 }
 
 /** A webhook to start with. Service, name and payload URL are required; other fields have defaults. */
@@ -58,7 +61,14 @@ export type WebhookSeed = ServiceSeed &
 export type WebhookChanges = Partial<
   Pick<
     Webhook,
-    'name' | 'changeTypes' | 'signatureKey' | 'hookUrl' | 'active' | 'contentType' | 'payloadFormat'
+    | 'name'
+    | 'changeTypes'
+    | 'signatureKey'
+    | 'hookUrl'
+    | 'active'
+    | 'contentType'
+    | 'payloadFormat'
+    | 'config'
   >
 > & {
   /**
@@ -94,7 +104,7 @@ export function shownSchedule(
   { serviceType, scheduleInfo, created }: Readonly<Webhook>,
   { gather, windowSeconds }: Gathering,
 ): Webhook['scheduleInfo'] {
-  if (serviceType === 'GPServer') return {}
+  if (serviceType !== 'FeatureServer') return {}
   if (gather !== 'always' || 'recurrenceInfo' in scheduleInfo) return scheduleInfo
   return defaultSchedule(created, windowSeconds)
 }
@@ -136,23 +146,25 @@ export const DEFAULTS: Pick<
  */
 export function toWebhook(seed: WebhookSeed, now: number, seconds: number): Webhook {
   const { created = now, ownerId = ANYONE } = seed
+  const isPortal = seed.serviceType === 'Portal'
   return {
     id: seed.id ?? randomUUID(),
     ...toService(seed),
     name: seed.name,
-    changeTypes: seed.changeTypes ?? [...DEFAULTS.changeTypes],
+    changeTypes: seed.changeTypes ?? (isPortal ? [ALL_OPERATIONS] : [...DEFAULTS.changeTypes]),
     signatureKey: seed.signatureKey ?? DEFAULTS.signatureKey,
     hookUrl: seed.hookUrl,
     active: seed.active ?? DEFAULTS.active,
     contentType: seed.contentType ?? DEFAULTS.contentType,
     scheduleInfo:
-      seed.serviceType === 'GPServer'
-        ? {}
-        : withSchedule({ scheduleInfo: {}, created }, seconds, seed.scheduleInfo),
+      seed.serviceType === 'FeatureServer'
+        ? withSchedule({ scheduleInfo: {}, created }, seconds, seed.scheduleInfo)
+        : {},
     payloadFormat: seed.payloadFormat ?? DEFAULTS.payloadFormat,
     created,
     modified: seed.modified ?? created,
     ownerId,
     modifiedId: seed.modifiedId ?? ownerId,
+    ...(isPortal ? { config: seed.config ?? structuredClone(DEFAULT_PORTAL_CONFIG) } : {}),
   }
 }

@@ -38,7 +38,14 @@ async function startWithFailures(active: boolean): Promise<{ state: State; url: 
   const webhooks = [seed(FEATURE, { active }), seed(FEATURE, { id: 'other', name: 'other' }), seed(JOB)]
   restoreSnapshot(state, { webhooks, failures }, options.settings)
   const federation = { isFederated: false }
-  const context: Context = { state, options, federation, save: async () => {} }
+  const context: Context = {
+    state,
+    options,
+    federation,
+    save: async () => {},
+    attempts: () => [],
+    register: () => Promise.reject(new Error('unused')),
+  }
   // The handler is mounted below a path, because applications may do this.
   const mounted = await listen(express().use('/hook', adminHandler(context, false)))
   closers.push(mounted.close)

@@ -17,10 +17,18 @@ async function startDescribed(options: MockServiceOptions = {}) {
     seed(FEATURE, { hookUrl: receiver.url }),
     seed(JOB),
     seed(FEATURE, { folderName: 'City', id: 'city' }),
+    seed(FEATURE, {
+      serviceType: 'Portal',
+      serviceName: '0123456789ABCDEF',
+      id: 'portal',
+      hookUrl: receiver.url,
+      scheduleInfo: {},
+      config: { deactivationPolicy: { numberOfFailures: 5, daysInPast: 5 } },
+    }),
   ]
   const service = await start(webhooks, options)
   const document: Document = await (await fetch(`${service.url}/_mock/openapi.json`)).json()
-  return { service, document }
+  return { service, document, receiver }
 }
 
 const versions = (['11.1', '11.2', '11.3'] as const).flatMap((version) =>
@@ -75,7 +83,8 @@ function fill(path: string): string {
     .replace('{layerId}', '0')
     .replace('{objectId}', '1')
     .replace('{attachmentId}', '1')
-    .replace('{webhookId}', folder ? 'city' : FEATURE.id)
+    .replace('{portalId}', 'self')
+    .replace('{webhookId}', path.includes('/portals/') ? 'portal' : folder ? 'city' : FEATURE.id)
 }
 
 describe('the document matches the service', () => {
@@ -115,7 +124,7 @@ describe('the document matches the service', () => {
   it.each(versions)(
     'every operation responds as documented: version $version, with tokens: $auth',
     async (configuration) => {
-      const { service, document } = await startDescribed(optionsOf(configuration))
+      const { service, document, receiver } = await startDescribed(optionsOf(configuration))
       const snapshot = service.snapshot()
       const ajv = new Ajv2020({ strict: false, allErrors: true })
       ajv.addSchema({ $id: 'doc', ...document })
@@ -140,6 +149,8 @@ describe('the document matches the service', () => {
             headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
           }
           if (isForm) init.body = new URLSearchParams(FORMS[segment] ?? {})
+          // A portal announces a webhook to its URL, which must respond.
+          if (segment === 'createWebhook') init.body = new URLSearchParams({ name: 'new', url: receiver.url })
           if (template in BODIES && method === 'post') {
             init.headers = { ...init.headers, 'content-type': 'application/json' }
             init.body = JSON.stringify(BODIES[template])

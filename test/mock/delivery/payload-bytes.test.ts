@@ -31,7 +31,7 @@ it.each<[string, Partial<Webhook>]>([
         const { when = NOW, layerIds = [0] }: MockEvent = event
         const after = generation + layerIds.length
         const { name, id, folderName, serviceName, serviceType, payloadFormat } = webhook!
-        const details = { name, id, folderName, serviceName, serviceType }
+        const details = { name, id, folderName, serviceName, serviceType: serviceType as 'FeatureServer' }
         const payload = createPayload(
           { changeType, when },
           { ...details, changesUrl, serverGens: [generation, after] },
@@ -76,7 +76,7 @@ it(`writes JSON and forms with numbers of any length and names of any characters
           const layerIds = Array.from({ length: count }, (_, index) => index)
           const [attempt] = await service.trigger({ ...CREATED, when, layerIds })
           const { name, id, folderName, serviceName, serviceType } = service.snapshot().webhooks[0]!
-          const details = { name, id, folderName, serviceName, serviceType }
+          const details = { name, id, folderName, serviceName, serviceType: serviceType as 'FeatureServer' }
           const serverGens = [generation, generation + count] as const
           const payload = createPayload({ changeType: CREATED.changeType, when }, { ...details, serverGens })
           const text = JSON.stringify(payload, null, changes.payloadFormat === 'pjson' ? 2 : 0)

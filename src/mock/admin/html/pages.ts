@@ -2,8 +2,10 @@ import { type Html, html } from '../../../inspector/html/template.ts'
 import type { DeliverySettings } from '../../delivery-settings.ts'
 import { type AdminError, needsToken } from '../../http/errors.ts'
 import type { Webhook } from '../../state/webhook.ts'
+import type { HostedWebhook } from '../hosted-operations.ts'
 import type { ResponseName } from '../operation.ts'
 import { SERVICES } from '../paths.ts'
+import type { PortalWebhook, PortalWebhooks } from '../portal/json.ts'
 import { form } from './forms.ts'
 import { page, type Site, type View } from './layout.ts'
 import { linksOf } from './links.ts'
@@ -27,7 +29,8 @@ export function responsePage(view: View): string {
 /** Id of the webhook that the page links to; undefined on pages without a webhook, for example after it was deleted. */
 function idOf({ id, response, body }: View): string | undefined {
   if (response === 'Webhook') return (body as Webhook).id
-  return response === 'Status' ? undefined : id
+  if (response === 'HostedWebhook') return (body as HostedWebhook).globalId
+  return response === 'Status' || response === 'HostedStatus' ? undefined : id
 }
 
 /** The HTML page for an error. It has a form for the token if a token is required. */
@@ -50,21 +53,22 @@ const TITLES: Record<ResponseName, string> = {
   ServerInfo: 'Server',
   User: 'User',
   Portal: 'Portal',
+  HostedWebhook: 'Webhook',
+  HostedWebhooks: 'Webhooks',
+  HostedStatus: 'Done',
+  HostedNotificationStatus: 'Failed deliveries',
+  PortalWebhook: 'Webhook',
+  PortalWebhooks: 'Webhooks',
+  PortalStatus: 'Done',
+  PortalNotificationStatus: 'Attempts',
+  PortalSettings: 'Settings',
 }
 
 const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
   Webhook: (view) => webhookContent(view.body as Webhook, view),
-  Webhooks(view) {
-    const table = webhookTable((view.body as { webhooks: Webhook[] }).webhooks, view)
-    return [table, ...serviceForms(view)]
-  },
+  Webhooks: (view) => listContent((view.body as { webhooks: Webhook[] }).webhooks, view),
   Status: ({ body }) => fieldTable(body),
-  NotificationStatus({ body }) {
-    const failures = (body as { webhookNotificationStatus: { invokedTimestamp: number }[] })
-      .webhookNotificationStatus
-    if (failures.length === 0) return html`<p>None.</p>`
-    return html`<ol>${failures.map(({ invokedTimestamp }) => html`<li>${timeText(invokedTimestamp)}</li>`)}</ol>`
-  },
+  NotificationStatus: ({ body }) => failureList(body as Failures),
   Settings(view) {
     const { body, site } = view
     const { action, button, fields } = settingsForm(view, body as DeliverySettings)
@@ -75,6 +79,40 @@ const CONTENTS: Record<ResponseName, (view: View) => Html | readonly Html[]> = {
   ServerInfo: ({ body }) => fieldTable(body),
   User: ({ body }) => fieldTable(body),
   Portal: ({ body }) => fieldTable(body),
+  HostedWebhook: (view) => webhookContent(fromHosted(view.body as HostedWebhook), view),
+  HostedWebhooks: (view) => listContent((view.body as HostedWebhook[]).map(fromHosted), view),
+  HostedStatus: ({ body }) => fieldTable(body),
+  HostedNotificationStatus: ({ body }) => failureList((body as [Failures])[0]),
+  PortalWebhook: ({ body }) => fieldTable(withoutSecret(body as PortalWebhook)),
+  PortalWebhooks: ({ body }) =>
+    (body as PortalWebhooks).webhooks.map((webhook) => fieldTable(withoutSecret(webhook))),
+  PortalStatus: ({ body }) => fieldTable(body),
+  PortalNotificationStatus: ({ body }) => fieldTable(body),
+  PortalSettings: ({ body }) => fieldTable(body),
+}
+
+const withoutSecret = ({ secret, ...others }: PortalWebhook): object => ({
+  ...others,
+  secret: secret ? 'set' : 'not set',
+})
+
+const fromHosted = ({ globalId, ...others }: HostedWebhook): Webhook => ({ id: globalId, ...others })
+
+const listContent = (webhooks: readonly Webhook[], view: View): Html[] => [
+  webhookTable(webhooks, view),
+  ...serviceForms(view),
+]
+
+interface Failures {
+  webhookNotificationStatus: { invokedTimestamp: number | string; serverResponse?: string }[]
+}
+
+function failureList({ webhookNotificationStatus: failures }: Failures): Html {
+  if (failures.length === 0) return html`<p>None.</p>`
+  return html`<ol>${failures.map(
+    ({ invokedTimestamp, serverResponse = '' }) =>
+      html`<li>${timeText(Number(invokedTimestamp))}${serverResponse && ` ${serverResponse}`}</li>`,
+  )}</ol>`
 }
 
 const timeText = (time: number): string => new Date(time).toISOString()

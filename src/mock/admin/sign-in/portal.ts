@@ -2,9 +2,6 @@ import type { User } from '../auth.ts'
 import { type Call, type Context, READ_METHODS, type RootOperation, unchanged } from '../operation.ts'
 import { noteSignIn } from './federation.ts'
 
-/** Id of the one portal of a mock. */
-export const PORTAL_ID = '0123456789ABCDEF'
-
 const DESCRIPTION = {
   scope: 'root',
   methods: READ_METHODS,
@@ -49,7 +46,7 @@ export const COMMUNITY_SELF: RootOperation = {
   paths: ['/sharing/rest/community/self'],
   summary: 'Read the user of the token.',
   response: 'User',
-  run: async ({ identify }) => unchanged(toUserJson(await identify())),
+  run: async ({ context, identify }) => unchanged(toUserJson(await identify(), portalIdOf(context))),
 }
 
 export const PORTALS_SELF: RootOperation = {
@@ -62,7 +59,7 @@ export const PORTALS_SELF: RootOperation = {
     const user = await identify()
     noteSignIn(context, 'portal')
     return unchanged({
-      id: PORTAL_ID,
+      id: portalIdOf(context),
       name: 'geohook',
       portalName: 'geohook mock service',
       portalHostname: new URL(origin).host,
@@ -70,7 +67,7 @@ export const PORTALS_SELF: RootOperation = {
       supportsOAuth: context.options.auth?.generateAppToken !== undefined,
       currentVersion: context.options.version,
       authorizedCrossOriginDomains: [],
-      user: toUserJson(user),
+      user: toUserJson(user, portalIdOf(context)),
     })
   },
 }
@@ -85,9 +82,11 @@ const authInfo = ({ options: { auth } }: Call['context'], tokenServicesUrl: stri
   ...(auth?.generateToken ? { tokenServicesUrl } : {}),
 })
 
-const toUserJson = ({ username }: User): object => ({
+const portalIdOf = ({ state }: Context): string => state.services.portal().serviceName
+
+const toUserJson = ({ username }: User, orgId: string): object => ({
   username,
   fullName: username,
-  orgId: PORTAL_ID,
+  orgId,
   role: 'org_admin',
 })

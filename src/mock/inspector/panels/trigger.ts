@@ -45,7 +45,8 @@ function fieldsOf({ state, options }: Mock, path: string): Field[] {
   const all = state.services.list()
   const chosen = state.services.find(path) ?? all[0]
   const isJob = chosen?.serviceType === 'GPServer'
-  const changeTypes = isJob ? JOB_CHANGE_TYPES : featureChangeTypesOf(options.version)
+  const ofService = isJob ? JOB_CHANGE_TYPES : featureChangeTypesOf(options.version)
+  const changeTypes = chosen?.serviceType === 'Portal' ? PORTAL_EXAMPLES : ofService
   return [
     {
       name: 'service',
@@ -69,6 +70,12 @@ function fieldsOf({ state, options }: Mock, path: string): Field[] {
     { name: 'taskName', label: 'Task name', hint: 'Geoprocessing services. Default: Task.' },
   ]
 }
+
+const PORTAL_ITEM = '0123456789abcdef0123456789abcdef'
+const PORTAL_EXAMPLES = [
+  '/items/add',
+  ...['update', 'share', 'delete'].map((name) => `/items/${PORTAL_ITEM}/${name}`),
+]
 
 /** Does not wait for the deliveries: a window can last for hours. */
 function trigger({ state, engine, findRecipients, deliver }: Mock, values: Values): Done {

@@ -4,6 +4,7 @@ import { type Html, html } from '../../../inspector/html/template.ts'
 import { toDuration } from '../../../inspector/html/units.ts'
 import { InspectorError } from '../../../inspector/http/message.ts'
 import { webhookHref, webhooksHref } from '../../admin/html/layout.ts'
+import { type Family, PORTAL, SERVICES } from '../../admin/paths.ts'
 import { createFields, editFields } from '../../admin/webhook-fields.ts'
 import type { OpenWindow } from '../../delivery/windows.ts'
 import type { Mock } from '../../service.ts'
@@ -32,11 +33,15 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
   }
 
   const pathOf = (webhook: Readonly<Webhook>, operation: string): string =>
-    `${webhookHref('/', servicePath(webhook), webhook.id)}/${operation}`
+    `${webhookHref('/', servicePath(webhook), webhook.id, familyOf(webhook))}/${operation}`
 
   /** Edits a webhook. `omitted: 'reset'` would reset the other fields, so all of them are sent. */
   function setActive(id: string, active: boolean) {
     const webhook = find(id)
+    if (webhook.serviceType === 'Portal') {
+      const operation = active ? 'activate' : 'deactivate'
+      return runOperation(pathOf(webhook, operation), {}, `The webhook ${webhook.name} is ${operation}d.`)
+    }
     const values = { ...valuesOf(webhook), active: String(active) }
     const message = `The webhook ${webhook.name} is ${active ? 'activated' : 'deactivated'}.`
     return runOperation(pathOf(webhook, 'edit'), values, message)
@@ -58,11 +63,7 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         isOnEntry: true,
         fields: (path) => createFields(findService(path).serviceType, options),
         run: (path, values) =>
-          runOperation(
-            `${webhooksHref('/', servicePath(findService(path)))}/create`,
-            values,
-            `The webhook ${values.name} is created.`,
-          ),
+          runOperation(createPath(findService(path)), values, `The webhook ${values.name} is created.`),
       },
       {
         name: 'edit',
@@ -70,7 +71,12 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         isOnEntry: true,
         fields: (id) => editFields(find(id), options),
         run: (id, values) =>
-          runOperation(pathOf(find(id), 'edit'), values, `The webhook ${values.name} is edited.`),
+          runOperation(
+            pathOf(find(id), editOf(find(id))),
+            // An empty secret would remove that of a portal's webhook; the form does not show it.
+            { ...values, secret: values.secret || undefined },
+            `The webhook ${values.name} is edited.`,
+          ),
       },
       {
         name: 'activate',
@@ -106,6 +112,13 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
     ],
   }
 }
+
+const familyOf = ({ serviceType }: Service): Family => (serviceType === 'Portal' ? PORTAL : SERVICES)
+
+const createPath = (service: Service): string =>
+  `${webhooksHref('/', servicePath(service), familyOf(service))}/${service.serviceType === 'Portal' ? 'createWebhook' : 'create'}`
+
+const editOf = ({ serviceType }: Service): string => (serviceType === 'Portal' ? 'update' : 'edit')
 
 /** The parameters with which an edit changes nothing. */
 function valuesOf(webhook: Readonly<Webhook>): Values {
