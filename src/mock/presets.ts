@@ -57,19 +57,24 @@ export const PRESETS: Readonly<Record<Like, Preset>> = {
   portal: { ...SERVICE, ...READABLE_ERRORS, dialect: 'organization', gather: 'never' },
 }
 
-/** Hosted services sign forms in their last field, and JSON in a header (docs/senders.md, "Signature"). */
-const HOSTED_SIGNATURE: SignatureOptions = {
+/** The header and the encoding that the vendor's published sample receivers verify. */
+const ARCGIS_SIGNATURE: SignatureOptions = {
   signatureHeader: arcgis.signatureHeader,
   encoding: 'base64',
   prefix: 'sha256=',
+}
+
+/** Hosted services sign forms in their last field, and JSON in a header (docs/senders.md, "Signature"). */
+const HOSTED_SIGNATURE: SignatureOptions = {
+  ...ARCGIS_SIGNATURE,
   signatureIn: 'field',
   formPayload: 'plain',
 }
 
-/** Defaults for signatures. The dialect decides, except for the header of ArcGIS Enterprise. */
+/** Defaults for signatures. */
 export function signatureDefaults(like: Like, dialect: Dialect): SignatureOptions {
   if (dialect === 'hosted') return HOSTED_SIGNATURE
-  return like === 'enterprise' ? { signatureHeader: arcgis.signatureHeader } : {}
+  return like === 'enterprise' ? ARCGIS_SIGNATURE : {}
 }
 
 export const settingsDefaults = (dialect: Dialect): DeliverySettings =>

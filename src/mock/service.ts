@@ -1,4 +1,3 @@
-import { configInvalid } from '../errors.ts'
 import type { Federation } from './admin/operation.ts'
 import type { Attempt } from './delivery/attempt-log.ts'
 import { collect, createEngine, type Engine } from './delivery/engine.ts'
@@ -8,16 +7,9 @@ import { createExtractions, type Extractions } from './features/extract/extracti
 import { createFeatureStore } from './features/feature-store.ts'
 import type { MockServiceOptions, ResolvedOptions } from './options.ts'
 import { toOptions } from './read-options.ts'
+import { createRecipientFinder, type Recipients } from './recipients.ts'
 import { createSaveQueue } from './save-queue.ts'
-import {
-  MAX_CHANGES,
-  type MockEvent,
-  requireEvent,
-  requirePossible,
-  type ServiceEvent,
-  selects,
-  toServiceEvent,
-} from './state/events.ts'
+import type { MockEvent, ServiceEvent } from './state/events.ts'
 import { createFailureLog } from './state/failures.ts'
 import { createGenerations } from './state/generations.ts'
 import { createHandshakeLog } from './state/handshakes.ts'
@@ -70,9 +62,6 @@ export interface Mock {
   /** Resolves when every change so far is saved. */
   save(): Promise<void>
 }
-
-/** For each webhook id, the events that the webhook is subscribed to. */
-export type Recipients = ReadonlyMap<string, readonly ServiceEvent[]>
 
 /**
  * @param ownUrl the address of the mock followed by `/rest`; undefined until it listens
@@ -135,27 +124,7 @@ export function createMock(
 
   const save = createSaveQueue(() => options.save?.(toSnapshot(state)))
 
-  /** @throws {WebhookError} `config_invalid` */
-  function resolveEvent(event: MockEvent): { service: Service; serviceEvent: ServiceEvent } {
-    requireEvent(event)
-    const service = state.services.resolve(event)
-    requirePossible(event, service, version)
-    return { service, serviceEvent: toServiceEvent(event, service, clock.now()) }
-  }
-
-  /** Adds the webhooks that are subscribed to an event. */
-  function addRecipients(
-    recipients: Map<string, ServiceEvent[]>,
-    service: Service,
-    event: ServiceEvent,
-  ): void {
-    for (const webhook of webhooks.of(service)) {
-      if (!selects(webhook, event)) continue
-      const selected = recipients.get(webhook.id)
-      if (selected) selected.push(event)
-      else recipients.set(webhook.id, [event])
-    }
-  }
+  const recipients = createRecipientFinder(state, { version, generations, now: clock.now })
 
   function restore(snapshot: SnapshotSeed): void {
     restoreSnapshot(state, snapshot, options.settings)
@@ -167,11 +136,8 @@ export function createMock(
   const deliver: Mock['deliver'] = (recipients) =>
     collect([...recipients].map(([id, events]) => engine.notify(id, events)))
 
-  async function deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]> {
-    const recipients = new Map<string, ServiceEvent[]>()
-    for (const event of events) addRecipients(recipients, service, event)
-    return deliver(recipients)
-  }
+  const deliverEvents: Mock['deliverEvents'] = async (service, events) =>
+    deliver(recipients.findFor(service, events))
 
   return {
     options,
@@ -181,22 +147,7 @@ export function createMock(
     extractions,
     listeners,
     changes,
-    findRecipients(given) {
-      // Spread, because `map` would skip the holes of a sparse array.
-      const events: readonly MockEvent[] = Array.isArray(given) ? [...given] : [given]
-      const resolved = events.map(resolveEvent)
-      const changes = resolved.reduce((sum, { serviceEvent }) => sum + serviceEvent.layerIds.length, 0)
-      if (changes > MAX_CHANGES)
-        throw configInvalid(`at most ${MAX_CHANGES} changes can be triggered together`)
-      const recipients = new Map<string, ServiceEvent[]>()
-      for (const { service, serviceEvent } of resolved) {
-        // Before the first generation, so that the first window can be extracted.
-        if (service.serviceType === 'FeatureServer') state.features.of(service)
-        serviceEvent.generation = generations.advance(service, serviceEvent.layerIds.length)
-        addRecipients(recipients, service, serviceEvent)
-      }
-      return recipients
-    },
+    findRecipients: recipients.find,
     deliverEvents,
     publish(service, events) {
       deliverEvents(service, events).catch(warn)

@@ -132,8 +132,11 @@ describe("the vendor's sample receiver", () => {
     expect(mock.service.deliveries.map(({ answer }) => answer?.status)).toEqual([200, 200, 200])
   })
 
-  it('cannot be used with a mock like enterprise, whose signatures are in hex', async () => {
-    const mock = await startLike('enterprise', { settings: { notificationAttempts: 1 } })
+  it('refuses the deliveries of a service that signs in hex', async () => {
+    const mock = await startLike('enterprise', {
+      settings: { notificationAttempts: 1 },
+      signature: { encoding: 'hex', prefix: '' },
+    })
     const sample = await startSample({ authentication: await asUser(mock) })
     await edit(mock, sample.url, 'enterprise')
     const [attempt] = await mock.service.trigger({ serviceName: 'Parcels', changeType: 'FeaturesCreated' })
@@ -141,7 +144,7 @@ describe("the vendor's sample receiver", () => {
   })
 
   it('finds no entry in a delivery of a mock like enterprise, because the body is not a list', async () => {
-    const mock = await startLike('enterprise', { signature: { encoding: 'base64', prefix: 'sha256=' } })
+    const mock = await startLike('enterprise')
     const sample = await startSample({ authentication: await asUser(mock) })
     const { add } = await edit(mock, sample.url, 'enterprise')
     await add('one')
@@ -149,7 +152,7 @@ describe("the vendor's sample receiver", () => {
   })
 
   it('reads the edits of a mock like enterprise if it takes the body as the only entry', async () => {
-    const mock = await startLike('enterprise', { signature: { encoding: 'base64', prefix: 'sha256=' } })
+    const mock = await startLike('enterprise')
     const sample = await startSample({
       authentication: await asUser(mock),
       toPayloads: (body) => [body as Payload],

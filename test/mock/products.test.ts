@@ -37,7 +37,7 @@ const ROWS: Row[] = [
   },
   {
     like: 'enterprise',
-    proof: (body) => ({ 'x-esrihook-signature': hmac(body, 'hex') }),
+    proof: (body) => ({ 'x-esrihook-signature': `sha256=${hmac(body, 'base64')}` }),
     members: ['serviceType', 'changesUrl', 'name', 'id', 'folderName', 'serviceName', 'events'],
     error: ERROR,
     active: true,

@@ -7,7 +7,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   otel: ['@opentelemetry/api'],
   inspector: ['diff'],
   // Express depends on `debug`, which loads `supports-color` if it is installed.
-  mock: ['dayjs', 'diff', 'express', 'undici', 'zod', 'supports-color'],
+  mock: ['@terraformer/arcgis', 'dayjs', 'diff', 'express', 'undici', 'zod', 'supports-color'],
 }
 const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']

@@ -1,6 +1,6 @@
 import type { ControlOperation, ControlResponseName } from '../control/operation.ts'
 import type { Paths } from './admin-paths.ts'
-import { toJsonSchema } from './schemas.ts'
+import { toJsonSchema } from './json-schema.ts'
 
 /** Paths of the control API, generated from the same table as its router. */
 export function controlPaths(operations: readonly ControlOperation[]): Paths {

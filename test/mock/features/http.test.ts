@@ -48,7 +48,7 @@ describe('paths', () => {
   ])('%s is left to the administration', async (path) => {
     const service = await start([], { services })
     const response = await fetch(service.url + path)
-    expect([response.status, await response.json()]).toMatchObject([404, { status: 'error', code: 404 }])
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 404 } }])
   })
 })
 
