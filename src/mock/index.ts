@@ -30,6 +30,14 @@ export type {
   Results,
 } from './features/edits.ts'
 export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
+export {
+  createRandomEdits,
+  type RandomEditOptions,
+  type RandomEdits,
+  type RandomFeature,
+  type RandomLayer,
+} from './features/random-edits.ts'
+export type { RandomField } from './features/random-values.ts'
 export type { FeatureSeed, FieldSeed, GeoJsonCollection, LayerSeed } from './features/seed-types.ts'
 export type { FeatureDataSnapshot, LayerSnapshot, ServiceDataSnapshot } from './features/snapshot.ts'
 export type { MockServiceOptions, SignatureOptions } from './options.ts'
