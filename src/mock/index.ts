@@ -29,6 +29,7 @@ export type {
   Reference,
   Results,
 } from './features/edits.ts'
+export { fromGeoJson, type GeoJsonFeature, type GeoJsonRow } from './features/geojson-rows.ts'
 export type { Attributes, FieldType, GeometryType, Value } from './features/model.ts'
 export {
   createRandomEdits,

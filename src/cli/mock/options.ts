@@ -7,6 +7,7 @@ type Signature = { [name in keyof SignatureOptions]: NonNullable<SignatureOption
 export interface MockOptions extends Signature {
   port: number
   seed?: string
+  features?: string[]
   state?: string
   serviceVersion: '11.1' | '11.2' | '11.3'
   dialect: 'service' | 'hosted' | 'organization'
@@ -33,6 +34,11 @@ export function addMockOptions(command: Command): Command {
   command
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 4000)
     .option('--seed <file>', 'JSON file with the initial services and webhooks; it can contain keys')
+    .option(
+      '--features <file>',
+      'GeoJSON file, which becomes a feature service with the name of the file; repeatable',
+      collect,
+    )
     .option('--state <file>', 'save all changes in this file; once it exists, it replaces the seed')
     .addOption(
       choice(

@@ -18,7 +18,7 @@ export type ServiceResponse = Record<string, unknown>
 
 /** Client for the administration of a service, and for the control API of a mock service. */
 export interface ServiceClient {
-  get(path: string): Promise<ServiceResponse>
+  get(path: string, parameters?: Record<string, string>): Promise<ServiceResponse>
   /** Posts a form to the administration, as docs/specification.md requires. */
   postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
   /** Posts JSON to the control API. */
@@ -92,7 +92,8 @@ export async function createClient({
   }
 
   return {
-    get: (path) => request('GET', `${path}?f=json`),
+    get: (path, parameters = {}) =>
+      request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`),
     postForm: (path, form = {}) =>
       request(
         'POST',
@@ -105,22 +106,23 @@ export async function createClient({
   }
 }
 
-/** Parses a response. Also checks `status` in the body, because some services report errors with HTTP status 200. */
+/** Parses a response. Also looks for errors in the body, because some services report them with HTTP status 200. */
 function parseResponse(status: number, text: string, { origin, pathname }: URL): ServiceResponse {
   let response: ServiceResponse | undefined
   try {
     response = toRecord(JSON.parse(text))
   } catch {}
   if (!response) throw notAService(`the response from ${origin} (${status}) is not that of a webhook service`)
-  if (response.status !== 'error' && status < 400) return response
-  const messages = Array.isArray(response.messages)
-    ? response.messages.filter((message) => typeof message === 'string')
-    : []
-  const code = typeof response.code === 'number' ? response.code : status
+  const error = toRecord(response.error)
+  if (response.status !== 'error' && !error && status < 400) return response
+  const messages = error ? [error.message] : Array.isArray(response.messages) ? response.messages : []
+  const reason = messages.filter((message) => typeof message === 'string').join('; ')
+  const { code: number } = error ?? response
+  const code = typeof number === 'number' ? number : status
   throw new CliError(
     EXIT.failure,
     `service_${code}`,
-    `the service answered ${code} for ${pathname}: ${messages.join('; ') || 'no reason given'}`,
+    `the service answered ${code} for ${pathname}: ${reason || 'no reason given'}`,
     HINTS.get(code),
   )
 }
