@@ -154,6 +154,7 @@ export function createMock(
   async function deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]> {
     const recipients = new Map<string, ServiceEvent[]>()
     for (const event of events) addRecipients(recipients, service, event)
+    if (events.length > 0) changed()
     return deliver(recipients)
   }
 
