@@ -18,6 +18,15 @@ export interface GeoJsonRow {
  *
  * @param objectIdField attribute for ids that are whole numbers. Default `'OBJECTID'`
  * @throws {WebhookError} `config_invalid` if the value is not a Feature or FeatureCollection, or a geometry is invalid
+ * @example
+ * ```ts
+ * import { createMockService, fromGeoJson } from 'geohook/mock'
+ *
+ * const service = createMockService({ services: [{ serviceName: 'Parcels', serviceType: 'FeatureServer' }] })
+ * const geometry = { type: 'Point', coordinates: [7.1, 51.4] }
+ * const adds = fromGeoJson({ type: 'Feature', properties: { name: 'Oak' }, geometry })
+ * await service.features('Parcels').applyEdits({ adds }).attempts
+ * ```
  */
 export function fromGeoJson(
   geoJson: GeoJsonCollection | GeoJsonFeature,

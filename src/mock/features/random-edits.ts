@@ -60,6 +60,15 @@ const optionsSchema = z.strictObject({
  *
  * @returns the edits of each layer, which one call of `applyEdits` can apply
  * @throws {WebhookError} `config_invalid` for an invalid option, or if there is no layer
+ * @example
+ * ```ts
+ * import { createRandomEdits } from 'geohook/mock'
+ *
+ * const fields = [{ name: 'kind', type: 'esriFieldTypeString', length: 20 }]
+ * const layer = { id: 0, geometryType: 'esriGeometryPoint', objectIdField: 'OBJECTID', fields, features: [] }
+ * const [edits] = createRandomEdits([layer], { seed: 7, count: 20 })
+ * console.log(edits?.adds.length) // 20
+ * ```
  */
 export function createRandomEdits(layers: readonly RandomLayer[], options: RandomEditOptions): RandomEdits[] {
   const { seed, count = 10 } = check<RandomEditOptions>(optionsSchema, options, 'options')
