@@ -101,7 +101,7 @@ const toAttachment = (
 
 /** @throws {EditError} */
 function requireContent({ name, contentType, bytes }: AttachmentContent, code: number, failed: string): void {
-  if (name === '' || name.length > 255 || /[\p{Cc}"\\/]/u.test(name))
+  if (name === '' || name.length > 255 || /[\p{Cc}\p{Cs}"\\/]/u.test(name))
     throw new EditError(
       code,
       `${failed}: the name of the file must have 1 to 255 characters, without " and slashes.`,

@@ -62,12 +62,12 @@ const getAttachment: FeatureOperation = {
     const { contentType, bytes, name } = attachment
     return {
       send(res) {
+        // Express would add a charset to the type.
         res
-          .status(200)
-          .set({
+          .writeHead(200, {
             'cache-control': 'no-store',
             'content-type': contentType,
-            'content-length': String(bytes.length),
+            'content-length': bytes.length,
             'content-disposition': `inline; filename*=UTF-8''${encodeURIComponent(name)}`,
             // An attachment can be a page with a script.
             'content-security-policy': "sandbox; default-src 'none'",

@@ -25,6 +25,8 @@ export interface FeatureStore {
 interface Entry {
   service: Readonly<Service>
   data: FeatureData
+  /** Whether a request has used the data, so that a client can know its generation. */
+  isUsed: boolean
 }
 
 export function createFeatureStore(generations: Generations, now: () => number): FeatureStore {
@@ -42,7 +44,7 @@ export function createFeatureStore(generations: Generations, now: () => number):
       generation: () => generations.current(service),
       advance: (count) => generations.advance(service, count),
     })
-    return { service, data }
+    return { service, data, isUsed: false }
   }
 
   /** Restores the data of a service. Its history is dropped if the service has changed since the snapshot. */
@@ -66,12 +68,15 @@ export function createFeatureStore(generations: Generations, now: () => number):
     of(service) {
       const path = servicePath(service)
       const found = entries.get(path)
-      if (found) return found.data
+      if (found) {
+        found.isUsed = true
+        return found.data
+      }
       const entry = create(service, [toLayerData(defaultLayer(service.serviceName))], {
         isKept: false,
         minGeneration: generations.current(service),
       })
-      entries.set(path, entry)
+      entries.set(path, { ...entry, isUsed: true })
       return entry.data
     },
     snapshot: () =>
@@ -95,6 +100,8 @@ export function createFeatureStore(generations: Generations, now: () => number):
         entries = new Map()
         for (const { snapshot, layers } of restored) {
           const service = toService({ ...nameOf(snapshot), serviceType: 'FeatureServer' })
+          // A restart with a seed and a saved state continues the saved history, not that of the seed.
+          if (isUntouched(before.get(servicePath(service)))) generations.forget(service)
           entries.set(servicePath(service), restoreData(service, snapshot, layers))
         }
         for (const { service, layers } of seeded) {
@@ -111,6 +118,10 @@ export function createFeatureStore(generations: Generations, now: () => number):
     },
   }
 }
+
+/** True if neither a request nor an event has used seeded data. */
+const isUntouched = (entry: Entry | undefined): boolean =>
+  entry !== undefined && !entry.isUsed && entry.data.generation === entry.data.minGeneration
 
 const nameOf = ({
   folderName,

@@ -11,6 +11,7 @@ export const FIELD_TYPES = [
   'esriFieldTypeDate',
   'esriFieldTypeGUID',
 ] as const
+/** The type of a field. */
 export type FieldType = (typeof FIELD_TYPES)[number]
 
 export const GEOMETRY_TYPES = [
@@ -19,6 +20,7 @@ export const GEOMETRY_TYPES = [
   'esriGeometryPolyline',
   'esriGeometryPolygon',
 ] as const
+/** The type of the geometries of a layer. */
 export type GeometryType = (typeof GEOMETRY_TYPES)[number]
 
 /** A field of a layer. */
@@ -72,6 +74,7 @@ export interface Feature {
 
 /** A value of a field: dates are milliseconds since 1970. */
 export type Value = string | number | null
+/** The values of the fields of a feature, by name. */
 export type Attributes = Readonly<Record<string, Value>>
 export type Geometry = Readonly<Record<string, unknown>>
 

@@ -7,6 +7,8 @@ export interface Generations {
   advance(service: Readonly<Service>, changes: number): number
   /** Raises the generation of a service; a lower number changes nothing. @returns the current generation */
   raise(service: Readonly<Service>, generation: number): number
+  /** Forgets the generation of a service, so that the next use starts again. */
+  forget(service: Readonly<Service>): void
 }
 
 export function createGenerations(now: () => number): Generations {
@@ -26,5 +28,6 @@ export function createGenerations(now: () => number): Generations {
     },
     raise: (service, generation) =>
       set(service, Math.max(generation, byPath.get(servicePath(service)) ?? generation)),
+    forget: (service) => void byPath.delete(servicePath(service)),
   }
 }

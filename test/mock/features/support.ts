@@ -1,5 +1,5 @@
 import type { LayerSeed, MockService, MockServiceOptions } from 'geohook/mock'
-import { FEATURE, seed, start } from '../support.ts'
+import { start } from '../support.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests read members of JSON responses
 export type Json = any
@@ -22,16 +22,11 @@ export const TREES: LayerSeed = {
 }
 
 /** Starts a mock with the feature service `Parcels`, which has one default layer unless `layers` are given. */
-export function startFeatures(
+export const startFeatures = (
   layers?: readonly LayerSeed[],
   options: MockServiceOptions = {},
-): Promise<MockService> {
-  const webhooks = options.webhooks ? [] : [seed(FEATURE, { changeTypes: ['PostPerformed'] })]
-  return start(webhooks, {
-    services: [{ serviceName: 'Parcels', serviceType: 'FeatureServer', layers }],
-    ...options,
-  })
-}
+): Promise<MockService> =>
+  start([], { services: [{ serviceName: 'Parcels', serviceType: 'FeatureServer', layers }], ...options })
 
 type Fields = Record<string, unknown>
 
