@@ -11,6 +11,7 @@ import { createSendCommand } from './send/send.ts'
 import { createCreateCommand } from './service/create.ts'
 import { createDeleteCommand } from './service/delete.ts'
 import { createEditCommand } from './service/edit.ts'
+import { createEditFeaturesCommand } from './service/edit-features.ts'
 import { createListCommand } from './service/list.ts'
 import { createTriggerCommand } from './service/trigger.ts'
 import { createExplainCommand } from './signature/explain.ts'
@@ -53,6 +54,7 @@ export function createProgram(): Command {
     createEditCommand(),
     createDeleteCommand(),
     createTriggerCommand(),
+    createEditFeaturesCommand(),
     createInboxCommand(),
     createCompletionCommand(),
   ]

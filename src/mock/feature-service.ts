@@ -12,6 +12,12 @@ import {
   type Selection,
   toFeatureJson,
 } from './features/query.ts'
+import {
+  createRandomEdits,
+  type RandomEditOptions,
+  type RandomEdits,
+  toRandomLayer,
+} from './features/random-edits.ts'
 import { AdminError } from './http/errors.ts'
 import { check } from './schemas.ts'
 import type { Mock } from './service.ts'
@@ -33,6 +39,13 @@ export interface FeatureService {
    * @throws {WebhookError} `config_invalid` for an unknown layer or field, or an invalid condition
    */
   query(query?: FeatureQuery): FoundFeature[]
+  /**
+   * Creates random edits of the current features, for {@link FeatureService.applyEdits}. The same seed gives the same
+   * edits of the same features.
+   *
+   * @throws {WebhookError} `config_invalid` for an unknown layer or an invalid option
+   */
+  randomEdits(options: RandomEditOptions & { layerIds?: readonly number[] | undefined }): RandomEdits[]
 }
 
 /** The edits of one layer. */
@@ -138,8 +151,7 @@ export function createFeatureService(mock: Mock, reference: string | ServiceRefe
     },
     query(query = {}) {
       const { layerId = 0, outFields, ...selection } = check<FeatureQuery>(querySchema, query, 'query')
-      const layer = data().layers.get(layerId)
-      if (!layer) throw configInvalid(`${service.serviceName} has no layer ${layerId}`)
+      const layer = data().layers.get(layerId) ?? throwUnknown(service, layerId)
       const found = orConfigInvalid((): FeatureJson[] => {
         const names = readOutFields(layer, outFields)
         return findFeatures(layer, selection as Selection).map((feature) =>
@@ -148,7 +160,19 @@ export function createFeatureService(mock: Mock, reference: string | ServiceRefe
       })
       return structuredClone(found) as FoundFeature[]
     },
+    randomEdits({ layerIds, ...options }) {
+      const { layers } = data()
+      const chosen = layerIds?.map((id) => layers.get(id) ?? throwUnknown(service, id)) ?? [
+        ...layers.values(),
+      ]
+      return createRandomEdits(chosen.map(toRandomLayer), options)
+    },
   }
+}
+
+/** @throws {WebhookError} `config_invalid` */
+function throwUnknown({ serviceName }: Service, layerId: number): never {
+  throw configInvalid(`${serviceName} has no layer ${layerId}`)
 }
 
 /** @throws {WebhookError} `config_invalid` */

@@ -136,8 +136,10 @@ export function createMock(
   const deliver: Mock['deliver'] = (recipients) =>
     collect([...recipients].map(([id, events]) => engine.notify(id, events)))
 
-  const deliverEvents: Mock['deliverEvents'] = async (service, events) =>
-    deliver(recipients.findFor(service, events))
+  async function deliverEvents(service: Service, events: readonly ServiceEvent[]): Promise<Attempt[]> {
+    if (events.length > 0) changed()
+    return deliver(recipients.findFor(service, events))
+  }
 
   return {
     options,

@@ -7,6 +7,7 @@ import { addExamples } from '../terminal/help.ts'
 import { printError } from '../terminal/output.ts'
 import { type Progress, startProgress } from '../terminal/progress.ts'
 import { readCas } from '../tls/trust.ts'
+import { readFeatureFiles, withServices } from './feature-files.ts'
 import { addMockOptions, type MockOptions, toServiceOptions } from './options.ts'
 import { printNotice, printStart } from './report.ts'
 import { openStateFile, type StateFile } from './state-file.ts'
@@ -22,7 +23,9 @@ const FIRST_STEPS = `To create a webhook and trigger a delivery, in another shel
   $ geohook trigger Parcels.FeatureServer FeaturesCreated
 
 A seed file:
-  {"services": [{"serviceName": "Analysis", "serviceType": "GPServer"}],
+  {"services": [{"serviceName": "Analysis", "serviceType": "GPServer"},
+                {"serviceName": "Parcels", "serviceType": "FeatureServer", "layers": [
+                  {"name": "trees", "features": [{"attributes": {"kind": "oak"}, "geometry": {"x": 7, "y": 51}}]}]}],
    "webhooks": [{"serviceName": "Parcels", "serviceType": "FeatureServer", "name": "edits",
                  "hookUrl": "http://127.0.0.1:3000/", "signatureKey": "3f1c"}]}
 `
@@ -39,6 +42,7 @@ export function createMockCommand(): Command {
   addExamples(command, [
     'geohook mock',
     'geohook mock --seed seed.json --state state.json',
+    'geohook mock --features parcels.geojson --features trees.geojson',
     'geohook mock --port 0 --service-version 11.1 --json',
     'geohook mock --encoding base64 --prefix sha256= --fan-out layer',
   ])
@@ -69,9 +73,12 @@ async function createService(
   state: StateFile | undefined,
   saving: Saving,
 ): Promise<MockService> {
-  const { seed: seedFile, state: stateFile, users: usersFile, json = false } = options
-  const seed: SnapshotSeed =
-    seedFile === undefined ? { services: DEFAULT_SERVICES } : await readSeed(seedFile)
+  const { state: stateFile, users: usersFile, features: featureFiles = [], json = false } = options
+  const given: SnapshotSeed =
+    options.seed === undefined ? { services: DEFAULT_SERVICES } : await readSeed(options.seed)
+  const seed = withServices(given, await readFeatureFiles(featureFiles))
+  const seedFile =
+    [...(options.seed === undefined ? [] : [options.seed]), ...featureFiles].join(', ') || undefined
   const users = usersFile === undefined ? undefined : await readJson(usersFile)
   const ca = await readCas(options)
   const { createMockService, createRunningClock, tokens } = await import('../../mock/index.ts')

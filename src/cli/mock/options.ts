@@ -13,6 +13,7 @@ import { type CaOptions, caOption } from '../tls/trust.ts'
 export interface MockOptions extends WrittenSignature, CaOptions {
   port: number
   seed?: string
+  features?: string[]
   state?: string
   serviceVersion: '11.1' | '11.2' | '11.3'
   like: 'service' | 'enterprise' | 'online' | 'portal'
@@ -36,6 +37,11 @@ export function addMockOptions(command: Command): Command {
   command
     .option('--port <n>', 'port to listen on; 0 picks a free one', port, 4000)
     .option('--seed <file>', 'JSON file with the initial services and webhooks; it can contain keys')
+    .option(
+      '--features <file>',
+      'GeoJSON file, which becomes a feature service with the name of the file; repeatable',
+      collect,
+    )
     .option('--state <file>', 'save all changes in this file; once it exists, it replaces the seed')
     .addOption(
       choice(

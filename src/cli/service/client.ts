@@ -19,7 +19,7 @@ export type ServiceResponse = Record<string, unknown>
 
 /** Client for the administration of a service, and for the control API of a mock service. */
 export interface ServiceClient {
-  get(path: string): Promise<ServiceResponse>
+  get(path: string, parameters?: Record<string, string>): Promise<ServiceResponse>
   /** Posts a form to the administration, as docs/specification.md requires. */
   postForm(path: string, form?: Record<string, string>): Promise<ServiceResponse>
   /** Posts JSON to the control API. */
@@ -96,7 +96,8 @@ export async function createClient({
   }
 
   return {
-    get: (path) => request('GET', `${path}?f=json`),
+    get: (path, parameters = {}) =>
+      request('GET', `${path}?${new URLSearchParams({ f: 'json', ...parameters })}`),
     postForm: (path, form = {}) =>
       request(
         'POST',

@@ -28,7 +28,8 @@ const fieldSchema = z.strictObject({
 })
 const attributes = z.record(z.string(), z.unknown())
 const featureSchema = z.object({ attributes, geometry: z.looseObject({}).nullish() })
-const collectionSchema = z.looseObject({
+/** A GeoJSON FeatureCollection. */
+export const collectionSchema: z.ZodObject = z.looseObject({
   type: z.literal('FeatureCollection'),
   features: z
     .array(

@@ -8,6 +8,7 @@ import { findDelivery, listDeliveries, OUTCOMES, toRow } from './deliveries.ts'
 import { toItem } from './item.ts'
 import { canAdvance, createClockPanel } from './panels/clock.ts'
 import { createFaultsPanel } from './panels/faults.ts'
+import { createFeaturesPanel } from './panels/features.ts'
 import { createSettingsPanel } from './panels/settings.ts'
 import { createTriggerPanel } from './panels/trigger.ts'
 import { createWebhooksPanel } from './panels/webhooks.ts'
@@ -39,6 +40,7 @@ export function createMockSource(mock: Mock, urlOf: () => string): Source {
     panels: [
       createWebhooksPanel(mock, runOperation),
       createTriggerPanel(mock),
+      createFeaturesPanel(mock),
       createFaultsPanel(mock),
       ...(has(version, 'failures') ? [createSettingsPanel(mock, runOperation)] : []),
       ...(canAdvance(clock) ? [createClockPanel(clock)] : []),

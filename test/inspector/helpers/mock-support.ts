@@ -87,9 +87,11 @@ export const lastPath = ({ deliveries }: MockService): string =>
 /** Every page that a mock with deliveries has, without the actions of entries. */
 export const pathsOf = (service: MockService): string[] => [
   '/',
-  ...['webhooks', 'trigger', 'faults', 'settings', 'clock'].map((name) => `/${name}`),
+  ...['webhooks', 'trigger', 'features', 'faults', 'settings', 'clock'].map((name) => `/${name}`),
   ...[
     '/trigger/event?entry=Parcels.FeatureServer',
+    '/features/add?entry=Parcels.FeatureServer/0',
+    '/features/random?entry=Parcels.FeatureServer/0',
     '/faults/arm',
     '/faults/clear',
     '/settings/change',

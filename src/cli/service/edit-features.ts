@@ -1,0 +1,136 @@
+import { randomInt } from 'node:crypto'
+import { Command, InvalidArgumentError } from 'commander'
+import { EXIT, usageError } from '../errors.ts'
+import { collect, wholeNumber } from '../options/values.ts'
+import { addExamples } from '../terminal/help.ts'
+import { print, printJson } from '../terminal/output.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { addClientOptions, type ClientOptions, createClient, type ServiceClient } from './client.ts'
+import {
+  featureServerPath,
+  featureServicePath,
+  getFeatures,
+  getGeneration,
+  getLayer,
+} from './feature-layer.ts'
+import { areAllApplied, parseResults, printResults } from './feature-results.ts'
+import { type GivenRows, readRows, toRows } from './feature-rows.ts'
+import type { ServicePath } from './webhooks.ts'
+
+interface Options extends ClientOptions {
+  layer: number
+  add?: string[]
+  update?: string[]
+  delete?: number[]
+  random?: number
+  seed?: number
+  json?: true
+}
+
+/** The edits of a request. */
+interface Edits {
+  adds: object[]
+  updates: object[]
+  deletes: number[]
+}
+
+const MAX_SEED = 2 ** 32 - 1
+
+function objectIds(value: string, previous: readonly number[] = []): number[] {
+  const ids = value.split(',').map((id) => id.trim())
+  if (ids.every((id) => /^\d{1,15}$/.test(id))) return [...previous, ...ids.map(Number)]
+  throw new InvalidArgumentError('must be object ids separated by commas, for example 3,7')
+}
+
+export function createEditFeaturesCommand(): Command {
+  const command = new Command('edit-features')
+    .summary('edit the features of a feature service')
+    .description(
+      'Adds, updates and deletes features of a layer in one request, and prints the result of each. ' +
+        'The service then triggers its webhooks. ' +
+        'Features are Esri JSON or GeoJSON, in the option or in a file: @name. ' +
+        'The exit code is 0 if all edits succeeded, otherwise 1.',
+    )
+    .argument('<service>', 'for example Parcels or folder/Parcels', featureServicePath)
+    .option('--layer <id>', 'id of the layer', wholeNumber(0, 1_000_000), 0)
+    .option('--add <json>', 'features to add, or @file; repeatable', collect)
+    .option('--update <json>', 'features to update, with their object ids, or @file; repeatable', collect)
+    .option('--delete <ids>', 'object ids of features to delete, separated by commas; repeatable', objectIds)
+    .option('--random <n>', 'make n random edits instead, 1 to 2000', wholeNumber(1, 2000))
+    .option('--seed <n>', 'with --random: seed of the edits (default: a new one)', wholeNumber(0, MAX_SEED))
+  addClientOptions(command).option('--json', 'print JSON')
+  addExamples(command, [
+    'geohook edit-features Parcels --add @parcels.geojson',
+    `geohook edit-features Parcels --update '{"attributes": {"OBJECTID": 3, "name": "Oak"}}' --delete 4,5`,
+    'geohook edit-features Parcels --random 20 --seed 7',
+  ])
+  return command.action(async (service: ServicePath, options: Options) => {
+    const given = await readOptions(options)
+    const client = await createClient(options)
+    const path = featureServerPath(service)
+    const { layer: layerId, json, seed = randomInt(MAX_SEED) } = options
+    const { results, generation } = await withProgress(
+      `asking ${options.url.origin}`,
+      json === true,
+      async () => {
+        const edits = await createEdits(client, `${path}/${layerId}`, given, { ...options, seed })
+        const response = await client.postForm(`${path}/${layerId}/applyEdits`, toForm(edits))
+        return { results: parseResults(response), generation: await getGeneration(client, path, layerId) }
+      },
+    )
+    const used = options.random === undefined ? {} : { seed }
+    if (json) printJson({ layerId, ...used, ...results, generation })
+    else {
+      printResults(results)
+      if ('seed' in used) print(`seed ${used.seed}`)
+      if (generation !== undefined) print(`generation ${generation}`)
+    }
+    if (!areAllApplied(results)) process.exitCode = EXIT.failure
+  })
+}
+
+/** @throws {CliError} exit code 2 */
+async function readOptions({
+  add,
+  update,
+  delete: ids,
+  random,
+  seed,
+}: Options): Promise<Record<'add' | 'update', GivenRows[]>> {
+  const isGiven = (add ?? update ?? ids) !== undefined
+  if (random !== undefined && isGiven)
+    throw usageError('--random cannot be used with --add, --update or --delete')
+  if (random === undefined && seed !== undefined) throw usageError('--seed requires --random')
+  if (random === undefined && !isGiven)
+    throw usageError('there is nothing to edit', 'Give --add, --update, --delete or --random.')
+  return { add: await readRows('--add', add), update: await readRows('--update', update) }
+}
+
+/** @param path of the layer */
+async function createEdits(
+  client: ServiceClient,
+  path: string,
+  { add, update }: Record<'add' | 'update', GivenRows[]>,
+  { layer: id, delete: deletes = [], random: count, seed }: Options & { seed: number },
+): Promise<Edits> {
+  if (count !== undefined) {
+    const layer = await getLayer(client, path, id)
+    const features = await getFeatures(client, path, layer)
+    const { createRandomEdits } = await import('../../mock/index.ts')
+    const [edits] = createRandomEdits([{ ...layer, features }], { seed, count })
+    return edits ?? { adds: [], updates: [], deletes: [] }
+  }
+  // Only the layer tells in which attribute the id of a GeoJSON feature belongs.
+  const needsName = update.some(({ isGeoJson }) => isGeoJson)
+  const { objectIdField } = needsName ? await getLayer(client, path, id) : {}
+  return { adds: await toRows(add, objectIdField), updates: await toRows(update, objectIdField), deletes }
+}
+
+/** Leaves out empty lists, because some services refuse them. */
+function toForm({ adds, updates, deletes }: Edits): Record<string, string> {
+  return {
+    ...(adds.length > 0 ? { adds: JSON.stringify(adds) } : {}),
+    ...(updates.length > 0 ? { updates: JSON.stringify(updates) } : {}),
+    ...(deletes.length > 0 ? { deletes: deletes.join(',') } : {}),
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { NOWHERE } from '../mock/support.ts'
+import { expectAccessible, expectNoHorizontalScroll } from './helpers/axe.ts'
+import { openMock } from './helpers/mock-home.ts'
+import { MODES, visit } from './helpers/visit.ts'
+
+const names = { outFields: 'OBJECTID,name' } as const
+
+describe.each(MODES)('the features of a mock, $mode', (mode) => {
+  it('a user adds, edits and deletes a feature, and makes random edits', async () => {
+    const { service, page, openPanel, press, notice } = await openMock(mode, NOWHERE, {
+      allowed: /status of 4/,
+    })
+    const features = service.features('Parcels')
+    await openPanel('Features')
+    await page.getByText('No feature service has features yet.').waitFor()
+    await press('link', 'Add a feature')
+    await page.getByLabel('name', { exact: true }).fill('Oak <1>')
+    await page.getByLabel('Geometry').fill('{"x":')
+    await press('button', 'Add a feature')
+    await page.getByRole('alert').getByText('the geometry is not JSON').waitFor()
+    expect(await page.getByLabel('name', { exact: true }).inputValue()).toBe('Oak <1>')
+    await page.getByLabel('Geometry').fill('{"x":7,"y":51}')
+    await press('button', 'Add a feature')
+    await notice('The feature 1 is added.')
+    await page.getByText('name: Oak <1>, at 7 51').waitFor()
+    await press('link', 'Edit')
+    await page.getByLabel('name', { exact: true }).fill('Elm')
+    await press('button', 'Edit')
+    await notice('The feature 1 is edited.')
+    expect(features.query(names)).toMatchObject([{ attributes: { OBJECTID: 1, name: 'Elm' } }])
+    await press('link', 'Delete')
+    await press('button', 'Delete')
+    await notice('The feature 1 is deleted.')
+    expect(features.query()).toEqual([])
+    await press('link', 'Random edits')
+    await page.getByLabel('Seed').fill('5')
+    await press('button', 'Random edits')
+    await notice('10 edits with the seed 5.')
+    expect(features.query().length).toBeGreaterThan(0)
+  })
+})
+
+it.each([360, 1280])('the panel of features is accessible at %i px', async (width) => {
+  const { service } = await openMock(MODES[0] as (typeof MODES)[number], NOWHERE)
+  const features = service.features('Parcels')
+  features.applyEdits(features.randomEdits({ seed: 1, count: 20 }))
+  const page = await visit(service.url, { width, hasAxe: true })
+  const entry = 'Parcels.FeatureServer/0'
+  for (const path of ['', `/add?entry=${entry}`, `/random?entry=${entry}`]) {
+    await page.goto(`${service.url}/features${path}`)
+    await expectAccessible(page)
+    await expectNoHorizontalScroll(page)
+  }
+})
