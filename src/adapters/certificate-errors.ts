@@ -17,7 +17,8 @@ const NO_TLS: ReadonlySet<string> = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
 ])
 
-const MAX_NAMES = 200
+/** Maximum number of characters of the names in a certificate that a message shows. */
+const MAX_NAMES = 96
 
 /**
  * Describes why the certificate of a server was not accepted, and what to do.

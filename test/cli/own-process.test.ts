@@ -36,6 +36,7 @@ const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number 
   create: (url) => ({ args: ['create', PARCELS, '--name', 'n', '--hook-url', url, '--url', url] }),
   edit: (url) => ({ args: ['edit', PARCELS, 'w1', '--name', 'x', '--url', url] }),
   delete: (url) => ({ args: ['delete', PARCELS, 'w1', '--url', url] }),
+  'edit-features': (url) => ({ args: ['edit-features', PARCELS, '--add', '{}', '--url', url], code: 2 }),
   trigger: (url) => ({ args: ['trigger', PARCELS, 'FeaturesCreated', '--url', url], code: 1 }),
   'inbox stats': () => ({ args: ['inbox', 'stats', '--store-env', 'GEOHOOK_INBOX', '--json'] }),
   'inbox list': () => ({ args: ['inbox', 'list', '--json'] }),

@@ -39,7 +39,7 @@ const CASES: readonly (readonly [words: string[], completions: readonly string[]
   [['trigger', 'Parcels.FeatureServer', '--fault', 's'], FAULTS],
   [
     ['send', 'listen', '--c'],
-    ['--content-type', '--change-type'],
+    ['--content-type', '--change-type', '--ca'],
   ], // `listen` is a file here
   [['sign', 'bod'], undefined],
   [['sign', '--key-file', 'bod'], undefined],

@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFolder, startGeohook, untilProcessTitle } from '../../helpers/cli.ts'
@@ -87,8 +87,10 @@ describe('geohook inbox if the packages of an engine are not installed', { tags:
     cpSync(join(root, 'dist'), join(modules, 'geohook/dist'), { recursive: true })
     cpSync(join(root, 'package.json'), join(modules, 'geohook/package.json'))
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    for (const name of Object.keys(dependencies))
+    for (const name of Object.keys(dependencies)) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true })
       symlinkSync(join(root, 'node_modules', name), join(modules, name))
+    }
   })
 
   it.each([

@@ -110,8 +110,8 @@ describe('pages', () => {
       expect([url, status]).toEqual([url, 200])
       open.push(...linksOf(text, url))
     }
-    // Pages: the inspector with four panels, the site and its settings, three lists of webhooks, three webhooks, and the failures of each webhook.
-    expect(seen.size).toBe(5 + 2 + 3 + 3 + 3)
+    // Pages: the inspector with five panels, the site and its settings, three lists of webhooks, three webhooks, and the failures of each webhook.
+    expect(seen.size).toBe(6 + 2 + 3 + 3 + 3)
   })
 })
 
