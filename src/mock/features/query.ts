@@ -1,5 +1,5 @@
 import { AdminError } from '../http/errors.ts'
-import { type Attributes, type Feature, findField, type Layer, toGlobalId } from './model.ts'
+import { type Attributes, type Feature, findField, type Layer, toGlobalId, toIdText } from './model.ts'
 import { parseWhere } from './where/parse.ts'
 import { WhereError } from './where/tokens.ts'
 
@@ -24,7 +24,7 @@ export function findFeatures(
   const condition = where === undefined ? undefined : readWhere(layer, where)
   let found = [...layer.features.values()]
   if (objectIds) {
-    const ids = new Set(objectIds.map(Number))
+    const ids = new Set(objectIds.map((id) => Number(toIdText(id) || Number.NaN)))
     found = found.filter(({ objectId }) => ids.has(objectId))
   }
   if (globalIds) {
@@ -80,7 +80,7 @@ function compareValues(one: Attributes[string], other: Attributes[string]): numb
  */
 export function readOutFields(layer: Layer, outFields: string | undefined): string[] | undefined {
   if (outFields === undefined) return undefined
-  const names = outFields.split(',').map((name) => name.trim())
+  const names = [...new Set(outFields.split(',').map((name) => name.trim()))]
   if (names.includes('*')) return undefined
   return names.map((name) => {
     const field = findField(layer, name)
