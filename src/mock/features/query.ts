@@ -47,16 +47,19 @@ function readWhere(layer: Layer, where: string): ReturnType<typeof parseWhere> {
 
 /** @throws {AdminError} 400 */
 function sort(layer: Layer, features: Feature[], orderByFields: string): Feature[] {
-  const keys = orderByFields.split(',').map((part) => {
+  // A repeated field cannot change the order.
+  const signs = new Map<string, number>()
+  for (const part of orderByFields.split(',')) {
     const [name = '', direction = 'ASC', ...more] = part.trim().split(/\s+/)
     const field = findField(layer, name)
     const sign = { ASC: 1, DESC: -1 }[direction.toUpperCase()]
     if (!field || !sign || more.length > 0)
       throw new AdminError(400, 'orderByFields must be names of fields, each with ASC or DESC')
-    return { name: field.name, sign }
-  })
+    if (!signs.has(field.name)) signs.set(field.name, sign)
+  }
+  const keys = [...signs]
   return features.sort((one, other) => {
-    for (const { name, sign } of keys) {
+    for (const [name, sign] of keys) {
       const order = compareValues(one.attributes[name] ?? null, other.attributes[name] ?? null)
       if (order !== 0) return order * sign
     }
