@@ -62,3 +62,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
     return undefined
   }
 }
+
+/** True for a webhook with a key. A portal announces its webhooks with a registration instead. */
+export const needsHandshake = (webhook: Readonly<Webhook> | undefined): webhook is Readonly<Webhook> =>
+  webhook !== undefined && webhook.signatureKey !== '' && webhook.serviceType !== 'Portal'

@@ -5,6 +5,7 @@ import { servicePath } from '../state/services.ts'
 import type { Webhook } from '../state/webhook.ts'
 import type { WebhookStore } from '../state/webhooks.ts'
 import { CLOSED } from './attempt.ts'
+import { needsHandshake } from './handshake.ts'
 
 /** Options of {@link createHandshakes}. */
 export interface HandshakesOptions {
@@ -21,10 +22,13 @@ export interface HandshakesOptions {
   notify(notice: Notice): void
 }
 
-/** Current handshake of a webhook: `due` if the next delivery waits for a first one, `unsigned` if it has no key. */
-export type HandshakeState = 'unsigned' | 'due' | 'in flight' | Readonly<HandshakeRecord>
+/**
+ * Current handshake of a webhook: `due` if the next delivery waits for a first one, `unsigned` if it has no key,
+ * `portal` if it belongs to a portal.
+ */
+export type HandshakeState = 'unsigned' | 'portal' | 'due' | 'in flight' | Readonly<HandshakeRecord>
 
-/** The handshakes of all webhooks (docs/mock.md, "Handshake"). A webhook without a key has none. */
+/** The handshakes of all webhooks (docs/mock.md, "Handshake"). Those without a key and those of a portal have none. */
 export interface Handshakes {
   /**
    * Waits for the first handshake of a webhook; makes it if there was none.
@@ -115,14 +119,14 @@ export function createHandshakes(options: HandshakesOptions): Handshakes {
     for (const { webhookId, when, reason } of log.all()) {
       const webhook = webhooks.get(webhookId)
       const remaining = Math.min(when + every - clock.now(), every)
-      if (!webhook?.signatureKey || (remaining <= 0 && reason === undefined)) log.clear(webhookId)
+      if (!needsHandshake(webhook) || (remaining <= 0 && reason === undefined)) log.clear(webhookId)
       else repeatAfter(replace(webhook), Math.max(remaining, 0))
     }
   }
 
   function repeat(webhookId: string): void {
     const webhook = webhooks.get(webhookId)
-    if (!webhook?.signatureKey || isStopped) return
+    if (!needsHandshake(webhook) || isStopped) return
     log.clear(webhookId)
     start(webhook)
   }
@@ -142,7 +146,7 @@ export function createHandshakes(options: HandshakesOptions): Handshakes {
         const webhook = webhooks.get(webhookId)
         const record = log.of(webhookId)
         const inFlight = current.get(webhookId)?.inFlight
-        if (!webhook?.signatureKey || isClosed || (record && record.reason === undefined)) return true
+        if (!needsHandshake(webhook) || isClosed || (record && record.reason === undefined)) return true
         if (record && !inFlight) break
         await (inFlight ?? start(webhook))
         if (round !== begunIn) return false
@@ -153,7 +157,9 @@ export function createHandshakes(options: HandshakesOptions): Handshakes {
     hasFailed: (webhookId) => log.of(webhookId)?.reason !== undefined,
     countNotSent,
     stateOf(webhookId) {
-      if (!webhooks.get(webhookId)?.signatureKey) return 'unsigned'
+      const webhook = webhooks.get(webhookId)
+      if (webhook?.serviceType === 'Portal') return 'portal'
+      if (!needsHandshake(webhook)) return 'unsigned'
       return log.of(webhookId) ?? (current.get(webhookId)?.inFlight ? 'in flight' : 'due')
     },
     repeat,
@@ -161,7 +167,7 @@ export function createHandshakes(options: HandshakesOptions): Handshakes {
       if (webhookId === undefined) return restored()
       const webhook = webhooks.get(webhookId)
       const known = current.get(webhookId)
-      if (!webhook?.signatureKey) {
+      if (!needsHandshake(webhook)) {
         forget(webhookId)
         log.clear(webhookId)
       } else if (!known || isNeeded(known.webhook, webhook, handshakes.hasFailed(webhookId)))

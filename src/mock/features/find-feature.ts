@@ -1,6 +1,6 @@
 import { type EditContext, EditError } from './edits.ts'
 import type { StagedLayer } from './layer-data.ts'
-import { type Feature, findField, toGlobalId } from './model.ts'
+import { type Feature, findField, toGlobalId, toIdText } from './model.ts'
 
 /** The id of the feature that a row names: its object id or, with `useGlobalIds`, its global id. */
 export function idOf(
@@ -31,7 +31,7 @@ export function find(
   const feature =
     useGlobalIds || globalId !== undefined ? staged.withGlobalId(globalId ?? '') : staged.get(objectId ?? -1)
   if (feature) return feature
-  throw new EditError(1011, `Object is missing: ${JSON.stringify(String(id).slice(0, 64))}.`, {
+  throw new EditError(1011, `Object is missing: ${JSON.stringify(toIdText(id).slice(0, 64))}.`, {
     objectId: objectId ?? null,
     globalId: globalId ?? null,
   })

@@ -23,7 +23,7 @@ const COORDINATES: Record<
 }
 
 /**
- * Checks the geometry of a row, and drops its spatial reference.
+ * Checks the geometry of a row, and keeps its coordinates, `hasZ` and `hasM`.
  *
  * @returns undefined for null and for an empty geometry
  * @throws {EditError} 1015 for a geometry of another type, an invalid one, or one in another spatial reference
@@ -44,8 +44,15 @@ export function readGeometry(
   const [name, depth] = COORDINATES[geometryType]
   const coordinates = geometry[name]
   if (!isNested(coordinates, depth)) throw cannotSet(`It must have ${name} of coordinates.`)
-  return coordinates.length === 0 ? undefined : geometry
+  return coordinates.length === 0 ? undefined : { [name]: coordinates, ...readFlags(geometry) }
 }
+
+const FLAGS = ['hasZ', 'hasM'] as const
+
+const readFlags = (geometry: Record<string, unknown>): Geometry =>
+  Object.fromEntries(
+    FLAGS.flatMap((name) => (typeof geometry[name] === 'boolean' ? [[name, geometry[name]]] : [])),
+  )
 
 function readPoint(geometry: Record<string, unknown>): Geometry | undefined {
   const { x, y, z, m } = geometry

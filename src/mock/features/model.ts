@@ -132,3 +132,7 @@ export function toGlobalId(value: unknown): string | undefined {
   const uuid = isInBraces ? value.slice(1, -1) : value
   return UUID.test(uuid) ? `{${uuid.toUpperCase()}}` : undefined
 }
+
+/** An id from a request as text; empty for a value that is not an id, such as an object. */
+export const toIdText = (id: unknown): string =>
+  typeof id === 'string' || typeof id === 'number' ? String(id) : ''

@@ -1,5 +1,5 @@
 import { AdminError } from '../http/errors.ts'
-import { type Attributes, type Feature, findField, type Layer, toGlobalId } from './model.ts'
+import { type Attributes, type Feature, findField, type Layer, toGlobalId, toIdText } from './model.ts'
 import { parseWhere } from './where/parse.ts'
 import { WhereError } from './where/tokens.ts'
 
@@ -24,7 +24,7 @@ export function findFeatures(
   const condition = where === undefined ? undefined : readWhere(layer, where)
   let found = [...layer.features.values()]
   if (objectIds) {
-    const ids = new Set(objectIds.map(Number))
+    const ids = new Set(objectIds.map((id) => Number(toIdText(id) || Number.NaN)))
     found = found.filter(({ objectId }) => ids.has(objectId))
   }
   if (globalIds) {
@@ -47,16 +47,19 @@ function readWhere(layer: Layer, where: string): ReturnType<typeof parseWhere> {
 
 /** @throws {AdminError} 400 */
 function sort(layer: Layer, features: Feature[], orderByFields: string): Feature[] {
-  const keys = orderByFields.split(',').map((part) => {
+  // A repeated field cannot change the order.
+  const signs = new Map<string, number>()
+  for (const part of orderByFields.split(',')) {
     const [name = '', direction = 'ASC', ...more] = part.trim().split(/\s+/)
     const field = findField(layer, name)
     const sign = { ASC: 1, DESC: -1 }[direction.toUpperCase()]
     if (!field || !sign || more.length > 0)
       throw new AdminError(400, 'orderByFields must be names of fields, each with ASC or DESC')
-    return { name: field.name, sign }
-  })
+    if (!signs.has(field.name)) signs.set(field.name, sign)
+  }
+  const keys = [...signs]
   return features.sort((one, other) => {
-    for (const { name, sign } of keys) {
+    for (const [name, sign] of keys) {
       const order = compareValues(one.attributes[name] ?? null, other.attributes[name] ?? null)
       if (order !== 0) return order * sign
     }
@@ -80,7 +83,7 @@ function compareValues(one: Attributes[string], other: Attributes[string]): numb
  */
 export function readOutFields(layer: Layer, outFields: string | undefined): string[] | undefined {
   if (outFields === undefined) return undefined
-  const names = outFields.split(',').map((name) => name.trim())
+  const names = [...new Set(outFields.split(',').map((name) => name.trim()))]
   if (names.includes('*')) return undefined
   return names.map((name) => {
     const field = findField(layer, name)

@@ -1,6 +1,8 @@
 import { type Parameters, single } from '../admin/form-fields.ts'
 import { AdminError } from '../http/errors.ts'
 import type { AttachmentAdd, AttachmentEdits, AttachmentUpdate, EditContext, LayerEdits } from './edits.ts'
+import { MAX_EDITS } from './limits.ts'
+import { toIdText } from './model.ts'
 import { type FeatureCall, readBoolean, readJson } from './operation.ts'
 
 /** The author, the time and the mode of the edits of a request. */
@@ -43,6 +45,7 @@ export const readLayerEdits = (parameters: Parameters, layerId: number): LayerEd
 export function readServiceEdits(parameters: Parameters): LayerEdits[] {
   const edits = readRows(parameters, 'edits')
   if (!edits) throw new AdminError(400, 'edits is required')
+  if (edits.length > MAX_EDITS) throw new AdminError(400, `edits may have at most ${MAX_EDITS} entries`)
   return edits.map(readLayer)
 }
 
@@ -81,7 +84,7 @@ function readAttachmentEdits(value: unknown): AttachmentEdits | undefined {
   return {
     adds: adds.map(readAdd),
     updates: updates.map(readUpdate),
-    deletes: deletes.map((globalId) => ({ attachment: String(globalId) })),
+    deletes: deletes.map((globalId) => ({ attachment: toIdText(globalId) })),
   }
 }
 
@@ -90,9 +93,11 @@ function readAdd(row: unknown): AttachmentAdd {
   const { globalId, parentGlobalId, ...file } = (row ?? {}) as Record<string, unknown>
   if (typeof parentGlobalId !== 'string')
     throw new AdminError(400, 'each attachment must have the parentGlobalId of its feature')
+  if (globalId !== undefined && globalId !== null && typeof globalId !== 'string')
+    throw new AdminError(400, 'globalId of an attachment must be a text')
   return {
     parent: parentGlobalId,
-    globalId: globalId === undefined || globalId === null ? undefined : String(globalId),
+    globalId: globalId ?? undefined,
     ...readContent(file),
   }
 }

@@ -39,7 +39,8 @@ export async function readMultipart(bytes: Uint8Array, contentType: string): Pro
       if (files.has(name)) throw new AdminError(400, 'the form has two files in one field')
       const { name: fileName, type } = value
       const content = new Uint8Array(await value.arrayBuffer())
-      files.set(name, { name: fileName, contentType: type || 'application/octet-stream', bytes: content })
+      const contentType = type.split(';', 1)[0]?.trim() || 'application/octet-stream'
+      files.set(name, { name: fileName, contentType, bytes: content })
     }
   }
   return { parameters, files }

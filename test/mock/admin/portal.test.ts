@@ -194,6 +194,16 @@ describe('webhooks of a portal', () => {
     }
   })
 
+  it.each([
+    ['an object without text', '[{"toString":1,"valueOf":1}]'],
+    ['deep arrays', '['.repeat(50_000) + ']'.repeat(50_000)],
+  ])('refuse triggers that are %s', async (_, events) => {
+    const service = await start([])
+    const parameters = { name: 'n', url: 'http://127.0.0.1:9/', changes: 'manualChanges', events }
+    const answer = await post(service, `${PATH}/createWebhook`, parameters)
+    expect([answer.status, errorOf(answer).code]).toEqual([400, 400])
+  })
+
   it('have plain pages that never show the secret', async () => {
     const service = await start([portalSeed({ hookUrl: 'http://127.0.0.1:9/', signatureKey: 'tell-nobody' })])
     for (const path of [PATH, `${PATH}/p1`, `${PATH}/p1/notificationStatus`, `${PATH}/settings`]) {
@@ -266,6 +276,24 @@ describe('registration', () => {
     await post(service, `${PATH}/p1/update`, { url: other.url })
     expect([refusing.requests.length, other.requests.length]).toEqual([1, 1])
     expect(await read(service, `${PATH}/p1`)).toMatchObject({ payloadUrl: other.url })
+  })
+
+  it('takes the place of a handshake, also when a webhook is edited or its mock is restored', async () => {
+    const receiver = await capture()
+    const clock = createManualClock(NOW)
+    const service = await start([], { like: 'online', clock })
+    const id = await create(service, receiver, { secret: 'tell' })
+    await post(service, `${PATH}/${id}/update`, { secret: 'new' })
+    service.restore(service.snapshot())
+    await clock.advance(3_600_000)
+    const [attempt] = await service.trigger({
+      serviceType: 'Portal',
+      serviceName: 'self',
+      changeType: '/items/add',
+    })
+    expect(attempt?.answer?.status).toBe(200)
+    expect(receiver.requests.map(({ method }) => method)).toEqual(['POST', 'POST'])
+    expect(service.snapshot().handshakes).toEqual([])
   })
 
   it('two requests at once with one name create one webhook', async () => {

@@ -118,3 +118,12 @@ it('a layer without attachments refuses them', async () => {
   const answer = await upload(`${service.url}/rest/services/${LAYER}/1/addAttachment`, file('x'))
   expect(answer.addAttachmentResult.error).toMatchObject({ code: 1008 })
 })
+
+it('the media type of a file may have parameters, which are dropped', async () => {
+  const { service } = await startWithFeature()
+  const url = `${service.url}/rest/services/${LAYER}/1`
+  await upload(`${url}/addAttachment`, file('first', 'a.txt', 'text/plain; charset=utf-8'))
+  expect((await get(service, `${LAYER}/1/attachments`)).attachmentInfos).toMatchObject([
+    { contentType: 'text/plain' },
+  ])
+})

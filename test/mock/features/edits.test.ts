@@ -233,3 +233,47 @@ describe('applyEdits', () => {
     expect(error).toEqual({ code: 400, message: expect.stringMatching(message), details: [] })
   })
 })
+
+const deep = '['.repeat(50_000) + ']'.repeat(50_000)
+
+describe('hostile JSON', () => {
+  it.each([
+    ['an object without text', '[{"toString":1,"valueOf":1}]'],
+    ['deep arrays', `[${deep}]`],
+  ])('as an id: %s', async (_, ids) => {
+    const service = await startFeatures()
+    const { deleteResults } = await post(service, `${LAYER}/applyEdits`, { deletes: ids })
+    expect(deleteResults).toEqual([failed(1011, /is missing/)])
+    expect((await post(service, `${LAYER}/query`, { objectIds: ids })).features).toEqual([])
+    const deleted = await post(service, `${LAYER}/applyEdits`, { attachments: `{"deletes":${ids}}` })
+    expect(deleted.attachments.deleteResults).toEqual([failed(1010, /is missing/)])
+    const add = `{"parentGlobalId":"x","data":"","globalId":${ids}}`
+    expect((await post(service, `${LAYER}/applyEdits`, { attachments: `{"adds":[${add}]}` })).error).toEqual({
+      code: 400,
+      message: 'globalId of an attachment must be a text',
+      details: [],
+    })
+  })
+
+  it('beside the coordinates of a geometry is dropped, so that the layer stays readable', async () => {
+    const service = await startFeatures([{ name: 'Lots', geometryType: 'esriGeometryPolygon', fields: [] }])
+    const rings = [
+      [
+        [0, 0, 5],
+        [1, 1, 5],
+        [0, 1, 5],
+        [0, 0, 5],
+      ],
+    ]
+    const geometry = `{"rings":${JSON.stringify(rings)},"hasZ":true,"hasM":{"a":1},"more":${deep}}`
+    await post(service, `${LAYER}/applyEdits`, { adds: `[{"geometry":${geometry}}]` })
+    const { features } = await get(service, `${LAYER}/query`)
+    expect(features[0].geometry).toEqual({ rings, hasZ: true })
+  })
+
+  it('with too many entries of layers is refused', async () => {
+    const service = await startFeatures()
+    const { error } = await post(service, `${SERVICE}/applyEdits`, { edits: Array(2001).fill({ id: 0 }) })
+    expect(error).toMatchObject({ code: 400, message: expect.stringContaining('at most 2000') })
+  })
+})

@@ -117,6 +117,16 @@ describe('query', () => {
     expect([idsOf(second), second.exceededTransferLimit]).toEqual([[3], undefined])
   })
 
+  it('orders by the first mention of a field, however often it is repeated', async () => {
+    const row = { attributes: { kind: 'oak', count: 1 } }
+    const service = await startFeatures([{ ...TREES, features: Array.from({ length: 200 }, () => row) }])
+    const started = performance.now()
+    const orderByFields = `height DESC,${'HEIGHT,'.repeat(100_000)}OBJECTID DESC`
+    const { objectIds } = await post(service, `${LAYER}/query`, { orderByFields, returnIdsOnly: true })
+    expect(objectIds.slice(0, 2)).toEqual([200, 199])
+    expect(performance.now() - started).toBeLessThan(1000)
+  })
+
   it('finds features by their global ids', async () => {
     const service = await startFeatures(LAYERS)
     const { feature } = await get(service, `${LAYER}/2`)

@@ -68,11 +68,17 @@ function readTriggers(parameters: Parameters): string[] | undefined {
 /** Splits text with commas, or a JSON array. The released client writes `ALL` for every event. */
 function splitTriggers(value: string): string[] {
   const parsed = value.trimStart().startsWith('[') ? parseJson(value) : undefined
-  const names = Array.isArray(parsed) ? parsed.map(String) : value.split(',')
+  const names = Array.isArray(parsed) ? parsed.map(toTrigger) : value.split(',')
   return names
     .map((name) => name.trim())
     .filter((name) => name !== '')
     .map((name) => (name.toUpperCase() === 'ALL' ? ALL_OPERATIONS : name))
+}
+
+/** @throws {AdminError} 400 */
+function toTrigger(name: unknown): string {
+  if (typeof name === 'string') return name
+  throw new AdminError(400, 'events must be a JSON array of strings')
 }
 
 /** @returns undefined for invalid JSON */

@@ -6,6 +6,7 @@ export function handshakeText({ engine }: Mock, webhookId: string): string | und
   const state = engine.handshakes?.stateOf(webhookId)
   if (state === undefined) return undefined
   if (state === 'unsigned') return 'none: the webhook has no key'
+  if (state === 'portal') return 'none: a portal sends a registration instead'
   if (state === 'due') return 'due before the next delivery'
   if (state === 'in flight') return 'in flight: deliveries wait for it'
   const { when, reason, notSent = 0 } = state

@@ -6,6 +6,7 @@ import { InspectorError } from '../../../inspector/http/message.ts'
 import { webhookHref, webhooksHref } from '../../admin/html/layout.ts'
 import { type Family, PORTAL, SERVICES } from '../../admin/paths.ts'
 import { createFields, editFields } from '../../admin/webhook-fields.ts'
+import { needsHandshake } from '../../delivery/handshake.ts'
 import type { OpenWindow } from '../../delivery/windows.ts'
 import type { Mock } from '../../service.ts'
 import { type Service, servicePath } from '../../state/services.ts'
@@ -96,7 +97,7 @@ export function createWebhooksPanel(mock: Mock, runOperation: RunOperation): Pan
         name: 'handshake',
         label: 'Repeat the handshake',
         isOnEntry: true,
-        isAvailable: (id) => mock.engine.handshakes !== undefined && find(id).signatureKey !== '',
+        isAvailable: (id) => mock.engine.handshakes !== undefined && needsHandshake(find(id)),
         async run(id) {
           mock.engine.handshakes?.repeat(id)
           return { message: `A handshake of the webhook ${find(id).name} is sent.` }
