@@ -143,7 +143,7 @@ async function findSignature(
   return undefined
 }
 
-/** Returns whether a text is the signature of the body; undefined if it is no signature. */
+/** Returns whether a text is the signature of the body; undefined if the text cannot be a signature. */
 async function verifies(
   text: string,
   body: Uint8Array | undefined,

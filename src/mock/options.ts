@@ -35,16 +35,19 @@ export interface MockServiceOptions {
   errorFormat?: 'messages' | 'error' | undefined
   /**
    * Whether `/rest/info` says that the server belongs to the portal under `/sharing/rest`. Default: true after a sign-in
-   * at the portal, and false after one at the server.
+   * at the portal, and false after one at the server; before any sign-in, true except for `like: 'service'`.
    */
   federated?: boolean | undefined
   /** Whether a webhook is active if `create` does not say so. Default true, but false for `like: 'online'`. */
   defaultActive?: boolean | undefined
   /** Whether optional parameters that an edit omits keep their values or get their defaults. Default `'keep'`. */
   omitted?: 'keep' | 'reset' | undefined
-  /** Which webhooks of feature services gather events over a window. Default: those with a schedule. */
+  /**
+   * Which webhooks of feature services collect events over a window. Default `'scheduled'`, those with a schedule;
+   * `'always'` for `like: 'enterprise'` and `'online'`, `'never'` for `'portal'`.
+   */
   gather?: 'never' | 'scheduled' | 'always' | undefined
-  /** Length of a window in seconds if the webhook does not say it, 1 to 86,400. Default 20, or 30 for `like: 'online'`. */
+  /** Length of a window in seconds, 1 to 86,400, for webhooks without their own. Default 20, or 30 for `like: 'online'`. */
   windowSeconds?: number | undefined
   /** Shortest window in seconds, 1 to 60: `create` and `edit` lengthen a shorter one. Default 1, or 30 for `like: 'online'`. */
   minimumWindowSeconds?: number | undefined
@@ -66,18 +69,22 @@ export interface MockServiceOptions {
   /** Deliveries for an event on several layers: one per webhook, or one per layer. Default `'webhook'`. */
   fanOut?: 'webhook' | 'layer' | undefined
   /**
-   * What the events of a webhook say that is subscribed to `FeaturesEdited`, but not to the precise change type or to
-   * `*`: the precise change, such as `FeaturesCreated`, or `FeaturesEdited`. Default `'precise'`.
+   * The change type in events for webhooks that are subscribed to `FeaturesEdited`, but not to the precise change type
+   * or to `*`: the precise change, such as `FeaturesCreated`, or `FeaturesEdited`. Default `'precise'`.
    */
   featuresEdited?: 'precise' | 'edited' | undefined
   /**
    * Whether receivers must prove that they have the key of a webhook (docs/mock.md, "Handshake"), and how often. A
-   * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false.
+   * webhook whose handshake fails gets no deliveries until a later handshake succeeds. Default false, but true for
+   * `like: 'online'`.
    */
   handshake?: boolean | HandshakeOptions | undefined
   /** How feature services answer `extractChanges`; members left out have their defaults. */
   extractChanges?: ExtractChangesOptions | undefined
-  /** How deliveries are signed. Default: hex in the header `x-service`, without a prefix; for `hosted`, see `dialect`. */
+  /**
+   * How deliveries are signed. Default: hex in the header `x-service`, without a prefix. For `like: 'enterprise'` and the
+   * dialect `hosted`: base64 with the prefix `sha256=` in `x-esriHook-Signature`.
+   */
   signature?: SignatureOptions | undefined
   /** Maximum number of attempts in flight, 1 to 1000. Default 50. */
   concurrency?: number | undefined

@@ -38,7 +38,7 @@ export function warnOfUnsigned({
     warn("unsigned is 'accept', so anyone can send deliveries to this receiver.", 'unsigned_accepted')
   else if (secretHeader !== undefined)
     warn(
-      `The senders of the profile ${printable(profile.name)} do not sign the body: whoever sees the header ` +
+      `The senders of the profile ${printable(profile.name)} do not sign the body: anyone who sees the header ` +
         `${secretHeader} of one request can send deliveries to this receiver. Use HTTPS.`,
       'body_unsigned',
     )

@@ -70,7 +70,7 @@ const HANDSHAKE: OptionNames<NonNullable<Profile['handshake']>> = { parameter: t
 const BODY_HEADER = /^(content-|transfer-encoding$)/i
 
 /**
- * Returns the profile with a name, or the given profile, of which the handshake and `secretHeader` are checked. The
+ * Returns the profile with a name, or the given profile after checking its handshake and `secretHeader`. The
  * caller checks the rest.
  *
  * @throws {WebhookError} `config_invalid` for an unknown name, and for an object with an unknown or invalid member

@@ -64,7 +64,7 @@ describe('the panel of features', () => {
     expect(long.match(/<td>insert<\/td>/g)).toHaveLength(100)
   })
 
-  it('says how to get features if there are none', async () => {
+  it('says how to add features to an empty service', async () => {
     const service = await mock(NOWHERE)
     expect((await open(service, '/features')).text).toContain('No feature service has features yet.')
     service.features('Parcels').applyEdits({ adds: [{ attributes: { name: 'x' } }] })

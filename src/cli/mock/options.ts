@@ -75,7 +75,7 @@ export function addMockOptions(command: Command): Command {
         'keep',
       ),
     )
-    .option('--always200', 'respond to errors with HTTP status 200, as some services do')
+    .option('--always200', 'respond to errors with HTTP status 200, as every product but service does')
     .addOption(
       choice('--error-format <name>', 'format of errors (default: that of the product)', [
         'messages',
@@ -118,7 +118,7 @@ function addDeliveryOptions(command: Command): void {
     )
     .option(
       '--handshake <minutes>',
-      'require a handshake of receivers, and repeat it so often, 1 to 10080; 0 for none',
+      'require a handshake of receivers, and repeat it at this interval in minutes, 1 to 10080; 0 turns it off',
       wholeNumber(0, 10_080),
     )
     .option('--concurrency <n>', 'maximum number of concurrent attempts, 1 to 1000', wholeNumber(1, 1000), 50)

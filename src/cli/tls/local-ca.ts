@@ -18,7 +18,7 @@ export interface LocalCa extends KeyPair {
 const MAX_ATTEMPTS = 20
 
 /**
- * Reads the CA of this user. Creates it if there is none, and renews it when it expires within the lifetime of a server
+ * Reads the CA of this user. Creates a missing CA, and renews one when it expires within the lifetime of a server
  * certificate.
  *
  * @throws {CliError} exit code 2 for damaged or unreadable files, or a folder that cannot be written

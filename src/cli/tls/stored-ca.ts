@@ -22,7 +22,7 @@ export const isDue = ({ validFrom, validTo }: StoredCa, now: number): boolean =>
 /** How often to read the files again while another process renews them. */
 const MAX_READS = 5
 
-/** @returns undefined if there is none. @throws {CliError} exit code 2 for damaged, unreadable or public files */
+/** @returns undefined for missing files. @throws {CliError} exit code 2 for damaged, unreadable or public files */
 export async function readCa(files: CaFiles): Promise<StoredCa | undefined> {
   for (let read = 1; ; read++) {
     try {

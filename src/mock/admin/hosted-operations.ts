@@ -50,7 +50,7 @@ function toHostedFailures(body: object, { context }: Call, webhookId: string): o
   ]
 }
 
-/** The response to the last attempt of a delivery that failed at this time; empty if the attempt is no longer known. */
+/** The response to the last attempt of a delivery that failed at this time; empty if the attempt log no longer contains it. */
 function responseBefore(time: number, attempts: readonly RecordedAttempt[]): string {
   const attempt = attempts.findLast(({ sentAt }) => sentAt <= time)
   return attempt?.error ?? attempt?.answer?.body ?? ''

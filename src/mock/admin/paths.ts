@@ -63,7 +63,7 @@ const HOSTED_WORD = 'WebHooks'
 
 const PARAMETER = /^\{(\w+)\}$/
 
-/** Name of the parameter that a segment of an OpenAPI path stands for; undefined for a word. */
+/** Name of the parameter in a segment of an OpenAPI path; undefined for a literal segment. */
 const parameterOf = (segment: string): string | undefined => PARAMETER.exec(segment)?.[1]
 
 /**

@@ -31,7 +31,7 @@ export type HandshakeState = 'unsigned' | 'portal' | 'due' | 'in flight' | Reado
 /** The handshakes of all webhooks (docs/mock.md, "Handshake"). Those without a key and those of a portal have none. */
 export interface Handshakes {
   /**
-   * Waits for the first handshake of a webhook; makes it if there was none.
+   * Waits for the first handshake of a webhook, and starts it if necessary.
    *
    * @param events number of events, which are counted as not sent if the handshake failed
    * @returns false if the events must not be sent

@@ -56,7 +56,7 @@ const COORDINATES: readonly [name: string, type: GeometryType][] = [
   ['rings', 'esriGeometryPolygon'],
 ]
 
-/** The type of the first geometry; undefined if there is none. */
+/** The type of the first geometry; undefined without geometries. */
 export function inferGeometryType(geometries: readonly unknown[]): GeometryType | undefined {
   const first = geometries.find((geometry) => typeof geometry === 'object' && geometry !== null)
   return COORDINATES.find(([name]) => first !== undefined && Object.hasOwn(first as object, name))?.[1]

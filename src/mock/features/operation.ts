@@ -51,7 +51,7 @@ export interface FeatureOperation {
   /** `admin` for a path below `/admin/services`; default: below `/services`. */
   area?: 'admin'
   /**
-   * The path after `FeatureServer/`; empty for the service itself. Names in braces stand for one segment: `{layerId}`,
+   * The path after `FeatureServer/`; empty for the service itself. Names in braces match one segment: `{layerId}`,
    * `{objectId}` and `{attachmentId}` for whole numbers, other names for any text.
    */
   path: string

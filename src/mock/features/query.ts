@@ -76,7 +76,7 @@ function compareValues(one: Attributes[string], other: Attributes[string]): numb
 }
 
 /**
- * Reads the names of fields, comma-separated; `*` stands for all.
+ * Reads the names of fields, comma-separated; `*` selects all.
  *
  * @returns undefined for all fields
  * @throws {AdminError} 400 for an unknown field

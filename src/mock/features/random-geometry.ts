@@ -7,7 +7,7 @@ const stepAt = ([x, y]: Point): number => (Math.max(Math.abs(x), Math.abs(y)) <=
 
 const round = (value: number): number => Math.round(value * 1e6) / 1e6
 
-/** A place near one of the geometries, or anywhere on the map if there is none. */
+/** A place near one of the geometries, or anywhere on the map without geometries. */
 function createPlace(random: Random, geometries: readonly object[]): Point {
   const known = geometries.length > 0 ? firstPoint(random.pick(geometries)) : undefined
   const place: Point = known ?? [random.whole(-170, 170), random.whole(-80, 80)]

@@ -49,7 +49,7 @@ const cannotSet = (name: string, rule: string): EditError =>
  * Checks the attributes of a row. Names are compared without regard to case.
  *
  * @returns the values of editable fields, by the name of the field
- * @throws {EditError} 1000 for a name that is no field, and the errors of {@link readValue}
+ * @throws {EditError} 1000 for an unknown field name, and the errors of {@link readValue}
  */
 export function readAttributes(
   { fields }: Pick<Layer, 'fields'>,

@@ -7,7 +7,7 @@ export interface UploadedFile {
   bytes: Uint8Array
 }
 
-/** The parts of a form that was sent as `multipart/form-data`. */
+/** The parts of a `multipart/form-data` form. */
 export interface MultipartForm {
   /** The values of each field without a file. */
   parameters: Map<string, string[]>

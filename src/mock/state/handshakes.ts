@@ -5,7 +5,7 @@ export interface HandshakeRecord {
   when: number
   /** Why it failed. Absent if it succeeded. */
   reason?: string | undefined
-  /** Number of events that were not sent since the handshake failed. Absent if there are none. */
+  /** Number of events not sent since the handshake failed. Absent if it is 0. */
   notSent?: number | undefined
 }
 

@@ -157,7 +157,7 @@ describe('the local CA', () => {
   it.each<[string, { dns: string[]; ip: string[] }]>([
     ['another host', { dns: ['localhost', 'example.com'], ip: [] }],
     ['another address', { dns: ['localhost'], ip: ['192.0.2.1'] }],
-  ])('cannot certify %s, even for someone who has stolen its key', async (_, names) => {
+  ])('cannot certify %s, even with a stolen key', async (_, names) => {
     const { env, current } = createCaFolder()
     await listenSecurely([], env)
     const forged = await serveSecurely(await issue({ issuer: load(current), ...names }))

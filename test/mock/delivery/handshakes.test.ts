@@ -267,7 +267,7 @@ describe('an edit', () => {
     expect(methodsOf(requests)).toBe('GET POST POST GET')
   })
 
-  it('that deletes the webhook ends its handshakes and drops what waits', async () => {
+  it('that deletes the webhook ends its handshakes and drops waiting deliveries', async () => {
     const { url, requests, arrived, release } = await gated()
     const webhook = toHook(url)
     const { service, clock } = createAt([webhook], { handshake: { every: 10 } })

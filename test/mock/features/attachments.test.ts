@@ -91,7 +91,7 @@ it('an attachment belongs to its feature', async () => {
 it.each([
   ['a form without a file', () => new URLSearchParams({ f: 'json' }), 'error', 400],
   ['a name with a slash', () => formWith(file('x', 'a\\b')), 'addAttachmentResult', 1008],
-  ['a media type that is none', () => formWith(file('x', 'a', 'text')), 'addAttachmentResult', 1008],
+  ['an invalid media type', () => formWith(file('x', 'a', 'text')), 'addAttachmentResult', 1008],
   ['more than 10 MB', () => formWith(file('x'.repeat(10 * 1024 * 1024 + 1))), 'addAttachmentResult', 1008],
   ['a body of more than 16 MB', () => formWith(file('x'.repeat(16 * 1024 * 1024))), 'error', 413],
 ])('addAttachment refuses %s', async (_, toBody, member, code) => {

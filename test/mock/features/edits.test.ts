@@ -45,8 +45,8 @@ describe('addFeatures', () => {
 
   it.each([
     ['an unknown field', { attributes: { nme: 1, count: 1 } }, 1000, /no field "nme"/],
-    ['a row that is no object', 5, 1000, /must be an object/],
-    ['attributes that are no object', { attributes: [] }, 1000, /attributes must be an object/],
+    ['a row that is not an object', 5, 1000, /must be an object/],
+    ['attributes that are not an object', { attributes: [] }, 1000, /attributes must be an object/],
     ['a missing value that is required', { attributes: {} }, 1001, /count is not nullable/],
     ['null for a required value', { attributes: { count: null } }, 1001, /count is not nullable/],
     ['a text that is too long', { attributes: { count: 1, kind: 'x'.repeat(11) } }, 1016, /at most 10/],
@@ -224,9 +224,9 @@ describe('applyEdits', () => {
 
   it.each([
     ['JSON that is not valid', { adds: '[' }, /adds is not valid JSON/],
-    ['a list that is none', { updates: '{}' }, /updates must be a JSON array/],
+    ['an object in place of a list', { updates: '{}' }, /updates must be a JSON array/],
     ['too many rows', { deletes: Array(2001).fill(1).join() }, /at most 2000 rows/],
-    ['a flag that is none', { adds: [oak], rollbackOnFailure: 'yes' }, /must be true or false/],
+    ['a flag other than true and false', { adds: [oak], rollbackOnFailure: 'yes' }, /must be true or false/],
   ])('refuses %s', async (_, parameters, message) => {
     const service = await startFeatures([TREES])
     const { error } = await post(service, `${LAYER}/applyEdits`, parameters)

@@ -75,8 +75,8 @@ describe('a snapshot', () => {
   })
 
   it.each([
-    ['an object id that is none', (data: Json) => (data.layers[0].features[0].objectId = -1)],
-    ['a global id that is none', (data: Json) => (data.layers[0].features[0].globalId = 'x')],
+    ['a negative object id', (data: Json) => (data.layers[0].features[0].objectId = -1)],
+    ['a global id that is not a UUID', (data: Json) => (data.layers[0].features[0].globalId = 'x')],
     ['a value that is an object', (data: Json) => (data.layers[0].features[0].attributes.kind = {})],
     ['an unknown member', (data: Json) => (data.extra = 1)],
   ])('with %s is refused, and changes nothing', async (_, damage) => {

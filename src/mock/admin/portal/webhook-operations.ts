@@ -66,7 +66,7 @@ const activate: WebhookOperation = {
   ...deleteWebhook,
   name: 'activate',
   segment: 'activate',
-  summary: 'Switch a webhook of the portal on, and forget its failures.',
+  summary: 'Activate a webhook of the portal, and reset its failures.',
   run({ context: { state }, user, webhook: { id, active } }) {
     if (!active) state.webhooks.edit(id, { active: true }, user.username)
     state.failures.clear(id)
@@ -78,7 +78,7 @@ const deactivate: WebhookOperation = {
   ...deleteWebhook,
   name: 'deactivate',
   segment: 'deactivate',
-  summary: 'Switch a webhook of the portal off.',
+  summary: 'Deactivate a webhook of the portal.',
   run({ context: { state }, user, webhook: { id, active } }) {
     if (active) state.webhooks.edit(id, { active: false }, user.username)
     return changed(SUCCESS)

@@ -29,7 +29,7 @@ export interface ExtractionCall {
   serviceUrl: string
 }
 
-/** JSON, or a response that is sent otherwise. */
+/** JSON, or a function that writes the response. */
 export type ExtractionAnswer = { body: object } | { send(res: Response): void }
 
 /** Extracts changes: at once, or by jobs that write files. */

@@ -4,7 +4,7 @@ import type { Attachment, Change, Feature, Layer } from '../model.ts'
 export interface NetChange<T> {
   /** The feature or attachment as it is now; undefined if it does not exist. */
   current: T | undefined
-  /** The last deletion of the window; undefined if there is none, or if the feature or attachment exists. */
+  /** The last deletion of the window; undefined without a deletion, or if the feature or attachment exists. */
   deletion: Change | undefined
   isInserted: boolean
   isUpdated: boolean

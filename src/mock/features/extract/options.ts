@@ -73,7 +73,7 @@ export const resolveExtractOptions = (
   version,
 })
 
-/** True if a service with these options has what came with version `since`. */
+/** True if a service with these options supports the features added in version `since`. */
 export const extractsSince = (
   { version }: Pick<ResolvedExtractOptions, 'version'>,
   since: ExtractVersion,

@@ -49,10 +49,10 @@ export function like(operand: Operand, pattern: string): Condition {
   }
 }
 
-/** Matches a text with a pattern, in which `%` stands for any text and `_` for one character. */
+/** Matches a text with a pattern, in which `%` matches any text and `_` one character. */
 function matches(text: string, pattern: string): boolean {
   let [at, inPattern] = [0, 0]
-  // Where to continue if the rest does not match: after the last `%`, which then stands for one more character.
+  // Where to continue if the rest does not match: after the last `%`, which then matches one more character.
   let [retry, afterPercent] = [0, -1]
   while (at < text.length) {
     const expected = pattern[inPattern]

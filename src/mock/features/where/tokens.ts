@@ -51,7 +51,7 @@ function readToken(text: string, position: number, character: string): { token: 
   return { token: { type: 'word', text: text.slice(position, end) }, length: end - position }
 }
 
-/** Reads a text in quotes, in which two quotes stand for one. @throws {WhereError} */
+/** Reads a quoted text, in which a doubled quote is an escaped quote. @throws {WhereError} */
 function readString(text: string, start: number): { token: Token; length: number } {
   let value = ''
   let position = start + 1
