@@ -1,4 +1,4 @@
 import { describeHistories } from './histories.ts'
 
-// GEOHOOK_HISTORIES sets another number of histories, for example 100000.
-describeHistories(Number(process.env.GEOHOOK_HISTORIES ?? 10_000), 3_600_000)
+// By hand: GEOHOOK_HISTORIES=10000 npm run test:long -- test/mock/features/extract
+describeHistories(Number(process.env.GEOHOOK_HISTORIES ?? 300), 3_600_000)
