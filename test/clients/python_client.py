@@ -16,7 +16,7 @@ token = None
 
 
 def encode(parameters, to_text):
-    """Encodes a form or a query. The client omits parameters that are None, and sends dicts and lists as JSON."""
+    """Encodes a form or a query. The client omits None values, and sends dicts and lists as JSON."""
     return urllib.parse.urlencode(
         {
             name: json.dumps(value) if isinstance(value, (dict, list)) else to_text(value)

@@ -12,7 +12,7 @@ const MAX_REASON = 256
 
 const { parameter, member } = arcgis.handshake as NonNullable<Profile['handshake']>
 
-/** Sends a request that is not a delivery. Rejects if there is no response. */
+/** Sends a handshake request. Rejects if there is no response. */
 export type SendRequest = (target: Target, request: OutgoingRequest, seconds: number) => Promise<Answer>
 
 /**

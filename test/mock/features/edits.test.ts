@@ -255,7 +255,7 @@ describe('hostile JSON', () => {
     })
   })
 
-  it('beside the coordinates of a geometry is dropped, so that the layer stays readable', async () => {
+  it('drops unknown members of a geometry, so that the layer stays readable', async () => {
     const service = await startFeatures([{ name: 'Lots', geometryType: 'esriGeometryPolygon', fields: [] }])
     const rings = [
       [
