@@ -7,6 +7,7 @@ const LAYERS = [
   'explain',
   'receiver',
   'inbox',
+  'changes',
   'otel',
   'adapters',
   'testing',

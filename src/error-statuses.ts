@@ -1,3 +1,14 @@
+/** The codes of `geohook/changes`. No request can cause them: they are thrown to handlers. */
+export type ChangesCode =
+  | 'changes_url_refused'
+  | 'changes_token_rejected'
+  | 'changes_failed'
+  | 'changes_timeout'
+  | 'changes_malformed'
+  | 'changes_too_large'
+  | 'changes_unavailable'
+  | 'resync_required'
+
 /** Every code of a {@link WebhookError}. */
 export type ErrorCode =
   | 'signature_missing'
@@ -22,6 +33,7 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'handshake_invalid'
   | 'config_invalid'
+  | ChangesCode
 
 /** The hint of codes whose cause a saved request shows. */
 const SAVE_REQUEST =
@@ -64,4 +76,12 @@ export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: str
   method_not_allowed: [405],
   handshake_invalid: [400],
   config_invalid: [500, ''],
+  changes_url_refused: [500, ''],
+  changes_token_rejected: [500, ''],
+  changes_failed: [500, ''],
+  changes_timeout: [500, ''],
+  changes_malformed: [500, ''],
+  changes_too_large: [500, ''],
+  changes_unavailable: [500, ''],
+  resync_required: [500, ''],
 }

@@ -1,5 +1,5 @@
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
-import type { HandlerContext } from '../receiver/dispatch.ts'
+import type { AttemptContext } from '../receiver/handler-context.ts'
 import type { Inbox } from '../receiver/options.ts'
 
 /**
@@ -82,7 +82,7 @@ export interface Workers {
 /** The part of a receiver that workers use. */
 export interface DeliveryHandler {
   /** Runs the handlers of a delivery. Resolves with `'unhandled'` if none of its events has a handler. */
-  handle(stored: StoredDelivery, context: HandlerContext): Promise<unknown>
+  handle(stored: StoredDelivery, context: AttemptContext): Promise<unknown>
 }
 
 /**

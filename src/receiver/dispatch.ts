@@ -8,17 +8,7 @@ import {
 import type { HandledEvent } from '../payload/event.ts'
 import { createUnhandledWarning, warnIfMisspelt } from './change-type-warnings.ts'
 import type { Delivery } from './delivery.ts'
-
-/** The third argument of a handler. */
-export interface HandlerContext {
-  /**
-   * Aborted when the inbox stops waiting for the handler, for example after the inbox's `timeout`. Without an inbox, it
-   * is never aborted.
-   */
-  signal: AbortSignal
-  /** Number of this attempt to handle the delivery, from 1. Without an inbox it is always 1. */
-  attempt: number
-}
+import { type AttemptContext, createHandlerContext, type HandlerContext } from './handler-context.ts'
 
 /** Handles one event. Without an inbox, the receiver responds after the returned promise has settled. */
 export type Handler<T extends string = string, Payload = unknown> = (
@@ -36,23 +26,13 @@ export interface Dispatcher {
   add(changeTypes: ChangeType | readonly ChangeType[], handler: Handler): void
   /**
    * Runs the handlers of every event, one after another, in the order of registration. If one fails, the others still
-   * run; when the signal is aborted, no further handler starts. Warns about change types without a handler.
+   * run; when the signal is aborted, no further handler starts. If all succeed, runs the functions that they passed to
+   * `onSuccess`. Warns about change types without a handler.
    *
    * Throws what the failed handler threw; an `AggregateError` if several failed; the abort reason if the signal is
    * aborted.
    */
-  dispatch(delivery: Delivery, context?: HandlerContext): Promise<HandleResult>
-}
-
-/**
- * The context used without an inbox. Its signal is created only when a handler reads it, because creating a signal
- * takes longer than the dispatch itself.
- */
-class FirstAttempt implements HandlerContext {
-  attempt = 1
-  get signal(): AbortSignal {
-    return new AbortController().signal
-  }
+  dispatch(delivery: Delivery, context?: AttemptContext): Promise<HandleResult>
 }
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
@@ -102,7 +82,7 @@ export function createDispatcher(): Dispatcher {
 
     async dispatch(delivery, context) {
       const errors: unknown[] = []
-      const given = context ?? new FirstAttempt()
+      const given = createHandlerContext(context)
       let result: HandleResult = 'unhandled'
       for (const event of delivery.events) {
         const handlers = handlersOf(event.changeType)
@@ -120,6 +100,7 @@ export function createDispatcher(): Dispatcher {
       }
       if (errors.length > 0)
         throw errors.length === 1 ? errors[0] : new AggregateError(errors, 'handlers failed')
+      await given.succeed()
       return result
     },
   }

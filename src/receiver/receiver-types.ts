@@ -1,6 +1,7 @@
 import type { ChangeType } from '../payload/change-types.ts'
 import type { StoredDelivery } from './delivery.ts'
-import type { HandleResult, Handler, HandlerContext } from './dispatch.ts'
+import type { HandleResult, Handler } from './dispatch.ts'
+import type { AttemptContext } from './handler-context.ts'
 import type { Outcome } from './outcome.ts'
 import type { ReceiverRequest } from './request.ts'
 
@@ -46,7 +47,7 @@ export interface Receiver<Payload = unknown> {
    *   if `stored` is not a stored delivery or the receiver has no handlers
    * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
    */
-  handle(stored: StoredDelivery, context?: HandlerContext): Promise<HandleResult>
+  handle(stored: StoredDelivery, context?: AttemptContext): Promise<HandleResult>
   /**
    * Returns counters for a health endpoint. Calls are cheap.
    *

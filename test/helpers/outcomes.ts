@@ -9,6 +9,7 @@ import {
   type ReceiverOptions,
   service,
 } from 'geohook'
+import type { ChangesCode } from 'geohook/changes'
 import { KEY, payloadOf, signatureOf } from './deliver.ts'
 import { createGate } from './gate.ts'
 
@@ -107,8 +108,8 @@ async function playBusy(observer: Observer): ReturnType<Case['play']> {
 
 const refused = (status: number, options: Play): Case => ({ kind: 'refused', status, play: play(options) })
 
-/** A case for each outcome. The type enforces that every error code has one. */
-export const OUTCOMES: Record<Exclude<ErrorCode, 'config_invalid'> | Outcome['kind'], Case> = {
+/** A case for each outcome. The type enforces that every error code of a request has one. */
+export const OUTCOMES: Record<Exclude<ErrorCode, ChangesCode | 'config_invalid'> | Outcome['kind'], Case> = {
   handled: { kind: 'handled', status: 200, play: play({}) },
   unhandled: { kind: 'unhandled', status: 200, play: play({ changeType: 'FeaturesDeleted' }) },
   stored: { kind: 'stored', status: 202, play: play({ options: { inbox: { put: async () => {} } } }) },

@@ -1,5 +1,11 @@
 import { runInNewContext } from 'node:vm'
-import { createReceiver, type Delivery, type HandlerContext, type StoredDelivery } from 'geohook'
+import {
+  type AttemptContext,
+  createReceiver,
+  type Delivery,
+  type HandlerContext,
+  type StoredDelivery,
+} from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
@@ -22,9 +28,16 @@ describe('receiver.handle', () => {
       (event, { id, payload }, context) => calls.push([event.changeType, id, payload.serviceName, context]),
     )
     const stored = await store(payloadOf('FeaturesCreated'))
-    const context: HandlerContext = { signal: new AbortController().signal, attempt: 3 }
+    const context: AttemptContext = { signal: new AbortController().signal, attempt: 3 }
     await receiver.handle(stored, context)
-    expect(calls).toEqual([['FeaturesCreated', stored.id, 'PARCELS', context]])
+    expect(calls).toEqual([
+      [
+        'FeaturesCreated',
+        stored.id,
+        'PARCELS',
+        expect.objectContaining({ attempt: 3, signal: context.signal }),
+      ],
+    ])
   })
 
   it('decodes the bytes even if the stored object still has its decoded payload and events', async () => {

@@ -1,11 +1,11 @@
-import type { ErrorCode } from '../../error-statuses.ts'
+import type { ChangesCode, ErrorCode } from '../../error-statuses.ts'
 import { AGE_CAUSES } from './age.ts'
 import type { CauseEntry } from './cause-entry.ts'
 import { CONTENT_CAUSES } from './content.ts'
 import { PAYLOAD_CAUSES } from './payload.ts'
 
-/** The codes of refusals. `config_invalid` is thrown, and no request can cause it. */
-export type RefusalCode = Exclude<ErrorCode, 'config_invalid'>
+/** The codes of refusals. The other codes are thrown, and no request can cause them. */
+export type RefusalCode = Exclude<ErrorCode, ChangesCode | 'config_invalid'>
 
 /** A cause for each code, named like it: for refusals without a more precise reason. */
 export const CODE_CAUSES: Readonly<Record<RefusalCode, CauseEntry>> = {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from 'geohook'
+import type { ChangesCode } from 'geohook/changes'
 import { BYTES } from './bytes.ts'
 import type { ContractCase } from './case.ts'
 import { METHODS } from './methods.ts'
@@ -9,8 +10,8 @@ import { UPLOADS } from './uploads.ts'
 /** The contract: behaviour that must be the same in every framework and runtime. */
 export const CASES: readonly ContractCase[] = [...OUTCOMES, ...SIGNATURES, ...BYTES, ...UPLOADS, ...METHODS]
 
-/** Every error code except `config_invalid`. A missing code is a compile error; a code without a case fails a test. */
-export const CODES: Record<Exclude<ErrorCode, 'config_invalid'>, true> = {
+/** Every error code of a request. A missing code is a compile error; a code without a case fails a test. */
+export const CODES: Record<Exclude<ErrorCode, ChangesCode | 'config_invalid'>, true> = {
   signature_missing: true,
   signature_malformed: true,
   signature_mismatch: true,

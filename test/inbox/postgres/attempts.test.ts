@@ -1,4 +1,4 @@
-import type { HandlerContext } from 'geohook'
+import type { AttemptContext } from 'geohook'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'
@@ -18,9 +18,9 @@ await describeWith(POSTGRES, (connectionString) => {
         const openAs = (name: string) => {
           const notify = () => void ended.push(name)
           const inbox = open({ observer: { handled: notify, failed: notify, dead: notify, trouble: notify } })
-          return { inbox, handle: { handle: (_: unknown, context?: HandlerContext) => work(name, context) } }
+          return { inbox, handle: { handle: (_: unknown, context?: AttemptContext) => work(name, context) } }
         }
-        async function work(name: string, context?: HandlerContext): Promise<void> {
+        async function work(name: string, context?: AttemptContext): Promise<void> {
           begun.push(`${name} ${context?.attempt}`)
           await gates[begun.length - 1]?.gate
           if (name === 'first' && end === 'failure') throw new Error('too late')
@@ -49,7 +49,7 @@ await describeWith(POSTGRES, (connectionString) => {
       const inbox = open()
       const held = createGate()
       const begun: [string, number | undefined][] = []
-      const handle = async (delivery: { id: string }, context?: HandlerContext) => {
+      const handle = async (delivery: { id: string }, context?: AttemptContext) => {
         begun.push([delivery.id, context?.attempt])
         if (delivery.id === id) await held.gate
       }
@@ -145,7 +145,7 @@ await describeWith(POSTGRES, (connectionString) => {
       let isGood = false
       const attempts: (number | undefined)[] = []
       const receiver = {
-        async handle(_: unknown, context?: HandlerContext) {
+        async handle(_: unknown, context?: AttemptContext) {
           attempts.push(context?.attempt)
           if (!isGood) throw new Error('bad')
         },

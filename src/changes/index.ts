@@ -1,0 +1,2 @@
+export type { ChangesCode } from '../error-statuses.ts'
+export type * from './types.ts'

@@ -1,0 +1,66 @@
+import type { WebhookEvent } from '../payload/event.ts'
+import type { Delivery } from '../receiver/delivery.ts'
+
+/** A geometry as the service sends it: `{x, y}`, `{points}`, `{paths}`, `{rings}` or an envelope. */
+export type Geometry = Readonly<Record<string, unknown>>
+
+/** A feature as the service sends it. Dates are milliseconds since 1970. */
+export interface Feature<Attributes extends object = Record<string, unknown>> {
+  attributes: Attributes
+  /** Absent for rows of tables and features without a geometry. */
+  geometry?: Geometry
+}
+
+/** An attachment that was added or updated. */
+export interface Attachment {
+  attachmentId: number
+  globalId: string
+  /** The global id of the feature. */
+  parentGlobalId: string
+  name: string
+  contentType: string
+  /** Size in bytes. */
+  size: number
+  /** Where the bytes are. Absent if the service sent them in `data`. */
+  url?: string
+  /** The bytes in base64, if the service sent them. */
+  data?: string
+}
+
+/** The changes of one layer. A feature can be in `adds` and `updates`. */
+export interface LayerChanges<Attributes extends object = Record<string, unknown>> {
+  /** URL of the feature service. */
+  service: string
+  /** The layer's id. */
+  id: number
+  adds: Feature<Attributes>[]
+  /** Features that were updated, as they are now. */
+  updates: Feature<Attributes>[]
+  deletes: {
+    /** Global ids or, from some services, object ids, as text. */
+    ids: string[]
+    /** The last state of the deleted features, if `deletedFeatures` asked for it. */
+    features?: Feature<Attributes>[]
+  }
+  attachments: {
+    adds: Attachment[]
+    updates: Attachment[]
+    /** Global ids of attachments. */
+    deleteIds: string[]
+  }
+  /** Object ids of the updates that changed one of the fields of `fieldsToCompare`. */
+  fieldUpdates?: (number | string)[]
+  /** Whether an update changed a geometry, if `geometryUpdates` asked for it. */
+  hasGeometryUpdates?: boolean
+}
+
+/** The changes behind an event or a delivery. */
+export interface Changes<Attributes extends object = Record<string, unknown>> {
+  /** One entry for each layer that the service returned. */
+  layers: LayerChanges<Attributes>[]
+  /** The generations where the next windows of the layers begin, as the service returned them. */
+  layerServerGens: { service: string; id: number; serverGen: number }[]
+}
+
+/** The events whose changes are wanted. Those of one service share one extraction for their joint window. */
+export type ChangesSource = WebhookEvent | Delivery | readonly WebhookEvent[]
