@@ -1,0 +1,56 @@
+import { WebhookError } from '../../errors.ts'
+import type { DurableInbox } from '../../inbox/durable-inbox.ts'
+import { highestOf, type LayerTracking, toGenerations } from './tracking.ts'
+
+/** Why a service is copied: see {@link CatchUpOptions.resync}. `requested` if `changes.resync` was called. */
+export type ResyncReason = 'first_start' | 'purged' | 'reset' | 'requested'
+
+/** Passed to a function that copies a service. */
+export interface ResyncContext {
+  reason: ResyncReason
+  /** Aborted when `catchUp` is closed, or by the signal passed to `changes.resync`. */
+  signal: AbortSignal
+}
+
+/**
+ * Copies all features of a service.
+ *
+ * @param service its URL
+ */
+export type CopyService = (service: string, context: ResyncContext) => unknown
+
+/** What catching up needs of the rest. */
+export interface CatchUpParts {
+  inbox: Pick<DurableInbox, 'generations' | 'get' | 'put'>
+  /** Asks a service for its current generations. @throws {WebhookError} */
+  track(service: string, signal: AbortSignal): Promise<readonly LayerTracking[]>
+}
+
+/** Copies a service, and stores the generations that were current before the copy: later changes are handled again. */
+export async function copyService(
+  { inbox: { generations }, track }: CatchUpParts,
+  service: string,
+  context: ResyncContext,
+  copy: CopyService | undefined,
+): Promise<void> {
+  const current = await track(service, context.signal)
+  await copy?.(service, context)
+  context.signal.throwIfAborted()
+  await generations.replace(seenKey(service), new Map([[0, highestOf(current)]]))
+  await generations.replace(service, toGenerations(current))
+}
+
+/** The key of the highest generation that a service has ever reported. */
+export const seenKey = (service: string): string => `${service}#seen`
+
+/** The error for a service whose changes alone are not enough. */
+export function resyncRequired(service: string, reason: 'purged' | 'reset'): WebhookError {
+  const cause =
+    reason === 'purged'
+      ? 'it no longer keeps the changes after the last handled generation'
+      : 'its generations are lower than before, so it was restored or replaced'
+  return new WebhookError('resync_required', {
+    message: `${service} has to be copied again: ${cause}`,
+    hint: 'Call changes.resync(service, copy) with a function that queries all features, or pass it to catchUp as resync.',
+  })
+}
