@@ -1,7 +1,12 @@
-import { blameCaller } from '../errors.ts'
+import { blameCaller, configInvalid } from '../errors.ts'
+import { type CatchUp, startCatchUp } from './catch-up/catch-up.ts'
+import { type CopyService, copyService } from './catch-up/copy-service.ts'
+import { type CatchUpOptions, readCatchUpOptions } from './catch-up/options.ts'
+import { readServiceUrl, toTracking } from './catch-up/service.ts'
+import type { LayerTracking } from './catch-up/tracking.ts'
 import { type ChangesContext, createRemember, requireContext } from './context.ts'
 import { createClient } from './extract.ts'
-import { type ChangesOptions, readOptions } from './options.ts'
+import { type ChangesInbox, type ChangesOptions, readOptions } from './options.ts'
 import { readRequests, type ServiceRequest } from './requests.ts'
 import { type Run, runWithin } from './run.ts'
 import { extractService } from './service-changes.ts'
@@ -22,6 +27,23 @@ export interface ChangesClient {
     source: ChangesSource,
     context?: ChangesContext,
   ): Promise<Changes<Attributes>>
+  /**
+   * Asks services for their current generations, at the start and at intervals, and hands over changes that no delivery
+   * announced, as one event `FeaturesEdited` of the kind `caught_up`. Changes that are not handled yet at one poll are
+   * handed over at the next one. Needs the option `inbox`; its workers run the handlers.
+   *
+   * @throws {WebhookError} `config_invalid`
+   */
+  catchUp(options: CatchUpOptions): CatchUp
+  /**
+   * Copies all features of a service with your function, and continues after the generations that were current before.
+   * Needs the option `inbox`.
+   *
+   * @param service URL of the feature service
+   * @param copy called once; reads all features, for example by queries
+   * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; what `copy` throws
+   */
+  resync(service: string, copy: CopyService, context?: { signal?: AbortSignal | undefined }): Promise<void>
 }
 
 /**
@@ -62,15 +84,43 @@ export function createChanges(options: ChangesOptions): ChangesClient {
     return all
   }
 
-  return {
+  const { origins } = settings.connection
+  const readService = (url: string): string => readServiceUrl(url, origins)
+
+  async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
+    const description = await runWithin(settings.timeout, signal, (run) =>
+      client.describeService(service, run),
+    )
+    return toTracking(service, description)
+  }
+
+  function requireInbox(method: string): ChangesInbox {
+    if (settings.inbox) return settings.inbox
+    throw configInvalid(`${method}() needs the option inbox`, 'Pass an inbox to createChanges.')
+  }
+
+  const changes: ChangesClient = {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
-      requireContext(context, settings.generations !== undefined)
-      const requests = readRequests(source, settings.connection.origins)
+      requireContext(context, settings.inbox !== undefined)
+      const requests = readRequests(source, origins)
       const extract = (): Promise<Changes> =>
         runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context))
       return remember(context, keyOf(requests), extract) as Promise<Changes<Attributes>>
     },
+    catchUp(options) {
+      const start = (): CatchUp => {
+        const inbox = requireInbox('catchUp')
+        return startCatchUp({ inbox, track }, readCatchUpOptions(options, readService))
+      }
+      return blameCaller(changes.catchUp, start)
+    },
+    async resync(service, copy, { signal = new AbortController().signal } = {}) {
+      const inbox = requireInbox('resync')
+      if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
+      await copyService({ inbox, track }, readService(service), { reason: 'requested', signal }, copy)
+    },
   }
+  return changes
 }
 
 const keyOf = (requests: readonly ServiceRequest[]): string =>
