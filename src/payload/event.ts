@@ -13,6 +13,11 @@ export interface ServiceName {
 export interface WebhookEvent<T extends string = string> {
   /** The name of the trigger, as spelled by the sender. Empty if the payload does not name a trigger. */
   changeType: T
+  /**
+   * `'caught_up'` if no delivery announced the changes: `catchUp` of `geohook/changes` found them. Absent for events of
+   * a service.
+   */
+  kind?: 'caught_up'
   /** Time of the event according to the sender's clock. */
   when?: Date
   /** The webhook that sent the event. */

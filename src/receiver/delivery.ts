@@ -3,6 +3,11 @@ import type { Parsed } from '../payload/event.ts'
 import type { HeaderBag } from './headers.ts'
 
 /**
+ * The profile of deliveries that no service sent: `geohook/changes` creates them for changes that no delivery announced.
+ */
+export const CAUGHT_UP = 'caught_up'
+
+/**
  * The part of a verified delivery that inboxes store. The other members of a delivery can be decoded from this part.
  */
 export interface StoredDelivery {
@@ -20,7 +25,7 @@ export interface StoredDelivery {
    */
   headers: HeaderBag
   receivedAt: Date
-  /** Name of the receiver's profile. With `portal`, or another profile with `secretHeader`, the body is not signed. */
+  /** Name of the receiver's profile, or `caught_up`. With `portal`, or another profile with `secretHeader`, the body is not signed. */
   profile: string
   /** The index of the key that matched the signature or, for such a profile, the header; 0 is the newest key. Absent if the delivery was unsigned. */
   keyIndex?: number

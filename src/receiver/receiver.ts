@@ -2,7 +2,7 @@ import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/utf8.ts'
 import { readBody, requireReadable } from './body.ts'
-import { type Delivery, requireStored, type StoredDelivery } from './delivery.ts'
+import { CAUGHT_UP, type Delivery, requireStored, type StoredDelivery } from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
 import { handleOnce } from './duplicates.ts'
 import { guard } from './guard.ts'
@@ -120,7 +120,12 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
     // The parsed members come last, because an inbox may pass a delivery that already has such members to handle().
     // Object spread would be slower (docs/architecture.md, "Speed").
     const delivery: Delivery = Object.assign({}, stored, parsed)
-    if (schema) delivery.payload = await validate(schema, delivery.payload)
+    if (stored.profile === CAUGHT_UP) {
+      // No service sent this delivery, so the schema does not apply to it.
+      for (const event of delivery.events) event.kind = CAUGHT_UP
+    } else if (schema) {
+      delivery.payload = await validate(schema, delivery.payload)
+    }
     return delivery
   }
 

@@ -1,0 +1,63 @@
+import { writeChangesUrl } from '../../payload/changes-url.ts'
+import { parse } from '../../payload/parse.ts'
+import { CAUGHT_UP, type Delivery } from '../../receiver/delivery.ts'
+
+/** Changes of a service that no delivery announced. */
+export interface MissedChanges {
+  /** URL of the feature service. */
+  service: string
+  layers: readonly number[]
+  /** The changes after this generation. */
+  min: number
+  /** The last generation. */
+  max: number
+}
+
+/**
+ * Creates the delivery that announces missed changes to the handlers: a payload in the service dialect, as the service
+ * itself would have sent it. The same changes always have the same id, so that an inbox stores them once, even if
+ * several processes find them.
+ */
+export async function createAnnouncement({ service, layers, min, max }: MissedChanges): Promise<Delivery> {
+  const changesUrl = writeChangesUrl({ service, window: { min, max }, layers, parameters: new Map() })
+  const receivedAt = new Date()
+  const contentType = 'application/json'
+  const payload = {
+    serviceType: 'FeatureServer',
+    changesUrl,
+    ...nameOf(service),
+    events: [{ eventType: 'FeaturesEdited', when: receivedAt.getTime() }],
+  }
+  const rawBody = new TextEncoder().encode(JSON.stringify(payload))
+  return {
+    id: await idOf(changesUrl),
+    rawBody,
+    contentType,
+    headers: {},
+    receivedAt,
+    profile: CAUGHT_UP,
+    ...parse(rawBody, contentType, ''),
+  }
+}
+
+/** Reads folder and name from a URL like `…/rest/services/[folder/]name/FeatureServer`. */
+function nameOf(service: string): { folderName: string; serviceName: string } {
+  const path = new URL(service).pathname.split('/').map(decode)
+  const names = path.slice(path.lastIndexOf('services') + 1, -1)
+  return { folderName: names.slice(0, -1).join('/'), serviceName: names.at(-1) ?? '' }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+/** Like the id of every delivery: 32 hex digits. */
+async function idOf(changesUrl: string): Promise<string> {
+  const text = new TextEncoder().encode(`${CAUGHT_UP} ${changesUrl}`)
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

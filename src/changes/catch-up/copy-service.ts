@@ -1,0 +1,43 @@
+import type { ChangesInbox } from '../options.ts'
+import { highestOf, type LayerTracking, toGenerations } from './tracking.ts'
+
+/** Why a service is copied: see {@link CatchUpOptions.resync}. `requested` if `changes.resync` was called. */
+export type ResyncReason = 'first_start' | 'purged' | 'reset' | 'requested'
+
+/** Passed to a function that copies a service. */
+export interface ResyncContext {
+  reason: ResyncReason
+  /** Aborted when `catchUp` is closed, or by the signal passed to `changes.resync`. */
+  signal: AbortSignal
+}
+
+/**
+ * Copies all features of a service.
+ *
+ * @param service its URL
+ */
+export type CopyService = (service: string, context: ResyncContext) => unknown
+
+/** What catching up needs of the rest. */
+export interface CatchUpParts {
+  inbox: ChangesInbox
+  /** Asks a service for the current generations of its layers, at least one. @throws {WebhookError} */
+  track(service: string, signal: AbortSignal): Promise<readonly LayerTracking[]>
+}
+
+/** Copies a service, and stores the generations that were current before the copy: later changes are handled again. */
+export async function copyService(
+  { inbox: { generations }, track }: CatchUpParts,
+  service: string,
+  context: ResyncContext,
+  copy: CopyService | undefined,
+): Promise<void> {
+  const current = await track(service, context.signal)
+  await copy?.(service, context)
+  context.signal.throwIfAborted()
+  await generations.replace(seenKey(service), new Map([[0, highestOf(current)]]))
+  await generations.replace(service, toGenerations(current))
+}
+
+/** The key of the highest generation that a service has ever reported. */
+export const seenKey = (service: string): string => `${service}#seen`

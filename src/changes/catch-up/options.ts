@@ -1,0 +1,48 @@
+import { configInvalid } from '../../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import type { CopyService } from './copy-service.ts'
+
+/** Options of {@link ChangesClient.catchUp}. */
+export interface CatchUpOptions {
+  /**
+   * URLs of feature services (`https://…/FeatureServer`), inside the allowed origins and spelled as in `changesUrl` of
+   * their deliveries. At least one.
+   */
+  services: readonly string[]
+  /**
+   * Milliseconds between two polls, 100 to 2^31 - 1. Without it, services are asked at the start and when `poll` is
+   * called.
+   */
+  every?: number | undefined
+  /**
+   * Copies all features of a service, because its changes alone are not enough: at the first start (`first_start`), if
+   * it no longer keeps the changes after the last handled generation (`purged`), or if it was restored or replaced
+   * (`reset`). Without this function, the first start begins with the current generations, and the other two are
+   * reported to `onError` as `resync_required`.
+   */
+  resync?: CopyService | undefined
+  /**
+   * Called with each error of a poll: a `WebhookError` with one of the codes of `geohook/changes`, or what `resync`
+   * threw. Default: a process warning when the error of a service changes.
+   */
+  onError?: ((error: unknown, service: string) => unknown) | undefined
+}
+
+const NAMES: OptionNames<CatchUpOptions> = { services: true, every: true, resync: true, onError: true }
+
+/** @throws {WebhookError} `config_invalid` */
+export function readCatchUpOptions(
+  options: CatchUpOptions,
+  readService: (url: string) => string,
+): CatchUpOptions {
+  requireKnownOptions(options, NAMES)
+  const { services, every, resync, onError } = options ?? {}
+  if (!Array.isArray(services) || services.length === 0)
+    throw configInvalid('catchUp: services must be an array with at least one URL of a feature service')
+  if (every !== undefined && !(Number.isInteger(every) && every >= 100 && every < 2 ** 31))
+    throw configInvalid('catchUp: every must be a whole number, 100 to 2147483647')
+  for (const [name, value] of Object.entries({ resync, onError }))
+    if (value !== undefined && typeof value !== 'function')
+      throw configInvalid(`catchUp: ${name} must be a function`)
+  return { services: [...new Set(services.map(readService))], every, resync, onError }
+}

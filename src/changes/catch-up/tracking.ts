@@ -1,0 +1,55 @@
+/** The generations that a service tracks for one layer, from its `changeTrackingInfo`. */
+export interface LayerTracking {
+  id: number
+  /** The oldest generation whose later changes are still kept. */
+  minServerGen: number
+  /** The current generation. */
+  serverGen: number
+}
+
+/** Where a service stands, compared with the generations that have been handled. */
+export type Standing =
+  | { kind: 'handled' }
+  /** Changes of these layers, after `min` up to `max`, have not been handled. */
+  | { kind: 'behind'; layers: number[]; min: number; max: number }
+  /** Nothing has been stored for the service yet. */
+  | { kind: 'unknown' }
+  /** The service no longer keeps the changes after the last handled generation. */
+  | { kind: 'purged' }
+  /** The service counts from a lower generation than before: it was restored or replaced. */
+  | { kind: 'reset' }
+
+/**
+ * Compares the current generations of a service with the handled ones.
+ *
+ * @param handled the last handled generation of each layer
+ * @param seen the highest generation that the service has ever reported
+ */
+export function compareGenerations(
+  current: readonly LayerTracking[],
+  handled: ReadonlyMap<number, number>,
+  seen: number | undefined,
+): Standing {
+  if (handled.size === 0) return { kind: 'unknown' }
+  if (seen !== undefined && highestOf(current) < seen) return { kind: 'reset' }
+  // A layer without a stored generation is newer than the others: all of its changes count.
+  const behind = current.flatMap(({ id, minServerGen, serverGen }) => {
+    const last = handled.get(id) ?? minServerGen
+    return last < serverGen ? { id, last, minServerGen, serverGen } : []
+  })
+  if (behind.some(({ last, minServerGen }) => last < minServerGen)) return { kind: 'purged' }
+  if (behind.length === 0) return { kind: 'handled' }
+  return {
+    kind: 'behind',
+    layers: behind.map(({ id }) => id),
+    min: Math.min(...behind.map(({ last }) => last)),
+    max: Math.max(...behind.map(({ serverGen }) => serverGen)),
+  }
+}
+
+/** The highest current generation, or -Infinity without layers. */
+export const highestOf = (current: readonly LayerTracking[]): number =>
+  Math.max(...current.map(({ serverGen }) => serverGen))
+
+export const toGenerations = (current: readonly LayerTracking[]): Map<number, number> =>
+  new Map(current.map(({ id, serverGen }) => [id, serverGen]))
