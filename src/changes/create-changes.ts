@@ -1,11 +1,7 @@
 import { blameCaller } from '../errors.ts'
-import { type ChangesContext, createRemember, requireContext } from './context.ts'
-import { openAttachment } from './download.ts'
-import { createClient } from './extract.ts'
+import { type ChangesContext, requireContext } from './context.ts'
+import type { Engine } from './engine.ts'
 import { type ChangesOptions, readOptions } from './options.ts'
-import { readRequests, type ServiceRequest } from './requests.ts'
-import { type Run, runWithin } from './run.ts'
-import { extractService } from './service-changes.ts'
 import type { Attachment, Changes, ChangesSource } from './types.ts'
 
 /** Gets the changes behind events. */
@@ -55,36 +51,20 @@ export interface ChangesClient {
  */
 export function createChanges(options: ChangesOptions): ChangesClient {
   const settings = blameCaller(createChanges, () => readOptions(options))
-  const client = createClient(settings.connection)
-  const remember = createRemember<Changes>()
+  let engine: Engine | undefined
 
-  async function extractAll(
-    requests: readonly ServiceRequest[],
-    run: Run,
-    context: ChangesContext | undefined,
-  ): Promise<Changes> {
-    const all: Changes = { layers: [], layerServerGens: [] }
-    // One service after another, because each of them is a large document.
-    for (const request of requests) {
-      const { layers, layerServerGens } = await extractService(request, { client, settings, run, context })
-      all.layers = all.layers.concat(layers)
-      all.layerServerGens = all.layerServerGens.concat(layerServerGens)
-    }
-    return all
+  // Loaded on demand, as `explain` is: a process that only stores deliveries does not need it.
+  async function load(): Promise<Engine> {
+    const { createEngine } = await import('./engine.ts')
+    engine ??= createEngine(settings)
+    return engine
   }
 
   return {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
       requireContext(context, settings.generations !== undefined)
-      const requests = readRequests(source, settings.connection.origins)
-      const extract = (): Promise<Changes> =>
-        runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context))
-      return remember(context, keyOf(requests), extract) as Promise<Changes<Attributes>>
+      return (await load()).of(source, context) as Promise<Changes<Attributes>>
     },
-    download: (attachment, { signal } = {}) =>
-      openAttachment(attachment, settings.connection, settings.timeout, signal),
+    download: async (attachment, { signal } = {}) => (await load()).download(attachment, signal),
   }
 }
-
-const keyOf = (requests: readonly ServiceRequest[]): string =>
-  JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))
