@@ -4,13 +4,11 @@ import { type CopyService, copyService } from './catch-up/copy-service.ts'
 import { type CatchUpOptions, readCatchUpOptions } from './catch-up/options.ts'
 import { readServiceUrl, toTracking } from './catch-up/service.ts'
 import type { LayerTracking } from './catch-up/tracking.ts'
-import { type ChangesContext, createRemember, requireContext } from './context.ts'
-import { createClient } from './extract.ts'
+import { type ChangesContext, requireContext } from './context.ts'
+import { createEngine } from './engine.ts'
 import { type ChangesInbox, type ChangesOptions, readOptions } from './options.ts'
-import { readRequests, type ServiceRequest } from './requests.ts'
-import { type Run, runWithin } from './run.ts'
-import { extractService } from './service-changes.ts'
-import type { Changes, ChangesSource } from './types.ts'
+import { runWithin } from './run.ts'
+import type { Attachment, Changes, ChangesSource } from './types.ts'
 
 /** Gets the changes behind events. */
 export interface ChangesClient {
@@ -27,6 +25,16 @@ export interface ChangesClient {
     source: ChangesSource,
     context?: ChangesContext,
   ): Promise<Changes<Attributes>>
+  /**
+   * Opens the bytes of an attachment. The option `timeout` is the time until they begin.
+   *
+   * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
+   * `changes_malformed`, `changes_unavailable`; the reason of the signal if it is aborted, also while the stream is read
+   */
+  download(
+    attachment: Attachment,
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<ReadableStream<Uint8Array>>
   /**
    * Asks services for their current generations, at the start and at intervals, and hands over changes that no delivery
    * announced, as one event `FeaturesEdited` of the kind `caught_up`. Changes that are not handled yet at one poll are
@@ -66,30 +74,13 @@ export interface ChangesClient {
  */
 export function createChanges(options: ChangesOptions): ChangesClient {
   const settings = blameCaller(createChanges, () => readOptions(options))
-  const client = createClient(settings.connection)
-  const remember = createRemember<Changes>()
-
-  async function extractAll(
-    requests: readonly ServiceRequest[],
-    run: Run,
-    context: ChangesContext | undefined,
-  ): Promise<Changes> {
-    const all: Changes = { layers: [], layerServerGens: [] }
-    // One service after another, because each of them is a large document.
-    for (const request of requests) {
-      const { layers, layerServerGens } = await extractService(request, { client, settings, run, context })
-      all.layers = all.layers.concat(layers)
-      all.layerServerGens = all.layerServerGens.concat(layerServerGens)
-    }
-    return all
-  }
-
+  const engine = createEngine(settings)
   const { origins } = settings.connection
   const readService = (url: string): string => readServiceUrl(url, origins)
 
   async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
     const description = await runWithin(settings.timeout, signal, (run) =>
-      client.describeService(service, run),
+      engine.client.describeService(service, run),
     )
     return toTracking(service, description)
   }
@@ -102,11 +93,9 @@ export function createChanges(options: ChangesOptions): ChangesClient {
   const changes: ChangesClient = {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
       requireContext(context, settings.inbox !== undefined)
-      const requests = readRequests(source, origins)
-      const extract = (): Promise<Changes> =>
-        runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context))
-      return remember(context, keyOf(requests), extract) as Promise<Changes<Attributes>>
+      return engine.of(source, context) as Promise<Changes<Attributes>>
     },
+    download: async (attachment, { signal } = {}) => engine.download(attachment, signal),
     catchUp(options) {
       const start = (): CatchUp => {
         const inbox = requireInbox('catchUp')
@@ -122,6 +111,3 @@ export function createChanges(options: ChangesOptions): ChangesClient {
   }
   return changes
 }
-
-const keyOf = (requests: readonly ServiceRequest[]): string =>
-  JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))
