@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { describeCoalescing } from './coalescing.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { describeHandling } from './handling.ts'
 import { describeLimits } from './limits.ts'
@@ -14,5 +15,6 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeHandling(kind)
     describeTiming(kind)
     describeLimits(kind)
+    describeCoalescing(kind)
   })
 }
