@@ -100,8 +100,12 @@ describe('with an inbox', () => {
           serviceName: 'Parcels',
           serviceType: 'FeatureServer',
           layers: [
-            { id: 0, name: 'Parcels' },
-            { id: 1, name: 'Owners' },
+            {
+              name: 'Parcels',
+              geometryType: 'esriGeometryPoint',
+              fields: [{ name: 'name', type: 'esriFieldTypeString' }],
+            },
+            { name: 'Owners' },
           ],
         },
       ],
