@@ -34,7 +34,7 @@ const KEY = 'parcels2026'
 /** Number of kills between two checks of the store. Checks are rare, because a check may repair the store. */
 const CHECK_INTERVAL = 10
 /** Maximum milliseconds to wait, at the end of a run, until the inbox has no pending deliveries. */
-const DRAIN_TIMEOUT = Number(process.env.DRAIN ?? 120_000)
+const DRAIN_TIMEOUT = 120_000
 
 /** The log file of a receiver process. */
 interface LogFile {
@@ -160,7 +160,6 @@ async function drain(url: string): Promise<InboxStats> {
     if (!response.ok) throw new Error(`the statistics of the inbox are unavailable: ${response.status}`)
     const stats = (await response.json()) as InboxStats
     if (stats.waiting + stats.active === 0) return stats
-    if (Date.now() > until && process.env.HOLD) await setTimeout(600_000)
     if (Date.now() > until)
       throw new Error(`after ${DRAIN_TIMEOUT} ms there is still ${JSON.stringify(stats)}`)
     await setTimeout(100)
