@@ -5,12 +5,13 @@ import { type CatchUpOptions, readCatchUpOptions } from './catch-up/options.ts'
 import { readServiceUrl, toTracking } from './catch-up/service.ts'
 import type { LayerTracking } from './catch-up/tracking.ts'
 import { type ChangesContext, createRemember, requireContext } from './context.ts'
+import { openAttachment } from './download.ts'
 import { createClient } from './extract.ts'
 import { type ChangesInbox, type ChangesOptions, readOptions } from './options.ts'
 import { readRequests, type ServiceRequest } from './requests.ts'
 import { type Run, runWithin } from './run.ts'
 import { extractService } from './service-changes.ts'
-import type { Changes, ChangesSource } from './types.ts'
+import type { Attachment, Changes, ChangesSource } from './types.ts'
 
 /** Gets the changes behind events. */
 export interface ChangesClient {
@@ -44,6 +45,16 @@ export interface ChangesClient {
    * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; what `copy` throws
    */
   resync(service: string, copy: CopyService, context?: { signal?: AbortSignal | undefined }): Promise<void>
+  /**
+   * Opens the bytes of an attachment. The option `timeout` is the time until they begin.
+   *
+   * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
+   * `changes_malformed`, `changes_unavailable`; the reason of the signal if it is aborted, also while the stream is read
+   */
+  download(
+    attachment: Attachment,
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<ReadableStream<Uint8Array>>
 }
 
 /**
@@ -119,6 +130,8 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
       await copyService({ inbox, track }, readService(service), { reason: 'requested', signal }, copy)
     },
+    download: (attachment, { signal } = {}) =>
+      openAttachment(attachment, settings.connection, settings.timeout, signal),
   }
   return changes
 }
