@@ -79,7 +79,7 @@ export function createSync({ mirror, changes, token }) {
 
 async function saveFeature(sql, layer, feature) {
   const { attributes, geometry = null } = feature
-  const objectId = valueOf(attributes, ['objectid', 'fid'])
+  const objectId = attributeOf(attributes, ['objectid', 'fid'])
   await sql(
     `insert into features values (?, ?, ?, ?, ?)
       on conflict (layer, global_id) do update set object_id = excluded.object_id,
@@ -100,10 +100,10 @@ async function deleteFeature(sql, layer, id) {
   await sql(`delete ${found}`, ...values)
 }
 
-const globalIdOf = ({ attributes }) => valueOf(attributes, ['globalid'])
+const globalIdOf = ({ attributes }) => attributeOf(attributes, ['globalid'])
 
 /** Services spell the names of these fields in upper, lower or mixed case. */
-const valueOf = (attributes, names) =>
+const attributeOf = (attributes, names) =>
   Object.entries(attributes).find(([name]) => names.includes(name.toLowerCase()))?.[1]
 
 /** Services write global ids with and without braces, in upper or lower case. */
