@@ -1,4 +1,4 @@
-import { createMockService, type LayerSeed, type MockService } from 'geohook/mock'
+import { createMockService, type FeatureEdits, type LayerSeed, type MockService } from 'geohook/mock'
 import pg from 'pg'
 import { expect, it, type TestContext } from 'vitest'
 import { createFolder } from '../helpers/folder.ts'
@@ -63,8 +63,31 @@ async function startApp({ onTestFinished }: TestContext, env: Environment): Prom
 /** Makes random edits in several requests, without waiting for their deliveries. */
 function edit({ service, random }: { service: MockService; random: Random }): void {
   const parcels = service.features('Parcels')
-  for (let request = 0; request < 10; request++)
+  for (let request = 0; request < 10; request++) {
     parcels.applyEdits(parcels.randomEdits({ seed: random.between(0, 2 ** 32 - 1), count: 20 }))
+    parcels.applyEdits(editAttachment(service, random))
+  }
+}
+
+/** Random edits rarely change attachments, so this replaces or deletes one, alone or with its feature. */
+function editAttachment(service: MockService, random: Random): FeatureEdits[] {
+  const pick = <T>(list: readonly T[]): T | undefined => list[random.between(0, list.length - 1)]
+  const layers = service.snapshot().featureData?.[0]?.layers ?? []
+  const attached = layers.flatMap(({ id: layerId, features }) =>
+    features.flatMap(({ objectId: parent, attachments = [] }) =>
+      attachments.map(({ id: attachment }) => ({ layerId, parent, attachment })),
+    ),
+  )
+  const found = pick(attached)
+  if (!found) return []
+  const { layerId, ...row } = found
+  const file = { name: 'new.txt', contentType: 'text/plain', bytes: new Uint8Array([random.between(0, 255)]) }
+  const edits: Omit<FeatureEdits, 'layerId'>[] = [
+    { deletes: [row.parent] },
+    { attachments: { deletes: [row] } },
+    { attachments: { updates: [{ ...row, ...file }] } },
+  ]
+  return [{ layerId, ...pick(edits) }]
 }
 
 async function expectEqual(app: Started, service: MockService, read: () => Promise<Content>): Promise<void> {
@@ -98,7 +121,9 @@ async function mirrorAtRandom(
   await first.stop('SIGKILL')
   edit({ service, random })
 
+  // Without a further delivery, it must catch up.
   const second = await startApp(context, { ...env, ...more })
+  await expectEqual(second, service, read)
   edit({ service, random })
   await expectEqual(second, service, read)
   expect(second.output).not.toContain('copying')
