@@ -4,13 +4,10 @@ import { type CopyService, copyService } from './catch-up/copy-service.ts'
 import { type CatchUpOptions, readCatchUpOptions } from './catch-up/options.ts'
 import { readServiceUrl, toTracking } from './catch-up/service.ts'
 import type { LayerTracking } from './catch-up/tracking.ts'
-import { type ChangesContext, createRemember, requireContext } from './context.ts'
-import { openAttachment } from './download.ts'
-import { createClient } from './extract.ts'
+import { type ChangesContext, requireContext } from './context.ts'
+import { createEngine } from './engine.ts'
 import { type ChangesInbox, type ChangesOptions, readOptions } from './options.ts'
-import { readRequests, type ServiceRequest } from './requests.ts'
-import { type Run, runWithin } from './run.ts'
-import { extractService } from './service-changes.ts'
+import { runWithin } from './run.ts'
 import type { Attachment, Changes, ChangesSource } from './types.ts'
 
 /** Gets the changes behind events. */
@@ -29,6 +26,16 @@ export interface ChangesClient {
     context?: ChangesContext,
   ): Promise<Changes<Attributes>>
   /**
+   * Opens the bytes of an attachment. The option `timeout` is the time until they begin.
+   *
+   * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
+   * `changes_malformed`, `changes_unavailable`; the reason of the signal if it is aborted, also while the stream is read
+   */
+  download(
+    attachment: Attachment,
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<ReadableStream<Uint8Array>>
+  /**
    * Asks services for their current generations, at the start and at intervals, and hands over changes that no delivery
    * announced, as one event `FeaturesEdited` of the kind `caught_up`. Changes that are not handled yet at one poll are
    * handed over at the next one. Needs the option `inbox`; its workers run the handlers.
@@ -45,16 +52,6 @@ export interface ChangesClient {
    * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; what `copy` throws
    */
   resync(service: string, copy: CopyService, context?: { signal?: AbortSignal | undefined }): Promise<void>
-  /**
-   * Opens the bytes of an attachment. The option `timeout` is the time until they begin.
-   *
-   * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
-   * `changes_malformed`, `changes_unavailable`; the reason of the signal if it is aborted, also while the stream is read
-   */
-  download(
-    attachment: Attachment,
-    options?: { signal?: AbortSignal | undefined },
-  ): Promise<ReadableStream<Uint8Array>>
 }
 
 /**
@@ -77,30 +74,13 @@ export interface ChangesClient {
  */
 export function createChanges(options: ChangesOptions): ChangesClient {
   const settings = blameCaller(createChanges, () => readOptions(options))
-  const client = createClient(settings.connection)
-  const remember = createRemember<Changes>()
-
-  async function extractAll(
-    requests: readonly ServiceRequest[],
-    run: Run,
-    context: ChangesContext | undefined,
-  ): Promise<Changes> {
-    const all: Changes = { layers: [], layerServerGens: [] }
-    // One service after another, because each of them is a large document.
-    for (const request of requests) {
-      const { layers, layerServerGens } = await extractService(request, { client, settings, run, context })
-      all.layers = all.layers.concat(layers)
-      all.layerServerGens = all.layerServerGens.concat(layerServerGens)
-    }
-    return all
-  }
-
+  const engine = createEngine(settings)
   const { origins } = settings.connection
   const readService = (url: string): string => readServiceUrl(url, origins)
 
   async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
     const description = await runWithin(settings.timeout, signal, (run) =>
-      client.describeService(service, run),
+      engine.client.describeService(service, run),
     )
     return toTracking(service, description)
   }
@@ -113,11 +93,9 @@ export function createChanges(options: ChangesOptions): ChangesClient {
   const changes: ChangesClient = {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
       requireContext(context, settings.inbox !== undefined)
-      const requests = readRequests(source, origins)
-      const extract = (): Promise<Changes> =>
-        runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context))
-      return remember(context, keyOf(requests), extract) as Promise<Changes<Attributes>>
+      return engine.of(source, context) as Promise<Changes<Attributes>>
     },
+    download: async (attachment, { signal } = {}) => engine.download(attachment, signal),
     catchUp(options) {
       const start = (): CatchUp => {
         const inbox = requireInbox('catchUp')
@@ -130,11 +108,6 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
       await copyService({ inbox, track }, readService(service), { reason: 'requested', signal }, copy)
     },
-    download: (attachment, { signal } = {}) =>
-      openAttachment(attachment, settings.connection, settings.timeout, signal),
   }
   return changes
 }
-
-const keyOf = (requests: readonly ServiceRequest[]): string =>
-  JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))
