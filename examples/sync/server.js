@@ -1,8 +1,9 @@
 // A receiver that keeps a copy of a feature service in a database: all layers, with their attachments.
 // Start it in this folder, with the URL of the service as it is in the payloads:
 //   npm install && SIGNATURE_KEY=<the webhook's signatureKey> SERVICE_URL=https://…/FeatureServer npm start
-// TOKEN is a token of the service, if it needs one. With DATABASE_URL, the copy and the inbox are in PostgreSQL, otherwise in
-// the SQLite files MIRROR and INBOX. compose.yaml starts the app together with PostgreSQL and a mock service.
+// TOKEN is a token of the service, if it needs one. With DATABASE_URL, the copy and the inbox are in PostgreSQL,
+// otherwise in the SQLite files MIRROR and INBOX. compose.yaml starts the app with PostgreSQL and a mock service.
+// EVERY is the time between two polls for lost deliveries, in milliseconds.
 // In your own app: npm install geohook, and pg and pg-boss for PostgreSQL, or better-sqlite3 before Node 22.13
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
@@ -21,6 +22,7 @@ const {
   INBOX_SCHEMA,
   INBOX = 'inbox.db',
   MIRROR = 'mirror.db',
+  EVERY = '60000',
   HOST = '127.0.0.1',
   PORT = '3000',
 } = process.env
@@ -66,7 +68,7 @@ server.listen(Number(PORT), HOST, () => {
 // Makes the first copy, and finds changes whose deliveries were lost.
 const catchUp = changes.catchUp({
   services: [SERVICE_URL],
-  every: 60_000,
+  every: Number(EVERY),
   resync: sync.copy,
   onError: (error) => console.error(`${error.code ?? 'copy failed'}: ${error.message}. ${error.hint ?? ''}`),
 })

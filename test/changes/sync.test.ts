@@ -1,5 +1,4 @@
 import { createMockService, type FeatureEdits, type LayerSeed, type MockService } from 'geohook/mock'
-import pg from 'pg'
 import { expect, it, type TestContext } from 'vitest'
 import { createFolder } from '../helpers/folder.ts'
 import { findPort } from '../helpers/port.ts'
@@ -8,6 +7,7 @@ import { describeWith, POSTGRES } from '../helpers/services.ts'
 import { openDatabase } from '../helpers/sqlite.ts'
 import { createRandom, type Random } from '../inbox/crash/random.ts'
 import { type Content, contentOf, type MirrorRows, toContent } from './mirror-content.ts'
+import { openSchema } from './mirror-postgres.ts'
 
 const KEY = 'parcels2026'
 const TIMEOUT = 60_000
@@ -151,20 +151,7 @@ it.concurrent(`examples/sync mirrors features and attachments in SQLite, also af
 
 await describeWith(POSTGRES, (connectionString) => {
   it.concurrent(`examples/sync mirrors features and attachments in PostgreSQL, also after it was killed (seed ${seed})`, async (context) => {
-    const schema = `geohook_sync_${process.pid}_${Date.now()}`
-    const client = new pg.Client({ connectionString, options: `-c search_path=${schema}` })
-    await client.connect()
-    await client.query(`create schema ${schema}`)
-    context.onTestFinished(async () => {
-      await client.query(`drop schema if exists ${schema}, ${schema}_inbox cascade`)
-      await client.end()
-    })
-    const url = new URL(connectionString)
-    url.searchParams.set('options', `-c search_path=${schema}`)
-    const env = { DATABASE_URL: url.href, INBOX_SCHEMA: `${schema}_inbox` }
-    await mirrorAtRandom(context, env, async () => {
-      const rowsOf = async (table: string) => (await client.query(`select * from ${table}`)).rows
-      return { features: await rowsOf('features'), attachments: await rowsOf('attachments') }
-    })
+    const { env, readRows } = await openSchema(context, connectionString)
+    await mirrorAtRandom(context, env, readRows)
   })
 })
