@@ -65,7 +65,7 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
     'work with coalesce',
     'wait',
     (coalesce: never) => inbox.work(receiver, { coalesce }),
-    { wiat: 1 },
+    { waits: 1 },
     { by: 'service' },
   ],
   ['list', 'limit', (options) => inbox.list(options), { limt: 1 }, {}],
