@@ -15,7 +15,8 @@ function createStore(): {
   const stored = new Map<string, Map<number, number>>()
   return {
     stored,
-    put() {},
+    get: async () => undefined,
+    put: async () => 'stored' as const,
     generations: {
       get: async (service) => new Map(stored.get(service)),
       async raise(service, generations) {
