@@ -29,6 +29,8 @@ describe('options', () => {
     [{ origins: ['http://127.0.0.1.nip.io'] }, 'is not https'],
     [{ origins: ['http://10.0.0.1'] }, 'is not https'],
     [{ origins: ORIGINS, token: 7 }, 'token must be text, a function, or credentials'],
+    [{ origins: ORIGINS, token: 'abc\n' }, 'token contains blanks, line breaks'],
+    [{ origins: ORIGINS, token: undefined }, 'token is missing'],
     [{ origins: ORIGINS, token: {} }, 'token must be text, a function, or credentials'],
     [{ origins: ORIGINS, timeout: 999 }, 'timeout must be at least 1,000 ms'],
     [{ origins: ORIGINS, timeout: 2 ** 31 }, 'timeout must be an integer number of milliseconds'],
