@@ -14,7 +14,7 @@ import {
   type LayerChanges,
   toGeoJSON,
 } from 'geohook/changes'
-import type { Feature as GeoJson } from 'geojson'
+import type { Feature as GeoJson, Geometry } from 'geojson'
 import { expectTypeOf, it } from 'vitest'
 
 const origins = ['https://gis.example.com'] as const
@@ -54,7 +54,8 @@ it('attributes have the type that the caller names', async () => {
 it('without a type, attributes are unknown', async () => {
   const { layers } = await changes.of([])
   expectTypeOf(layers[0]?.adds[0]?.attributes.name).toEqualTypeOf<unknown>()
-  for (const feature of layers[0]?.adds ?? []) expectTypeOf(toGeoJSON(feature)).toExtend<GeoJson>()
+  for (const feature of layers[0]?.adds ?? [])
+    expectTypeOf(toGeoJSON(feature)).toExtend<GeoJson<Geometry | null>>()
 })
 
 it("a token is text, a function, or credentials of the vendor's client", () => {
