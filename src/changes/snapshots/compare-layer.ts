@@ -93,7 +93,7 @@ export function compareFeatures(
 function findDeleted(
   { current, deletedIds, lastStates }: ChangedFeatures,
   rows: readonly KnownRow[],
-): Iterable<FeatureIds & { lastState: Feature | undefined }> {
+): (FeatureIds & { lastState: Feature | undefined })[] {
   const byId = new Map<string, FeatureIds>()
   const add = ({ key, objectId }: FeatureIds): void => {
     if (objectId !== undefined) byId.set(objectId, { key, objectId })
@@ -108,7 +108,7 @@ function findDeleted(
     const ids = byId.get(id) ?? { key: id, objectId: undefined }
     found.set(ids.key, { ...ids, lastState: lastStates.get(id) })
   }
-  return found.values()
+  return [...found.values()]
 }
 
 function compareWith(
