@@ -113,7 +113,7 @@ function createSubject(url: string, service: MockService, store: RowStore) {
     return JSON.stringify([at(Math.min(begin, end)), at(end)])
   }
 
-  /** One attempt. @returns what happens after its handlers have succeeded */
+  /** Compares in a new attempt. @returns a function that ends the attempt with success */
   async function attempt(handling: Handling): Promise<() => Promise<void>> {
     const query = new URLSearchParams({ serverGens: await window(handling), returnDeletedFeatures: 'true' })
     const event = toEvent(`${url}/extractChanges?${query}`)

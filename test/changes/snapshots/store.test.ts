@@ -1,6 +1,6 @@
 import { createSnapshots } from 'geohook/changes'
 import { createMemoryRows, type RowStore } from 'geohook/inbox'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { changesOf, invalid, rowOf, SERVICE, start } from './support.ts'
 
 describe('compare()', () => {
@@ -45,6 +45,16 @@ describe('compare()', () => {
     const ids = adds.map(({ attributes }) => String(attributes.OBJECTID))
     const deleted = (await handle({ deletes: { ids } })) ?? []
     expect(deleted.every(({ before }) => before?.attributes.name === 'oak')).toBe(true)
+  })
+
+  it('lets timers run while it compares many features', async () => {
+    const { handle } = start()
+    const adds = Array.from({ length: 5_000 }, (_, OBJECTID) => ({ attributes: { OBJECTID } }))
+    let ticks = 0
+    const timer = setInterval(() => ticks++, 1)
+    onTestFinished(() => clearInterval(timer))
+    await handle({ adds })
+    expect(ticks).toBeGreaterThanOrEqual(5)
   })
 
   it('writes large rows in several calls', async () => {
@@ -92,4 +102,8 @@ describe('fill()', () => {
     expect(() => createSnapshots({} as never)).toThrow(invalid('store'))
     expect(() => createSnapshots({ store: createMemoryRows(), idField: '' })).toThrow(invalid('idField'))
   })
+})
+
+it.each([0, 1.5, -1])('createMemoryRows() rejects maxRows %d', (maxRows) => {
+  expect(() => createMemoryRows({ maxRows })).toThrow(invalid('maxRows'))
 })

@@ -192,10 +192,6 @@ export function describeRows(kind: RowsEngineKind): void {
       await expect(store.forget(SERVICE)).rejects.toThrow('closed')
     })
 
-    it.each([0, 1.5, -1])('rejects maxRows %d', (maxRows) => {
-      expect(() => open({ maxRows })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
-    })
-
     if (kind.isShared)
       it('keeps rows after it is closed, and shares them', async () => {
         const [first, second] = [open(), open()]
