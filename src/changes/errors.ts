@@ -15,6 +15,18 @@ export interface ChangesErrorDetails {
 /**
  * An error of an extraction: `code` identifies the problem and `hint` says how to fix it. Neither it nor its cause
  * contains a token or the query of a URL.
+ *
+ * @example
+ * ```ts
+ * import { ChangesError, createChanges } from 'geohook/changes'
+ *
+ * const changes = createChanges({ origins: ['https://gis.example.com'] })
+ * try {
+ *   await changes.of([])
+ * } catch (error) {
+ *   if (error instanceof ChangesError) console.log(error.code, error.state, error.serviceCode, error.hint)
+ * }
+ * ```
  */
 export class ChangesError extends WebhookError {
   declare readonly code: ChangesCode

@@ -39,5 +39,6 @@ export interface RowStore {
   write(layer: RowLayer, rows: readonly NewRow[], generation: number): Promise<void>
   /** Removes all rows of a service. */
   forget(service: string): Promise<void>
+  /** Releases the connections of the store. */
   close(): Promise<void>
 }
