@@ -48,6 +48,11 @@ export interface LayerChanges<Attributes extends object = Record<string, unknown
     /** Global ids of attachments. */
     deleteIds: string[]
   }
+  /**
+   * Object ids, from old services that return only these (version 10.6.1). `adds` and `updates` are empty then, and
+   * `deletes.ids` has object ids.
+   */
+  objectIds?: { adds: (number | string)[]; updates: (number | string)[] }
   /** Object ids of the updates that changed one of the fields of `fieldsToCompare`. */
   fieldUpdates?: (number | string)[]
   /** Whether an update changed a geometry, if `geometryUpdates` asked for it. */

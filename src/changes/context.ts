@@ -1,0 +1,49 @@
+import { configInvalid } from '../errors.ts'
+
+/** Where and how long a call runs: the third argument of a handler, or only a signal. */
+export interface ChangesContext {
+  /** Ends the call at once: all requests and waits. */
+  signal?: AbortSignal | undefined
+  /** Runs a function when the handlers have succeeded. */
+  onSuccess?: ((run: () => unknown) => void) | undefined
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function requireContext(context: ChangesContext | undefined, needsSuccess: boolean): void {
+  if (context !== undefined && (typeof context !== 'object' || context === null))
+    throw configInvalid(
+      'the second argument of of() must be the third argument of the handler, or { signal }',
+    )
+  if (!needsSuccess || typeof context?.onSuccess === 'function') return
+  throw configInvalid(
+    'with an inbox, of() needs the function onSuccess',
+    'Pass the third argument of the handler as a whole: of(event, context), not of(event, { signal }).',
+  )
+}
+
+/** Returns the promise of the same call in the same attempt, or makes the call. */
+export type Remember<Result> = (
+  context: ChangesContext | undefined,
+  key: string,
+  call: () => Promise<Result>,
+) => Promise<Result>
+
+/**
+ * Creates a memory of the calls of each attempt: one payload calls a handler for several events that have the same
+ * changes. A signal without `onSuccess` may live longer than an attempt, so it remembers nothing.
+ */
+export function createRemember<Result>(): Remember<Result> {
+  const attempts = new WeakMap<AbortSignal, Map<string, Promise<Result>>>()
+  return (context, key, call) => {
+    const { signal, onSuccess } = context ?? {}
+    if (!signal || !onSuccess) return call()
+    const calls = attempts.get(signal) ?? new Map<string, Promise<Result>>()
+    attempts.set(signal, calls)
+    const known = calls.get(key)
+    if (known) return known
+    const result = call()
+    calls.set(key, result)
+    result.catch(() => calls.delete(key))
+    return result
+  }
+}

@@ -1,0 +1,63 @@
+import type { Feature } from './types.ts'
+
+/** Names of the fields that say who edited a feature: `editFieldsInfo` in the description of a layer. */
+export interface EditFields {
+  creatorField?: string | undefined
+  creationDateField?: string | undefined
+  editorField?: string | undefined
+  editDateField?: string | undefined
+}
+
+/** Who created and last edited a feature, and when. What the feature does not say is absent. */
+export interface EditorInfo {
+  creator?: string
+  createdAt?: Date
+  editor?: string
+  editedAt?: Date
+}
+
+/** The default names in both families of products, in lower case. */
+const DEFAULTS: Readonly<Record<keyof EditFields, readonly string[]>> = {
+  creatorField: ['creator', 'created_user'],
+  creationDateField: ['creationdate', 'created_date'],
+  editorField: ['editor', 'last_edited_user'],
+  editDateField: ['editdate', 'last_edited_date'],
+}
+
+/**
+ * Returns who created and last edited a feature. The names of the fields are compared without regard to case.
+ *
+ * @param fields `editFieldsInfo` of the layer. Default: the names that the vendor's products use by default
+ *
+ * @example
+ * ```ts
+ * import { editor } from 'geohook/changes'
+ *
+ * const edited = editor({ attributes: { Editor: 'kim', EditDate: 1700000000000 } })
+ * console.log(edited.editor, edited.editedAt) // kim 2023-11-14T22:13:20.000Z
+ * ```
+ */
+export function editor({ attributes }: Feature<object>, fields: EditFields = {}): EditorInfo {
+  const values = new Map(Object.entries(attributes).map(([name, value]) => [name.toLowerCase(), value]))
+  const find = (field: keyof EditFields): unknown => {
+    const names = fields[field] === undefined ? DEFAULTS[field] : [fields[field].toLowerCase()]
+    return names.map((name) => values.get(name)).find((value) => value !== undefined && value !== null)
+  }
+  const creator = find('creatorField')
+  const createdAt = toDate(find('creationDateField'))
+  const lastEditor = find('editorField')
+  const editedAt = toDate(find('editDateField'))
+  return {
+    ...(typeof creator === 'string' && creator !== '' ? { creator } : {}),
+    ...(createdAt ? { createdAt } : {}),
+    ...(typeof lastEditor === 'string' && lastEditor !== '' ? { editor: lastEditor } : {}),
+    ...(editedAt ? { editedAt } : {}),
+  }
+}
+
+/** @param value milliseconds since 1970, or a date as text, as some layers store it */
+function toDate(value: unknown): Date | undefined {
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
+  const date = new Date(value)
+  return Number.isNaN(date.getTime()) ? undefined : date
+}

@@ -1,0 +1,101 @@
+import { isDocument, readDocument } from './document.ts'
+import { ChangesError, showUrl } from './errors.ts'
+import { awaitJob, type JobResult } from './job.ts'
+import { isObject, type Json, malformed } from './json.ts'
+import type { Origins } from './origins.ts'
+import { ask, type Connection } from './request.ts'
+import type { Run } from './run.ts'
+import type { Changes } from './types.ts'
+
+/** What to extract from a feature service. */
+export interface Extraction {
+  /** URL of the feature service, without a slash at its end. */
+  service: string
+  /** Fields of the request other than `f`, the layers and the generations. */
+  parameters: Readonly<Record<string, string>>
+  /** Ids of the layers; absent for all. */
+  layers?: readonly number[] | undefined
+  /** Where to begin, for all layers. The end is absent to extract all later changes. */
+  window?: { min: number; max?: number | undefined } | undefined
+  /** Where to begin, for each layer. */
+  layerServerGens?: readonly { id: number; serverGen: number }[] | undefined
+}
+
+/** The current generations of a service, and the oldest ones from which it can extract. */
+export interface ServiceDescription {
+  capabilities: string
+  /** Empty if the service does not track changes. */
+  layerServerGens: { id: number; minServerGen?: number; serverGen: number }[]
+}
+
+/** Sends requests to services in the allowed origins. */
+export interface Client {
+  extract(extraction: Extraction, run: Run): Promise<Changes>
+  describeService(service: string, run: Run): Promise<ServiceDescription>
+}
+
+/** How often a window is extracted if its file is lost before it is read. */
+const MAX_EXTRACTIONS = 3
+
+export function createClient(connection: Connection & { origins: Origins }): Client {
+  async function submit(extraction: Extraction, run: Run): Promise<JobResult> {
+    const { service } = extraction
+    const url = connection.origins.require(`${service}/extractChanges`, 'changesUrl')
+    const question = { step: 'submit', service, url, fields: toFields(extraction), mayLeave: false } as const
+    const answer = await ask(question, run, connection)
+    if (Object.hasOwn(answer, 'statusUrl')) return awaitJob(answer.statusUrl, service, run, connection)
+    if (!isDocument(answer)) throw malformed(`${showUrl(service)} returned neither changes nor a job`)
+    return { document: answer }
+  }
+
+  return {
+    async extract(extraction, run) {
+      const { service } = extraction
+      for (let extractions = 1; ; extractions++) {
+        const result = await submit(extraction, run)
+        if ('document' in result) return readDocument(result.document, service)
+        try {
+          const question = { step: 'fetch', service, url: result.file, mayLeave: true } as const
+          return readDocument(await ask(question, run, connection), service)
+        } catch (error) {
+          if (extractions === MAX_EXTRACTIONS || !isLost(error)) throw error
+        }
+      }
+    },
+    async describeService(service, run) {
+      const url = connection.origins.require(service, 'URL of the service')
+      const fields = { f: 'json', returnUpdates: 'true' }
+      return readDescription(
+        await ask({ step: 'describe', service, url, fields, mayLeave: false }, run, connection),
+      )
+    },
+  }
+}
+
+function toFields({ parameters, layers, window, layerServerGens }: Extraction): Record<string, string> {
+  return {
+    ...parameters,
+    f: 'json',
+    ...(layers ? { layers: layers.join(',') } : {}),
+    ...(window ? { serverGens: `[${window.min}${window.max === undefined ? '' : `,${window.max}`}]` } : {}),
+    ...(layerServerGens ? { layerServerGens: JSON.stringify(layerServerGens) } : {}),
+  }
+}
+
+/** Whether a file was removed, or its connection ended early several times. */
+const isLost = (error: unknown): boolean =>
+  error instanceof ChangesError && (error.code === 'changes_unavailable' || error.code === 'changes_failed')
+
+function readDescription({ capabilities, changeTrackingInfo }: Json): ServiceDescription {
+  const { layerServerGens } = isObject(changeTrackingInfo) ? changeTrackingInfo : {}
+  const layers = Array.isArray(layerServerGens) ? layerServerGens.filter(isObject) : []
+  return {
+    capabilities: typeof capabilities === 'string' ? capabilities : '',
+    layerServerGens: layers.map(({ id, minServerGen, serverGen }) => {
+      if (![id, serverGen].every(Number.isSafeInteger))
+        throw malformed('the service describes its generations without ids or numbers')
+      const min = Number.isSafeInteger(minServerGen) ? { minServerGen: minServerGen as number } : {}
+      return { id: id as number, serverGen: serverGen as number, ...min }
+    }),
+  }
+}

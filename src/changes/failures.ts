@@ -1,0 +1,81 @@
+import { ChangesError } from './errors.ts'
+import { isObject, type Json } from './json.ts'
+
+/** What to do about an error: get another `token`, repeat the request (`again`), or report it. */
+export type Remedy = 'token' | 'again' | 'none'
+
+/** An error that a service returned, in either of its formats. */
+interface ServiceError {
+  code: number
+  message: string
+}
+
+/**
+ * Finds the error in a response. The HTTP status of errors is mostly 200.
+ *
+ * @param isJob whether the response may describe a job, which can have an error besides its state
+ */
+export function findError(answer: Json, isJob: boolean): ServiceError | undefined {
+  const { error, status, messages, code } = answer
+  if (isJob && typeof status === 'string' && status !== 'error') return undefined
+  if (typeof error === 'string') return { code: 0, message: toText(error, answer.error_description) }
+  if (isObject(error))
+    return {
+      code: Number(error.code) || 0,
+      message: toText(error.message ?? error.description, error.details),
+    }
+  if (status === 'error') return { code: Number(code) || 0, message: toText(undefined, messages) }
+  return undefined
+}
+
+function toText(message: unknown, details: unknown): string {
+  const texts = [message, ...(Array.isArray(details) ? details : [details])]
+  const unique = new Set(texts.filter((text) => typeof text === 'string' && text !== ''))
+  return [...unique].join(' ').slice(0, 500) || 'no message'
+}
+
+/** @param code of the service's error, or the HTTP status */
+export function remedyOf(code: number): Remedy {
+  if (code === 498 || code === 499) return 'token'
+  return code === 429 || (code >= 500 && code <= 599) ? 'again' : 'none'
+}
+
+/**
+ * @param message of the service
+ * @param isElsewhere whether it is from another origin, which got no token
+ */
+export function toServiceError(
+  code: number,
+  message: string,
+  shown: string,
+  isElsewhere: boolean,
+): ChangesError {
+  const details = {
+    message: `${shown} returned the error ${code || 'without a code'}: ${message}`,
+    serviceCode: code || undefined,
+  }
+  if (!isElsewhere && [401, 403, 498, 499].includes(code))
+    return new ChangesError('changes_token_rejected', {
+      ...details,
+      hint: 'Check that the token is valid for this server and that its user or app may read the service and its changes.',
+    })
+  if (remedyOf(code) === 'again')
+    return new ChangesError('changes_unavailable', { ...details, hint: 'Try again later.' })
+  return new ChangesError('changes_failed', {
+    ...details,
+    hint: 'Check that the service tracks changes (its capabilities contain ChangeTracking) and still has its layers.',
+  })
+}
+
+/** @param error what `fetch` threw */
+export const toNetworkError = (error: unknown, shown: string): ChangesError =>
+  new ChangesError('changes_unavailable', {
+    message: `${shown} cannot be reached, or the connection ended early: ${reasonOf(error)}`,
+    hint: 'Check the network, and the certificate if the server has a private one. Then try again.',
+  })
+
+/** The code of the system's error, which says more than "fetch failed". */
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as { cause?: { code?: unknown; message?: unknown }; message?: unknown }
+  return String(cause?.code ?? cause?.message ?? message).slice(0, 200)
+}

@@ -1,0 +1,65 @@
+import { isDocument } from './document.ts'
+import { ChangesError, showUrl } from './errors.ts'
+import { findError } from './failures.ts'
+import type { Json } from './json.ts'
+import type { Origins } from './origins.ts'
+import { ask, type Connection } from './request.ts'
+import type { Run } from './run.ts'
+import { backoff, wait } from './wait.ts'
+
+/** States in which a job has ended without a file, in lower case and without blanks. Every other state may pass. */
+const FAILED: ReadonlySet<string> = new Set([
+  'completedwitherrors',
+  'failed',
+  'cancelled',
+  'canceled',
+  'timedout',
+])
+
+/** The file of a job, or the changes if the service put them into the state of the job. */
+export type JobResult = { file: URL } | { document: Json }
+
+/**
+ * Polls a job until it has a file. `Completed` without a URL is not the end, because services set the URL later.
+ *
+ * @throws {WebhookError} `changes_failed` with the state of a failed job, `changes_url_refused`
+ */
+export async function awaitJob(
+  statusUrl: unknown,
+  service: string,
+  run: Run,
+  connection: Connection & { origins: Origins },
+): Promise<JobResult> {
+  const url = connection.origins.require(statusUrl, 'statusUrl')
+  for (let polls = 0; ; polls++) {
+    await wait(backoff(connection.pollInterval, polls), run.signal)
+    const job = await ask(
+      { step: 'poll', service, url, fields: { f: 'json' }, mayLeave: false },
+      run,
+      connection,
+    )
+    const { status, resultUrl } = job
+    const state = typeof status === 'string' ? status : undefined
+    run.state = state
+    const normalized =
+      state
+        ?.toLowerCase()
+        .replace(/^esrijob/, '')
+        .replaceAll(' ', '') ?? ''
+    if (FAILED.has(normalized)) throw failed(job, String(state), url)
+    if (Array.isArray(job.edits) && isDocument(job)) return { document: job }
+    if (!['completed', 'succeeded'].includes(normalized) || typeof resultUrl !== 'string' || !resultUrl)
+      continue
+    return { file: connection.origins.require(resultUrl, 'resultUrl') }
+  }
+}
+
+function failed(job: Json, state: string, url: URL): ChangesError {
+  const { code, message } = findError(job, false) ?? { code: 0, message: 'the service gives no reason' }
+  return new ChangesError('changes_failed', {
+    message: `the job ${showUrl(url)} ended with the state ${state.slice(0, 100)}: ${message}`,
+    hint: 'Extract again later. If it fails again, look for the reason in the log of the service.',
+    state,
+    serviceCode: code || undefined,
+  })
+}

@@ -1,0 +1,53 @@
+import { type ChangesUrl, joinChangesUrls, parseChangesUrl } from '../payload/changes-url.ts'
+import type { WebhookEvent } from '../payload/event.ts'
+import { type Origins, refuse } from './origins.ts'
+import type { ChangesSource } from './types.ts'
+
+/** The request for the changes of all events of one service. */
+export interface ServiceRequest extends ChangesUrl {
+  /** Whether one of the events is about attachments. */
+  hasAttachments: boolean
+}
+
+/** Change types of events that have changes. Those of other known types, such as schema changes, have none. */
+const WITHOUT_CHANGES =
+  /^(?:LayerSchemaChanged|LayerDefinitionChanged|FeatureServiceDefinitionChanged|esriJob.*)$/i
+
+/**
+ * Reads what to extract for events, one request for each service.
+ *
+ * @throws {WebhookError} `changes_url_refused`
+ */
+export function readRequests(source: ChangesSource, origins: Origins): ServiceRequest[] {
+  const services = new Map<string, { url: ChangesUrl; event: WebhookEvent }[]>()
+  for (const event of eventsOf(source)) {
+    const url = readUrl(event, origins)
+    if (url) services.set(url.service, [...(services.get(url.service) ?? []), { url, event }])
+  }
+  return [...services.values()].map((found) => ({
+    ...joinChangesUrls(found.map(({ url }) => url)),
+    hasAttachments: found.some(({ event }) => /^Attachments/i.test(event.changeType)),
+  }))
+}
+
+function eventsOf(source: ChangesSource): readonly WebhookEvent[] {
+  if ('events' in source) return source.events
+  return Array.isArray(source) ? source : [source as WebhookEvent]
+}
+
+function readUrl({ changesUrl, changeType }: WebhookEvent, origins: Origins): ChangesUrl | undefined {
+  if (changesUrl === undefined) {
+    if (WITHOUT_CHANGES.test(changeType)) return undefined
+    throw refuse(
+      `the event ${changeType} has no changesUrl`,
+      'Check that the service tracks changes: its capabilities must contain ChangeTracking.',
+    )
+  }
+  origins.require(changesUrl, 'changesUrl')
+  const url = parseChangesUrl(changesUrl)
+  if (url) return url
+  throw refuse(
+    'the changesUrl is not a URL of extractChanges with generations',
+    'Run "npx geohook explain" with the saved request to see its payload.',
+  )
+}

@@ -1,0 +1,101 @@
+import type { GenerationStore } from '../inbox/generations.ts'
+import type { ChangesContext } from './context.ts'
+import { ChangesError, showUrl } from './errors.ts'
+import type { Client, Extraction, ServiceDescription } from './extract.ts'
+import type { Settings } from './options.ts'
+import { toParameters } from './parameters.ts'
+import type { ServiceRequest } from './requests.ts'
+import type { Run } from './run.ts'
+import type { Changes } from './types.ts'
+import { abortable } from './wait.ts'
+
+/** What an extraction for a service needs. */
+export interface ServiceScope {
+  client: Client
+  settings: Settings
+  run: Run
+  context: ChangesContext | undefined
+}
+
+/**
+ * Extracts the changes of one service. With an inbox, the window begins at the last handled generations, and these are
+ * raised to its end when the handlers have succeeded.
+ *
+ * @throws {WebhookError} `resync_required` if the service no longer has the changes since then
+ */
+export async function extractService(request: ServiceRequest, scope: ServiceScope): Promise<Changes> {
+  const { client, settings, run, context } = scope
+  const { generations } = settings
+  const { service, layers } = request
+  const stored = generations ? await abortable(generations.get(service), run.signal) : new Map()
+  const window = { ...request.window, min: beginOf(request, stored) }
+  const extraction = { service, layers, window, parameters: toParameters(request, settings) }
+  const changes = await client.extract(extraction, run).catch(async (error: unknown) => {
+    await requireKept(error, extraction, stored, scope)
+    throw error
+  })
+  if (generations) context?.onSuccess?.(() => raise(generations, request, changes))
+  return changes
+}
+
+/** The least generation of the window and of the layers in it: later ones may not have been handled. */
+function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number, number>): number {
+  let min = window.min
+  for (const [id, generation] of stored)
+    if (generation < min && (!layers || layers.includes(id))) min = generation
+  return min
+}
+
+/** Raises the generations of the layers to the end of the window. */
+function raise(
+  generations: GenerationStore,
+  { service, window, layers }: ServiceRequest,
+  changes: Changes,
+): Promise<void> {
+  const ends = new Map(changes.layerServerGens.map(({ id, serverGen }) => [id, serverGen]))
+  const { max } = window
+  if (max !== undefined)
+    for (const id of layers ?? [...ends.keys(), ...changes.layers.map((layer) => layer.id)]) ends.set(id, max)
+  return generations.raise(service, ends)
+}
+
+/**
+ * Checks after an error of a service whether it still has the changes of the window.
+ *
+ * @throws {WebhookError} `resync_required`
+ */
+async function requireKept(
+  error: unknown,
+  { service, layers, window }: Extraction,
+  stored: ReadonlyMap<number, number>,
+  { client, run }: ServiceScope,
+): Promise<void> {
+  if (!(error instanceof ChangesError) || error.code !== 'changes_failed') return
+  // If the service cannot describe itself, the error of the extraction says more.
+  const described = await client.describeService(service, run).catch(() => undefined)
+  const min = window?.min ?? 0
+  for (const layer of described?.layerServerGens ?? []) {
+    if (layers && !layers.includes(layer.id)) continue
+    const reason = reasonOf(layer, min, stored.get(layer.id))
+    if (reason) throw resyncRequired(`layer ${layer.id} of ${showUrl(service)} ${reason}`, error)
+  }
+}
+
+function reasonOf(
+  { minServerGen, serverGen }: ServiceDescription['layerServerGens'][number],
+  min: number,
+  stored: number | undefined,
+): string | undefined {
+  if (minServerGen !== undefined && min < minServerGen)
+    return `keeps only the changes since generation ${minServerGen}, and the window begins at ${min}`
+  if (stored !== undefined && stored > serverGen)
+    return `is at generation ${serverGen}, although ${stored} was handled: the service was replaced`
+  return undefined
+}
+
+const resyncRequired = (message: string, cause: unknown): ChangesError =>
+  new ChangesError('resync_required', {
+    message,
+    hint: 'Copy all features once with changes.resync(service, copy); later deliveries continue from there.',
+    cause,
+  })

@@ -1,0 +1,103 @@
+import { configInvalid } from '../errors.ts'
+import { describeMissing } from '../known-options.ts'
+import { ChangesError } from './errors.ts'
+import { abortable } from './wait.ts'
+
+/** Credentials of `@esri/arcgis-rest-request`, or another object with these methods. */
+export interface Credentials {
+  getToken(url: string): Promise<string>
+  /** Called if the service rejects the token. */
+  refreshCredentials?(): Promise<unknown>
+}
+
+/** A token, a function that returns one for the service of a URL, or credentials. */
+export type TokenSource = string | ((url: string) => string | Promise<string>) | Credentials
+
+/** The tokens of a client. */
+export interface Tokens {
+  /** @throws {WebhookError} `changes_token_rejected` if there is no token */
+  get(url: URL, signal: AbortSignal): Promise<string | undefined>
+  /**
+   * Gets another token in place of one that the service rejected. Simultaneous calls share one renewal.
+   *
+   * @returns false if the source has only one token
+   */
+  renew(url: URL, rejected: string | undefined, signal: AbortSignal): Promise<boolean>
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readToken(source: TokenSource | undefined): Tokens {
+  if (source === undefined) return { get: async () => undefined, renew: async () => false }
+  if (typeof source === 'string') {
+    if (source === '') throw configInvalid(describeMissing('token', source))
+    return { get: async () => source, renew: async () => false }
+  }
+  if (typeof source === 'function') return createTokens((url) => source(url))
+  if (typeof (source as Partial<Credentials> | null)?.getToken !== 'function')
+    throw configInvalid('token must be text, a function, or credentials with the method getToken')
+  return createTokens(
+    (url) => source.getToken(url),
+    () => source.refreshCredentials?.(),
+  )
+}
+
+/** @param refresh given for credentials, which watch the expiry of their token and so are asked each time */
+function createTokens(load: (url: string) => unknown, refresh?: () => unknown): Tokens {
+  // A server accepts only its own tokens, so each origin has one.
+  const tokens = new Map<string, Promise<string>>()
+  const renewals = new Map<string, Promise<string>>()
+
+  async function request({ href }: URL, before?: () => unknown): Promise<string> {
+    try {
+      await before?.()
+      return requireText(await load(href))
+    } catch (error) {
+      throw toError(error)
+    }
+  }
+
+  /** Keeps a promise until it rejects, or until it is settled. */
+  function keep(map: typeof tokens, origin: string, token: Promise<string>, isSettledKept: boolean): void {
+    map.set(origin, token)
+    const remove = (): void => {
+      if (map.get(origin) === token) map.delete(origin)
+    }
+    token.then(isSettledKept ? undefined : remove, remove)
+  }
+
+  function get(url: URL): Promise<string> {
+    const kept = refresh ? undefined : tokens.get(url.origin)
+    if (kept) return kept
+    const token = request(url)
+    if (!refresh) keep(tokens, url.origin, token, true)
+    return token
+  }
+
+  function renew(url: URL): Promise<string> {
+    const token = request(url, refresh)
+    if (!refresh) keep(tokens, url.origin, token, true)
+    keep(renewals, url.origin, token, false)
+    return token
+  }
+
+  return {
+    get: (url, signal) => abortable(get(url), signal),
+    async renew(url, rejected, signal) {
+      const current = await abortable(get(url), signal)
+      if (current === rejected) await abortable(renewals.get(url.origin) ?? renew(url), signal)
+      return true
+    },
+  }
+}
+
+function requireText(token: unknown): string {
+  if (typeof token === 'string' && token !== '') return token
+  throw new Error('it returned no text')
+}
+
+// The error itself is not kept as the cause: those of the vendor's client contain the request with its secret.
+const toError = (error: unknown): ChangesError =>
+  new ChangesError('changes_token_rejected', {
+    message: `no token: ${error instanceof Error ? error.message.slice(0, 300) : 'the token source failed'}`,
+    hint: 'Check the function or the credentials that are passed as token.',
+  })
