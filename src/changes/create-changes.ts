@@ -1,11 +1,12 @@
 import { blameCaller } from '../errors.ts'
 import { type ChangesContext, createRemember, requireContext } from './context.ts'
+import { openAttachment } from './download.ts'
 import { createClient } from './extract.ts'
 import { type ChangesOptions, readOptions } from './options.ts'
 import { readRequests, type ServiceRequest } from './requests.ts'
 import { type Run, runWithin } from './run.ts'
 import { extractService } from './service-changes.ts'
-import type { Changes, ChangesSource } from './types.ts'
+import type { Attachment, Changes, ChangesSource } from './types.ts'
 
 /** Gets the changes behind events. */
 export interface ChangesClient {
@@ -22,6 +23,16 @@ export interface ChangesClient {
     source: ChangesSource,
     context?: ChangesContext,
   ): Promise<Changes<Attributes>>
+  /**
+   * Opens the bytes of an attachment. The option `timeout` is the time until they begin.
+   *
+   * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
+   * `changes_malformed`, `changes_unavailable`; the reason of the signal if it is aborted, also while the stream is read
+   */
+  download(
+    attachment: Attachment,
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<ReadableStream<Uint8Array>>
 }
 
 /**
@@ -70,6 +81,8 @@ export function createChanges(options: ChangesOptions): ChangesClient {
         runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context))
       return remember(context, keyOf(requests), extract) as Promise<Changes<Attributes>>
     },
+    download: (attachment, { signal } = {}) =>
+      openAttachment(attachment, settings.connection, settings.timeout, signal),
   }
 }
 

@@ -5,7 +5,7 @@ import { isObject, type Json } from './json.ts'
 export type Remedy = 'token' | 'again' | 'none'
 
 /** An error that a service returned, in either of its formats. */
-interface ServiceError {
+export interface ServiceError {
   code: number
   message: string
 }

@@ -47,6 +47,8 @@ export interface ChangesOptions {
   fieldsToCompare?: readonly string[] | undefined
   /** Whether to extract `hasGeometryUpdates` of each layer. Default `false`. */
   geometryUpdates?: boolean | undefined
+  /** Spatial reference of geometries, as a well-known id such as 4326. Default: that of each layer. */
+  outSR?: number | undefined
   /**
    * Milliseconds between two polls of a job, and before a failed request is repeated: at first `min`, then more, up to
    * `max`; at least 1. Default `{ min: 1000, max: 5000 }`.
@@ -66,6 +68,7 @@ const NAMES: OptionNames<ChangesOptions> = {
   deletedFeatures: true,
   fieldsToCompare: true,
   geometryUpdates: true,
+  outSR: true,
   pollInterval: true,
   observer: true,
 }
@@ -85,11 +88,13 @@ export interface Settings {
 export function readOptions(options: ChangesOptions): Settings {
   requireKnownOptions(options ?? {}, NAMES)
   const { token, origins, inbox, timeout = 300_000, limit = '256mb', observer } = options ?? {}
-  const { attachments, deletedFeatures = false, fieldsToCompare, geometryUpdates = false } = options
+  const { attachments, deletedFeatures = false, fieldsToCompare, geometryUpdates = false, outSR } = options
   for (const [name, value] of Object.entries({ attachments, deletedFeatures, geometryUpdates }))
     if (value !== undefined && typeof value !== 'boolean')
       throw configInvalid(`${name} must be true or false`)
   if (readMilliseconds('timeout', timeout) < 1000) throw configInvalid('timeout must be at least 1,000 ms')
+  if (outSR !== undefined && !(Number.isSafeInteger(outSR) && outSR > 0))
+    throw configInvalid('outSR must be a well-known id, such as 4326')
   requireChangesObserver(observer)
   return {
     connection: {
@@ -104,6 +109,7 @@ export function readOptions(options: ChangesOptions): Settings {
     attachments: attachments ?? (inbox ? true : undefined),
     parameters: {
       dataFormat: 'json',
+      ...(outSR === undefined ? {} : { outSR: String(outSR) }),
       ...(deletedFeatures ? { returnDeletedFeatures: 'true' } : {}),
       ...(geometryUpdates ? { returnHasGeometryUpdates: 'true' } : {}),
       ...(fieldsToCompare

@@ -6,7 +6,6 @@ const PASSED: Readonly<Record<string, string>> = {
   async: 'async',
   gdbversion: 'gdbVersion',
   layerqueries: 'layerQueries',
-  outsr: 'outSR',
   transporttype: 'transportType',
 }
 

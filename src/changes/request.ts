@@ -1,9 +1,16 @@
 import { ChangesError, showUrl } from './errors.ts'
-import { findError, type Remedy, remedyOf, toNetworkError, toServiceError } from './failures.ts'
+import {
+  findError,
+  type Remedy,
+  remedyOf,
+  type ServiceError,
+  toNetworkError,
+  toServiceError,
+} from './failures.ts'
 import { type Json, parseAnswer } from './json.ts'
 import { readBody } from './read-body.ts'
 import type { Run } from './run.ts'
-import { type Sent, send } from './send.ts'
+import { type Received, type Sent, send } from './send.ts'
 import { type ChangesObserver, observeStep, type StepName, type StepResult } from './steps.ts'
 import type { Tokens } from './token.ts'
 import { backoff, type Interval, wait } from './wait.ts'
@@ -28,7 +35,9 @@ export interface Question extends Sent {
 const MAX_REQUESTS = 4
 
 /** The end of one request: an answer, or an error and what to do about it. */
-type Ending = { answer: Json } | { error: ChangesError; remedy: Remedy; retryAfter?: number | undefined }
+export type Ending<Answer> =
+  | { answer: Answer }
+  | { error: ChangesError; remedy: Remedy; retryAfter?: number | undefined }
 
 /**
  * Asks for a JSON object. Requests are repeated if the failure may pass, also POSTs: all operations of a client only
@@ -39,24 +48,35 @@ type Ending = { answer: Json } | { error: ChangesError; remedy: Remedy; retryAft
 export function ask(question: Question, run: Run, connection: Connection): Promise<Json> {
   const result: StepResult = { requests: 0 }
   return observeStep(connection.observer, { ...question, result }, async () => {
-    let isRenewed = false
-    for (let failures = 0; ; ) {
-      const token = await connection.tokens.get(question.url, run.signal)
+    const answer = await repeat(question.url, run, connection, (token) => {
       result.requests++
-      const ending = await askOnce(question, token, run.signal, connection.limit)
-      if ('answer' in ending) {
-        if (question.step === 'poll') result.state = String(ending.answer.status)
-        return ending.answer
-      }
-      const { error, remedy, retryAfter = 0 } = ending
-      if (remedy === 'token' && !isRenewed) {
-        isRenewed = true
-        if (await connection.tokens.renew(question.url, token, run.signal)) continue
-      }
-      if (remedy !== 'again' || ++failures === MAX_REQUESTS || retryAfter > run.remaining()) throw error
-      await wait(Math.max(retryAfter, backoff(connection.pollInterval, failures - 1)), run.signal)
-    }
+      return askOnce(question, token, run.signal, connection.limit)
+    })
+    if (question.step === 'poll') result.state = String(answer.status)
+    return answer
   })
+}
+
+/** Sends a request, and repeats it as its failures suggest. */
+export async function repeat<Answer>(
+  url: URL,
+  run: Run,
+  { tokens, pollInterval }: Pick<Connection, 'tokens' | 'pollInterval'>,
+  send: (token: string | undefined) => Promise<Ending<Answer>>,
+): Promise<Answer> {
+  let isRenewed = false
+  for (let failures = 0; ; ) {
+    const token = await tokens.get(url, run.signal)
+    const ending = await send(token)
+    if ('answer' in ending) return ending.answer
+    const { error, remedy, retryAfter = 0 } = ending
+    if (remedy === 'token' && !isRenewed) {
+      isRenewed = true
+      if (await tokens.renew(url, token, run.signal)) continue
+    }
+    if (remedy !== 'again' || ++failures === MAX_REQUESTS || retryAfter > run.remaining()) throw error
+    await wait(Math.max(retryAfter, backoff(pollInterval, failures - 1)), run.signal)
+  }
 }
 
 async function askOnce(
@@ -64,22 +84,24 @@ async function askOnce(
   token: string | undefined,
   signal: AbortSignal,
   limit: number,
-): Promise<Ending> {
+): Promise<Ending<Json>> {
   const shown = showUrl(question.url)
+  return guard(shown, signal, async () => {
+    const received = await send(question, token, signal)
+    const text = await readBody(received.response, limit, shown)
+    const found = findFailure(received.response, text, question.step, shown)
+    return 'answer' in found ? found : toEnding(received, found, token, shown)
+  })
+}
+
+/** Makes a failed connection the ending of a request. */
+export async function guard<Answer>(
+  shown: string,
+  signal: AbortSignal,
+  request: () => Promise<Ending<Answer>>,
+): Promise<Ending<Answer>> {
   try {
-    const { response, isElsewhere } = await send(question, token, signal)
-    const text = await readBody(response, limit, shown)
-    const failure = findFailure(response, text, question, shown)
-    if ('answer' in failure) return failure
-    // Services quote what they got, and the token is part of that.
-    const message = token ? failure.message.replaceAll(token, '***') : failure.message
-    const error = toServiceError(failure.code, message, shown, isElsewhere)
-    const remedy = remedyOf(failure.code)
-    return {
-      error,
-      remedy: isElsewhere && remedy === 'token' ? 'none' : remedy,
-      retryAfter: readRetryAfter(response.headers.get('retry-after')),
-    }
+    return await request()
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof ChangesError) throw error
@@ -87,12 +109,30 @@ async function askOnce(
   }
 }
 
-function findFailure(
+/** Makes an error of the service the ending of a request. */
+export function toEnding(
+  { response, isElsewhere }: Received,
+  { code, message }: ServiceError,
+  token: string | undefined,
+  shown: string,
+): Ending<never> {
+  // Services quote what they got, and the token is part of that.
+  const safe = token ? message.replaceAll(token, '***') : message
+  const remedy = remedyOf(code)
+  return {
+    error: toServiceError(code, safe, shown, isElsewhere),
+    remedy: isElsewhere && remedy === 'token' ? 'none' : remedy,
+    retryAfter: readRetryAfter(response.headers.get('retry-after')),
+  }
+}
+
+/** Finds the answer in a response, or the error. @throws {WebhookError} `changes_malformed` */
+export function findFailure(
   { ok, status }: Response,
   text: string,
-  { step }: Question,
+  step: StepName | undefined,
   shown: string,
-): { answer: Json } | { code: number; message: string } {
+): { answer: Json } | ServiceError {
   let answer: Json | undefined
   try {
     answer = parseAnswer(text, shown)

@@ -41,7 +41,7 @@ export async function runWithin<Result>(
   }
 }
 
-function timedOut(timeout: number, state: string | undefined): ChangesError {
+export function timedOut(timeout: number, state: string | undefined): ChangesError {
   const job = state === undefined ? '' : `; the state of the job was ${state.slice(0, 100)}`
   return new ChangesError('changes_timeout', {
     message: `the changes did not arrive within ${timeout} ms${job}`,

@@ -1,0 +1,126 @@
+import { ChangesError, showUrl } from './errors.ts'
+import { malformed } from './json.ts'
+import type { Origins } from './origins.ts'
+import { type Connection, type Ending, findFailure, guard, repeat, toEnding } from './request.ts'
+import { timedOut } from './run.ts'
+import { type Received, send } from './send.ts'
+import type { Attachment } from './types.ts'
+
+/** Errors of services are shorter, in bytes. */
+const MAX_ERROR = 16 * 1024
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>
+
+/**
+ * Opens the bytes of an attachment.
+ *
+ * @param timeout until the first bytes, in milliseconds
+ * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_unavailable`,
+ * `changes_malformed`, `changes_timeout`
+ */
+export async function openAttachment(
+  attachment: Attachment,
+  connection: Connection & { origins: Origins },
+  timeout: number,
+  given: AbortSignal | undefined,
+): Promise<ReadableStream<Uint8Array>> {
+  given?.throwIfAborted()
+  if (attachment.data !== undefined) return streamOf([decodeBase64(attachment.data)])
+  const url = connection.origins.require(attachment.url, 'url of the attachment')
+  const limit = new AbortController()
+  // The caller's signal stays in effect while the stream is read.
+  const signal = given ? AbortSignal.any([given, limit.signal]) : limit.signal
+  const end = performance.now() + timeout
+  const timer = setTimeout(() => limit.abort(timedOut(timeout, undefined)), timeout)
+  const run = { signal, remaining: () => end - performance.now() }
+  try {
+    return await repeat(url, run, connection, (token) =>
+      guard(showUrl(url), signal, async () => {
+        const received = await send({ url, mayLeave: true }, token, signal)
+        return open(received, attachment, token, showUrl(url))
+      }),
+    )
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Returns the body, unless it is an error of the service, whose HTTP status may be 200. */
+async function open(
+  received: Received,
+  { contentType, size }: Attachment,
+  token: string | undefined,
+  shown: string,
+): Promise<Ending<ReadableStream<Uint8Array>>> {
+  const { response } = received
+  const type = response.headers.get('content-type') ?? ''
+  const reader: Reader | undefined = response.body?.getReader()
+  if (!reader) return { answer: streamOf([]) }
+  const isPage = /^text\/html/i.test(type)
+  if (response.ok && !/json|text\/plain/i.test(type) && !isPage) return { answer: streamOf([], reader) }
+  const { chunks, bytes, isWhole } = await readStart(reader)
+  const stream = (): ReadableStream<Uint8Array> => streamOf(chunks, isWhole ? undefined : reader)
+  if (response.ok) {
+    // The file itself can be JSON or a page.
+    if ((isWhole && bytes === size) || (isPage && /^text\/html/i.test(contentType)))
+      return { answer: stream() }
+    if (!isPage && !isWhole) return { answer: stream() }
+  }
+  if (!isWhole) reader.cancel().catch(() => {})
+  if (response.ok && isPage) throw malformed(`the response of ${shown} is an HTML page`)
+  const failure = findAttachmentError(response, chunks, shown)
+  return failure ? toEnding(received, failure, token, shown) : { answer: stream() }
+}
+
+function findAttachmentError(
+  response: Response,
+  chunks: Uint8Array<ArrayBuffer>[],
+  shown: string,
+): { code: number; message: string } | undefined {
+  let text = ''
+  const decoder = new TextDecoder()
+  for (const chunk of chunks) text += decoder.decode(chunk, { stream: true })
+  try {
+    const found = findFailure(response, text, undefined, shown)
+    return 'answer' in found ? undefined : found
+  } catch (error) {
+    // A file that is not a JSON object.
+    if (error instanceof ChangesError) return undefined
+    throw error
+  }
+}
+
+async function readStart(
+  reader: Reader,
+): Promise<{ chunks: Uint8Array<ArrayBuffer>[]; bytes: number; isWhole: boolean }> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let bytes = 0
+  while (bytes <= MAX_ERROR) {
+    const { done, value } = await reader.read()
+    if (done) return { chunks, bytes, isWhole: true }
+    chunks.push(value as Uint8Array<ArrayBuffer>)
+    bytes += value.length
+  }
+  return { chunks, bytes, isWhole: false }
+}
+
+/** A stream of chunks that were read, and then of the rest. */
+function streamOf(chunks: readonly Uint8Array[], rest?: Reader): ReadableStream<Uint8Array> {
+  const first = [...chunks]
+  return new ReadableStream({
+    async pull(controller) {
+      const chunk = first.shift() ?? (await rest?.read())?.value
+      if (chunk) controller.enqueue(chunk)
+      else controller.close()
+    },
+    cancel: (reason) => rest?.cancel(reason),
+  })
+}
+
+function decodeBase64(data: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(data), (character) => character.charCodeAt(0))
+  } catch {
+    throw malformed('the data of the attachment is not base64')
+  }
+}
