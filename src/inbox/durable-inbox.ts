@@ -1,6 +1,7 @@
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
 import type { AttemptContext } from '../receiver/handler-context.ts'
 import type { Inbox } from '../receiver/options.ts'
+import type { GenerationStore } from './generations.ts'
 
 /**
  * State of a delivery: `waiting` for its next attempt; `active` while a process runs its handlers; `done` after its
@@ -92,6 +93,8 @@ export interface DeliveryHandler {
  * Every method rejects while the store is unreachable, and works again as soon as the store is reachable.
  */
 export interface DurableInbox extends Inbox {
+  /** The generations up to which `geohook/changes` has handled the changes of feature services. */
+  readonly generations: GenerationStore
   /**
    * Stores a delivery. Resolves with `'stored'` once the delivery would survive a crash, or with `'duplicate'` if the
    * inbox already holds it in any state. Rejects if the inbox is full.

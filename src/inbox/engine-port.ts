@@ -1,5 +1,6 @@
 import type { Delivery, StoredDelivery } from '../receiver/delivery.ts'
 import type { InboxEntry, InboxItem, InboxState } from './durable-inbox.ts'
+import type { GenerationStore } from './generations.ts'
 import type { ListQuery } from './method-options.ts'
 
 /** A delivery that a worker took from the table. */
@@ -42,14 +43,16 @@ export type AttemptEnd =
  * The table of deliveries behind an inbox: the interface that a new engine implements. `createTableInbox` creates an
  * inbox from such a table, and adds workers, retries and retention.
  *
- * A new engine is a folder with `table.ts` (this interface), `duplicates.ts` (the `DuplicatesTable`) and `index.ts`
- * (the functions that users call). `test/contract/inbox` has the tests that every engine must pass. Redis has no
+ * A new engine is a folder with `table.ts` (this interface), `generations.ts`, `duplicates.ts` (the `DuplicatesTable`)
+ * and `index.ts` (the functions that users call). `test/contract/inbox` has the tests that every engine must pass. Redis has no
  * table: BullMQ has its own workers, so `redis/inbox.ts` implements `DurableInbox` directly.
  *
  * Every method is atomic. Changes are durable when the method resolves, except those of `take`, which only have to
  * survive a crash of the process. A table reads the time itself, inside the transaction.
  */
 export interface DeliveriesTable {
+  /** In the same store, and usable as long as the table. Its arguments have been checked. */
+  readonly generations: GenerationStore
   /** Resolves with `full` if `maxPending` deliveries are waiting or active. */
   put(delivery: Delivery, limits: { maxPending: number }): Promise<'stored' | 'duplicate' | 'full'>
   /**

@@ -13,5 +13,6 @@ export type {
   Workers,
   WorkOptions,
 } from './durable-inbox.ts'
+export type { GenerationStore } from './generations.ts'
 export type { AttemptEnded, InboxObserver } from './inbox-observer.ts'
 export type { InboxOptions } from './inbox-options.ts'

@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import type { DurableInbox, Workers } from './durable-inbox.ts'
 import type { DeliveriesTable } from './engine-port.ts'
+import { createGenerations } from './generations.ts'
 import type { InboxConfig } from './inbox-options.ts'
 import { readConcurrency, readListOptions, readPurgeOptions, toPage } from './method-options.ts'
 import { startRetentionSweep } from './retention-sweep.ts'
@@ -23,6 +24,8 @@ export function createTableInbox(
   }
 
   return {
+    generations: createGenerations(table.generations),
+
     async put(delivery) {
       const { maxPending } = config
       const result = await table.put(delivery, { maxPending })

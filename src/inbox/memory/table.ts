@@ -2,6 +2,7 @@ import type { StoredDelivery } from '../../receiver/delivery.ts'
 import type { InboxEntry } from '../durable-inbox.ts'
 import type { DeliveriesTable } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
+import { createMemoryGenerations } from './generations.ts'
 
 /**
  * Milliseconds after which `take` yields to timers and sockets. Handlers that never wait for I/O would otherwise block
@@ -54,9 +55,15 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   const byReception = (): Row[] =>
     [...pending.values(), ...ended.values()].sort((a, b) => a.number - b.number)
 
+  function requireOpen(): void {
+    if (closed) throw new Error('the inbox is closed')
+  }
+
   return {
+    generations: createMemoryGenerations(requireOpen),
+
     async put(delivery, { maxPending }) {
-      if (closed) throw new Error('the inbox is closed')
+      requireOpen()
       const { id, changeTypes, receivedAt, rawBody } = delivery
       if (find(id)) return 'duplicate'
       if (pending.size >= maxPending) return 'full'

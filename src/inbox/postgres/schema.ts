@@ -62,3 +62,9 @@ export const createDuplicatesSql = (schema: string, table: string): string =>
   `create schema if not exists ${schema};
   create table if not exists ${table} (id text primary key, owner text, until timestamptz not null);
   create index if not exists duplicates_until on ${table} (until)`
+
+/** Statement that creates the table of generations: for each service, an object of generations by layer. */
+export const createGenerationsSql = (table: string): string =>
+  `create table if not exists ${table} (
+    queue text, service text collate "C", generations jsonb not null, primary key (queue, service)
+  )`

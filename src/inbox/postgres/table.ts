@@ -2,6 +2,7 @@ import type { DeliveriesTable } from '../engine-port.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import type { JobsLocation } from './connection.ts'
 import { readDelivery } from './decode.ts'
+import { createPostgresGenerations } from './generations.ts'
 import { createPut } from './put.ts'
 import { createJobReader } from './read.ts'
 import { isId, toId } from './schema.ts'
@@ -41,6 +42,7 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
   }
 
   return {
+    generations: createPostgresGenerations(location),
     put: createPut(location, reader, config),
 
     async take({ suspects }) {

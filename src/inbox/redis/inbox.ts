@@ -1,9 +1,11 @@
 import { configInvalid } from '../../errors.ts'
 import type { DurableInbox, Workers } from '../durable-inbox.ts'
+import { createGenerations } from '../generations.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import { readConcurrency, readListOptions, readPurgeOptions, toPage } from '../method-options.ts'
 import { startRetentionSweep } from '../retention-sweep.ts'
 import { createConnection } from './connection.ts'
+import { createRedisGenerations } from './generations.ts'
 import { createPut } from './put.ts'
 import { type OpenedQueue, openQueue } from './queue.ts'
 import { countJobs, listEntries, oldestWaiting, readItem } from './read.ts'
@@ -36,6 +38,7 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
     run((opened) => purgeJobs(opened, state, before, limit))
 
   return {
+    generations: createGenerations(createRedisGenerations(run)),
     put: createPut(run, maxPending),
 
     work(receiver, options) {

@@ -72,8 +72,18 @@ const VERSION_2 = `
   END;
 `
 
+/** The last generation of each layer of a feature service up to which all changes have been handled. */
+const VERSION_3 = `
+  CREATE TABLE generation (
+    service TEXT NOT NULL,
+    layer INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (service, layer)
+  ) WITHOUT ROWID;
+`
+
 /**
  * SQL that upgrades the tables from each version to the next. All of it runs on a new file, so new and upgraded files
  * have the same tables.
  */
-export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2]
+export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3]

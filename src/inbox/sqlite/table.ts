@@ -5,6 +5,7 @@ import { toHead } from '../serialize.ts'
 import { watchClock } from './clock.ts'
 import { type Row, type RowWithContent, toDelivery, toDeliveryOrRemains, toEntry } from './decode.ts'
 import { type Database, isStoreError } from './driver.node.ts'
+import { createSqliteGenerations } from './generations.ts'
 import { createReclaimer, MAX_REMOVED_BYTES, type Sized, upToBytes, vacuum } from './reclaim-space.ts'
 import type { Transactions } from './transactions.ts'
 
@@ -29,6 +30,8 @@ export function createSqliteTable(
   const reclaimSpace = createReclaimer(transactions)
 
   return {
+    generations: createSqliteGenerations(transactions),
+
     async put(delivery, { maxPending }) {
       const { id, rawBody, receivedAt, changeTypes } = delivery
       const head = toHead(delivery)

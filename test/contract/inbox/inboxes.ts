@@ -1,5 +1,6 @@
 import { describe } from 'vitest'
 import type { InboxEngineKind } from './engine.ts'
+import { describeGenerations } from './generations.ts'
 import { describeHandling } from './handling.ts'
 import { describeLimits } from './limits.ts'
 import { describeStoring } from './storing.ts'
@@ -10,6 +11,7 @@ import { describeValidation } from './validation.ts'
 export function describeInbox(kind: InboxEngineKind): void {
   describe(`an inbox in ${kind.name}`, { timeout: 40_000 }, () => {
     describeStoring(kind)
+    describeGenerations(kind)
     describeValidation(kind)
     describeHandling(kind)
     describeTiming(kind)

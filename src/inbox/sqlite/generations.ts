@@ -1,0 +1,31 @@
+import type { GenerationStore } from '../generations.ts'
+import type { Transactions } from './transactions.ts'
+
+/** Creates a store of generations in an inbox file. */
+export function createSqliteGenerations({ read, write }: Transactions): GenerationStore {
+  return {
+    get: (service) =>
+      read((db) => {
+        const rows = db.all<{ layer: number; generation: number }>(
+          'SELECT layer, generation FROM generation WHERE service = ?',
+          service,
+        )
+        return new Map(rows.map(({ layer, generation }) => [layer, generation]))
+      }),
+    raise: (service, generations) =>
+      write((db) => {
+        for (const [layer, generation] of generations)
+          db.run(
+            `INSERT INTO generation VALUES (?, ?, ?)
+             ON CONFLICT DO UPDATE SET generation = max(generation, excluded.generation)`,
+            ...[service, layer, generation],
+          )
+      }),
+    replace: (service, generations) =>
+      write((db) => {
+        db.run('DELETE FROM generation WHERE service = ?', service)
+        for (const [layer, generation] of generations)
+          db.run('INSERT INTO generation VALUES (?, ?, ?)', service, layer, generation)
+      }),
+  }
+}
