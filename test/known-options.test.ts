@@ -5,7 +5,7 @@ import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
 import { createReception } from 'geohook/inspector'
 import { createMockService } from 'geohook/mock'
 import { closeOnSignal } from 'geohook/node'
-import { createOtelObserver } from 'geohook/otel'
+import { createOtelChangesObserver, createOtelObserver } from 'geohook/otel'
 import { createPostgresDuplicates, createPostgresInbox } from 'geohook/postgres'
 import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
 import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
@@ -46,6 +46,7 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createSigner', 'prefix', createSigner, { prefx: 'x' }, { signatureKey: KEY }],
   ['createMockService', 'webhooks', createMockService, { webhook: [] }, {}],
   ['createOtelObserver', 'destination', createOtelObserver, { destinaton: 'x' }, {}],
+  ['createOtelChangesObserver', 'observer', createOtelChangesObserver, { obsever: {} }, {}],
   ['createReception', 'maxBytes', createReception, { maxByte: 1 }, { signatureKey: KEY }],
   ['createMemoryInbox', 'retention', createMemoryInbox, { retenton: 1 }, {}],
   ['createMemoryDuplicates', 'maxEntries', createMemoryDuplicates, { maxEntres: 1 }, {}],
