@@ -1,11 +1,13 @@
-import { blameCaller } from '../errors.ts'
-import { type ChangesContext, createRemember, requireContext } from './context.ts'
-import { openAttachment } from './download.ts'
-import { createClient } from './extract.ts'
-import { type ChangesOptions, readOptions } from './options.ts'
-import { readRequests, type ServiceRequest } from './requests.ts'
-import { type Run, runWithin } from './run.ts'
-import { extractService } from './service-changes.ts'
+import { blameCaller, configInvalid } from '../errors.ts'
+import { type CatchUp, startCatchUp } from './catch-up/catch-up.ts'
+import { type CopyService, copyService } from './catch-up/copy-service.ts'
+import { type CatchUpOptions, readCatchUpOptions } from './catch-up/options.ts'
+import { readServiceUrl, toTracking } from './catch-up/service.ts'
+import type { LayerTracking } from './catch-up/tracking.ts'
+import { type ChangesContext, requireContext } from './context.ts'
+import { createEngine } from './engine.ts'
+import { type ChangesInbox, type ChangesOptions, readOptions } from './options.ts'
+import { runWithin } from './run.ts'
 import type { Attachment, Changes, ChangesSource } from './types.ts'
 
 /** Gets the changes behind events. */
@@ -33,6 +35,23 @@ export interface ChangesClient {
     attachment: Attachment,
     options?: { signal?: AbortSignal | undefined },
   ): Promise<ReadableStream<Uint8Array>>
+  /**
+   * Asks services for their current generations, at the start and at intervals, and hands over changes that no delivery
+   * announced, as one event `FeaturesEdited` of the kind `caught_up`. Changes that are not handled yet at one poll are
+   * handed over at the next one. Needs the option `inbox`; its workers run the handlers.
+   *
+   * @throws {WebhookError} `config_invalid`
+   */
+  catchUp(options: CatchUpOptions): CatchUp
+  /**
+   * Copies all features of a service with your function, and continues after the generations that were current before.
+   * Needs the option `inbox`.
+   *
+   * @param service URL of the feature service
+   * @param copy called once; reads all features, for example by queries
+   * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; what `copy` throws
+   */
+  resync(service: string, copy: CopyService, context?: { signal?: AbortSignal | undefined }): Promise<void>
 }
 
 /**
@@ -55,36 +74,40 @@ export interface ChangesClient {
  */
 export function createChanges(options: ChangesOptions): ChangesClient {
   const settings = blameCaller(createChanges, () => readOptions(options))
-  const client = createClient(settings.connection)
-  const remember = createRemember<Changes>()
+  const engine = createEngine(settings)
+  const { origins } = settings.connection
+  const readService = (url: string): string => readServiceUrl(url, origins)
 
-  async function extractAll(
-    requests: readonly ServiceRequest[],
-    run: Run,
-    context: ChangesContext | undefined,
-  ): Promise<Changes> {
-    const all: Changes = { layers: [], layerServerGens: [] }
-    // One service after another, because each of them is a large document.
-    for (const request of requests) {
-      const { layers, layerServerGens } = await extractService(request, { client, settings, run, context })
-      all.layers = all.layers.concat(layers)
-      all.layerServerGens = all.layerServerGens.concat(layerServerGens)
-    }
-    return all
+  async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
+    const description = await runWithin(settings.timeout, signal, (run) =>
+      engine.client.describeService(service, run),
+    )
+    return toTracking(service, description)
   }
 
-  return {
+  function requireInbox(method: string): ChangesInbox {
+    if (settings.inbox) return settings.inbox
+    throw configInvalid(`${method}() needs the option inbox`, 'Pass an inbox to createChanges.')
+  }
+
+  const changes: ChangesClient = {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
-      requireContext(context, settings.generations !== undefined)
-      const requests = readRequests(source, settings.connection.origins)
-      const extract = (): Promise<Changes> =>
-        runWithin(settings.timeout, context?.signal, (run) => extractAll(requests, run, context))
-      return remember(context, keyOf(requests), extract) as Promise<Changes<Attributes>>
+      requireContext(context, settings.inbox !== undefined)
+      return engine.of(source, context) as Promise<Changes<Attributes>>
     },
-    download: (attachment, { signal } = {}) =>
-      openAttachment(attachment, settings.connection, settings.timeout, signal),
+    download: async (attachment, { signal } = {}) => engine.download(attachment, signal),
+    catchUp(options) {
+      const start = (): CatchUp => {
+        const inbox = requireInbox('catchUp')
+        return startCatchUp({ inbox, track }, readCatchUpOptions(options, readService))
+      }
+      return blameCaller(changes.catchUp, start)
+    },
+    async resync(service, copy, { signal = new AbortController().signal } = {}) {
+      const inbox = requireInbox('resync')
+      if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
+      await copyService({ inbox, track }, readService(service), { reason: 'requested', signal }, copy)
+    },
   }
+  return changes
 }
-
-const keyOf = (requests: readonly ServiceRequest[]): string =>
-  JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))

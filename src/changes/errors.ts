@@ -37,3 +37,11 @@ export function showUrl(url: string | URL): string {
   const { origin, protocol, pathname } = new URL(url)
   return `${origin === 'null' ? protocol : origin}${pathname}`.slice(0, 300)
 }
+
+/** The error for a service whose changes alone are not enough. */
+export const resyncRequired = (message: string, cause?: unknown): ChangesError =>
+  new ChangesError('resync_required', {
+    message,
+    hint: 'Copy all features with changes.resync(service, copy), or pass the function to catchUp as resync. Later changes continue from there.',
+    cause,
+  })

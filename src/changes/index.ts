@@ -1,4 +1,7 @@
 export type { ChangesCode } from '../error-statuses.ts'
+export type { CatchUp } from './catch-up/catch-up.ts'
+export type { CopyService, ResyncContext, ResyncReason } from './catch-up/copy-service.ts'
+export type { CatchUpOptions } from './catch-up/options.ts'
 export type { ChangesContext } from './context.ts'
 export { type ChangesClient, createChanges } from './create-changes.ts'
 export { type EditFields, type EditorInfo, editor } from './editor.ts'

@@ -1,5 +1,5 @@
 import { configInvalid } from '../errors.ts'
-import type { GenerationStore } from '../inbox/generations.ts'
+import type { DurableInbox } from '../inbox/durable-inbox.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { readMilliseconds, readSize } from '../receiver/option-values.ts'
 import { type Origins, readOrigins } from './origins.ts'
@@ -9,11 +9,8 @@ import { type ChangesObserver, requireChangesObserver } from './steps.ts'
 import { readToken, type TokenSource } from './token.ts'
 import type { Interval } from './wait.ts'
 
-/** The part of an inbox that keeps the generations of services. */
-export interface ChangesInbox {
-  generations: GenerationStore
-  put: unknown
-}
+/** The part of an inbox that keeps generations, and the deliveries of {@link ChangesClient.catchUp}. */
+export type ChangesInbox = Pick<DurableInbox, 'generations' | 'get' | 'put'>
 
 /** Options of {@link createChanges}. */
 export interface ChangesOptions {
@@ -80,7 +77,7 @@ const NAMES: OptionNames<ChangesOptions> = {
 /** The options of a client, with their defaults. */
 export interface Settings {
   connection: Connection & { origins: Origins }
-  generations: GenerationStore | undefined
+  inbox: ChangesInbox | undefined
   timeout: number
   /** Undefined to decide by the events. */
   attachments: boolean | undefined
@@ -110,7 +107,7 @@ export function readOptions(options: ChangesOptions): Settings {
       fetch,
       observer,
     },
-    generations: inbox && requireGenerations(inbox),
+    inbox: inbox && requireInbox(inbox),
     timeout,
     attachments: attachments ?? (inbox ? true : undefined),
     parameters: {
@@ -138,7 +135,7 @@ function requireNames(names: readonly string[]): readonly string[] {
   throw configInvalid('fieldsToCompare must be a list of field names')
 }
 
-function requireGenerations({ generations }: ChangesInbox): GenerationStore {
-  if (typeof generations?.get === 'function') return generations
+function requireInbox(inbox: ChangesInbox): ChangesInbox {
+  if (typeof inbox.generations?.get === 'function') return inbox
   throw configInvalid('inbox must be an inbox of geohook, with the member generations')
 }

@@ -19,7 +19,7 @@ const KINDS = ['returnInserts', 'returnUpdates', 'returnDeletes']
 export function toParameters(request: ServiceRequest, settings: Settings): Record<string, string> {
   const { parameters, hasAttachments } = request
   // The generations of a layer say that all its changes were handled, so all of them are extracted.
-  const isAll = settings.generations !== undefined
+  const isAll = settings.inbox !== undefined
   const isTrue = (name: string): boolean => parameters.get(name.toLowerCase())?.toLowerCase() === 'true'
   const isFalse = (name: string): boolean => parameters.get(name.toLowerCase())?.toLowerCase() === 'false'
   const fields: Record<string, string> = { ...settings.parameters }

@@ -1,6 +1,5 @@
-import type { GenerationStore } from '../inbox/generations.ts'
 import type { ChangesContext } from './context.ts'
-import { ChangesError, showUrl } from './errors.ts'
+import { ChangesError, resyncRequired, showUrl } from './errors.ts'
 import type { Client, Extraction, ServiceDescription } from './extract.ts'
 import type { Settings } from './options.ts'
 import { toParameters } from './parameters.ts'
@@ -25,7 +24,7 @@ export interface ServiceScope {
  */
 export async function extractService(request: ServiceRequest, scope: ServiceScope): Promise<Changes> {
   const { client, settings, run, context } = scope
-  const { generations } = settings
+  const generations = settings.inbox?.generations
   const { service, layers } = request
   const stored = generations ? await abortable(generations.get(service), run.signal) : new Map()
   const window = { ...request.window, min: beginOf(request, stored) }
@@ -34,7 +33,7 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
     await requireKept(error, extraction, stored, scope)
     throw error
   })
-  if (generations) context?.onSuccess?.(() => raise(generations, request, changes))
+  if (generations) context?.onSuccess?.(() => generations.raise(service, endsOf(request, changes, stored)))
   return changes
 }
 
@@ -46,17 +45,16 @@ function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number,
   return min
 }
 
-/** Raises the generations of the layers to the end of the window. */
-function raise(
-  generations: GenerationStore,
-  { service, window, layers }: ServiceRequest,
+/** The last handled generations of the layers: the end of the window or, if it has none, those of the answer. */
+function endsOf(
+  { window: { max }, layers }: ServiceRequest,
   changes: Changes,
-): Promise<void> {
+  stored: ReadonlyMap<number, number>,
+): Map<number, number> {
   const ends = new Map(changes.layerServerGens.map(({ id, serverGen }) => [id, serverGen]))
-  const { max } = window
-  if (max !== undefined)
-    for (const id of layers ?? [...ends.keys(), ...changes.layers.map((layer) => layer.id)]) ends.set(id, max)
-  return generations.raise(service, ends)
+  if (max === undefined) return ends
+  const answered = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
+  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, max]))
 }
 
 /**
@@ -92,10 +90,3 @@ function reasonOf(
     return `is at generation ${serverGen}, although ${stored} was handled: the service was replaced`
   return undefined
 }
-
-const resyncRequired = (message: string, cause: unknown): ChangesError =>
-  new ChangesError('resync_required', {
-    message,
-    hint: 'Copy all features once with changes.resync(service, copy); later deliveries continue from there.',
-    cause,
-  })

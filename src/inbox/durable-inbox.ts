@@ -70,8 +70,24 @@ export interface PurgeOptions {
 
 /** Options of {@link DurableInbox.work}. */
 export interface WorkOptions {
-  /** Maximum number of deliveries handled at the same time, 1 to 1,000. Default 4. */
+  /** Maximum number of deliveries handled at the same time, 1 to 1,000. Default 4. With `coalesce`, of groups. */
   concurrency?: number | undefined
+  /** Handles deliveries of the same feature service together. Default: one by one. */
+  coalesce?: CoalesceOptions | undefined
+}
+
+/**
+ * How workers group deliveries, so that one call of the handlers handles a whole group. Deliveries without a
+ * `changesUrl`, with those of several services, and second and later attempts are handled alone.
+ */
+export interface CoalesceOptions {
+  /** Groups by the feature service in the `changesUrl`. Workers handle one group of a service at a time. */
+  by: 'service'
+  /**
+   * Milliseconds, from 1 to 60,000, for which a group waits for further deliveries. It begins earlier once it has 1,000
+   * deliveries or 16 MiB of bodies. Default 1,000.
+   */
+  wait?: number | undefined
 }
 
 /** The workers that {@link DurableInbox.work} started in this process. */
@@ -84,6 +100,8 @@ export interface Workers {
 export interface DeliveryHandler {
   /** Runs the handlers of a delivery. Resolves with `'unhandled'` if none of its events has a handler. */
   handle(stored: StoredDelivery, context: AttemptContext): Promise<unknown>
+  /** Runs the handlers once for several deliveries. Resolves with a result for each. Needed for `coalesce`. */
+  handleTogether?(stored: readonly StoredDelivery[], context: AttemptContext): Promise<readonly unknown[]>
 }
 
 /**

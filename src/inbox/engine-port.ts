@@ -39,6 +39,12 @@ export type AttemptEnd =
   /** The next attempt is due in `delay` milliseconds. */
   | { state: 'waiting'; error: string; delay: number }
 
+/** The end of an attempt to handle one delivery. */
+export interface EndedAttempt {
+  id: string
+  end: AttemptEnd
+}
+
 /**
  * The table of deliveries behind an inbox: the interface that a new engine implements. `createTableInbox` creates an
  * inbox from such a table, and adds workers, retries and retention.
@@ -67,8 +73,13 @@ export interface DeliveriesTable {
   take(request: TakeRequest): Promise<{ taken?: TakenDelivery | undefined; wait?: number | undefined }>
   /** Renews the leases of deliveries. Resolves with the ids of those that the owner still holds. */
   renew(owner: string, ids: readonly string[], lease: number): Promise<string[]>
-  /** Records the end of an attempt. Resolves with false, and changes nothing, if the owner has lost the delivery. */
-  endAttempt(owner: string, id: string, end: AttemptEnd): Promise<boolean>
+  /**
+   * Records the ends of attempts: after a crash, all of them are recorded or none. Skips deliveries that the owner has
+   * lost. Resolves with the ids of the others.
+   *
+   * @param ends at least one. All have the same state and the same error
+   */
+  endAttempts(owner: string, ends: readonly EndedAttempt[]): Promise<string[]>
   counts(): Promise<Record<InboxState, number> & { oldest?: Date }>
   /** Lists entries in the order of receipt. Returns `limit` + 1 entries if there are that many. */
   list(query: ListQuery): Promise<InboxEntry[]>

@@ -1,6 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import type {
+  CoalesceOptions,
   DeliveryHandler,
   InboxEntry,
   InboxPage,
@@ -11,15 +12,36 @@ import type {
 } from './durable-inbox.ts'
 import { readNumber } from './inbox-options.ts'
 
-const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: true }
+const WORK_OPTIONS: OptionNames<WorkOptions> = { concurrency: true, coalesce: true }
+const COALESCE_OPTIONS: OptionNames<CoalesceOptions> = { by: true, wait: true }
 const LIST_OPTIONS: OptionNames<ListOptions> = { state: true, limit: true, after: true }
 const PURGE_OPTIONS: OptionNames<PurgeOptions> = { state: true, olderThan: true }
 
+/** The validated options of `work`. */
+export interface WorkConfig {
+  concurrency: number
+  /** Milliseconds for which a group waits for further deliveries. Undefined if deliveries are handled one by one. */
+  wait: number | undefined
+}
+
 /** @throws {WebhookError} `config_invalid` */
-export function readConcurrency(receiver: DeliveryHandler, options?: WorkOptions): number {
+export function readWorkOptions(receiver: DeliveryHandler, options?: WorkOptions): WorkConfig {
   if (typeof receiver?.handle !== 'function') throw configInvalid('work() needs a receiver')
   requireKnownOptions(options, WORK_OPTIONS)
-  return readNumber('concurrency', options?.concurrency ?? 4, 1, 1_000)
+  const { concurrency = 4, coalesce } = options ?? {}
+  return {
+    concurrency: readNumber('concurrency', concurrency, 1, 1_000),
+    wait: coalesce === undefined ? undefined : readWait(receiver, coalesce),
+  }
+}
+
+function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number {
+  if (coalesce === null) throw configInvalid("coalesce must be an object such as { by: 'service' }")
+  requireKnownOptions(coalesce, COALESCE_OPTIONS)
+  if (coalesce.by !== 'service') throw configInvalid("coalesce.by must be 'service'")
+  if (typeof receiver.handleTogether !== 'function')
+    throw configInvalid('coalesce needs a receiver with handleTogether(), such as that of createReceiver()')
+  return readNumber('coalesce.wait', coalesce.wait ?? 1_000, 1, 60_000)
 }
 
 /** The validated options of `list`. */

@@ -1,5 +1,6 @@
 import type { StoredDelivery } from '../receiver/delivery.ts'
 import type { HandleResult } from '../receiver/dispatch.ts'
+import type { AttemptContext } from '../receiver/handler-context.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 
 /** Options of {@link runAttempt}. */
@@ -10,17 +11,21 @@ export interface AttemptOptions {
   timeout: number
   /** Aborts the attempt, for example because another process has taken the delivery. */
   stop?: AbortSignal | undefined
+  /** True to call `handleTogether`. Otherwise there must be only one delivery. */
+  isTogether?: boolean
 }
 
 /**
- * Runs the handlers of a delivery once. Rejects after `timeout`, even if a handler ignores its abort signal: a handler
- * that hangs must not occupy a worker forever.
+ * Runs the handlers once for one or several deliveries. Rejects after `timeout`, even if a handler ignores its abort
+ * signal: a handler that hangs must not occupy a worker forever.
+ *
+ * @returns one result per delivery
  */
 export async function runAttempt(
   receiver: DeliveryHandler,
-  delivery: StoredDelivery,
-  { attempt, timeout, stop }: AttemptOptions,
-): Promise<HandleResult> {
+  deliveries: readonly StoredDelivery[],
+  { attempt, timeout, stop, isTogether = false }: AttemptOptions,
+): Promise<HandleResult[]> {
   const controller = new AbortController()
   const { signal } = controller
   const onStop = () => controller.abort(stop?.reason)
@@ -33,10 +38,21 @@ export async function runAttempt(
   if (stop?.aborted) onStop()
   stop?.addEventListener('abort', onStop, { once: true })
   try {
-    const result = await Promise.race([aborted, receiver.handle(delivery, { signal, attempt })])
-    return result === 'unhandled' ? result : 'handled'
+    const handling = handle(receiver, deliveries, { signal, attempt }, isTogether)
+    const results = await Promise.race([aborted, handling])
+    return deliveries.map((_, index) => (results[index] === 'unhandled' ? 'unhandled' : 'handled'))
   } finally {
     clearTimeout(timer)
     stop?.removeEventListener('abort', onStop)
   }
+}
+
+async function handle(
+  receiver: DeliveryHandler,
+  deliveries: readonly StoredDelivery[],
+  context: AttemptContext,
+  isTogether: boolean,
+): Promise<readonly unknown[]> {
+  if (isTogether && receiver.handleTogether) return receiver.handleTogether(deliveries, context)
+  return Promise.all(deliveries.map((delivery) => receiver.handle(delivery, context)))
 }

@@ -3,7 +3,7 @@ import type { DurableInbox, Workers } from './durable-inbox.ts'
 import type { DeliveriesTable } from './engine-port.ts'
 import { createGenerations } from './generations.ts'
 import type { InboxConfig } from './inbox-options.ts'
-import { readConcurrency, readListOptions, readPurgeOptions, toPage } from './method-options.ts'
+import { readListOptions, readPurgeOptions, readWorkOptions, toPage } from './method-options.ts'
 import { startRetentionSweep } from './retention-sweep.ts'
 import { startTableWorkers } from './table-workers.ts'
 
@@ -35,9 +35,9 @@ export function createTableInbox(
     },
 
     work(receiver, options) {
-      const concurrency = readConcurrency(receiver, options)
+      const work = readWorkOptions(receiver, options)
       if (closed) throw configInvalid('the inbox is closed')
-      const workers = startTableWorkers({ table, receiver, concurrency, config, clock, inProgress })
+      const workers = startTableWorkers({ table, receiver, work, config, clock, inProgress })
       const sweep = startRetentionSweep(table, config, clock)
       const started: Workers & { wake(): void } = {
         wake: workers.wake,

@@ -49,3 +49,14 @@ export function requireStored(stored: Partial<StoredDelivery> | null | undefined
       'Text or JSON cannot replace the bytes: store delivery.rawBody itself, for example in base64.',
     )
 }
+
+/**
+ * Checks the deliveries that a caller of `handleTogether()` has stored.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function requireStoredList(stored: readonly Partial<StoredDelivery>[]): void {
+  if (!Array.isArray(stored) || stored.length === 0)
+    throw configInvalid('handleTogether(stored): stored must be an array with at least one delivery')
+  for (const one of stored) requireStored(one)
+}

@@ -5,10 +5,11 @@ import {
   subscriptionsOf,
   WILDCARD,
 } from '../payload/change-types.ts'
-import type { HandledEvent } from '../payload/event.ts'
+import type { HandledEvent, WebhookEvent } from '../payload/event.ts'
 import { createUnhandledWarning, warnIfMisspelt } from './change-type-warnings.ts'
 import type { Delivery } from './delivery.ts'
 import { type AttemptContext, createHandlerContext, type HandlerContext } from './handler-context.ts'
+import { joinEvents } from './join-events.ts'
 
 /** Handles one event. Without an inbox, the receiver responds after the returned promise has settled. */
 export type Handler<T extends string = string, Payload = unknown> = (
@@ -33,30 +34,61 @@ export interface Dispatcher {
    * aborted.
    */
   dispatch(delivery: Delivery, context?: AttemptContext): Promise<HandleResult>
+  /**
+   * Like `dispatch`, for several deliveries in one attempt. The handlers run in the order of registration, and each
+   * gets the joined events (see `joinEvents`) of all deliveries that it handles.
+   *
+   * @param deliveries oldest first
+   * @returns one result per delivery
+   */
+  dispatchTogether(deliveries: readonly Delivery[], context?: AttemptContext): Promise<HandleResult[]>
+}
+
+/** One call of `on`. */
+interface Registration {
+  names: readonly string[]
+  handler: Handler
 }
 
 const isName = (name: unknown): boolean => typeof name === 'string' && name !== ''
 
 export function createDispatcher(): Dispatcher {
-  const all: { names: readonly string[]; handler: Handler }[] = []
+  const all: Registration[] = []
   const subscribed = new Set<string>()
   const warnUnhandled = createUnhandledWarning()
   /**
-   * Cached lists of handlers, by subscribed change type or wildcard. Change types without a subscription are not
+   * Cached registrations, by subscribed change type or wildcard. Change types without a subscription are not
    * cached, so that senders cannot grow the map.
    */
-  const found = new Map<string, readonly Handler[]>()
+  const found = new Map<string, readonly Registration[]>()
 
-  function handlersOf(changeType: string): readonly Handler[] {
+  /** Returns the registrations for a change type. Warns if there are none. */
+  function registrationsOf(changeType: string): readonly Registration[] {
     const name = subscriptionsOf(changeType).find((one) => subscribed.has(one)) ?? WILDCARD
-    let handlers = found.get(name)
-    if (!handlers) {
+    let registrations = found.get(name)
+    if (!registrations) {
       const subscriptions = subscriptionsOf(name)
       const isSubscribed = (subscription: string): boolean => subscriptions.includes(subscription)
-      handlers = all.filter(({ names }) => names.some(isSubscribed)).map(({ handler }) => handler)
-      found.set(name, handlers)
+      registrations = all.filter(({ names }) => names.some(isSubscribed))
+      found.set(name, registrations)
     }
-    return handlers
+    if (registrations.length === 0) warnUnhandled(changeType, subscribed)
+    return registrations
+  }
+
+  /** Runs one handler. Collects its error, so that the next handler can run. */
+  async function call(
+    { handler }: Registration,
+    event: WebhookEvent,
+    delivery: Delivery,
+    context: HandlerContext,
+    errors: unknown[],
+  ): Promise<void> {
+    try {
+      await handler(event as never, delivery, context)
+    } catch (error) {
+      errors.push(error)
+    }
   }
 
   return {
@@ -85,23 +117,46 @@ export function createDispatcher(): Dispatcher {
       const given = createHandlerContext(context)
       let result: HandleResult = 'unhandled'
       for (const event of delivery.events) {
-        const handlers = handlersOf(event.changeType)
-        if (handlers.length > 0) result = 'handled'
-        else warnUnhandled(event.changeType, subscribed)
-        for (const handler of handlers) {
+        for (const registration of registrationsOf(event.changeType)) {
+          result = 'handled'
           // After an abort, another attempt may already be running, so start no further handler.
           context?.signal.throwIfAborted()
-          try {
-            await handler(event, delivery, given)
-          } catch (error) {
-            errors.push(error)
-          }
+          await call(registration, event, delivery, given, errors)
         }
       }
-      if (errors.length > 0)
-        throw errors.length === 1 ? errors[0] : new AggregateError(errors, 'handlers failed')
+      requireNone(errors)
       await given.succeed()
       return result
     },
+
+    async dispatchTogether(deliveries, context) {
+      const errors: unknown[] = []
+      const given = createHandlerContext(context)
+      const arrived = deliveries.flatMap((delivery) =>
+        delivery.events.map((event) => {
+          const registrations = registrationsOf(event.changeType)
+          return { event, delivery, registrations }
+        }),
+      )
+      for (const registration of [...all]) {
+        const handled = arrived.filter(({ registrations }) => registrations.includes(registration))
+        for (const { event, delivery, together } of joinEvents(handled)) {
+          context?.signal.throwIfAborted()
+          await call(registration, event, delivery, given.forCall(together), errors)
+        }
+      }
+      requireNone(errors)
+      await given.succeed()
+      const handled = new Set(
+        arrived.flatMap(({ delivery, registrations }) => (registrations.length > 0 ? delivery : [])),
+      )
+      return deliveries.map((delivery) => (handled.has(delivery) ? 'handled' : 'unhandled'))
+    },
   }
+}
+
+/** @throws the error, or an `AggregateError` if there are several */
+function requireNone(errors: readonly unknown[]): void {
+  if (errors.length > 1) throw new AggregateError(errors, 'handlers failed')
+  if (errors.length > 0) throw errors[0]
 }

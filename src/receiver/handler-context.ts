@@ -1,3 +1,6 @@
+import type { WebhookEvent } from '../payload/event.ts'
+import type { Delivery } from './delivery.ts'
+
 /** One attempt to handle a delivery. */
 export interface AttemptContext {
   /**
@@ -9,7 +12,15 @@ export interface AttemptContext {
   attempt: number
 }
 
-/** The third argument of a handler. All handlers of an attempt get the same object. */
+/** The deliveries that one call of a handler handles together. */
+export interface JoinedDeliveries {
+  /** The deliveries of the events, oldest first. */
+  readonly deliveries: readonly Delivery[]
+  /** The events that were joined into the handler's first argument, oldest first. */
+  readonly events: readonly WebhookEvent[]
+}
+
+/** The third argument of a handler. Its `signal` is the same object for all handlers of an attempt. */
 export interface HandlerContext extends AttemptContext {
   /**
    * Runs a function after all handlers of the delivery have succeeded, and before the inbox records that it is done.
@@ -17,6 +28,8 @@ export interface HandlerContext extends AttemptContext {
    * failed.
    */
   readonly onSuccess: (run: () => unknown) => void
+  /** Present if the workers of an inbox coalesce deliveries. */
+  readonly together?: JoinedDeliveries | undefined
 }
 
 /** @param attempt default: the first attempt, which is never aborted */
@@ -45,6 +58,20 @@ class HandledAttempt implements HandlerContext {
     return (run) => {
       this.#functions ??= []
       this.#functions.push(run)
+    }
+  }
+
+  /** Creates the context for one call of a handler, with the same signal and the same list of functions. */
+  forCall(together: JoinedDeliveries): HandlerContext {
+    const { attempt, onSuccess } = this
+    const readSignal = () => this.signal
+    return {
+      attempt,
+      onSuccess,
+      together,
+      get signal() {
+        return readSignal()
+      },
     }
   }
 

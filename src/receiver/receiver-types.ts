@@ -49,6 +49,17 @@ export interface Receiver<Payload = unknown> {
    */
   handle(stored: StoredDelivery, context?: AttemptContext): Promise<HandleResult>
   /**
+   * Decodes several stored deliveries and runs the handlers once for all of them. For engines of inboxes: applications
+   * call `inbox.work(receiver, { coalesce })`. Each handler gets one event for each feature service: the newest of the
+   * events, with a `changesUrl` that covers all of them. Events without a `changesUrl` are passed one by one.
+   *
+   * @param stored at least one delivery
+   * @returns one result for each delivery, as `handle` returns it
+   * @throws {WebhookError} like `handle`
+   * @throws what the failed handler threw, or an `AggregateError` if several handlers failed
+   */
+  handleTogether(stored: readonly StoredDelivery[], context?: AttemptContext): Promise<HandleResult[]>
+  /**
    * Returns counters for a health endpoint. Calls are cheap.
    *
    * @example

@@ -2,7 +2,13 @@ import { configInvalid, WebhookError } from '../errors.ts'
 import { parse } from '../payload/parse.ts'
 import { malformed } from '../payload/utf8.ts'
 import { readBody, requireReadable } from './body.ts'
-import { CAUGHT_UP, type Delivery, requireStored, type StoredDelivery } from './delivery.ts'
+import {
+  CAUGHT_UP,
+  type Delivery,
+  requireStored,
+  requireStoredList,
+  type StoredDelivery,
+} from './delivery.ts'
 import { createDispatcher, type Handler } from './dispatch.ts'
 import { handleOnce } from './duplicates.ts'
 import { guard } from './guard.ts'
@@ -139,6 +145,11 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
     }
   }
 
+  /** Without this check, stored deliveries would count as done although no handler will ever run. */
+  function requireHandlers(): void {
+    if (handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
+  }
+
   const receiver: Receiver<Payload> = {
     on(changeTypes, handler) {
       handlers.add(changeTypes, handler as Handler)
@@ -164,9 +175,16 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
       toResponse(await receiver.receive(await toReceiverRequest(request, context))),
     async handle(stored, context) {
       requireStored(stored)
-      // Without this check, stored deliveries would count as done although no handler will ever run.
-      if (handlers.size === 0) throw configInvalid('handle() needs a handler: call receiver.on() first')
+      requireHandlers()
       return handlers.dispatch(await toDelivery(stored), context)
+    },
+    async handleTogether(stored, context) {
+      requireStoredList(stored)
+      requireHandlers()
+      const deliveries = await Promise.all(stored.map(toDelivery))
+      const sorted = [...deliveries].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
+      const results = await handlers.dispatchTogether(sorted, context)
+      return deliveries.map((delivery) => results[sorted.indexOf(delivery)] ?? 'unhandled')
     },
     stats: () => ({ outcomes: { ...outcomes }, inFlight, closed: !!closed }),
     async close() {

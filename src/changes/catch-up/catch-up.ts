@@ -1,9 +1,16 @@
 import type { WebhookError } from '../../errors.ts'
 import { warn } from '../../receiver/log.ts'
+import { resyncRequired, showUrl } from '../errors.ts'
 import { createAnnouncement } from './announcement.ts'
-import { type CatchUpParts, copyService, type ResyncReason, resyncRequired, seenKey } from './copy-service.ts'
+import { type CatchUpParts, copyService, seenKey } from './copy-service.ts'
 import type { CatchUpOptions } from './options.ts'
 import { compareGenerations, highestOf, type Standing, toGenerations } from './tracking.ts'
+
+/** Why a service has to be copied. */
+const CAUSES = {
+  purged: 'it no longer keeps the changes after the last handled generation',
+  reset: 'its generations are lower than before, so it was restored or replaced',
+}
 
 /** Maximum number of services that are asked at the same time. */
 const MAX_ASKED = 8
@@ -56,8 +63,9 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
 
   /** Copies a service, or begins with its current generations if nothing is to be copied. */
   async function copy(service: string, kind: 'unknown' | 'purged' | 'reset'): Promise<void> {
-    const reason: ResyncReason = kind === 'unknown' ? 'first_start' : kind
-    if (!resync && reason !== 'first_start') throw resyncRequired(service, reason)
+    const reason = kind === 'unknown' ? 'first_start' : kind
+    if (!resync && reason !== 'first_start')
+      throw resyncRequired(`${showUrl(service)} has to be copied again: ${CAUSES[reason]}`)
     await copyService(parts, service, { reason, signal }, resync)
   }
 
@@ -74,7 +82,7 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const { code = 'catch_up_failed', message = String(error) } = Object(error) as Partial<WebhookError>
     try {
       if (onError) Promise.resolve(onError(error, service)).catch(() => {})
-      else if (reported.get(service) !== code) warn(`catchUp of ${service}: ${message}`, code)
+      else if (reported.get(service) !== code) warn(`catchUp of ${showUrl(service)}: ${message}`, code)
     } catch {}
     reported.set(service, code)
   }

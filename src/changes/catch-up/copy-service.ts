@@ -1,5 +1,4 @@
-import { WebhookError } from '../../errors.ts'
-import type { DurableInbox } from '../../inbox/durable-inbox.ts'
+import type { ChangesInbox } from '../options.ts'
 import { highestOf, type LayerTracking, toGenerations } from './tracking.ts'
 
 /** Why a service is copied: see {@link CatchUpOptions.resync}. `requested` if `changes.resync` was called. */
@@ -21,8 +20,8 @@ export type CopyService = (service: string, context: ResyncContext) => unknown
 
 /** What catching up needs of the rest. */
 export interface CatchUpParts {
-  inbox: Pick<DurableInbox, 'generations' | 'get' | 'put'>
-  /** Asks a service for its current generations. @throws {WebhookError} */
+  inbox: ChangesInbox
+  /** Asks a service for the current generations of its layers, at least one. @throws {WebhookError} */
   track(service: string, signal: AbortSignal): Promise<readonly LayerTracking[]>
 }
 
@@ -42,15 +41,3 @@ export async function copyService(
 
 /** The key of the highest generation that a service has ever reported. */
 export const seenKey = (service: string): string => `${service}#seen`
-
-/** The error for a service whose changes alone are not enough. */
-export function resyncRequired(service: string, reason: 'purged' | 'reset'): WebhookError {
-  const cause =
-    reason === 'purged'
-      ? 'it no longer keeps the changes after the last handled generation'
-      : 'its generations are lower than before, so it was restored or replaced'
-  return new WebhookError('resync_required', {
-    message: `${service} has to be copied again: ${cause}`,
-    hint: 'Call changes.resync(service, copy) with a function that queries all features, or pass it to catchUp as resync.',
-  })
-}

@@ -1,6 +1,6 @@
 import type { StoredDelivery } from '../../receiver/delivery.ts'
 import type { InboxEntry } from '../durable-inbox.ts'
-import type { DeliveriesTable } from '../engine-port.ts'
+import type { AttemptEnd, DeliveriesTable } from '../engine-port.ts'
 import { copyDelivery } from '../serialize.ts'
 import { createMemoryGenerations } from './generations.ts'
 
@@ -49,6 +49,25 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
   function setTime(row: Row, at: number): void {
     row.at = at
     if (row.entry.state === 'waiting') row.entry = { ...row.entry, dueAt: new Date(at) }
+  }
+
+  /** @returns false if the owner has lost the delivery */
+  function endAttempt(owner: string, id: string, end: AttemptEnd): boolean {
+    const row = pending.get(id)
+    if (row?.owner !== owner) return false
+    const now = readTime()
+    delete row.owner
+    if (end.state === 'waiting') {
+      const { state, error, delay } = end
+      row.entry = { ...row.entry, state, error }
+      setTime(row, now + delay)
+      return true
+    }
+    row.entry = { ...row.entry, ...end, endedAt: new Date(now) }
+    row.at = now
+    pending.delete(id)
+    ended.set(id, row)
+    return true
   }
 
   const find = (id: string): Row | undefined => pending.get(id) ?? ended.get(id)
@@ -110,22 +129,8 @@ export function createMemoryTable(clock: () => number): DeliveriesTable {
       return kept
     },
 
-    async endAttempt(owner, id, end) {
-      const row = pending.get(id)
-      if (row?.owner !== owner) return false
-      const now = readTime()
-      delete row.owner
-      if (end.state === 'waiting') {
-        const { state, error, delay } = end
-        row.entry = { ...row.entry, state, error }
-        setTime(row, now + delay)
-        return true
-      }
-      row.entry = { ...row.entry, ...end, endedAt: new Date(now) }
-      row.at = now
-      pending.delete(id)
-      ended.set(id, row)
-      return true
+    async endAttempts(owner, ends) {
+      return ends.flatMap(({ id, end }) => (endAttempt(owner, id, end) ? id : []))
     },
 
     async counts() {

@@ -1,4 +1,4 @@
-import type { DeliveriesTable } from '../engine-port.ts'
+import type { AttemptEnd, DeliveriesTable } from '../engine-port.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import type { JobsLocation } from './connection.ts'
 import { readDelivery } from './decode.ts'
@@ -7,7 +7,7 @@ import { createPut } from './put.ts'
 import { createJobReader } from './read.ts'
 import { isId, toId } from './schema.ts'
 import { createTakeJob } from './take.ts'
-import { type ChangedJobs, createJobWriter, type JobAttempt } from './write.ts'
+import { type ChangedJobs, createJobWriter, type FailedAttempt, type JobAttempt } from './write.ts'
 
 /** Implements {@link DeliveriesTable} on a pg-boss queue. Times come from the PostgreSQL server's clock. */
 export function createPostgresTable(location: JobsLocation, config: InboxConfig): DeliveriesTable {
@@ -34,11 +34,6 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
     const text = `the job ${attempt.id} in the queue ${queue} cannot be read: its data is not a delivery`
     config.notify('trouble', { error: new Error(text) })
     await writer.bury(attempt, text).catch((error) => config.notify('trouble', { error }))
-  }
-
-  async function complete(attempt: JobAttempt): Promise<boolean> {
-    const ended = await connection.runInTime((boss) => boss.complete(queue, attempt))
-    return (ended as unknown as ChangedJobs).affected > 0 || writer.completeWaiting(attempt)
   }
 
   return {
@@ -72,16 +67,19 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
       return ids.filter((id) => kept.has(id))
     },
 
-    async endAttempt(_, id, end) {
-      const retryCount = taken.get(id)
-      if (retryCount === undefined) return false
-      const attempt = { id, retryCount }
-      const isRecorded =
-        end.state === 'done'
-          ? await complete(attempt)
-          : await writer.fail(attempt, end.error, end.state === 'dead' ? 0 : end.delay)
-      forget(id, retryCount)
-      return isRecorded
+    async endAttempts(_, ends) {
+      const held = ends.flatMap(({ id, end }) => {
+        const retryCount = taken.get(id)
+        return retryCount === undefined ? [] : { id, retryCount, end }
+      })
+      const [first] = held
+      if (!first) return []
+      const recorded =
+        first.end.state === 'done'
+          ? await writer.complete(held)
+          : await writer.fail(held.map(toFailed), first.end.error)
+      for (const { id, retryCount } of held) forget(id, retryCount)
+      return recorded.map(toId)
     },
 
     counts: reader.counts,
@@ -96,3 +94,9 @@ export function createPostgresTable(location: JobsLocation, config: InboxConfig)
     close: () => connection.close(),
   }
 }
+
+const toFailed = ({ id, retryCount, end }: JobAttempt & { end: AttemptEnd }): FailedAttempt => ({
+  id,
+  retryCount,
+  milliseconds: end.state === 'waiting' ? end.delay : 0,
+})

@@ -1,6 +1,6 @@
 import type { Db, PgBoss } from 'pg-boss'
 import type { JobsLocation } from './connection.ts'
-import { jobStatesOf, MAX_INTERVAL } from './schema.ts'
+import { jobStatesOf, MAX_INTERVAL, toId } from './schema.ts'
 
 /** Result of pg-boss calls that change jobs. pg-boss returns these members, but its types omit them. */
 export interface ChangedJobs {
@@ -15,15 +15,22 @@ export interface JobAttempt {
   retryCount: number
 }
 
+/** An attempt that failed. If another attempt follows, it is due after `milliseconds`. */
+export interface FailedAttempt extends JobAttempt {
+  milliseconds: number
+}
+
 /** Changes to jobs that no single call of pg-boss can make. */
 export interface JobWriter {
-  /** Records that an attempt failed. If another attempt follows, it is due after `milliseconds`. */
-  fail(attempt: JobAttempt, error: string, milliseconds: number): Promise<boolean>
   /**
-   * Records the success of an attempt whose job is waiting again. This happens if the lease expired, or if a server
-   * crash lost the update that made the job active.
+   * Records the success of attempts in one transaction. Also completes jobs that are waiting again, because their lease
+   * expired or a server crash lost the update that made them active.
+   *
+   * @returns the UUIDs of the completed jobs
    */
-  completeWaiting(attempt: JobAttempt): Promise<boolean>
+  complete(attempts: readonly JobAttempt[]): Promise<string[]>
+  /** Records that attempts failed, in one transaction. Returns the UUIDs of the jobs. */
+  fail(attempts: readonly FailedAttempt[], error: string): Promise<string[]>
   /** Turns an unreadable job into a dead letter. */
   bury(attempt: JobAttempt, error: string): Promise<void>
   retry(id: string): Promise<boolean>
@@ -53,23 +60,53 @@ export function createJobWriter({ connection, schema, queue }: JobsLocation): Jo
       }
     })
 
-  return {
-    // Uses one transaction, so that pg-boss's own retry delay is never visible to other workers.
-    fail: (attempt, error, milliseconds) =>
-      transact(async (boss, db) => {
-        const failed = await boss.fail(queue, attempt, { error }, { db })
-        if ((failed as unknown as ChangedJobs).affected === 0) return false
-        const startAfter = Math.max(0, milliseconds) / 1_000
-        await boss.update(queue, undefined, { id: attempt.id, startAfter, db })
-        return true
-      }),
+  async function completeActive(boss: PgBoss, attempts: readonly JobAttempt[], db?: Db): Promise<string[]> {
+    const pairs = attempts.map(({ id, retryCount }) => ({ id, retryCount }))
+    const changed = await boss.complete(queue, pairs, undefined, db ? { db } : undefined)
+    return (changed as unknown as ChangedJobs).settled
+  }
 
-    completeWaiting: async ({ id, retryCount }) =>
-      (await change(
-        `update ${schema}.job set state = 'completed', completed_on = now()
-        where name = $1 and id = $2 and state < 'active' and retry_count = $3 returning 1`,
-        ...[id, retryCount],
-      )) > 0,
+  async function completeWaiting(db: Db, attempts: readonly JobAttempt[]): Promise<string[]> {
+    const { rows } = await db.executeSql(
+      `update ${schema}.job job set state = 'completed', completed_on = now()
+      from unnest($2::uuid[], $3::int[]) as attempt (id, retry_count)
+      where job.name = $1 and job.id = attempt.id and job.state < 'active' and job.retry_count = attempt.retry_count
+      returning job.id`,
+      [queue, attempts.map(({ id }) => id), attempts.map(({ retryCount }) => retryCount)],
+    )
+    return (rows as { id: string }[]).map(({ id }) => id)
+  }
+
+  return {
+    async complete(attempts) {
+      const [first, ...others] = attempts.map(({ id, retryCount }) => ({ id, retryCount }))
+      if (first && others.length === 0) {
+        // One job needs no transaction, and usually only one statement.
+        const completed = await runInTime((boss) => completeActive(boss, [first]))
+        return completed.length > 0 ? completed : runInTime((boss) => completeWaiting(boss.getDb(), [first]))
+      }
+      return transact(async (boss, db) => {
+        const completed = await completeActive(boss, attempts, db)
+        if (completed.length === attempts.length) return completed
+        return [...completed, ...(await completeWaiting(db, attempts))]
+      })
+    },
+
+    // Uses one transaction, so that pg-boss's own retry delay is never visible to other workers.
+    fail: (attempts, error) =>
+      transact(async (boss, db) => {
+        const pairs = attempts.map(({ id, retryCount }) => ({ id, retryCount }))
+        const { settled } = (await boss.fail(queue, pairs, { error }, { db })) as unknown as ChangedJobs
+        if (settled.length === 0) return []
+        const delays = new Map(attempts.map(({ id, milliseconds }) => [id, Math.max(0, milliseconds)]))
+        await db.executeSql(
+          `update ${schema}.job job set start_after = now() + delay.milliseconds * interval '1 ms'
+          from unnest($2::uuid[], $3::float8[]) as delay (id, milliseconds)
+          where job.name = $1 and job.id = delay.id and job.state = 'retry'`,
+          [queue, settled, settled.map((id) => delays.get(toId(id)) ?? 0)],
+        )
+        return settled
+      }),
 
     async bury({ id, retryCount }, error) {
       await change(

@@ -2,7 +2,7 @@ import { configInvalid } from '../../errors.ts'
 import type { DurableInbox, Workers } from '../durable-inbox.ts'
 import { createGenerations } from '../generations.ts'
 import type { InboxConfig } from '../inbox-options.ts'
-import { readConcurrency, readListOptions, readPurgeOptions, toPage } from '../method-options.ts'
+import { readListOptions, readPurgeOptions, readWorkOptions, toPage } from '../method-options.ts'
 import { startRetentionSweep } from '../retention-sweep.ts'
 import { createConnection } from './connection.ts'
 import { createRedisGenerations } from './generations.ts'
@@ -42,9 +42,9 @@ export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqIn
     put: createPut(run, maxPending),
 
     work(receiver, options) {
-      const concurrency = readConcurrency(receiver, options)
+      const work = readWorkOptions(receiver, options)
       if (closed) throw configInvalid('the inbox is closed')
-      const workers = startRedisWorkers({ url, prefix, name, run, receiver, concurrency, config })
+      const workers = startRedisWorkers({ url, prefix, name, run, receiver, work, config })
       const sweep = startRetentionSweep({ purge }, config, Date.now)
       const started: Workers = {
         async close() {

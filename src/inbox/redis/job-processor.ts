@@ -1,19 +1,22 @@
 import type { DelayedError, UnrecoverableError, Worker } from 'bullmq'
 import type { StoredDelivery } from '../../receiver/delivery.ts'
 import type { HandleResult } from '../../receiver/dispatch.ts'
-import type { DeliveryHandler } from '../durable-inbox.ts'
 import { toErrorText } from '../error-text.ts'
 import type { AttemptEnded } from '../inbox-observer.ts'
 import type { InboxConfig } from '../inbox-options.ts'
-import { runAttempt } from '../run-attempt.ts'
 import type { Envelope } from '../serialize.ts'
 import { acquireSuspectSlot } from '../suspect-slot.ts'
 import { readDelivery } from './decode.ts'
 import type { ExpiredLeases } from './expired-leases.ts'
+import { createJobCalls, type JobCallsOptions } from './job-calls.ts'
 import type { DeliveryJob } from './schema.ts'
+import type { SuccessMarks } from './success-marks.ts'
 
 /** Maximum number of runs to remember. Without this limit, runs would accumulate if BullMQ cannot record their ends. */
 const MAX_RUNS = 10_000
+
+/** Maximum number of jobs that the worker takes at a time with `coalesce`. */
+export const MAX_JOBS = 1_000
 
 /**
  * Minimum milliseconds by which a suspect is delayed while another suspect is in progress. The maximum is twice this
@@ -45,15 +48,17 @@ export interface JobProcessor {
    * the runs of jobs that another process has taken.
    */
   watch(worker: Worker<Envelope>): void
+  /** Begins the handlers of all jobs that still wait for others. */
+  flush(): void
   isBusy(): boolean
   /** Resolves when no handler is running. */
   idle(): Promise<void>
 }
 
 /** Dependencies of {@link createJobProcessor}. */
-export interface JobProcessorOptions extends ExpiredLeases {
-  receiver: DeliveryHandler
+export interface JobProcessorOptions extends ExpiredLeases, Pick<JobCallsOptions, 'receiver' | 'work'> {
   config: InboxConfig
+  marks: SuccessMarks
   /** BullMQ error class that fails a job without another attempt. */
   UnrecoverableError: typeof UnrecoverableError
   /** BullMQ error class that ends a run without recording a success or a failure. */
@@ -61,8 +66,11 @@ export interface JobProcessorOptions extends ExpiredLeases {
 }
 
 export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
-  const { receiver, config, UnrecoverableError, DelayedError, countAttempt, clearSuspect, isTaken } = options
-  const { attempts, timeout, notify } = config
+  const { receiver, work, marks, config, UnrecoverableError, DelayedError } = options
+  const { countAttempt, clearSuspect, isTaken } = options
+  const { attempts, notify } = config
+  const calls = createJobCalls({ receiver, work, config, marks, onEnd: limitJobs })
+  let worker: Worker<Envelope> | undefined
   /** Runs in progress, and successful runs that BullMQ has not recorded yet. */
   const runs = new Map<string, Run>()
   const inProgress = new Set<Promise<unknown>>()
@@ -71,7 +79,12 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   // id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
-  async function run(job: DeliveryJob, isCounted: boolean, stop: AbortSignal): Promise<RunEnded> {
+  async function run(
+    job: DeliveryJob,
+    isSuspect: boolean,
+    isCounted: boolean,
+    stop: AbortSignal,
+  ): Promise<RunEnded> {
     const attempt = isCounted ? await countAttempt(job, attempts) : job.attemptsMade + 1
     const started = performance.now()
     const delivery = read(job)
@@ -82,7 +95,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
       // A process exited during the last allowed attempt. Do not start another attempt, because the handlers may
       // terminate this process too.
       if (attempt > attempts) throw new Error('its process ended during the last attempt')
-      const result = await runAttempt(receiver, delivery, { attempt, timeout, stop })
+      const result = await calls.handle({ job, delivery, attempt, isSuspect, stop })
       return { event: event(), result }
     } catch (cause) {
       const text = toErrorText(cause)
@@ -107,7 +120,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
     // BullMQ counts an attempt when it ends. Count a suspect's attempt before its handlers run, because they may
     // terminate the process. If no attempt is left, do the same, so that the stored count does not grow.
     const isCounted = isSuspect || job.attemptsMade >= attempts
-    const ended = run(job, isCounted, stop.signal)
+    const ended = run(job, isSuspect, isCounted, stop.signal)
     const started: Run = { stop, isCounted, ended }
     runs.set(key, started)
     inProgress.add(ended)
@@ -118,7 +131,9 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
       .finally(() => {
         inProgress.delete(ended)
         evict()
+        limitJobs()
       })
+    limitJobs()
     return started
   }
 
@@ -127,12 +142,23 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
     if (runs.size > MAX_RUNS && oldest !== undefined) runs.delete(oldest)
   }
 
+  /** With `coalesce`, keeps the worker from taking another job while there is no room for it. */
+  function limitJobs(): void {
+    if (!worker || work.wait === undefined) return
+    worker.concurrency = calls.hasRoom() ? MAX_JOBS : Math.max(1, inProgress.size)
+  }
+
   return {
     async process(job, token) {
       // If the lease expired while Redis was unreachable or the event loop was blocked, this process may get a job that
       // it is already running or has run. Use the result of that earlier run.
       const earlier = runs.get(keyOf(job))
       const isSuspect = job.stalledCounter > 0
+      if (isSuspect && !earlier && (await marks.isMarked(job))) {
+        const event = { delivery: read(job), attempt: job.attemptsMade + 1, milliseconds: 0 }
+        endings.set(job, { event, result: 'handled' })
+        return
+      }
       const freeSlot = isSuspect && !earlier ? acquireSuspectSlot() : undefined
       if (isSuspect && !earlier && !freeSlot) {
         await job.moveToDelayed(Date.now() + Math.ceil(SUSPECT_DELAY * (1 + Math.random())), token)
@@ -155,7 +181,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
       }
     },
 
-    watch(worker) {
+    watch(watched) {
+      worker = watched
       worker.on('completed', (job) => {
         runs.delete(keyOf(job))
         const ended = endings.get(job)
@@ -173,12 +200,13 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
         const asked = [...runs]
         const lost = new Error('another process has taken the delivery over')
         for (const id of ids) {
-          if (!(await isTaken(id, worker.id))) continue
+          if (!(await isTaken(id, watched.id))) continue
           for (const [key, { stop }] of asked) if (key.startsWith(`${id} `)) stop.abort(lost)
         }
       })
     },
 
+    flush: calls.close,
     isBusy: () => inProgress.size > 0,
     async idle() {
       while (inProgress.size > 0) await Promise.allSettled(inProgress)

@@ -3,12 +3,14 @@ import type { Redis } from 'ioredis'
 import { backoff } from '../backoff.ts'
 import type { DeliveryHandler, Workers } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'
+import type { WorkConfig } from '../method-options.ts'
 import type { Envelope } from '../serialize.ts'
 import { type Connection, DISCONNECT_TIMEOUT, withoutCommand } from './connection.ts'
 import { createExpiredLeases } from './expired-leases.ts'
-import { createJobProcessor, type JobProcessor } from './job-processor.ts'
+import { createJobProcessor, type JobProcessor, MAX_JOBS } from './job-processor.ts'
 import { loadBullmq, loadIoredis } from './packages.ts'
 import type { OpenedQueue } from './queue.ts'
+import { createSuccessMarks } from './success-marks.ts'
 
 /** Maximum milliseconds between two attempts to reach Redis. */
 const MAX_RETRY_DELAY = 1_000
@@ -32,7 +34,7 @@ export interface RedisWorkersOptions {
   name: string
   run: Connection<OpenedQueue>['run']
   receiver: DeliveryHandler
-  concurrency: number
+  work: WorkConfig
   config: InboxConfig
 }
 
@@ -41,7 +43,7 @@ export interface RedisWorkersOptions {
  * unreachable.
  */
 export function startRedisWorkers(options: RedisWorkersOptions): Workers {
-  const { url, prefix, name, run, receiver, concurrency, config } = options
+  const { url, prefix, name, run, receiver, work, config } = options
   const { lease, notify } = config
   const onError = (error: unknown): void => notify('trouble', { error: withoutCommand(error) })
   const clients: Redis[] = []
@@ -79,7 +81,9 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
         if (stop.signal.aborted) return undefined
         const processor = createJobProcessor({
           receiver,
+          work,
           config,
+          marks: createSuccessMarks(run, onError),
           UnrecoverableError,
           DelayedError,
           ...createExpiredLeases(run, onError),
@@ -87,7 +91,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
         const worker = new (toTolerantWorker(Worker))(name, processor.process, {
           connection,
           prefix,
-          concurrency,
+          concurrency: work.wait === undefined ? work.concurrency : MAX_JOBS,
           skipVersionCheck: !allowsInfo,
           lockDuration: lease,
           lockRenewTime: lease / 3,
@@ -110,6 +114,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
   async function end(): Promise<void> {
     stop.abort()
     const { worker, processor } = (await beginning) ?? {}
+    processor?.flush()
     const timeout = new AbortController()
     const timedOut = async () => {
       do {

@@ -1,5 +1,5 @@
 import type { InboxState } from '../durable-inbox.ts'
-import type { DeliveriesTable, TakenDelivery, TakeRequest } from '../engine-port.ts'
+import type { AttemptEnd, DeliveriesTable, TakenDelivery, TakeRequest } from '../engine-port.ts'
 import { toErrorText } from '../error-text.ts'
 import { toHead } from '../serialize.ts'
 import { watchClock } from './clock.ts'
@@ -79,16 +79,10 @@ export function createSqliteTable(
         )
       }),
 
-    endAttempt: (owner, id, end) =>
+    endAttempts: (owner, ends) =>
       write((db) => {
-        const at = readTime(db) + (end.state === 'waiting' ? end.delay : 0)
-        const error = end.state === 'done' ? null : end.error
-        const changed = db.run(
-          `UPDATE delivery SET state = ?, at = ?, error = coalesce(?, error), owner = NULL
-           WHERE id = ? AND owner = ?`,
-          ...[end.state, at, error, id, owner],
-        )
-        return changed > 0
+        const now = readTime(db)
+        return ends.flatMap(({ id, end }) => (endAttempt(db, owner, id, end, now) ? id : []))
       }),
 
     counts: () =>
@@ -153,6 +147,18 @@ const pendingOf = (db: Database): { number: number; bytes: number } =>
     number: 0,
     bytes: 0,
   }
+
+/** @returns false if the owner has lost the delivery */
+function endAttempt(db: Database, owner: string, id: string, end: AttemptEnd, now: number): boolean {
+  const at = now + (end.state === 'waiting' ? end.delay : 0)
+  const error = end.state === 'done' ? null : end.error
+  const changed = db.run(
+    `UPDATE delivery SET state = ?, at = ?, error = coalesce(?, error), owner = NULL
+     WHERE id = ? AND owner = ?`,
+    ...[end.state, at, error, id, owner],
+  )
+  return changed > 0
+}
 
 /** Takes a delivery. A damaged row becomes a dead letter, so that it does not block the others. */
 function takeRow(

@@ -1,0 +1,169 @@
+import type { StoredDelivery } from '../receiver/delivery.ts'
+import { serviceOf } from './service-key.ts'
+
+/** Maximum number of deliveries in a group. */
+const MAX_MEMBERS = 1_000
+
+/** Maximum size of the bodies in a group in bytes, unless a single body is larger. */
+const MAX_BYTES = 16 * 1024 ** 2
+
+/** Maximum number of deliveries, and their bytes, that a process takes from the store for all groups together. */
+const MAX_TAKEN = 2_000
+const MAX_TAKEN_BYTES = 4 * MAX_BYTES
+
+/** A delivery that waits for its call. */
+export interface QueuedDelivery {
+  delivery: StoredDelivery
+  /** True if the delivery must not share a call, for example because an earlier attempt failed. */
+  isAlone: boolean
+}
+
+/** Deliveries that one call of the handlers handles. */
+interface Call<Member> {
+  /** The service whose calls run one at a time; undefined if the call may run next to any other. */
+  service: string | undefined
+  members: Member[]
+  bytes: number
+  timer?: ReturnType<typeof setTimeout>
+}
+
+/** Options of {@link createCallQueue}. */
+export interface CallQueueOptions<Member> {
+  /** Maximum number of calls at a time. */
+  concurrency: number
+  /** Milliseconds for which a group waits for further deliveries; undefined to call the handlers for each delivery. */
+  wait: number | undefined
+  /** Handles deliveries. Must not reject. */
+  run(members: readonly Member[]): Promise<void>
+  /** Called after each call. */
+  onEnd(): void
+}
+
+/** Decides which deliveries are handled in one call, and when the call begins. */
+export interface CallQueue<Member> {
+  /** True if another delivery can be taken from the store. */
+  hasRoom(): boolean
+  add(member: Member): void
+  /** Removes a delivery. Returns false if its call has begun. */
+  remove(member: Member): boolean
+  /** Begins calls as soon as possible from now on, without waiting for further deliveries. */
+  flush(): void
+}
+
+export function createCallQueue<Member extends QueuedDelivery>(
+  options: CallQueueOptions<Member>,
+): CallQueue<Member> {
+  const { concurrency, wait, run, onEnd } = options
+  /** Groups that accept further deliveries, by service. */
+  const open = new Map<string, Call<Member>>()
+  /** Calls that may begin, in order. Groups among them can still be open. */
+  const ready = new Set<Call<Member>>()
+  const busyServices = new Set<string>()
+  const total = { calls: 0, members: 0, bytes: 0 }
+  let isFlushed = false
+
+  function addToGroup(member: Member, service: string): void {
+    const { length } = member.delivery.rawBody
+    let group = open.get(service)
+    if (group && group.bytes + length > MAX_BYTES) close(group)
+    group = open.get(service) ?? openGroup(service)
+    group.members.push(member)
+    group.bytes += length
+    if (group.members.length >= MAX_MEMBERS || group.bytes >= MAX_BYTES) close(group)
+    else if (isFlushed) makeReady(group)
+  }
+
+  function openGroup(service: string): Call<Member> {
+    const group: Call<Member> = { service, members: [], bytes: 0 }
+    group.timer = setTimeout(() => makeReady(group), wait)
+    open.set(service, group)
+    return group
+  }
+
+  /** Keeps further deliveries out of a group. */
+  function close(group: Call<Member>): void {
+    open.delete(group.service ?? '')
+    makeReady(group)
+  }
+
+  function makeReady(call: Call<Member>): void {
+    clearTimeout(call.timer)
+    ready.add(call)
+    beginCalls()
+  }
+
+  function beginCalls(): void {
+    for (const call of ready) {
+      if (total.calls >= concurrency) return
+      const { service } = call
+      if (service !== undefined && busyServices.has(service)) continue
+      ready.delete(call)
+      if (service !== undefined) {
+        busyServices.add(service)
+        if (open.get(service) === call) open.delete(service)
+      }
+      void begin(call)
+    }
+  }
+
+  async function begin({ service, members, bytes }: Call<Member>): Promise<void> {
+    total.calls++
+    await run(members)
+    total.calls--
+    total.members -= members.length
+    total.bytes -= bytes
+    if (service !== undefined) busyServices.delete(service)
+    beginCalls()
+    onEnd()
+  }
+
+  /** Number of calls in `ready` that accept no further deliveries. */
+  function countClosed(): number {
+    let closed = 0
+    for (const call of ready) if (call.service === undefined || open.get(call.service) !== call) closed++
+    return closed
+  }
+
+  return {
+    hasRoom() {
+      if (wait === undefined) return total.calls + ready.size < concurrency
+      // Closed calls wait for others to end, so there is no use in taking many of them from the store.
+      return total.members < MAX_TAKEN && total.bytes < MAX_TAKEN_BYTES && countClosed() < concurrency
+    },
+
+    add(member) {
+      const bytes = member.delivery.rawBody.length
+      total.members++
+      total.bytes += bytes
+      const service = wait === undefined ? undefined : serviceOf(member.delivery)
+      if (service === undefined || member.isAlone) makeReady({ service, members: [member], bytes })
+      else addToGroup(member, service)
+    },
+
+    remove(member) {
+      for (const call of [...open.values(), ...ready]) {
+        const index = call.members.indexOf(member)
+        if (index < 0) continue
+        const bytes = member.delivery.rawBody.length
+        call.members.splice(index, 1)
+        call.bytes -= bytes
+        total.members--
+        total.bytes -= bytes
+        if (call.members.length === 0) discard(call)
+        return true
+      }
+      return false
+    },
+
+    flush() {
+      isFlushed = true
+      for (const group of open.values()) makeReady(group)
+    },
+  }
+
+  function discard(call: Call<Member>): void {
+    clearTimeout(call.timer)
+    ready.delete(call)
+    if (call.service !== undefined && open.get(call.service) === call) open.delete(call.service)
+  }
+}

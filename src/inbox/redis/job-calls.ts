@@ -1,0 +1,94 @@
+import type { StoredDelivery } from '../../receiver/delivery.ts'
+import type { HandleResult } from '../../receiver/dispatch.ts'
+import { createCallQueue, type QueuedDelivery } from '../call-queue.ts'
+import type { DeliveryHandler } from '../durable-inbox.ts'
+import type { InboxConfig } from '../inbox-options.ts'
+import type { WorkConfig } from '../method-options.ts'
+import { runAttempt } from '../run-attempt.ts'
+import type { DeliveryJob } from './schema.ts'
+import type { SuccessMarks } from './success-marks.ts'
+
+/** An attempt to handle the delivery of a job. */
+export interface JobAttempt {
+  job: DeliveryJob
+  delivery: StoredDelivery
+  /** Number of the attempt, from 1. */
+  attempt: number
+  isSuspect: boolean
+  /** Aborted if another process has taken the job. */
+  stop: AbortSignal
+}
+
+/** Runs the handlers for jobs, one by one or for several jobs together. */
+export interface JobCalls {
+  /** True if the worker can take another job. */
+  hasRoom(): boolean
+  /** Resolves when the handlers have succeeded. Rejects with their error. */
+  handle(attempt: JobAttempt): Promise<HandleResult>
+  /** Begins calls without waiting for further jobs. */
+  close(): void
+}
+
+/** Dependencies of {@link createJobCalls}. */
+export interface JobCallsOptions {
+  receiver: DeliveryHandler
+  config: Pick<InboxConfig, 'timeout'>
+  work: WorkConfig
+  marks: Pick<SuccessMarks, 'mark' | 'close'>
+  /** Called when there may be room for another job. */
+  onEnd(): void
+}
+
+interface Member extends JobAttempt, QueuedDelivery {
+  call?: { members: readonly Member[]; stop: AbortController }
+  resolve(result: HandleResult): void
+  reject(error: unknown): void
+}
+
+export function createJobCalls({ receiver, config, work, marks, onEnd }: JobCallsOptions): JobCalls {
+  const { timeout } = config
+  const calls = createCallQueue<Member>({ ...work, run, onEnd })
+
+  async function run(members: readonly Member[]): Promise<void> {
+    const call = { members, stop: new AbortController() }
+    for (const member of members) member.call = call
+    const [{ attempt = 1 } = {}] = members
+    const deliveries = members.map(({ delivery }) => delivery)
+    const options = { attempt, timeout, stop: call.stop.signal, isTogether: work.wait !== undefined }
+    try {
+      const results = await runAttempt(receiver, deliveries, options)
+      // BullMQ records each end on its own, so first record all successes at once.
+      if (members.length > 1) await marks.mark(members.filter(isHeld).map(({ job }) => job))
+      for (const [index, member] of members.entries())
+        if (isHeld(member)) member.resolve(results[index] ?? 'handled')
+    } catch (error) {
+      for (const member of members) member.reject(error)
+    }
+    for (const member of members) member.reject(member.stop.reason)
+  }
+
+  /** Stops an attempt, unless its call also handles jobs that no other process has taken. */
+  function lose(member: Member): void {
+    const { reason } = member.stop
+    if (!member.call && calls.remove(member)) member.reject(reason)
+    else if (!member.call?.members.some(isHeld)) member.call?.stop.abort(reason)
+  }
+
+  return {
+    hasRoom: calls.hasRoom,
+    handle: (attempt) =>
+      new Promise((resolve, reject) => {
+        const isAlone = attempt.isSuspect || attempt.attempt > 1
+        const member: Member = { ...attempt, isAlone, resolve, reject }
+        calls.add(member)
+        if (member.stop.aborted) lose(member)
+        else member.stop.addEventListener('abort', () => lose(member), { once: true })
+      }),
+    close() {
+      calls.flush()
+      marks.close()
+    },
+  }
+}
+
+const isHeld = ({ stop }: Member): boolean => !stop.aborted
