@@ -57,6 +57,13 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createRedisInbox', 'queue', createRedisInbox, { queu: 'a' }, redis],
   ['createRedisDuplicates', 'prefix', createRedisDuplicates, { prefx: 'a' }, redis],
   ['work', 'concurrency', (options) => inbox.work(receiver, options), { concurency: 1 }, {}],
+  [
+    'work with coalesce',
+    'wait',
+    (coalesce: never) => inbox.work(receiver, { coalesce }),
+    { wiat: 1 },
+    { by: 'service' },
+  ],
   ['list', 'limit', (options) => inbox.list(options), { limt: 1 }, {}],
   ['purge', 'olderThan', (options) => inbox.purge(options), { olderThen: 1 }, { state: 'done' }],
   [

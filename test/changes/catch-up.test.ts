@@ -1,3 +1,5 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createReceiver, type WebhookEvent } from 'geohook'
 import { type CatchUpOptions, createChanges, type LayerChanges, type ResyncContext } from 'geohook/changes'
 import { createMemoryInbox } from 'geohook/inbox'
@@ -45,6 +47,15 @@ async function start(given?: Parcels) {
 }
 
 type Started = Awaited<ReturnType<typeof start>>
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 /** Drops the history of the mock up to its current generation. */
 async function purge({ service, generation }: Started): Promise<void> {
@@ -157,10 +168,8 @@ describe('catchUp', () => {
         if (tries === 1) throw new Error('no space')
       },
     })
-    await running.poll()
-    expect(await inbox.generations.get(url)).toEqual(new Map())
+    await running.poll() // the second poll: the first begins by itself
     expect(errors).toEqual([new Error('no space')])
-    await running.poll()
     expect(tries).toBe(2)
     expect((await inbox.generations.get(url)).size).toBe(1)
   })
@@ -205,18 +214,27 @@ describe('catchUp', () => {
   })
 
   it('calls resync with the reason reset if the generations of the service begin again', async () => {
-    const { service, add, catchUp, inbox, url, generation } = await start()
-    const before = service.snapshot()
+    let generation = 500
+    const server = createServer((_, res) => {
+      const layerServerGens = [{ id: 0, minServerGen: 10, serverGen: generation }]
+      res.end(JSON.stringify({ capabilities: 'ChangeTracking', changeTrackingInfo: { layerServerGens } }))
+    })
+    const origin = await listen(server)
+    const inbox = createMemoryInbox()
+    onTestFinished(() => inbox.close())
+    const changes = createChanges({ origins: [origin], inbox })
+    const url = `${origin}/rest/services/Parcels/FeatureServer`
     const reasons: string[] = []
-    await add('oak', 'ash')
-    const running = catchUp({ resync: (_, { reason }) => reasons.push(reason) })
-    await running.poll()
-    service.restore({ ...before, featureData: [] })
-    expect(await generation()).toBeLessThan([...(await inbox.generations.get(url)).values()][0] ?? 0)
-    await running.poll()
-    await running.poll()
+    const catchUp = async () => {
+      const running = changes.catchUp({ services: [url], resync: (_, { reason }) => reasons.push(reason) })
+      await running.poll()
+      await running.close()
+    }
+    await catchUp()
+    generation = 20
+    await catchUp()
     expect(reasons).toEqual(['first_start', 'reset'])
-    expect(await inbox.generations.get(url)).toEqual(new Map([[0, await generation()]]))
+    expect(await inbox.generations.get(url)).toEqual(new Map([[0, 20]]))
   })
 
   it('reports a service that cannot be asked, and still asks the others', async () => {
@@ -254,7 +272,7 @@ describe('catchUp', () => {
   it.each([
     [{ services: [] }, 'services must be an array'],
     [{ services: ['https://other.example/arcgis/rest/services/P/FeatureServer'] }, 'origins'],
-    [{ services: ['not a URL'] }, 'not a URL'],
+    [{ services: ['not a URL'] }, 'plain http or https URL'],
     [{ every: 99 }, 'every must be a whole number'],
     [{ resync: 'copy' }, 'resync must be a function'],
     [{ evry: 100 }, 'did you mean every?'],

@@ -1,14 +1,9 @@
-import type { DelayedError, UnrecoverableError, Worker } from 'bullmq'
-import type { StoredDelivery } from '../../receiver/delivery.ts'
-import type { HandleResult } from '../../receiver/dispatch.ts'
-import { toErrorText } from '../error-text.ts'
-import type { AttemptEnded } from '../inbox-observer.ts'
-import type { InboxConfig } from '../inbox-options.ts'
+import type { Worker } from 'bullmq'
 import type { Envelope } from '../serialize.ts'
 import { acquireSuspectSlot } from '../suspect-slot.ts'
-import { readDelivery } from './decode.ts'
 import type { ExpiredLeases } from './expired-leases.ts'
 import { createJobCalls, type JobCallsOptions } from './job-calls.ts'
+import { createJobRunner, type JobRunnerOptions, type RunEnded } from './job-runner.ts'
 import type { DeliveryJob } from './schema.ts'
 import type { SuccessMarks } from './success-marks.ts'
 
@@ -23,13 +18,6 @@ export const MAX_JOBS = 1_000
  * value.
  */
 const SUSPECT_DELAY = 500
-
-/** How a run ended. */
-interface RunEnded {
-  event: AttemptEnded
-  /** Absent if the run failed. */
-  result?: HandleResult
-}
 
 /** One run of a delivery's handlers in this process. */
 interface Run {
@@ -56,20 +44,18 @@ export interface JobProcessor {
 }
 
 /** Dependencies of {@link createJobProcessor}. */
-export interface JobProcessorOptions extends ExpiredLeases, Pick<JobCallsOptions, 'receiver' | 'work'> {
-  config: InboxConfig
+export interface JobProcessorOptions
+  extends ExpiredLeases,
+    Omit<JobRunnerOptions, 'calls'>,
+    Pick<JobCallsOptions, 'receiver' | 'work'> {
   marks: SuccessMarks
-  /** BullMQ error class that fails a job without another attempt. */
-  UnrecoverableError: typeof UnrecoverableError
-  /** BullMQ error class that ends a run without recording a success or a failure. */
-  DelayedError: typeof DelayedError
 }
 
 export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
-  const { receiver, work, marks, config, UnrecoverableError, DelayedError } = options
-  const { countAttempt, clearSuspect, isTaken } = options
+  const { receiver, work, marks, config, UnrecoverableError, DelayedError, clearSuspect, isTaken } = options
   const { attempts, notify } = config
   const calls = createJobCalls({ receiver, work, config, marks, onEnd: limitJobs })
+  const { run, read } = createJobRunner({ ...options, calls })
   let worker: Worker<Envelope> | undefined
   /** Runs in progress, and successful runs that BullMQ has not recorded yet. */
   const runs = new Map<string, Run>()
@@ -79,48 +65,13 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   // id.
   const keyOf = (job: DeliveryJob): string => `${job.id} ${job.timestamp}`
 
-  async function run(
-    job: DeliveryJob,
-    isSuspect: boolean,
-    isCounted: boolean,
-    stop: AbortSignal,
-  ): Promise<RunEnded> {
-    const attempt = isCounted ? await countAttempt(job, attempts) : job.attemptsMade + 1
-    const started = performance.now()
-    const delivery = read(job)
-    // The job was removed after another process handled it. This error keeps BullMQ from recording anything.
-    if (attempt === 0) throw new DelayedError()
-    const event = (): AttemptEnded => ({ delivery, attempt, milliseconds: performance.now() - started })
-    try {
-      // A process exited during the last allowed attempt. Do not start another attempt, because the handlers may
-      // terminate this process too.
-      if (attempt > attempts) throw new Error('its process ended during the last attempt')
-      const result = await calls.handle({ job, delivery, attempt, isSuspect, stop })
-      return { event: event(), result }
-    } catch (cause) {
-      const text = toErrorText(cause)
-      const error = attempt >= attempts ? new UnrecoverableError(text) : new Error(text)
-      throw Object.assign(error, { cause, ended: { event: event() } })
-    }
-  }
-
-  /** Reads the delivery of a job. If the data is damaged, the job fails without another attempt. */
-  function read(job: DeliveryJob): StoredDelivery {
-    try {
-      return readDelivery(() => job.data)
-    } catch (error) {
-      notify('trouble', { error })
-      throw new UnrecoverableError(toErrorText(error))
-    }
-  }
-
   function begin(job: DeliveryJob, isSuspect: boolean): Run {
     const stop = new AbortController()
     const key = keyOf(job)
     // BullMQ counts an attempt when it ends. Count a suspect's attempt before its handlers run, because they may
     // terminate the process. If no attempt is left, do the same, so that the stored count does not grow.
     const isCounted = isSuspect || job.attemptsMade >= attempts
-    const ended = run(job, isSuspect, isCounted, stop.signal)
+    const ended = run({ job, isSuspect, isCounted, stop: stop.signal })
     const started: Run = { stop, isCounted, ended }
     runs.set(key, started)
     inProgress.add(ended)

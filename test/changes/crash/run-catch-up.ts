@@ -49,23 +49,32 @@ export async function runCatchUp({ engine: name, kills, seed }: CatchUpRun): Pro
     return child
   }
   const read = async (): Promise<Seen[]> => parse(await readFile(log, 'utf8').catch(() => ''))
+  const countStarts = async (): Promise<number> =>
+    (await read()).filter(({ kind }) => kind === 'ready').length
 
   try {
     const first = start()
     // Edits count from the moment when the first receiver knows the generations.
-    await first.until(async () => (await read()).some(({ kind }) => kind === 'ready'))
+    await first.until(async () => (await countStarts()) > 0)
     await first.end('SIGKILL')
     for (let kill = 0; kill < kills; kill++) {
+      const before = await countStarts()
       const child = start()
-      const killed = setTimeout(random.between(0, 900)).then(() => child.end('SIGKILL'))
+      // Most processes are killed while they receive and handle deliveries, and some while they start.
+      const isEarly = random.next() < 0.2
+      if (!isEarly) await child.until(async () => (await countStarts()) > before)
+      const killed = setTimeout(random.between(0, 400)).then(() => child.end('SIGKILL'))
       await editor.edit(random)
       await killed
     }
     proxy.stopDropping()
+    const starts = await countStarts()
     const last = start()
     let missing: string[] = []
     const isComplete = async (): Promise<boolean> => {
       const seen = await read()
+      // The last receiver has to run, or the signal below would end it without an orderly end.
+      if ((await countStarts()) === starts) return false
       missing = compare(editor.service, seen, editor.edits)
       return missing.length === 0
     }

@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { describeCoalescing } from './coalescing.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { describeGenerations } from './generations.ts'
 import { describeHandling } from './handling.ts'
@@ -16,5 +17,6 @@ export function describeInbox(kind: InboxEngineKind): void {
     describeHandling(kind)
     describeTiming(kind)
     describeLimits(kind)
+    describeCoalescing(kind)
   })
 }

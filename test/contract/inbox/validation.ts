@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { InboxEngineKind } from './engine.ts'
 import { useEngine } from './fixture.ts'
 
+const HANDLER = { handle: async () => {}, handleTogether: async () => [] }
+
 /** Tests the validation of options. */
 export function describeValidation(kind: InboxEngineKind): void {
   describe('validation', () => {
@@ -18,6 +20,21 @@ export function describeValidation(kind: InboxEngineKind): void {
       ['a purge of waiting deliveries', (inbox) => inbox.purge({ state: 'waiting' as 'done' })],
       ['a negative olderThan', (inbox) => inbox.purge({ state: 'done', olderThan: -1 })],
       ['a concurrency of 0', async (inbox) => inbox.work({ handle: async () => {} }, { concurrency: 0 })],
+      [
+        'coalesce with a receiver without handleTogether',
+        async (inbox) => inbox.work({ handle: async () => {} }, { coalesce: { by: 'service' } }),
+      ],
+      [
+        'coalesce by something else',
+        async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'layer' as never } }),
+      ],
+      ['coalesce of true', async (inbox) => inbox.work(HANDLER, { coalesce: true as never })],
+      ['coalesce of null', async (inbox) => inbox.work(HANDLER, { coalesce: null as never })],
+      ['a wait of 0', async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'service', wait: 0 } })],
+      [
+        'a wait of 60001',
+        async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'service', wait: 60_001 } }),
+      ],
       ['a missing receiver', async (inbox) => inbox.work({} as never)],
     ])('rejects %s', async (_, call) => {
       const inbox = open()

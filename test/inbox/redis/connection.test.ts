@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -46,7 +46,7 @@ it.each(['js', 'cjs'])('reports what to install if the packages are missing: red
   const folder = mkdtempSync(join(tmpdir(), 'geohook-alone-'))
   try {
     cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true })
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    cpSync(join(root, 'package.json'), join(folder, 'package.json'))
     const program = `
       const { createRedisInbox } = (await import('./dist/redis.${format}'))
       await createRedisInbox({ url: '${UNREACHABLE_URL}' }).stats().catch((error) => console.log(error.message))`

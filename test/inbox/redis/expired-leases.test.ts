@@ -5,6 +5,7 @@ import { readInboxOptions } from '../../../src/inbox/inbox-options.ts'
 import { createExpiredLeases } from '../../../src/inbox/redis/expired-leases.ts'
 import { createJobProcessor } from '../../../src/inbox/redis/job-processor.ts'
 import type { OpenedQueue } from '../../../src/inbox/redis/queue.ts'
+import { createSuccessMarks } from '../../../src/inbox/redis/success-marks.ts'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
@@ -84,6 +85,8 @@ await describeWith(REDIS, (url) => {
       const processor = createJobProcessor({
         ...leases,
         receiver: { handle: async (delivery) => void handled.push(delivery) },
+        work: { concurrency: 1, wait: undefined },
+        marks: createSuccessMarks(run, (error) => errors.push(error)),
         config: readInboxOptions({}),
         UnrecoverableError,
         DelayedError,

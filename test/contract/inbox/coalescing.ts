@@ -1,0 +1,226 @@
+import { createReceiver, type Delivery, type HandlerContext, type Receiver, type WebhookEvent } from 'geohook'
+import type { DurableInbox } from 'geohook/inbox'
+import { describe, expect, it } from 'vitest'
+import { deliver, KEY } from '../../helpers/deliver.ts'
+import { createGate } from '../../helpers/gate.ts'
+import type { InboxEngineKind } from './engine.ts'
+import { until, useEngine } from './fixture.ts'
+
+const ROOT = 'https://gis.example.com/rest/services'
+let generation = 1_000
+
+/** Creates a payload of a feature service. The windows of the payloads follow one another. */
+function edit(changeTypes = ['FeaturesCreated'], serviceName = 'Parcels'): string {
+  const window = `[${generation},${++generation}]`
+  return JSON.stringify({
+    serviceName,
+    changesUrl: `${ROOT}/${serviceName}/FeatureServer/extractChanges?serverGens=${encodeURIComponent(window)}`,
+    events: changeTypes.map((eventType) => ({ eventType, when: 1730385704000 })),
+  })
+}
+
+async function sendAll(inbox: DurableInbox, bodies: readonly string[]): Promise<void> {
+  const receiver = createReceiver({ signatureKey: KEY, inbox, observer: { failed() {} } })
+  const responses = await Promise.all(bodies.map((body) => deliver(receiver, body)))
+  expect(responses.filter(({ status }) => status !== 202)).toEqual([])
+}
+
+const times = <T>(count: number, create: () => T): T[] => Array.from({ length: count }, () => create())
+const parametersOf = ({ changesUrl = '' }: WebhookEvent) => new URL(changesUrl).searchParams
+const windowOf = (event: WebhookEvent): number[] => JSON.parse(parametersOf(event).get('serverGens') ?? '[]')
+
+/** Tests the option `coalesce`. */
+export function describeCoalescing(kind: InboxEngineKind): void {
+  describe('coalescing', () => {
+    const { open } = useEngine(kind)
+
+    interface Call {
+      event: WebhookEvent
+      delivery: Delivery
+      context: HandlerContext
+      /** Number of joined deliveries. */
+      size: number
+    }
+
+    /** Starts workers. Returns the calls of their handler. */
+    function coalesce(
+      inbox: DurableInbox,
+      wait: number,
+      handler: (call: Call) => unknown = () => {},
+      changeTypes: string | string[] = '*',
+    ) {
+      const calls: Call[] = []
+      const receiver: Receiver = createReceiver({ signatureKey: KEY }).on(
+        changeTypes,
+        (event, delivery, context) => {
+          const call = { event, delivery, context, size: context.together?.deliveries.length ?? 0 }
+          calls.push(call)
+          return handler(call)
+        },
+      )
+      return { calls, workers: inbox.work(receiver, { coalesce: { by: 'service', wait } }) }
+    }
+
+    const isDone = (inbox: DurableInbox, count: number) =>
+      until(async () => (await inbox.stats()).done === count)
+    const isActive = (inbox: DurableInbox, count: number) =>
+      until(async () => (await inbox.stats()).active === count)
+
+    it('handles 50 deliveries of a service in one call, whose window covers all of them', async () => {
+      const ended: string[] = []
+      const inbox = open({ observer: { handled: ({ delivery }) => ended.push(delivery.id) } })
+      const { calls } = coalesce(inbox, 2_000)
+      const min = generation
+      await sendAll(inbox, times(50, edit))
+      await until(() => ended.length === 50)
+      expect(calls.map(({ size }) => size)).toEqual([50])
+      const [{ event, context }] = calls as [Call]
+      expect(windowOf(event)).toEqual([min, generation])
+      expect(context.together?.events.map(({ changeType }) => changeType)).toEqual(
+        times(50, () => 'FeaturesCreated'),
+      )
+      expect(new Set(ended).size).toBe(50)
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 50, dead: 0 })
+    })
+
+    it('records all deliveries of a failed call as failed, and retries each of them alone', async () => {
+      const failed: unknown[] = []
+      const observer = { failed: ({ error }: { error: unknown }) => failed.push(error) }
+      const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000, observer })
+      const error = new Error('no service')
+      const { calls } = coalesce(inbox, 500, ({ size }) => {
+        if (size > 1) throw error
+      })
+      await sendAll(inbox, times(8, edit))
+      await until(() => failed.length === 8)
+      expect(failed).toEqual(times(8, () => error))
+      const { entries } = await inbox.list()
+      expect(entries.map(({ state, attempts }) => [state, attempts])).toEqual(times(8, () => ['waiting', 1]))
+      for (const { id } of entries) expect(await inbox.retry(id)).toBe(true)
+      await isDone(inbox, 8)
+      expect(calls.map(({ size, context }) => [size, context.attempt])).toEqual([
+        [8, 1],
+        ...times(8, () => [1, 2]),
+      ])
+    })
+
+    it('moves only the delivery that always fails to the dead letters', async () => {
+      const inbox = open({ attempts: 3 })
+      const bodies = times(6, edit)
+      const poison = bodies[3]
+      coalesce(inbox, 500, ({ context }) => {
+        const texts = context.together?.deliveries.map(({ rawBody }) => new TextDecoder().decode(rawBody))
+        if (texts?.includes(poison ?? '')) throw new Error('poison')
+      })
+      await sendAll(inbox, bodies)
+      await isDone(inbox, 5)
+      await until(async () => (await inbox.stats()).dead === 1)
+      const [entry] = (await inbox.list({ state: 'dead' })).entries
+      expect(new TextDecoder().decode((await inbox.get(entry?.id ?? ''))?.delivery.rawBody)).toBe(poison)
+    })
+
+    it('handles the groups of two services at the same time', async () => {
+      const { gate, release } = createGate()
+      const inbox = open()
+      const { calls } = coalesce(inbox, 500, () => {
+        if (calls.length === 2) release()
+        return gate
+      })
+      await sendAll(inbox, [...times(5, edit), ...times(3, () => edit(['FeaturesCreated'], 'Roads'))])
+      await isDone(inbox, 8)
+      expect(calls.map(({ size }) => size).sort()).toEqual([3, 5])
+    })
+
+    it('handles the deliveries that arrive during a call in one following call', async () => {
+      const { gate, release } = createGate()
+      const inbox = open()
+      const { calls } = coalesce(inbox, 1, () => gate)
+      await sendAll(inbox, [edit()])
+      await until(() => calls.length === 1)
+      await sendAll(inbox, times(10, edit))
+      await isActive(inbox, 11)
+      expect(calls.length).toBe(1)
+      release()
+      await isDone(inbox, 11)
+      expect(calls.map(({ size }) => size)).toEqual([1, 10])
+    })
+
+    it('calls a handler of several change types once', async () => {
+      const inbox = open()
+      const { calls } = coalesce(inbox, 500, () => {}, 'FeaturesEdited')
+      const min = generation
+      await sendAll(inbox, [
+        edit(['FeaturesCreated', 'FeaturesUpdated']),
+        edit(['FeaturesDeleted']),
+        edit(['FeaturesEdited', 'AttachmentsCreated']),
+      ])
+      await isDone(inbox, 3)
+      expect(calls.length).toBe(1)
+      expect(windowOf((calls[0] as Call).event)).toEqual([min, generation])
+      expect(calls[0]?.context.together?.events.length).toBe(4)
+    })
+
+    it('asks for attachments if one of the events is about attachments', async () => {
+      const inbox = open()
+      const { calls } = coalesce(inbox, 500)
+      await sendAll(inbox, [edit(['AttachmentsCreated'])])
+      await sendAll(inbox, [edit(['FeaturesUpdated'])])
+      await isDone(inbox, 2)
+      expect(calls.map(({ size }) => size)).toEqual([2])
+      expect(parametersOf((calls[0] as Call).event).get('returnattachments')).toBe('true')
+    })
+
+    it('handles deliveries without a changesUrl and undecodable ones alone', async () => {
+      const inbox = open({ attempts: 1 })
+      const { calls } = coalesce(inbox, 500)
+      await sendAll(
+        inbox,
+        times(3, () => edit().replace('changesUrl', `other${generation}`)),
+      )
+      await inbox.put({ ...(await inboxDelivery()), rawBody: new TextEncoder().encode('{') })
+      await isDone(inbox, 3)
+      await until(async () => (await inbox.stats()).dead === 1)
+      expect(calls.map(({ size, event }) => [size, event.changesUrl])).toEqual(times(3, () => [1, undefined]))
+    })
+
+    it('runs the functions passed to onSuccess once for a group, before its deliveries are done', async () => {
+      const inbox = open()
+      const done: number[] = []
+      const { calls } = coalesce(inbox, 500, ({ context }) =>
+        context.onSuccess(async () => done.push((await inbox.stats()).done)),
+      )
+      await sendAll(inbox, times(4, edit))
+      await isDone(inbox, 4)
+      expect([calls.length, done]).toEqual([1, [0]])
+    })
+
+    it('handles a gathering group at once when its workers are closed', async () => {
+      const inbox = open()
+      const { calls, workers } = coalesce(inbox, 60_000)
+      await sendAll(inbox, times(5, edit))
+      await isActive(inbox, 5)
+      expect(calls).toEqual([])
+      await workers.close()
+      expect(calls.map(({ size }) => size)).toEqual([5])
+      expect(await inbox.stats()).toMatchObject({ waiting: 0, active: 0, done: 5 })
+    })
+
+    it('fails the whole group at the timeout of the attempt', async () => {
+      const failed: unknown[] = []
+      const observer = { failed: ({ error }: { error: unknown }) => failed.push(String(error)) }
+      const inbox = open({ timeout: 300, observer })
+      coalesce(inbox, 500, ({ context }) => (context.attempt === 1 ? new Promise(() => {}) : undefined))
+      await sendAll(inbox, times(3, edit))
+      await isDone(inbox, 3)
+      expect(failed).toEqual(times(3, () => 'TimeoutError: the handlers took more than 300 ms'))
+    })
+  })
+}
+
+/** Creates a delivery with a unique id. */
+async function inboxDelivery(): Promise<Delivery> {
+  return new Promise((resolve) => {
+    const inbox = { put: async (delivery: Delivery) => resolve(delivery) }
+    void deliver(createReceiver({ signatureKey: KEY, inbox }), edit())
+  })
+}
