@@ -75,12 +75,13 @@ function idOf({ attributes }: Feature): string {
   return String(values.get(field) ?? '')
 }
 
-/** Returns who edited a feature and when, and the first attributes as `name=value`. */
+/** Returns who edited a feature and when, and the first attributes that are not null, as `name=value`. */
 function describe(feature: Feature, editor: typeof editorFunction): Partial<Row> {
   const edit = editor(feature)
   let attributes = ''
   for (const [name, value] of Object.entries(feature.attributes)) {
-    if (ID_FIELDS.includes(name.toLowerCase()) || SHOWN_ELSEWHERE.has(name.toLowerCase())) continue
+    const lower = name.toLowerCase()
+    if (value === null || ID_FIELDS.includes(lower) || SHOWN_ELSEWHERE.has(lower)) continue
     attributes += `${attributes && ' '}${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`
     if (attributes.length > MAX_TEXT) break
   }
