@@ -56,9 +56,9 @@ export function createChangesCommand(): Command {
   addServiceTokenOptions(command)
   command.addOption(caOption())
   addExamples(command, [
-    'geohook changes captures/2026-01-02T03-04-05.678Z-verified.json --origin https://gis.example.com --token-file token.txt',
-    "geohook changes 'http://127.0.0.1:4000/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[1,2]'",
-    'geohook changes http://127.0.0.1:4000/rest/services/Parcels/FeatureServer --after 0 --json',
+    'geohook changes captures --origin https://gis.example.com --token-file token.txt',
+    "geohook changes 'http://127.0.0.1:4000/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[1770600,1770625]'",
+    'geohook changes http://127.0.0.1:4000/rest/services/Parcels/FeatureServer --after 1770625 --json',
   ])
   return command.action(printChanges)
 }

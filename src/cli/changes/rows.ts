@@ -40,9 +40,7 @@ export function toRows({ layers }: Changes, editor: typeof editorFunction): Row[
 }
 
 function rowsOf(layer: LayerChanges, withService: boolean, editor: typeof editorFunction): Row[] {
-  const name = withService
-    ? `${/([^/]+)\/FeatureServer$/i.exec(layer.service)?.[1] ?? layer.service}/${layer.id}`
-    : String(layer.id)
+  const name = withService ? `${serviceNameOf(layer.service)}/${layer.id}` : String(layer.id)
   const row = (change: string, id: unknown, members: Partial<Row> = {}): Row => ({
     layer: name,
     change,
@@ -67,6 +65,9 @@ function rowsOf(layer: LayerChanges, withService: boolean, editor: typeof editor
     ...attachments.deleteIds.map((id) => row('delete file', id)),
   ]
 }
+
+/** Returns the name of a service: the part of its URL before `FeatureServer`. */
+const serviceNameOf = (url: string): string => url.split('/').at(-2) ?? url
 
 /** Returns the object id of a feature, or else its global id. */
 function idOf({ attributes }: Feature): string {

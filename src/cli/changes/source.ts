@@ -50,6 +50,8 @@ function fromUrl(text: string, after: number | undefined): ChangesEvent {
 
 const HINT = 'Copy the changesUrl of an event. Quote it, because it contains & and [.'
 
+const HINT_EXPLAIN = 'Run "geohook explain" with the capture to see whether its payload is genuine.'
+
 /** Returns the URL of a feature service without its query; undefined if it is none. */
 function serviceOf(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
@@ -102,9 +104,12 @@ function localOrigins(events: readonly ChangesEvent[]): string[] {
   throw missingOrigin(origins.find((origin) => !isLocal(origin)) ?? '')
 }
 
-const missingOrigin = (origin: string): CliError =>
-  usageError(
+function missingOrigin(origin: string): CliError {
+  if (!/^https?:/.test(origin))
+    return usageError('the changesUrl of the capture is not an http or https URL', HINT_EXPLAIN)
+  return usageError(
     `a capture must not decide where a token is sent: its changesUrl is at ${origin}`,
     `If this is your service, add --origin ${origin}`,
     'origin_missing',
   )
+}

@@ -1,3 +1,5 @@
+import { mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Service, startService, TOKEN } from '../../changes/support.ts'
 import { issue, issueCa, serveSecurely } from '../../helpers/certificates.ts'
@@ -58,6 +60,18 @@ describe('geohook changes with a capture', () => {
     }
   })
 
+  it('reads a folder, in which it names the service of each layer', async () => {
+    const services = [await startFast(), await startFast()]
+    const path = join(folder.path, 'two')
+    mkdirSync(path)
+    for (const [index, { origin }] of services.entries())
+      renameSync(capture(`two-${index}`, payloadOf(origin + PATH)), join(path, `${index}.json`))
+    renameSync(capture('handshake', '', { body: '', method: 'GET' }), join(path, 'handshake.json'))
+    const { stdout } = await geohook(['changes', path], { env })
+    expect(stdout.match(/^Parcels\/0 +add /gm)).toHaveLength(4)
+    expect(stdout).toMatch(/\n4 adds, 0 updates, 0 deletes\n$/)
+  })
+
   it('requires --origin for a service elsewhere, and sends nothing', async () => {
     const file = capture('elsewhere', payloadOf(`https://gis.example.com${PATH}`))
     const error = errorOf(await geohook(['changes', file, '--json'], { env }))
@@ -76,6 +90,17 @@ describe('geohook changes with a capture', () => {
     expect(error).toMatchObject({ exit: 1, code: 'changes_url_refused' })
     expect(error.hint).toContain(`add --origin ${other.url}.`)
     expect(other.requests).toEqual([])
+  })
+
+  it('reports a changesUrl that is no URL of a server', async () => {
+    for (const changesUrl of ['parcels', 'file:///etc/passwd']) {
+      const file = capture('no-server', payloadOf(changesUrl))
+      const error = errorOf(await geohook(['changes', file, '--json'], { env }))
+      expect(error).toMatchObject({
+        exit: 2,
+        message: expect.stringContaining('is not an http or https URL'),
+      })
+    }
   })
 
   it.each<[string, unknown, object]>([
