@@ -2,10 +2,15 @@
 // engine, and fails if a delivery is lost, or is handled twice without an explanation such as a crash.
 //
 //   npm run crash -- --engine sqlite|postgres|redis|all --kills 100 --receivers 4 --server-kills 6 --seed 1
+//   npm run crash -- --coalesce --engine sqlite --kills 100
+//
+// With --coalesce, the workers handle the deliveries of a feature service together. It also checks that the ends of a
+// group are recorded all or not at all.
 import { parseArgs } from 'node:util'
 import { ENGINES } from '../test/inbox/crash/engines.ts'
+import { toLine } from '../test/inbox/crash/line.ts'
 import { toSeed } from '../test/inbox/crash/random.ts'
-import { runCrashes, toLine } from '../test/inbox/crash/run.ts'
+import { runCrashes } from '../test/inbox/crash/run.ts'
 
 const { engine: name, serverKills, ...common } = readOptions()
 const engines = name === 'all' ? Object.keys(ENGINES) : [name]
@@ -29,8 +34,9 @@ function readOptions() {
       receivers: { type: 'string', default: '1' },
       'server-kills': { type: 'string', default: '0' },
       seed: { type: 'string' },
+      coalesce: { type: 'boolean', default: false },
     }
-    const { engine, ...values } = parseArgs({ options }).values
+    const { engine, coalesce, ...values } = parseArgs({ options }).values
     const names = [...Object.keys(ENGINES), 'all']
     if (!names.includes(engine)) throw new Error(`--engine must be one of ${names.join(', ')}`)
     const kills = toInteger(values.kills, 1)
@@ -41,7 +47,8 @@ function readOptions() {
     if (serverKills === undefined) throw new Error('--server-kills must be an integer from 0')
     const seed = values.seed === undefined ? toSeed(undefined) : toInteger(values.seed, 0, 2 ** 32 - 1)
     if (seed === undefined) throw new Error('--seed must be an integer from 0 to 4294967295')
-    return { engine, kills, receivers, serverKills, seed }
+    if (coalesce && serverKills > 0) throw new Error('--coalesce cannot be combined with --server-kills')
+    return { engine, kills, receivers, serverKills, seed, coalesce }
   } catch (error) {
     console.error(error.message)
     process.exit(2)

@@ -46,10 +46,13 @@ export const UNAUTHORIZED = 401
 export const NOT_FOUND = 404
 
 /**
- * The HTTP status and the hint for each error code. Without a hint, that of the error names the command that explains the
- * code. Responses never contain the hint.
+ * The HTTP status and the hint for each error code that can end a request. Without a hint, that of the error names the
+ * command that explains the code. Responses never contain the hint.
  */
-export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: string]> = {
+export const ERROR_CODES: Record<
+  Exclude<ErrorCode, ChangesCode>,
+  readonly [status: number, hint?: string]
+> = {
   signature_missing: [UNAUTHORIZED, SAVE_REQUEST],
   signature_malformed: [UNAUTHORIZED, SAVE_REQUEST],
   signature_mismatch: [UNAUTHORIZED, SAVE_REQUEST],
@@ -76,12 +79,4 @@ export const ERROR_CODES: Record<ErrorCode, readonly [status: number, hint?: str
   method_not_allowed: [405],
   handshake_invalid: [400],
   config_invalid: [500, ''],
-  changes_url_refused: [500, ''],
-  changes_token_rejected: [500, ''],
-  changes_failed: [500, ''],
-  changes_timeout: [500, ''],
-  changes_malformed: [500, ''],
-  changes_too_large: [500, ''],
-  changes_unavailable: [500, ''],
-  resync_required: [500, ''],
 }

@@ -1,5 +1,8 @@
 import { ERROR_CODES, type ErrorCode } from './error-statuses.ts'
 
+/** The status and the hint of the other codes. */
+const THROWN: readonly [status: number, hint: string] = [500, '']
+
 /** Options of {@link WebhookError}. */
 export interface WebhookErrorOptions {
   /** What went wrong. It never appears in a response. Default: the code in words. */
@@ -33,7 +36,8 @@ export class WebhookError extends Error {
   declare readonly hint: string
 
   constructor(code: ErrorCode, options: WebhookErrorOptions = {}) {
-    const [status, defaultHint = `Run "npx geohook explain --code ${code}".`] = ERROR_CODES[code]
+    const [status, defaultHint = `Run "npx geohook explain --code ${code}".`] =
+      (ERROR_CODES as Partial<Record<ErrorCode, readonly [number, string?]>>)[code] ?? THROWN
     const hint = options.hint ?? defaultHint
     super(options.message ?? toTitle(code), options) // `Error` reads only `cause` from `options`
     Object.assign(this, { name: 'WebhookError', code, status, hint })

@@ -1,13 +1,10 @@
 import { blameCaller, configInvalid } from '../errors.ts'
-import { type CatchUp, startCatchUp } from './catch-up/catch-up.ts'
-import { type CopyService, copyService } from './catch-up/copy-service.ts'
-import { type CatchUpOptions, readCatchUpOptions } from './catch-up/options.ts'
-import { readServiceUrl, toTracking } from './catch-up/service.ts'
-import type { LayerTracking } from './catch-up/tracking.ts'
+import type { CatchUp } from './catch-up/catch-up.ts'
+import type { CopyService } from './catch-up/copy-service.ts'
+import { type CatchUpOptions, readCatchUpOptions, readServiceUrl } from './catch-up/options.ts'
 import { type ChangesContext, requireContext } from './context.ts'
-import { createEngine } from './engine.ts'
-import { type ChangesInbox, type ChangesOptions, readOptions } from './options.ts'
-import { runWithin } from './run.ts'
+import type { Engine } from './engine.ts'
+import { type ChangesOptions, readOptions } from './options.ts'
 import type { Attachment, Changes, ChangesSource } from './types.ts'
 
 /** Gets the changes behind events. */
@@ -74,39 +71,39 @@ export interface ChangesClient {
  */
 export function createChanges(options: ChangesOptions): ChangesClient {
   const settings = blameCaller(createChanges, () => readOptions(options))
-  const engine = createEngine(settings)
   const { origins } = settings.connection
-  const readService = (url: string): string => readServiceUrl(url, origins)
+  let engine: Engine | undefined
 
-  async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
-    const description = await runWithin(settings.timeout, signal, (run) =>
-      engine.client.describeService(service, run),
-    )
-    return toTracking(service, description)
+  // Loaded on demand, as `explain` is: a process that only stores deliveries does not need it.
+  async function load(): Promise<Engine> {
+    const { createEngine } = await import('./engine.ts')
+    engine ??= createEngine(settings)
+    return engine
   }
 
-  function requireInbox(method: string): ChangesInbox {
-    if (settings.inbox) return settings.inbox
-    throw configInvalid(`${method}() needs the option inbox`, 'Pass an inbox to createChanges.')
+  function requireInbox(method: string): void {
+    if (!settings.inbox)
+      throw configInvalid(`${method}() needs the option inbox`, 'Pass an inbox to createChanges.')
   }
 
   const changes: ChangesClient = {
     async of<Attributes extends object>(source: ChangesSource, context?: ChangesContext) {
       requireContext(context, settings.inbox !== undefined)
-      return engine.of(source, context) as Promise<Changes<Attributes>>
+      return (await load()).of(source, context) as Promise<Changes<Attributes>>
     },
-    download: async (attachment, { signal } = {}) => engine.download(attachment, signal),
+    download: async (attachment, { signal } = {}) => (await load()).download(attachment, signal),
     catchUp(options) {
-      const start = (): CatchUp => {
-        const inbox = requireInbox('catchUp')
-        return startCatchUp({ inbox, track }, readCatchUpOptions(options, readService))
-      }
-      return blameCaller(changes.catchUp, start)
+      const config = blameCaller(changes.catchUp, () => {
+        requireInbox('catchUp')
+        return readCatchUpOptions(options, origins)
+      })
+      const running = load().then((loaded) => loaded.catchUp(config))
+      return { poll: async () => (await running).poll(), close: async () => (await running).close() }
     },
-    async resync(service, copy, { signal = new AbortController().signal } = {}) {
-      const inbox = requireInbox('resync')
+    async resync(service, copy, { signal } = {}) {
+      requireInbox('resync')
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
-      await copyService({ inbox, track }, readService(service), { reason: 'requested', signal }, copy)
+      await (await load()).resync(readServiceUrl(service, origins), copy, signal)
     },
   }
   return changes

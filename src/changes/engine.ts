@@ -1,18 +1,23 @@
+import { type CatchUp, startCatchUp } from './catch-up/catch-up.ts'
+import { type CopyService, copyService } from './catch-up/copy-service.ts'
+import type { CatchUpOptions } from './catch-up/options.ts'
+import type { LayerTracking } from './catch-up/tracking.ts'
 import { type ChangesContext, createRemember } from './context.ts'
 import { openAttachment } from './download.ts'
-import { type Client, createClient } from './extract.ts'
-import type { Settings } from './options.ts'
+import { ChangesError, showUrl } from './errors.ts'
+import { createClient, type ServiceDescription } from './extract.ts'
+import type { ChangesInbox, Settings } from './options.ts'
 import { readRequests, type ServiceRequest } from './requests.ts'
 import { type Run, runWithin } from './run.ts'
 import { extractService } from './service-changes.ts'
 import type { Attachment, Changes, ChangesSource } from './types.ts'
 
-/** What a client does, after its options were checked. */
+/** The part of a client that is loaded when it is used for the first time. */
 export interface Engine {
   of(source: ChangesSource, context: ChangesContext | undefined): Promise<Changes>
   download(attachment: Attachment, signal: AbortSignal | undefined): Promise<ReadableStream<Uint8Array>>
-  /** For other operations on services, with the same checks and limits. */
-  client: Client
+  catchUp(options: CatchUpOptions): CatchUp
+  resync(service: string, copy: CopyService, signal: AbortSignal | undefined): Promise<void>
 }
 
 export function createEngine(settings: Settings): Engine {
@@ -34,8 +39,15 @@ export function createEngine(settings: Settings): Engine {
     return all
   }
 
+  async function track(service: string, signal: AbortSignal): Promise<LayerTracking[]> {
+    const describe = (run: Run): Promise<ServiceDescription> => client.describeService(service, run)
+    return toTracking(service, await runWithin(settings.timeout, signal, describe))
+  }
+
+  /** Those who call it have checked that there is an inbox. */
+  const parts = { inbox: settings.inbox as ChangesInbox, track }
+
   return {
-    client,
     async of(source, context) {
       const requests = readRequests(source, settings.connection.origins)
       return remember(context, keyOf(requests), () =>
@@ -44,8 +56,25 @@ export function createEngine(settings: Settings): Engine {
     },
     download: (attachment, signal) =>
       openAttachment(attachment, settings.connection, settings.timeout, signal),
+    catchUp: (options) => startCatchUp(parts, options),
+    resync: (service, copy, signal = new AbortController().signal) =>
+      copyService(parts, service, { reason: 'requested', signal }, copy),
   }
 }
 
 const keyOf = (requests: readonly ServiceRequest[]): string =>
   JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))
+
+/** @throws {WebhookError} `changes_failed` if the service does not track changes */
+export function toTracking(service: string, { layerServerGens }: ServiceDescription): LayerTracking[] {
+  if (layerServerGens.length === 0)
+    throw new ChangesError('changes_failed', {
+      message: `${showUrl(service)} does not track changes`,
+      hint: 'Enable change tracking: the capabilities of the service must contain ChangeTracking.',
+    })
+  return layerServerGens.map(({ id, serverGen, minServerGen = Math.min(0, serverGen) }) => ({
+    id,
+    serverGen,
+    minServerGen,
+  }))
+}

@@ -9,7 +9,6 @@ import type { HandledEvent, WebhookEvent } from '../payload/event.ts'
 import { createUnhandledWarning, warnIfMisspelt } from './change-type-warnings.ts'
 import type { Delivery } from './delivery.ts'
 import { type AttemptContext, createHandlerContext, type HandlerContext } from './handler-context.ts'
-import { joinEvents } from './join-events.ts'
 
 /** Handles one event. Without an inbox, the receiver responds after the returned promise has settled. */
 export type Handler<T extends string = string, Payload = unknown> = (
@@ -38,8 +37,7 @@ export interface Dispatcher {
    * Like `dispatch`, for several deliveries in one attempt. The handlers run in the order of registration, and each
    * gets the joined events (see `joinEvents`) of all deliveries that it handles.
    *
-   * @param deliveries oldest first
-   * @returns one result per delivery
+   * @returns one result per delivery, in their order
    */
   dispatchTogether(deliveries: readonly Delivery[], context?: AttemptContext): Promise<HandleResult[]>
 }
@@ -130,9 +128,12 @@ export function createDispatcher(): Dispatcher {
     },
 
     async dispatchTogether(deliveries, context) {
+      // Loaded on demand: most receivers handle one delivery at a time.
+      const { joinEvents } = await import('./join-events.ts')
       const errors: unknown[] = []
       const given = createHandlerContext(context)
-      const arrived = deliveries.flatMap((delivery) =>
+      const sorted = [...deliveries].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
+      const arrived = sorted.flatMap((delivery) =>
         delivery.events.map((event) => {
           const registrations = registrationsOf(event.changeType)
           return { event, delivery, registrations }

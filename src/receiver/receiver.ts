@@ -126,12 +126,9 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
     // The parsed members come last, because an inbox may pass a delivery that already has such members to handle().
     // Object spread would be slower (docs/architecture.md, "Speed").
     const delivery: Delivery = Object.assign({}, stored, parsed)
-    if (stored.profile === CAUGHT_UP) {
-      // No service sent this delivery, so the schema does not apply to it.
-      for (const event of delivery.events) event.kind = CAUGHT_UP
-    } else if (schema) {
-      delivery.payload = await validate(schema, delivery.payload)
-    }
+    // The schema does not apply to a delivery that no service sent.
+    if (stored.profile === CAUGHT_UP) for (const event of delivery.events) event.kind = CAUGHT_UP
+    else if (schema) delivery.payload = await validate(schema, delivery.payload)
     return delivery
   }
 
@@ -181,10 +178,7 @@ export function receiverOf<Payload>(config: Config): Receiver<Payload> {
     async handleTogether(stored, context) {
       requireStoredList(stored)
       requireHandlers()
-      const deliveries = await Promise.all(stored.map(toDelivery))
-      const sorted = [...deliveries].sort((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
-      const results = await handlers.dispatchTogether(sorted, context)
-      return deliveries.map((delivery) => results[sorted.indexOf(delivery)] ?? 'unhandled')
+      return handlers.dispatchTogether(await Promise.all(stored.map(toDelivery)), context)
     },
     stats: () => ({ outcomes: { ...outcomes }, inFlight, closed: !!closed }),
     async close() {

@@ -3,8 +3,9 @@ import { findPostgres } from '../helpers/private-postgres.ts'
 import { findRedis } from '../helpers/private-redis.ts'
 import { describeWith, POSTGRES } from '../helpers/services.ts'
 import type { EngineName } from './crash/engines.ts'
+import { toLine } from './crash/line.ts'
 import { toSeed } from './crash/random.ts'
-import { type Run, runCrashes, toLine } from './crash/run.ts'
+import { type Run, runCrashes } from './crash/run.ts'
 
 // Number of kills in each test. `npm run crash` uses a larger number.
 const KILLS = 5

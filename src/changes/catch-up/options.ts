@@ -1,5 +1,7 @@
 import { configInvalid } from '../../errors.ts'
 import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import { type ChangesError, showUrl } from '../errors.ts'
+import type { Origins } from '../origins.ts'
 import type { CopyService } from './copy-service.ts'
 
 /** Options of {@link ChangesClient.catchUp}. */
@@ -31,10 +33,7 @@ export interface CatchUpOptions {
 const NAMES: OptionNames<CatchUpOptions> = { services: true, every: true, resync: true, onError: true }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readCatchUpOptions(
-  options: CatchUpOptions,
-  readService: (url: string) => string,
-): CatchUpOptions {
+export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): CatchUpOptions {
   requireKnownOptions(options, NAMES)
   const { services, every, resync, onError } = options ?? {}
   if (!Array.isArray(services) || services.length === 0)
@@ -44,5 +43,28 @@ export function readCatchUpOptions(
   for (const [name, value] of Object.entries({ resync, onError }))
     if (value !== undefined && typeof value !== 'function')
       throw configInvalid(`catchUp: ${name} must be a function`)
-  return { services: [...new Set(services.map(readService))], every, resync, onError }
+  return {
+    services: [...new Set(services.map((url) => readServiceUrl(url, origins)))],
+    every,
+    resync,
+    onError,
+  }
+}
+
+/**
+ * Reads the URL of a feature service, and spells it as `parseChangesUrl` does.
+ *
+ * @throws {WebhookError} `config_invalid`
+ */
+export function readServiceUrl(text: string, origins: Origins): string {
+  let url: URL
+  try {
+    url = origins.require(text, 'URL of the service')
+  } catch (error) {
+    const { message, hint } = error as ChangesError
+    throw configInvalid(message, hint)
+  }
+  if (url.search || !/\/FeatureServer\/?$/i.test(url.pathname))
+    throw configInvalid(`the URL of the service ${showUrl(url)} must end with /FeatureServer`)
+  return url.href.replace(/\/$/, '')
 }

@@ -52,7 +52,7 @@ const HINT = 'Copy the changesUrl of an event. Quote it, because it contains & a
 
 const HINT_EXPLAIN = 'Run "geohook explain" with the capture to see whether its payload is genuine.'
 
-/** Returns the URL of a feature service without its query; undefined if it is none. */
+/** Returns the URL of a feature service without its query; undefined for any other URL. */
 function serviceOf(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const { origin, pathname } = new URL(text)

@@ -9,7 +9,7 @@ export interface CliFetch {
   failure(): CliError | undefined
 }
 
-/** Statuses of which a Response must have no body. */
+/** Statuses with which a Response cannot have a body. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 /** The signal of the request ends it earlier. */
 const TIMEOUT = 2 ** 31 - 1

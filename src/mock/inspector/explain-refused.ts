@@ -105,7 +105,7 @@ function codeOf(body: string, status: number): ErrorCode | undefined {
   try {
     const { code } = JSON.parse(body) as { code?: unknown }
     if (typeof code !== 'string' || !Object.hasOwn(ERROR_CODES, code)) return undefined
-    return ERROR_CODES[code as ErrorCode][0] === status ? (code as ErrorCode) : undefined
+    return ERROR_CODES[code as keyof typeof ERROR_CODES][0] === status ? (code as ErrorCode) : undefined
   } catch {
     return undefined
   }

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 
-const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS } = process.env
+const { PORT, KEY, LOG, CONCURRENCY, ENTRY, FACTORY, OPTIONS, WAIT } = process.env
 const PIPE = 3
 /** Maximum milliseconds to wait until the inbox opens. The server may be down, or the machine may be slow. */
 const OPEN_TIMEOUT = 60_000
@@ -16,9 +16,11 @@ const report = (point) => writeSync(PIPE, point)
 
 /** The sender's job ids, by delivery id. */
 const jobs = new Map()
+/** A process can report that a delivery is recorded although an earlier process has handled it. */
+const jobOf = ({ id, rawBody }) => jobs.get(id) ?? JSON.parse(new TextDecoder().decode(rawBody)).jobId
 const print = ({ error }) => console.error(error)
 const observer = {
-  handled: ({ delivery }) => write(`settled ${jobs.get(delivery.id)}`),
+  handled: ({ delivery }) => write(`settled ${jobOf(delivery)}`),
   failed: print,
   dead: print,
   trouble: print,
@@ -47,16 +49,34 @@ const reportingInbox = {
 }
 const receiver = createReceiver({ signatureKey: KEY, inbox: reportingInbox }).on(
   '*',
-  async (event, delivery) => {
-    const { jobId, taskName } = event
-    jobs.set(delivery.id, jobId)
-    write(`begin ${jobId}`)
+  async (event, delivery, { together = { deliveries: [delivery], events: [event] } }) => {
+    const ids = together.events.map(({ jobId }) => jobId)
+    together.deliveries.forEach(({ id }, index) => {
+      jobs.set(id, ids[index])
+    })
+    write(`begin ${ids}`)
     report('h')
-    await setTimeout(taskName.length % 25)
-    write(`success ${jobId}`)
+    requireWindow(event, together.events)
+    await setTimeout(event.taskName.length % 25)
+    // One line for all deliveries: a kill cannot separate them.
+    write(`success ${ids}`)
+    report('e')
   },
 )
-inbox.work(receiver, { concurrency: Number(CONCURRENCY) })
+
+/** Throws if the window of a joined event does not cover the windows of its events. */
+function requireWindow(event, events) {
+  const windows = events.filter(({ changesUrl }) => changesUrl).map(windowOf)
+  if (windows.length === 0) return
+  const [min, max] = windowOf(event)
+  const covered = [Math.min(...windows.map(([from]) => from)), Math.max(...windows.map(([, to]) => to))]
+  if (min !== covered[0] || max !== covered[1]) throw new Error(`[${min},${max}] instead of [${covered}]`)
+}
+
+const windowOf = ({ changesUrl }) => JSON.parse(new URL(changesUrl).searchParams.get('serverGens'))
+
+const coalesce = WAIT ? { by: 'service', wait: Number(WAIT) } : undefined
+inbox.work(receiver, { concurrency: Number(CONCURRENCY), coalesce })
 
 const receive = webhook(receiver)
 const server = createServer(async (req, res) => {

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 
 /** Points of the receiver program. When the program reaches a point, it writes the letter of the point. */
-export const POINTS = { opening: 'o', listening: 'l', put: 'p', handler: 'h' } as const
+export const POINTS = { opening: 'o', listening: 'l', put: 'p', handler: 'h', success: 'e' } as const
 
 export type Point = keyof typeof POINTS
 
@@ -18,7 +18,9 @@ export interface Kill {
 }
 
 /** Kinds of kills. A plan uses them in turn, so that a few kills cover all kinds. */
-const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
+type Kinds = readonly ((random: Random) => Partial<Kill>)[]
+
+const KINDS: Kinds = [
   (random) => ({
     at: { point: 'handler', times: random.between(1, 40), milliseconds: random.between(0, 20) },
   }),
@@ -26,6 +28,16 @@ const KINDS: readonly ((random: Random) => Partial<Kill>)[] = [
   (random) => ({ at: { point: 'opening', times: 1, milliseconds: random.between(0, 120) } }),
   (random) => ({ afterAcknowledged: random.between(1, 60) }),
   (random) => ({ afterStart: random.between(0, 2_000) }),
+]
+
+/** Kinds for workers that coalesce: while ends are recorded, during a call, and while deliveries gather. */
+export const COALESCING_KINDS: Kinds = [
+  (random) => ({ at: { point: 'success', times: random.between(1, 6), milliseconds: random.between(0, 4) } }),
+  (random) => ({
+    at: { point: 'handler', times: random.between(1, 6), milliseconds: random.between(0, 20) },
+  }),
+  (random) => ({ at: { point: 'put', times: random.between(5, 40), milliseconds: random.between(0, 3) } }),
+  (random) => ({ at: { point: 'success', times: random.between(1, 6), milliseconds: 0 } }),
 ]
 
 /** A kill of the store's server: milliseconds to wait before the kill, and milliseconds until the restart. */
@@ -40,12 +52,12 @@ export const planServerKills = (count: number, random: Random): ServerKill[] =>
     down: random.between(0, 1_000),
   }))
 
-/** Plans kills. The last one always follows the start of a handler, so that every plan can interrupt a delivery. */
-export function planKills(count: number, random: Random): Kill[] {
-  const first = random.between(0, KINDS.length - 1)
+/** Plans kills. The last one always is of the first kind, so that every plan can interrupt a delivery. */
+export function planKills(count: number, random: Random, kinds: Kinds = KINDS): Kill[] {
+  const first = random.between(0, kinds.length - 1)
   return Array.from({ length: count }, (_, index) => {
     const isLast = index === count - 1
-    const kind = isLast ? KINDS[0] : KINDS[(first + index) % KINDS.length]
+    const kind = isLast ? kinds[0] : kinds[(first + index) % kinds.length]
     return { afterListening: random.between(300, 2_000), ...kind?.(random) }
   })
 }

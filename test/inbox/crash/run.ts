@@ -6,9 +6,11 @@ import type { InboxStats } from 'geohook/inbox'
 import { findPort } from '../../helpers/port.ts'
 import { startBalancer } from './balancer.ts'
 import { check, type Outage, type ProcessLog, type Verdict } from './check.ts'
+import { checkGroups, type GroupVerdict } from './check-groups.ts'
+import { startEditLoad } from './edit-load.ts'
 import { ENGINES, type Engine, type EngineName } from './engines.ts'
 import { type Load, startLoad } from './load.ts'
-import { type Kill, planKills, planServerKills } from './plan.ts'
+import { COALESCING_KINDS, type Kill, planKills, planServerKills } from './plan.ts'
 import { createRandom } from './random.ts'
 import { type Process, startReceiver } from './receiver-process.ts'
 
@@ -20,10 +22,14 @@ export interface Run {
   receivers?: number
   /** Number of times that the server of the store is killed and restarted. Default 0. */
   serverKills?: number
+  /** True to let the workers coalesce the deliveries of feature services. Default false. */
+  coalesce?: boolean
 }
 
 /** Number of concurrent handlers in each receiver process. */
 const CONCURRENCY = 4
+/** Milliseconds for which a group gathers. */
+const WAIT = 150
 const KEY = 'parcels2026'
 /** Number of kills between two checks of the store. Checks are rare, because a check may repair the store. */
 const CHECK_INTERVAL = 10
@@ -38,17 +44,17 @@ interface LogFile {
 }
 
 /** Kills receivers repeatedly under load, lets the last receivers finish, and computes the verdict. */
-export async function runCrashes(run: Run): Promise<Verdict> {
-  const { engine: name, kills, seed, receivers = 1, serverKills = 0 } = run
+export async function runCrashes(run: Run): Promise<Verdict | GroupVerdict> {
+  const { engine: name, kills, seed, receivers = 1, serverKills = 0, coalesce = false } = run
   const random = createRandom(seed)
-  const plan = planKills(kills, random)
+  const plan = planKills(kills, random, coalesce ? COALESCING_KINDS : undefined)
   const serverPlan = planServerKills(serverKills, random)
   const logFolder = await mkdtemp(join(tmpdir(), 'geohook-crash-logs-'))
   const engine = await ENGINES[name]({ isKilled: serverKills > 0 })
   const ports: number[] = []
   while (ports.length < receivers) ports.push(await findPort())
   const balancer = await startBalancer(ports)
-  const load = startLoad(`http://127.0.0.1:${balancer.port}/hook`, KEY, random)
+  const load = (coalesce ? startEditLoad : startLoad)(`http://127.0.0.1:${balancer.port}/hook`, KEY, random)
   const logFiles: LogFile[] = []
   const outages: Outage[] = []
   const processes = new Set<Process>()
@@ -56,7 +62,10 @@ export async function runCrashes(run: Run): Promise<Verdict> {
   function start(port: number): { logFile: LogFile; receiver: Process } {
     const logFile: LogFile = { path: join(logFolder, `${logFiles.length}.log`), killed: true }
     logFiles.push(logFile)
-    const receiver = startReceiver(toEnv(engine, { port, log: logFile.path }))
+    const receiver = startReceiver({
+      ...toEnv(engine, { port, log: logFile.path }),
+      WAIT: coalesce ? String(WAIT) : '',
+    })
     processes.add(receiver)
     return { logFile, receiver }
   }
@@ -100,7 +109,8 @@ export async function runCrashes(run: Run): Promise<Verdict> {
       logFile.killed = false
     }
     await engine.requireSound()
-    const verdict = check(sent, await Promise.all(logFiles.map(read)), CONCURRENCY, outages)
+    const logs = await Promise.all(logFiles.map(read))
+    const verdict = coalesce ? checkGroups(sent, logs) : check(sent, logs, CONCURRENCY, outages)
     verdict.faults.push(...compare(stats, verdict))
     return verdict
   } finally {
@@ -171,27 +181,4 @@ async function read({ path, ...killed }: LogFile): Promise<ProcessLog> {
     throw error
   })
   return { ...killed, lines: text.split('\n').slice(0, -1) }
-}
-
-/** Formats the figures of a run in one line. */
-export function toLine(
-  { engine, seed, kills, receivers = 1, serverKills = 0 }: Run,
-  verdict: Verdict,
-): string {
-  const { sent, acknowledged, handled, doubled, lost, faults } = verdict
-  const figures = {
-    seed,
-    kills,
-    ...(receivers > 1 && { receivers }),
-    ...(serverKills > 0 && { 'server kills': serverKills }),
-    sent,
-    acknowledged,
-    handled,
-    doubled,
-    lost: lost.length,
-    faults: faults.length,
-  }
-  return `${engine}: ${Object.entries(figures)
-    .map(([name, figure]) => `${name} ${figure}`)
-    .join(', ')}`
 }
