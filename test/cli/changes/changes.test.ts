@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { FAST, type Service, startService, TOKEN } from '../../changes/support.ts'
-import { createFolder, parseStdout } from '../../helpers/cli.ts'
+import { CLI, createFolder, parseStdout } from '../../helpers/cli.ts'
 import { useGeohook } from '../../helpers/cli-host.ts'
+import { hasTerminal, startInTerminal } from '../../helpers/terminal.ts'
 import { START } from '../../mock/features/extract/support.ts'
 
 const { geohook } = useGeohook()
@@ -102,6 +103,17 @@ describe('geohook changes', () => {
     }
     const lines = (await geohook(['changes', URL_OF(service)], { env })).stdout.split('\n')
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(200)
+  })
+
+  it.skipIf(!hasTerminal)('shortens the attributes to the space that a terminal has for them', async () => {
+    const service = await startFast()
+    await service.post('/0/addFeatures', { features: [{ attributes: { name: 'x'.repeat(70) } }] })
+    const terminal = startInTerminal([CLI, 'changes', URL_OF(service)], env)
+    expect(await terminal.exited).toBe(0)
+    // The terminal has no known width, so 80 columns are assumed.
+    const row = terminal.stdout.split('\r\n').find((line) => line.includes('name=xx'))
+    expect(row).toMatch(/x…$/)
+    expect(row).toHaveLength(80)
   })
 
   it('takes the token from an option, and follows the redirect of a file without it', async () => {
