@@ -159,6 +159,22 @@ describe('catchUp', () => {
     expect(await inbox.generations.get(url)).toEqual(new Map([[0, await generation()]]))
   })
 
+  it('copies a service at the first start also if deliveries were handled before', async () => {
+    const { inbox, catchUp, url, generation, add } = await start()
+    await add('oak')
+    await inbox.generations.raise(url, new Map([[0, await generation()]]))
+    let tries = 0
+    const running = catchUp({
+      resync() {
+        tries++
+        if (tries === 1) throw new Error('no space')
+      },
+    })
+    for (let poll = 0; poll < 3; poll++) await running.poll()
+    expect(tries).toBe(2)
+    expect(await inbox.generations.get(url)).toEqual(new Map([[0, await generation()]]))
+  })
+
   it('copies a service again after a failed copy', async () => {
     const { inbox, catchUp, url, errors } = await start()
     let tries = 0

@@ -7,7 +7,7 @@ const CLASS = "process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? require(
 
 interface Opened {
   exec(sql: string): void
-  prepare(sql: string): { get(): unknown }
+  prepare(sql: string): { get(): unknown; all(): unknown[] }
   close(): void
 }
 

@@ -46,7 +46,9 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const standing = compareGenerations(current, handled, seen)
     const before = previous.get(service)
     previous.set(service, toGenerations(current))
-    if (standing.kind === 'behind') {
+    // A delivery can be handled before the first copy, but only a poll after it stores the highest generation.
+    if (resync && seen === undefined) await copy(service, 'unknown')
+    else if (standing.kind === 'behind') {
       if (!before || isOverdue(standing, handled, before)) await announce(service, standing)
     } else if (standing.kind !== 'handled') await copy(service, standing.kind)
     await generations.raise(seenKey(service), new Map([[0, highestOf(current)]]))

@@ -70,7 +70,7 @@ async function printChanges(text: string, options: Options): Promise<void> {
   const { createChanges, editor } = await import('../../changes/index.ts')
   const { timeout, attachments } = options
   const changes = createChanges({
-    token,
+    ...(token === undefined ? {} : { token }),
     origins,
     timeout,
     attachments,

@@ -3,10 +3,10 @@
 import { openSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
-import { createChanges } from 'geohook/changes'
+import { createChanges, createSnapshots } from 'geohook/changes'
 import { webhook } from 'geohook/node'
 
-const { PORT, KEY, LOG, SERVICE, ENTRY, FACTORY, OPTIONS } = process.env
+const { PORT, KEY, LOG, SERVICE, ENTRY, FACTORY, ROWS, OPTIONS, COALESCE } = process.env
 const log = openSync(LOG, 'a')
 const write = (line) => writeSync(log, `${JSON.stringify({ at: Date.now(), ...line })}\n`)
 const report = (error) => console.error(error)
@@ -19,14 +19,17 @@ const changes = createChanges({
   inbox,
   pollInterval: { min: 5, max: 50 },
 })
+const { lease: _, ...location } = JSON.parse(OPTIONS)
+const snapshots = ROWS ? createSnapshots({ store: module[ROWS](location) }) : undefined
 
 const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', async (event, _, context) => {
-  const { layers } = await changes.of(event, context)
-  write({ kind: event.kind ?? 'announced', layers })
+  const result = await changes.of(event, context)
+  const compared = await snapshots?.compare(result, context)
+  write({ kind: event.kind ?? 'announced', layers: result.layers, compared })
   context.onSuccess(() => write({ kind: 'success' }))
 })
-// One handler at a time, so that an older state never overwrites a newer one in the copy.
-inbox.work(receiver, { concurrency: 1 })
+// One call at a time, so that an older state never overwrites a newer one in the copy.
+inbox.work(receiver, COALESCE ? { coalesce: { by: 'service', wait: 20 } } : { concurrency: 1 })
 
 const server = createServer(webhook(receiver))
 server.listen(Number(PORT), '127.0.0.1')

@@ -8,7 +8,7 @@ import { createRandom } from '../../inbox/crash/random.ts'
 import { type Child, startChild } from './child.ts'
 import { startEditor } from './editor.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
-import { compare, type Seen } from './verdict.ts'
+import { checkComparisons, compare, type Seen } from './verdict.ts'
 
 export interface CatchUpRun {
   engine: EngineName
@@ -24,8 +24,12 @@ export interface CatchUpVerdict {
   /** Number of deliveries that were stored, from the service and from catching up. */
   announced: number
   caughtUp: number
+  /** Number of comparisons of a feature with its snapshot. Redis has none. */
+  compared: number
   /** Differences between the mock and what the handlers saw. */
   missing: string[]
+  /** Comparisons that are not exact. */
+  wrong: string[]
 }
 
 const KEY = 'parcels2026'
@@ -44,7 +48,17 @@ export async function runCatchUp({ engine: name, kills, seed }: CatchUpRun): Pro
   const log = join(folder, 'handlers.log')
   const children = new Set<Child>()
   const start = (): Child => {
-    const child = startChild({ ...toEnv(engine), PORT: `${port}`, LOG: log, KEY, SERVICE: editor.url })
+    // Half of the processes coalesce.
+    const coalesce = children.size % 2 === 0 ? { COALESCE: 'true' } : {}
+    const child = startChild({
+      ...toEnv(engine),
+      ...ROWS[name],
+      ...coalesce,
+      PORT: `${port}`,
+      LOG: log,
+      KEY,
+      SERVICE: editor.url,
+    })
     children.add(child)
     return child
   }
@@ -89,6 +103,7 @@ export async function runCatchUp({ engine: name, kills, seed }: CatchUpRun): Pro
       announced: seen.filter(({ kind }) => kind === 'announced').length,
       caughtUp: seen.filter(({ kind }) => kind === 'caught_up').length,
       missing,
+      ...checkComparisons(seen),
     }
   } finally {
     for (const child of children) if (!child.ended) await child.end('SIGKILL')
@@ -100,11 +115,20 @@ export async function runCatchUp({ engine: name, kills, seed }: CatchUpRun): Pro
 }
 
 /** Formats the figures of a run in one line. */
-export function toLine({ engine, kills, seed }: CatchUpRun, { missing, ...figures }: CatchUpVerdict): string {
-  const all = { seed, kills, ...figures, missing: missing.length }
+export function toLine(
+  { engine, kills, seed }: CatchUpRun,
+  { missing, wrong, ...figures }: CatchUpVerdict,
+): string {
+  const all = { seed, kills, ...figures, missing: missing.length, wrong: wrong.length }
   return `catch-up, ${engine}: ${Object.entries(all)
     .map(([name, figure]) => `${name} ${figure}`)
     .join(', ')}`
+}
+
+/** The stores of snapshots. */
+const ROWS: Partial<Record<EngineName, { ROWS: string }>> = {
+  sqlite: { ROWS: 'createSqliteRows' },
+  postgres: { ROWS: 'createPostgresRows' },
 }
 
 const toEnv = ({ entry, factory, options }: Engine): Record<string, string> => ({

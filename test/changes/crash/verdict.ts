@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { LayerChanges } from 'geohook/changes'
+import type { Feature, LayerChanges, LayerComparison } from 'geohook/changes'
 import type { MockService } from 'geohook/mock'
 
 /** One line of the log that the handlers write. */
@@ -8,6 +8,7 @@ export interface Seen {
   /** Milliseconds since 1970. */
   at: number
   layers?: LayerChanges[]
+  compared?: LayerComparison[]
 }
 
 /** One edit of the mock. */
@@ -66,3 +67,47 @@ export function compare(service: MockService, seen: readonly Seen[], edits: read
 }
 
 const toPlain = (value: unknown): unknown => value && JSON.parse(JSON.stringify(value))
+
+/**
+ * Checks each comparison with the snapshots: the state before must be the one that the handlers saw last. If a process
+ * was killed after it saw a state, the snapshots may or may not contain that state.
+ */
+export function checkComparisons(seen: readonly Seen[]): { compared: number; wrong: string[] } {
+  const known = new Map<string, Feature | undefined>()
+  const unsure = new Map<string, Feature | undefined>()
+  /** The features of the latest attempt, whose states are known when it has succeeded. */
+  let latest: string[] = []
+  const wrong: string[] = []
+  let compared = 0
+  for (const { kind, compared: layers = [] } of seen) {
+    if (kind === 'success') {
+      for (const key of latest) {
+        known.set(key, unsure.get(key))
+        unsure.delete(key)
+      }
+    }
+    latest = []
+    for (const { id: layer, features } of layers) {
+      for (const { id, before, after, changed, moved } of features) {
+        compared++
+        const key = keyOf(layer, id)
+        const states = [known.get(key), ...(unsure.has(key) ? [unsure.get(key)] : [])]
+        if (!states.some((state) => isDeepStrictEqual(toPlain(state), toPlain(before))))
+          wrong.push(`${key}: the state before is not the last one`)
+        if (before && after && !isDeepStrictEqual([...(changed ?? [])].sort(), differencesOf(before, after)))
+          wrong.push(`${key}: changed is ${changed}`)
+        if (before && after && moved === isDeepStrictEqual(before.geometry, after.geometry))
+          wrong.push(`${key}: moved is ${moved}`)
+        known.set(key, before)
+        unsure.set(key, after)
+        latest.push(key)
+      }
+    }
+  }
+  return { compared, wrong }
+}
+
+const differencesOf = ({ attributes: before }: Feature, { attributes: after }: Feature): string[] =>
+  Object.keys(after)
+    .filter((name) => !isDeepStrictEqual(before[name], after[name]))
+    .sort()
