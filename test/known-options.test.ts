@@ -6,7 +6,7 @@ import { createMemoryDuplicates, createMemoryInbox, createMemoryRows } from 'geo
 import { createReception } from 'geohook/inspector'
 import { createMockService } from 'geohook/mock'
 import { closeOnSignal } from 'geohook/node'
-import { createOtelObserver } from 'geohook/otel'
+import { createOtelChangesObserver, createOtelObserver } from 'geohook/otel'
 import { createPostgresDuplicates, createPostgresInbox, createPostgresRows } from 'geohook/postgres'
 import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
 import { createSqliteDuplicates, createSqliteInbox, createSqliteRows } from 'geohook/sqlite'
@@ -48,6 +48,7 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createSigner', 'prefix', createSigner, { prefx: 'x' }, { signatureKey: KEY }],
   ['createMockService', 'webhooks', createMockService, { webhook: [] }, {}],
   ['createOtelObserver', 'destination', createOtelObserver, { destinaton: 'x' }, {}],
+  ['createOtelChangesObserver', 'observer', createOtelChangesObserver, { obsever: {} }, {}],
   ['createChanges', 'timeout', createChanges, { timeOut: 1 }, { origins }],
   ['createReception', 'maxBytes', createReception, { maxByte: 1 }, { signatureKey: KEY }],
   ['createMemoryInbox', 'retention', createMemoryInbox, { retenton: 1 }, {}],

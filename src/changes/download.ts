@@ -36,7 +36,7 @@ export async function openAttachment(
   try {
     return await repeat(url, run, connection, (token) =>
       guard(showUrl(url), signal, async () => {
-        const received = await send({ url, mayLeave: true }, token, signal)
+        const received = await send({ url, mayLeave: true }, token, signal, connection.fetch)
         return open(received, attachment, token, showUrl(url))
       }),
     )

@@ -33,26 +33,26 @@ export async function awaitJob(
   const url = connection.origins.require(statusUrl, 'statusUrl')
   for (let polls = 0; ; polls++) {
     await wait(backoff(connection.pollInterval, polls), run.signal)
-    const job = await ask(
-      { step: 'poll', service, url, fields: { f: 'json' }, mayLeave: false },
-      run,
-      connection,
-    )
-    const { status, resultUrl } = job
-    const state = typeof status === 'string' ? status : undefined
-    run.state = state
-    const normalized =
-      state
-        ?.toLowerCase()
-        .replace(/^esrijob/, '')
-        .replaceAll(' ', '') ?? ''
-    if (FAILED.has(normalized)) throw failed(job, String(state), url)
+    const check = (answer: Json): void => {
+      run.state = typeof answer.status === 'string' ? answer.status : undefined
+      if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url)
+    }
+    const question = { step: 'poll', service, url, fields: { f: 'json' }, mayLeave: false, check } as const
+    const job = await ask(question, run, connection)
+    const { resultUrl } = job
+    const normalized = normalize(run.state)
     if (Array.isArray(job.edits) && isDocument(job)) return { document: job }
     if (!['completed', 'succeeded'].includes(normalized) || typeof resultUrl !== 'string' || !resultUrl)
       continue
     return { file: connection.origins.require(resultUrl, 'resultUrl') }
   }
 }
+
+const normalize = (state = ''): string =>
+  state
+    .toLowerCase()
+    .replace(/^esrijob/, '')
+    .replaceAll(' ', '')
 
 function failed(job: Json, state: string, url: URL): ChangesError {
   const { code, message } = findError(job, false) ?? { code: 0, message: 'the service gives no reason' }

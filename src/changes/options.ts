@@ -4,6 +4,7 @@ import { describeMissing, type OptionNames, requireKnownOptions } from '../known
 import { readMilliseconds, readSize } from '../receiver/option-values.ts'
 import { type Origins, readOrigins } from './origins.ts'
 import type { Connection } from './request.ts'
+import type { Fetch } from './send.ts'
 import { type ChangesObserver, requireChangesObserver } from './steps.ts'
 import { readToken, type TokenSource } from './token.ts'
 import type { Interval } from './wait.ts'
@@ -51,6 +52,8 @@ export interface ChangesOptions {
    * `max`; at least 1. Default `{ min: 1000, max: 5000 }`.
    */
   pollInterval?: Interval | undefined
+  /** A function that sends the requests, for example through a proxy. Default: the global `fetch`. */
+  fetch?: Fetch | undefined
   /** See {@link ChangesObserver}. */
   observer?: ChangesObserver | undefined
 }
@@ -67,6 +70,7 @@ const NAMES: OptionNames<ChangesOptions> = {
   geometryUpdates: true,
   outSR: true,
   pollInterval: true,
+  fetch: true,
   observer: true,
 }
 
@@ -84,7 +88,7 @@ export interface Settings {
 /** @throws {WebhookError} `config_invalid` */
 export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   requireKnownOptions(options, NAMES)
-  const { token, origins, inbox, timeout = 300_000, limit = '256mb', observer } = options
+  const { token, origins, inbox, timeout = 300_000, limit = '256mb', fetch, observer } = options
   // An environment variable that is not set must not mean "without a token".
   if (token === undefined && Object.hasOwn(options, 'token'))
     throw configInvalid(describeMissing('token', token))
@@ -95,6 +99,7 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   if (readMilliseconds('timeout', timeout) < 1000) throw configInvalid('timeout must be at least 1,000 ms')
   if (outSR !== undefined && !(Number.isSafeInteger(outSR) && outSR > 0))
     throw configInvalid('outSR must be a well-known id, such as 4326')
+  if (fetch !== undefined && typeof fetch !== 'function') throw configInvalid('fetch must be a function')
   requireChangesObserver(observer)
   return {
     connection: {
@@ -102,6 +107,7 @@ export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
       tokens: readToken(token),
       limit: readSize('limit', limit),
       pollInterval: readInterval(options.pollInterval),
+      fetch,
       observer,
     },
     inbox: inbox && requireInbox(inbox),

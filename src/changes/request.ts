@@ -10,7 +10,7 @@ import {
 import { type Json, parseAnswer } from './json.ts'
 import { readBody } from './read-body.ts'
 import type { Run } from './run.ts'
-import { type Received, type Sent, send } from './send.ts'
+import { type Fetch, type Received, type Sent, send } from './send.ts'
 import { type ChangesObserver, observeStep, type StepName, type StepResult } from './steps.ts'
 import type { Tokens } from './token.ts'
 import { backoff, type Interval, wait } from './wait.ts'
@@ -21,6 +21,8 @@ export interface Connection {
   /** Maximum size of a response in bytes. */
   limit: number
   pollInterval: Interval
+  /** Default: the global `fetch`. */
+  fetch?: Fetch | undefined
   observer?: ChangesObserver | undefined
 }
 
@@ -29,6 +31,8 @@ export interface Question extends Sent {
   step: StepName
   /** URL of the feature service. */
   service: string
+  /** Throws if the step has failed although there is an answer, so that observers learn it. */
+  check?(answer: Json): void
 }
 
 /** How often a request is sent if its failures may pass. */
@@ -50,9 +54,10 @@ export function ask(question: Question, run: Run, connection: Connection): Promi
   return observeStep(connection.observer, { ...question, result }, async () => {
     const answer = await repeat(question.url, run, connection, (token) => {
       result.requests++
-      return askOnce(question, token, run.signal, connection.limit)
+      return askOnce(question, token, run.signal, connection)
     })
     if (question.step === 'poll') result.state = String(answer.status)
+    question.check?.(answer)
     return answer
   })
 }
@@ -83,11 +88,11 @@ async function askOnce(
   question: Question,
   token: string | undefined,
   signal: AbortSignal,
-  limit: number,
+  { limit, fetch }: Connection,
 ): Promise<Ending<Json>> {
   const shown = showUrl(question.url)
   return guard(shown, signal, async () => {
-    const received = await send(question, token, signal)
+    const received = await send(question, token, signal, fetch)
     const text = await readBody(received.response, limit, shown)
     const found = findFailure(received.response, text, question.step, shown)
     return 'answer' in found ? found : toEnding(received, found, token, shown)

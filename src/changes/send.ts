@@ -11,6 +11,9 @@ export interface Sent {
   mayLeave: boolean
 }
 
+/** Sends one HTTP request, as the global `fetch` does. It must not follow redirects if `init.redirect` is `'manual'`. */
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
+
 /** A response, after its redirects. */
 export interface Received {
   response: Response
@@ -25,17 +28,18 @@ const MAX_REDIRECTS = 4
  * it in its form, a GET in the vendor's header. `fetch` would copy that header to other origins, so redirects are
  * followed here.
  *
- * @throws {WebhookError} `changes_url_refused`; a failed connection throws what `fetch` throws
+ * @throws {WebhookError} `changes_url_refused`; a failed connection throws what `request` throws
  */
 export async function send(
   { url, fields, mayLeave }: Sent,
   token: string | undefined,
   signal: AbortSignal,
+  request: Fetch = (target, init) => fetch(target, init),
 ): Promise<Received> {
   let target = url
   let isElsewhere = false
   for (let redirects = 0; ; redirects++) {
-    const response = await fetch(target, {
+    const response = await request(target, {
       redirect: 'manual',
       signal,
       ...(isElsewhere ? {} : toRequest(fields, token)),

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
+import { createChangesCommand } from './changes/changes.ts'
 import { createCompletionCommand } from './completion/completion.ts'
 import { createDemoCommand } from './demo/demo.ts'
 import { EXIT, toCliError } from './errors.ts'
@@ -55,6 +56,7 @@ export function createProgram(): Command {
     createDeleteCommand(),
     createTriggerCommand(),
     createEditFeaturesCommand(),
+    createChangesCommand(),
     createInboxCommand(),
     createCompletionCommand(),
   ]

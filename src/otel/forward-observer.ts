@@ -27,9 +27,7 @@ function has(observer: Observer, name: keyof Observer): boolean {
   }
 }
 
-/** Calls an observer's `around` and ignores its errors. The receiver runs the request exactly once in any case. */
-export function forwardAround(observer: Observer, seen: Around): void {
+/** Calls an observer's `around` and ignores its errors. What `around` wraps runs exactly once in any case. */
+export function forwardAround<Seen>(observer: { around?(seen: Seen): unknown }, seen: Seen): void {
   ignoreErrors(() => void Promise.resolve(observer.around?.(seen)).catch(() => {}))
 }
-
-type Around = Parameters<Required<Observer>['around']>[0]

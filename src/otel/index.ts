@@ -13,7 +13,10 @@ import type { RequestHead } from '../receiver/request.ts'
 import { forwardAround, forwardTo } from './forward-observer.ts'
 import { ignoreErrors } from './ignore-errors.ts'
 import { createInstruments, type Instruments } from './metrics.ts'
+import { SCOPE } from './names.ts'
 import { type DeliverySummary, endSpan, startSpan, summarize } from './spans.ts'
+
+export { createOtelChangesObserver, type OtelChangesOptions } from './changes.ts'
 
 /** Options of {@link createOtelObserver}. */
 export interface OtelOptions {
@@ -36,9 +39,6 @@ const NAMES: OptionNames<OtelOptions> = {
   meterProvider: true,
   observer: true,
 }
-
-/** The instrumentation scope of spans and metrics. */
-const SCOPE = 'geohook'
 
 /**
  * Creates an observer that records OpenTelemetry metrics, and a span for every request. The span is active while key

@@ -22,6 +22,17 @@ export const SPAN_ATTRIBUTES = [
 /** Attributes of a span's `exception` event. */
 export const EXCEPTION_ATTRIBUTES = ['exception.type', 'geohook.exception.code'] as const
 
+/** Attributes of the span of a step of `createChanges`. */
+export const CHANGES_ATTRIBUTES = [
+  'geohook.changes.step',
+  'server.address',
+  'server.port',
+  'geohook.changes.requests',
+  'geohook.changes.job_state',
+  'geohook.changes.service_code',
+  'error.type',
+] as const
+
 /**
  * Attributes of a measurement. Each attribute has only a few values, because every combination of values creates a time
  * series.
@@ -48,6 +59,9 @@ export type Attributes<Names extends readonly string[], Value> = { [Name in Name
 
 /** The placeholder for values that must not be recorded, as defined by the semantic conventions. */
 export const OTHER = '_OTHER'
+
+/** The instrumentation scope of spans and metrics. */
+export const SCOPE = 'geohook'
 
 /** The name of the messaging system. */
 export const SYSTEM = 'webhook'

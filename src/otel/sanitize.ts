@@ -16,9 +16,12 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'CO
 /** Replaces HTTP methods that are not in the list with one placeholder, because clients can send any text. */
 export const sanitizeMethod = (method: string): string => (METHODS.includes(method) ? method : OTHER)
 
+/** Replaces text from senders and services that is not an identifier. */
+export const sanitizeName = (name: string): string => (NAME.test(name) ? name : OTHER)
+
 /** Limits the number of change types, and replaces those that are not identifiers: clients can send any text. */
 export function sanitizeChangeTypes(changeTypes: readonly string[]): string[] {
-  const names = changeTypes.slice(0, MAX_LISTED).map((name) => (NAME.test(name) ? name : OTHER))
+  const names = changeTypes.slice(0, MAX_LISTED).map(sanitizeName)
   return [...new Set(names)]
 }
 

@@ -16,6 +16,7 @@ const shared = useGeohook()
 const body = folder.file('body.json', payloadOf('FeaturesCreated'))
 const path = join(folder.path, 'inbox.db')
 const PARCELS = 'Parcels.FeatureServer'
+const EXTRACT = '/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[1,2]'
 const env = { GEOHOOK_INBOX: path, SIGNATURE_KEY: KEY }
 
 beforeAll(async () => {
@@ -37,6 +38,7 @@ const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number 
   edit: (url) => ({ args: ['edit', PARCELS, 'w1', '--name', 'x', '--url', url] }),
   delete: (url) => ({ args: ['delete', PARCELS, 'w1', '--url', url] }),
   'edit-features': (url) => ({ args: ['edit-features', PARCELS, '--add', '{}', '--url', url], code: 2 }),
+  changes: (url) => ({ args: ['changes', `${url}${EXTRACT}`], code: 1 }),
   trigger: (url) => ({ args: ['trigger', PARCELS, 'FeaturesCreated', '--url', url], code: 1 }),
   'inbox stats': () => ({ args: ['inbox', 'stats', '--store-env', 'GEOHOOK_INBOX', '--json'] }),
   'inbox list': () => ({ args: ['inbox', 'list', '--json'] }),

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 import type { Observer } from 'geohook'
 import type { OtelOptions } from 'geohook/otel'
 import { expect, it } from 'vitest'
-import { EXCEPTION_ATTRIBUTES, METRIC_ATTRIBUTES, METRICS, SPAN_ATTRIBUTES } from '../../src/otel/names.ts'
+import {
+  CHANGES_ATTRIBUTES,
+  EXCEPTION_ATTRIBUTES,
+  METRIC_ATTRIBUTES,
+  METRICS,
+  SPAN_ATTRIBUTES,
+} from '../../src/otel/names.ts'
 
 const text = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8')
 
@@ -51,6 +57,7 @@ it('docs/observability.md lists every option', () => {
 it('docs/observability.md lists every attribute', () => {
   expect(firstCells('attribute of a span')).toEqual(quoted(SPAN_ATTRIBUTES))
   expect(firstCells('attribute of an exception')).toEqual(quoted(EXCEPTION_ATTRIBUTES))
+  expect(firstCells('attribute of a step')).toEqual(quoted(CHANGES_ATTRIBUTES))
   expect(firstCells('attribute of a metric')).toEqual(quoted(METRIC_ATTRIBUTES))
 })
 

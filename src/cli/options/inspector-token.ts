@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { usageError } from '../errors.ts'
 import { addSecretOptions, readSecrets, toText } from './secrets.ts'
+import { isLoopback } from './values.ts'
 
 /** Values of the options that protect an inspector. */
 export interface InspectorTokenOptions {
@@ -21,8 +22,6 @@ export const addInspectorTokenOptions = (command: Command): Command =>
     several: false,
   })
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/i
-
 /**
  * Reads the token. Without one, the inspector answers only requests from this machine.
  *
@@ -42,7 +41,7 @@ export async function readInspectorToken(
   })
   if (rest.length > 0) throw usageError('only one token can be used')
   if (secret) return toText(secret, 'token')
-  if (LOOPBACK.test(host)) return undefined
+  if (isLoopback(host)) return undefined
   throw usageError(
     'other machines can reach this --host, so the inspector needs a token',
     `Set ${VARIABLE}, or give --token-file. "geohook key" creates one.`,

@@ -24,6 +24,18 @@ export function httpUrl(value: string): URL {
   throw new InvalidArgumentError('must be a URL that begins with http:// or https://')
 }
 
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i
+
+/** Returns true if a host of a URL, or an address to listen on, is this machine. */
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
+
+/** Parses an origin, and adds it to the previous ones. */
+export function originList(value: string, previous: readonly string[] = []): string[] {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return [...previous, url.origin]
+  throw new InvalidArgumentError('must be a scheme and a host, for example https://gis.example.com')
+}
+
 /** Parses a header line, `name: value`, and adds it to the previous ones. */
 export function headerLine(value: string, previous: readonly [string, string][] = []): [string, string][] {
   const [, name, text] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(value) ?? []

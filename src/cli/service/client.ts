@@ -2,16 +2,17 @@ import { type Command, Option } from 'commander'
 import { CliError, EXIT, usageError } from '../errors.ts'
 import { sendRequest } from '../io/http.ts'
 import { toRecord } from '../io/json.ts'
-import { addSecretOptions, readSecrets, toText } from '../options/secrets.ts'
+import {
+  addServiceTokenOptions,
+  readServiceToken,
+  type ServiceTokenOptions,
+} from '../options/service-token.ts'
 import { httpUrl } from '../options/values.ts'
 import { type CaOptions, caOption, readTrust } from '../tls/trust.ts'
 
 /** Values of `--url`, `--ca` and the token options. */
-export interface ClientOptions extends CaOptions {
+export interface ClientOptions extends CaOptions, ServiceTokenOptions {
   url: URL
-  token?: string[]
-  tokenEnv?: string[]
-  tokenFile?: string[]
 }
 
 /** The JSON object in a response body. */
@@ -28,7 +29,6 @@ export interface ServiceClient {
   delete(path: string): Promise<ServiceResponse>
 }
 
-const TOKEN_VARIABLE = 'GEOHOOK_TOKEN'
 /** Timeout in milliseconds. Long, because a trigger request waits for all its deliveries, schedules and retries. */
 const TIMEOUT = 10 * 60_000
 const MAX_RESPONSE = 64 * 1024 * 1024
@@ -42,33 +42,12 @@ export function addClientOptions(command: Command): Command {
       .default(new URL('http://127.0.0.1:4000'), 'http://127.0.0.1:4000'),
   )
   command.addOption(caOption())
-  return addSecretOptions(command, {
-    option: 'token',
-    noun: 'token',
-    detail: 'required by some services',
-    variable: TOKEN_VARIABLE,
-    several: false,
-  })
+  return addServiceTokenOptions(command)
 }
 
 /** Creates a client. @throws {CliError} exit code 2 for an invalid token or URL */
-export async function createClient({
-  url,
-  token: texts,
-  tokenEnv: variables,
-  tokenFile: files,
-  ca,
-}: ClientOptions): Promise<ServiceClient> {
-  const [secret, ...rest] = await readSecrets({
-    option: 'token',
-    texts,
-    variables,
-    files,
-    defaultVariable: TOKEN_VARIABLE,
-    several: false,
-  })
-  if (rest.length > 0) throw usageError('only one token can be used')
-  const token = secret && toText(secret, 'token')
+export async function createClient({ url, ca, ...tokens }: ClientOptions): Promise<ServiceClient> {
+  const token = await readServiceToken(tokens)
   if (url.search || url.hash)
     throw usageError('--url has a query or a fragment', 'Give only the base address.')
   const trust = await readTrust({ ca })

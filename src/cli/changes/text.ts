@@ -1,0 +1,76 @@
+import type { Changes, editor as editorFunction, LayerChanges } from '../../changes/index.ts'
+import { colours, count } from '../terminal/output.ts'
+import { shortened } from '../terminal/printable.ts'
+import { toTable } from '../terminal/table.ts'
+import { toRows } from './rows.ts'
+
+const COLUMNS = ['layer', 'change', 'id', 'editor', 'when'] as const
+
+/** Maximum number of characters of the attributes if the output is not a terminal. */
+const ATTRIBUTES_LENGTH = 80
+const MIN_ATTRIBUTES_LENGTH = 20
+const ID_LENGTH = 40
+const EDITOR_LENGTH = 30
+
+/** Formats changes as a table with a row for each edit, and a summary. */
+export async function toChangesText(changes: Changes, editor: typeof editorFunction): Promise<string> {
+  const rows = toRows(changes, editor)
+  const next = toNext(changes)
+  if (rows.length === 0) return `there are no changes${colours.dim(next)}`
+  const cells = rows.map(({ layer, change, id, editor, when }) => [
+    shortened(layer, ID_LENGTH),
+    change,
+    shortened(id, ID_LENGTH),
+    shortened(editor, EDITOR_LENGTH),
+    when,
+  ])
+  const { isTTY, columns } = process.stdout
+  const rest = (columns || ATTRIBUTES_LENGTH) - widthOf(cells)
+  const length = isTTY ? Math.max(MIN_ATTRIBUTES_LENGTH, rest) : ATTRIBUTES_LENGTH
+  const table = await toTable(
+    [...COLUMNS, 'attributes'],
+    cells.map((row, index) => [...row, shortened(rows[index]?.attributes ?? '', length)]),
+  )
+  return `${table}\n${colours.dim(`${summarize(changes)}${next}`)}`
+}
+
+/** Counts the edits, for example `2 adds, 1 update, 0 deletes`. */
+function summarize({ layers }: Changes): string {
+  const sum = (size: (layer: LayerChanges) => number): number =>
+    layers.reduce((total, layer) => total + size(layer), 0)
+  const files = sum(({ attachments }) => Object.values(attachments).flat().length)
+  return [
+    count(
+      sum(({ adds, objectIds }) => adds.length + (objectIds?.adds.length ?? 0)),
+      'add',
+    ),
+    count(
+      sum(({ updates, objectIds }) => updates.length + (objectIds?.updates.length ?? 0)),
+      'update',
+    ),
+    count(
+      sum(({ deletes }) => deletes.ids.length),
+      'delete',
+    ),
+    ...(files > 0 ? [count(files, 'change of an attachment', 'changes of attachments')] : []),
+  ].join(', ')
+}
+
+/** Says where later changes begin. The layers of several services have generations that cannot be compared. */
+function toNext({ layerServerGens }: Changes): string {
+  const services = new Set(layerServerGens.map(({ service }) => service))
+  if (services.size !== 1) return ''
+  const next = layerServerGens.reduce(
+    (least, { serverGen }) => Math.min(least, serverGen),
+    Number.MAX_SAFE_INTEGER,
+  )
+  return `; for later ones, add --after ${next}`
+}
+
+/** Returns the total width of all columns before the attributes, including the gaps. */
+const widthOf = (rows: readonly (readonly string[])[]): number =>
+  COLUMNS.reduce(
+    (sum, head, column) =>
+      sum + 2 + rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), head.length),
+    0,
+  )

@@ -1,0 +1,100 @@
+import {
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
+import { type ChangesObserver, requireChangesObserver, type Step, type StepResult } from '../changes/steps.ts'
+import { WebhookError } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { forwardAround } from './forward-observer.ts'
+import { ignoreErrors } from './ignore-errors.ts'
+import { type Attributes, type CHANGES_ATTRIBUTES, SCOPE } from './names.ts'
+import { describeThrown, sanitizeName } from './sanitize.ts'
+
+type SpanAttributes = Attributes<typeof CHANGES_ATTRIBUTES, string | number>
+
+/** Options of {@link createOtelChangesObserver}. */
+export interface OtelChangesOptions {
+  /** Default: the provider registered with the OpenTelemetry API, even if it is registered later. */
+  tracerProvider?: TracerProvider | undefined
+  /** Another observer to call as well. */
+  observer?: ChangesObserver | undefined
+}
+
+const NAMES: OptionNames<OtelChangesOptions> = { tracerProvider: true, observer: true }
+
+/**
+ * Creates an observer for `createChanges` that records an OpenTelemetry span for each step of an extraction: the
+ * request for the changes, each poll of a job, its file, and the generations of a service. A span is active while its
+ * requests are sent. The names are listed in docs/observability.md.
+ *
+ * Spans contain the host of the service, and no paths, queries, tokens, features or error messages.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createChanges } from 'geohook/changes'
+ * import { createOtelChangesObserver } from 'geohook/otel'
+ *
+ * const observer = createOtelChangesObserver()
+ * const changes = createChanges({ token: 'secret', origins: ['https://gis.example.com'], observer })
+ * ```
+ */
+export function createOtelChangesObserver(options: OtelChangesOptions = {}): ChangesObserver {
+  requireKnownOptions(options, NAMES)
+  const { observer = {} } = options
+  requireChangesObserver(observer)
+  const tracer = (options.tracerProvider ?? trace).getTracer(SCOPE)
+  return {
+    around(step) {
+      const parent = ignoreErrors(() => context.active()) ?? ROOT_CONTEXT
+      const span = startSpan(tracer, step, parent)
+      let running: Promise<void> | undefined
+      const runOnce = () => (running ??= runMeasured())
+      async function runMeasured(): Promise<void> {
+        forwardAround(observer, step)
+        const result = await step.run()
+        if (span) endSpan(span, result)
+      }
+      if (span) ignoreErrors(() => context.with(trace.setSpan(parent, span), runOnce))
+      return runOnce() // runs the step without a span, or if activating the span failed
+    },
+  }
+}
+
+function startSpan(tracer: Tracer, { step, service }: Step, parent: typeof ROOT_CONTEXT): Span | undefined {
+  return ignoreErrors(() => {
+    const { hostname, port, protocol } = new URL(service)
+    const attributes: SpanAttributes = {
+      'geohook.changes.step': step,
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    }
+    return tracer.startSpan(`changes ${step}`, { kind: SpanKind.INTERNAL, attributes }, parent)
+  })
+}
+
+function endSpan(span: Span, result: StepResult): void {
+  ignoreErrors(() => span.setAttributes(attributesOf(result)))
+  if ('error' in result) ignoreErrors(() => span.setStatus({ code: SpanStatusCode.ERROR }))
+  ignoreErrors(() => span.end())
+}
+
+function attributesOf({ requests, state, ...result }: StepResult): SpanAttributes {
+  const serviceCode = (result.error as { serviceCode?: unknown } | undefined)?.serviceCode
+  return {
+    'geohook.changes.requests': requests,
+    ...(state !== undefined && { 'geohook.changes.job_state': sanitizeName(state) }),
+    ...('error' in result && { 'error.type': errorTypeOf(result.error) }),
+    ...(typeof serviceCode === 'number' && { 'geohook.changes.service_code': serviceCode }),
+  }
+}
+
+/** Only a WebhookError has a code that cannot quote a response. */
+const errorTypeOf = (error: unknown): string =>
+  error instanceof WebhookError ? error.code : describeThrown(error).type
