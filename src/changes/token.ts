@@ -5,6 +5,7 @@ import { abortable } from './wait.ts'
 
 /** Credentials of `@esri/arcgis-rest-request`, or another object with these methods. */
 export interface Credentials {
+  /** Returns a token for a URL. */
   getToken(url: string): Promise<string>
   /** Called if the service rejects the token. */
   refreshCredentials?(): Promise<unknown>
