@@ -3,52 +3,72 @@
 //
 //   npm run crash -- --engine sqlite|postgres|redis|all --kills 100 --receivers 4 --server-kills 6 --seed 1
 //   npm run crash -- --coalesce --engine sqlite --kills 100
+//   npm run crash -- --catch-up --engine all --seed 1
 //
 // With --coalesce, the workers handle the deliveries of a feature service together. It also checks that the ends of a
 // group are recorded all or not at all.
+//
+// With --catch-up, a mock is edited at random, 30 % of its deliveries are lost and its webhook is switched off now and
+// then. It checks that the handlers see every edit, and that the snapshots are exact. Half of the processes coalesce.
+// Then it runs the test of --coalesce with the same number of kills.
 import { parseArgs } from 'node:util'
+import { runCatchUp, toLine as toCatchUpLine } from '../test/changes/crash/run-catch-up.ts'
 import { ENGINES } from '../test/inbox/crash/engines.ts'
 import { toLine } from '../test/inbox/crash/line.ts'
 import { toSeed } from '../test/inbox/crash/random.ts'
 import { runCrashes } from '../test/inbox/crash/run.ts'
 
-const { engine: name, serverKills, ...common } = readOptions()
+const { engine: name, serverKills, kills: givenKills, isCatchUp, ...common } = readOptions()
 const engines = name === 'all' ? Object.keys(ENGINES) : [name]
 
 for (const engine of engines) {
   const hasServer = engine !== 'sqlite'
+  const kills = givenKills ?? (isCatchUp && hasServer ? 30 : 100)
   if (!hasServer && serverKills > 0) console.log('sqlite has no server: ignoring --server-kills')
-  const run = { engine, ...common, serverKills: hasServer ? serverKills : 0 }
+  if (isCatchUp) {
+    const run = { engine, kills, seed: common.seed }
+    const verdict = await runCatchUp(run)
+    report(toCatchUpLine(run, verdict), [...verdict.missing, ...verdict.wrong])
+  }
+  const run = { engine, kills, ...common, serverKills: hasServer ? serverKills : 0 }
   const verdict = await runCrashes(run)
-  console.log(toLine(run, verdict))
-  const wrong = [...verdict.lost.map((id) => `${id} was lost`), ...verdict.faults]
-  for (const line of wrong.slice(0, 20)) console.log(`  ${line}`)
-  if (wrong.length > 0) process.exitCode = 1
+  report(toLine(run, verdict), [...verdict.lost.map((id) => `${id} was lost`), ...verdict.faults])
+}
+
+/** Prints the figures of a run, and the first of its faults. */
+function report(line, faults) {
+  console.log(line)
+  for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`)
+  if (faults.length > 0) process.exitCode = 1
 }
 
 function readOptions() {
   try {
     const options = {
       engine: { type: 'string', default: 'all' },
-      kills: { type: 'string', default: '100' },
+      kills: { type: 'string' },
       receivers: { type: 'string', default: '1' },
       'server-kills': { type: 'string', default: '0' },
       seed: { type: 'string' },
       coalesce: { type: 'boolean', default: false },
+      'catch-up': { type: 'boolean', default: false },
     }
-    const { engine, coalesce, ...values } = parseArgs({ options }).values
+    const { engine, coalesce: isCoalesced, 'catch-up': isCatchUp, ...values } = parseArgs({ options }).values
+    const coalesce = isCoalesced || isCatchUp
     const names = [...Object.keys(ENGINES), 'all']
     if (!names.includes(engine)) throw new Error(`--engine must be one of ${names.join(', ')}`)
-    const kills = toInteger(values.kills, 1)
-    if (kills === undefined) throw new Error('--kills must be an integer from 1')
+    const kills = values.kills === undefined ? undefined : toInteger(values.kills, 1)
+    if (values.kills !== undefined && kills === undefined)
+      throw new Error('--kills must be an integer from 1')
     const receivers = toInteger(values.receivers, 1, 16)
     if (receivers === undefined) throw new Error('--receivers must be an integer from 1 to 16')
     const serverKills = toInteger(values['server-kills'], 0)
     if (serverKills === undefined) throw new Error('--server-kills must be an integer from 0')
     const seed = values.seed === undefined ? toSeed(undefined) : toInteger(values.seed, 0, 2 ** 32 - 1)
     if (seed === undefined) throw new Error('--seed must be an integer from 0 to 4294967295')
-    if (coalesce && serverKills > 0) throw new Error('--coalesce cannot be combined with --server-kills')
-    return { engine, kills, receivers, serverKills, seed, coalesce }
+    if (coalesce && serverKills > 0)
+      throw new Error('--coalesce and --catch-up cannot be combined with --server-kills')
+    return { engine, kills, receivers, serverKills, seed, coalesce, isCatchUp }
   } catch (error) {
     console.error(error.message)
     process.exit(2)

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { createReceiver, explain, type Observer, parsePayload, sign, verify } from 'geohook'
-import { createSnapshots } from 'geohook/changes'
+import { createChanges, createSnapshots } from 'geohook/changes'
 import { webhook as express } from 'geohook/express'
 import { createMemoryDuplicates, createMemoryInbox, createMemoryRows } from 'geohook/inbox'
 import { createReception } from 'geohook/inspector'
@@ -19,6 +19,7 @@ const body = payloadOf('A')
 const postgres = { connectionString: 'postgres://127.0.0.1/parcels' }
 const redis = { url: 'redis://127.0.0.1' }
 const inbox = createMemoryInbox()
+const origins = ['https://gis.example.com']
 const receiver = createReceiver({ signatureKey: KEY })
 
 /** Resolves with the error that a function throws, or with which its promise rejects. */
@@ -47,6 +48,7 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createSigner', 'prefix', createSigner, { prefx: 'x' }, { signatureKey: KEY }],
   ['createMockService', 'webhooks', createMockService, { webhook: [] }, {}],
   ['createOtelObserver', 'destination', createOtelObserver, { destinaton: 'x' }, {}],
+  ['createChanges', 'timeout', createChanges, { timeOut: 1 }, { origins }],
   ['createReception', 'maxBytes', createReception, { maxByte: 1 }, { signatureKey: KEY }],
   ['createMemoryInbox', 'retention', createMemoryInbox, { retenton: 1 }, {}],
   ['createMemoryDuplicates', 'maxEntries', createMemoryDuplicates, { maxEntres: 1 }, {}],
@@ -107,6 +109,7 @@ describe('an environment variable that is not set', () => {
   it.each<[string, string, (value: never) => unknown]>([
     ['createReceiver', 'signatureKey', (signatureKey) => createReceiver({ signatureKey })],
     ['createReceiver, in a list', 'signatureKey', (key) => createReceiver({ signatureKey: [KEY, key] })],
+    ['createChanges', 'token', (token) => createChanges({ token, origins })],
     ['createSigner', 'signatureKey', (signatureKey) => createSigner({ signatureKey })],
     ['createSqliteInbox', 'path', (path) => createSqliteInbox({ path })],
     ['createPostgresInbox', 'connectionString', (value) => createPostgresInbox({ connectionString: value })],

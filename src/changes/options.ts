@@ -1,6 +1,6 @@
 import { configInvalid } from '../errors.ts'
 import type { DurableInbox } from '../inbox/durable-inbox.ts'
-import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { describeMissing, type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { readMilliseconds, readSize } from '../receiver/option-values.ts'
 import { type Origins, readOrigins } from './origins.ts'
 import type { Connection } from './request.ts'
@@ -15,8 +15,8 @@ export type ChangesInbox = Pick<DurableInbox, 'generations' | 'get' | 'put'>
 export interface ChangesOptions {
   /**
    * A token; a function that returns one for the URL of a request; or credentials of `@esri/arcgis-rest-request`. A
-   * function is called for the first request to an origin, and again when the service rejects its token. Default: none,
-   * for services that anyone may read.
+   * function is called for the first request to an origin, and again when the service rejects its token. Omit it for
+   * services that anyone may read.
    */
   token?: TokenSource | undefined
   /**
@@ -82,9 +82,12 @@ export interface Settings {
 }
 
 /** @throws {WebhookError} `config_invalid` */
-export function readOptions(options: ChangesOptions): Settings {
-  requireKnownOptions(options ?? {}, NAMES)
-  const { token, origins, inbox, timeout = 300_000, limit = '256mb', observer } = options ?? {}
+export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
+  requireKnownOptions(options, NAMES)
+  const { token, origins, inbox, timeout = 300_000, limit = '256mb', observer } = options
+  // An environment variable that is not set must not mean "without a token".
+  if (token === undefined && Object.hasOwn(options, 'token'))
+    throw configInvalid(describeMissing('token', token))
   const { attachments, deletedFeatures = false, fieldsToCompare, geometryUpdates = false, outSR } = options
   for (const [name, value] of Object.entries({ attachments, deletedFeatures, geometryUpdates }))
     if (value !== undefined && typeof value !== 'boolean')

@@ -15,7 +15,7 @@ export interface Origins {
 const HINT = "Each is a scheme and a host, as in origins: ['https://gis.example.com']."
 
 /** @throws {WebhookError} `config_invalid` */
-export function readOrigins(origins: readonly string[]): Origins {
+export function readOrigins(origins: readonly string[] | undefined): Origins {
   if (!Array.isArray(origins) || origins.length === 0)
     throw configInvalid('origins must be a list of at least one origin that may get the token', HINT)
   const allowed = new Set(origins.map(readOrigin))

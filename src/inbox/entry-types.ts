@@ -1,6 +1,7 @@
 /** Types that every inbox entry point of the package exports. */
 export type { ClosableDuplicateStore, DuplicatesOptions } from './duplicates.ts'
 export type {
+  CoalesceOptions,
   DeliveryHandler,
   DurableInbox,
   InboxEntry,

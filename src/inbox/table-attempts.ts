@@ -63,22 +63,22 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const event = ({ taken }: Attempt) => ({ ...toEvent(taken), milliseconds: performance.now() - started })
     try {
       const results = await handle(members, stop.signal)
-      await recordEnds(members, () => ({ state: 'done' }))
+      const recorded = await recordEnds(members, () => ({ state: 'done' }))
       for (const [index, member] of members.entries()) {
         const { lost } = member
-        if (lost) notify('failed', { ...event(member), error: lost })
+        if (lost && !recorded.has(member)) notify('failed', { ...event(member), error: lost })
         else notify(results[index] ?? 'handled', event(member))
       }
     } catch (error) {
       const text = toErrorText(error)
-      await recordEnds(members, (member) =>
+      const recorded = await recordEnds(members, (member) =>
         isLast(member)
           ? { state: 'dead', error: text }
           : { state: 'waiting', error: text, delay: backoff(member.taken.attempt, config) },
       )
       for (const member of members) {
-        const name = !member.lost && isLast(member) ? 'dead' : 'failed'
-        notify(name, { ...event(member), error: member.lost ?? error })
+        const lost = recorded.has(member) ? undefined : member.lost
+        notify(!lost && isLast(member) ? 'dead' : 'failed', { ...event(member), error: lost ?? error })
       }
     } finally {
       for (const member of members) member.end()
@@ -99,23 +99,24 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
 
   /**
    * Records the ends of the attempts that are not lost, and retries while the store fails: without a recorded success,
-   * the deliveries would be handled again.
+   * the deliveries would be handled again. Resolves with the attempts whose ends are recorded. A heartbeat at the same
+   * time may report these as lost, because they have no lease any more.
    */
   async function recordEnds(
     members: readonly Attempt[],
     toEnd: (member: Attempt) => EndedAttempt['end'],
-  ): Promise<void> {
-    const ends = members.map((member) => ({ id: member.delivery.id, end: toEnd(member) }))
+  ): Promise<Set<Attempt>> {
+    const held = members.filter(({ lost }) => !lost)
+    if (held.length === 0) return new Set()
+    const ends = held.map((member) => ({ id: member.delivery.id, end: toEnd(member) }))
     const endedAt = clock()
     for (;;) {
-      const held = ends.filter((_, index) => !members[index]?.lost)
-      if (held.length === 0) return
       try {
-        await table.endAttempts(owner, held)
-        return
+        const ids = new Set(await table.endAttempts(owner, ends))
+        return new Set(held.filter(({ delivery }) => ids.has(delivery.id)))
       } catch (error) {
         notify('trouble', { error })
-        if (closed && clock() - endedAt > lease) return
+        if (closed && clock() - endedAt > lease) return new Set()
         await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_DELAY))
       }
     }

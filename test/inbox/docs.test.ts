@@ -5,6 +5,7 @@ import { createSqliteInbox } from 'geohook/sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { createDuplicates, type DuplicatesTable } from '../../src/inbox/duplicates.ts'
 import { readInboxOptions } from '../../src/inbox/inbox-options.ts'
+import { readWorkOptions } from '../../src/inbox/method-options.ts'
 import { uniquePayload } from '../contract/inbox/fixture.ts'
 import { deliver, KEY } from '../helpers/deliver.ts'
 import { createFolder } from '../helpers/folder.ts'
@@ -21,6 +22,12 @@ function defaultsUnder(heading: string): Record<string, number> {
 it('docs/inbox.md states the defaults of the inbox options', () => {
   const { notify: _, ...defaults } = readInboxOptions({})
   expect(defaultsUnder('Options')).toEqual(defaults)
+})
+
+it('docs/inbox.md states the default of coalesce.wait', () => {
+  const receiver = createReceiver({ signatureKey: KEY })
+  const { wait } = readWorkOptions(receiver, { coalesce: { by: 'service' } })
+  expect(defaultsUnder('Coalescing')).toEqual({ wait })
 })
 
 it('docs/inbox.md states the defaults of the duplicate stores', async () => {

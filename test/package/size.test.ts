@@ -51,6 +51,20 @@ it('explain is loaded only when it is called', async () => {
   expect(readdirSync(join(root, 'dist')).filter((name) => /^diagnose.*\.js$/.test(name)).length).toBe(1)
 })
 
+it('changes is under 6 KB with all that it shares, but without @terraformer/arcgis and the code for extractions', async () => {
+  const { inputs, externals, bytes } = await bundle('changes.js')
+  expect(bytes).toBeLessThan(6 * 1024)
+  expect(externals).toEqual(['@terraformer/arcgis'])
+  expect(inputs.filter((input) => /engine|node_modules|\.(node|web)\./.test(input))).toEqual([])
+})
+
+it('changes is under 12 KB with the code for extractions, which is loaded at the first one', async () => {
+  const [engine = ''] = readdirSync(join(root, 'dist')).filter((name) => /^engine.*\.js$/.test(name))
+  const { externals, bytes } = await bundle('changes.js', engine)
+  expect(bytes).toBeLessThan(12 * 1024)
+  expect(externals).toEqual(['@terraformer/arcgis'])
+})
+
 /** Measures the gzipped size that an entry adds to the main entry, without Node's built-in modules. */
 describe('in addition to the main entry', async () => {
   const main = await bundle('index.js')

@@ -50,6 +50,7 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
   await bundle(['worker'], 'esm', {
     external: [],
     platform: 'neutral',
+    mainFields: ['module', 'main'],
     conditions: ['workerd', 'worker', 'browser'],
     nodePaths: [join(folder, 'node_modules')],
   })

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import type { Start as StartChanges, Used } from '../changes/contract/subject.ts'
 import type { Entry } from '../contract/log.ts'
 import type { Start } from '../contract/subject.ts'
 import type { Runtime } from './runtimes.ts'
@@ -9,7 +10,7 @@ import type { Runtime } from './runtimes.ts'
 export async function startRemote(
   { name, bin, args, reports, app, host = {} }: Runtime,
   folder: string,
-): Promise<{ start: Start; stop(): Promise<void> }> {
+): Promise<{ start: Start; use: StartChanges; stop(): Promise<void> }> {
   const program = join(import.meta.dirname, 'node_modules', bin)
   const child = spawn(program, [...args, join(folder, app)], {
     cwd: folder,
@@ -32,6 +33,10 @@ export async function startRemote(
         release: async () => void (await control('release')),
         close: async () => void (await control('close')),
       }
+    },
+    async use(use) {
+      const response = await fetch(`${origin}/changes`, { method: 'POST', body: JSON.stringify(use) })
+      return (await response.json()) as Used
     },
     async stop() {
       const closed = new Promise((resolve) => child.once('close', resolve))

@@ -1,11 +1,11 @@
 import type { Worker } from 'bullmq'
 import type { Envelope } from '../serialize.ts'
-import { acquireSuspectSlot } from '../suspect-slot.ts'
 import type { ExpiredLeases } from './expired-leases.ts'
 import { createJobCalls, type JobCallsOptions } from './job-calls.ts'
 import { createJobRunner, type JobRunnerOptions, type RunEnded } from './job-runner.ts'
 import type { DeliveryJob } from './schema.ts'
 import type { SuccessMarks } from './success-marks.ts'
+import { createSuspectTurns } from './suspect-turns.ts'
 
 /** Maximum number of runs to remember. Without this limit, runs would accumulate if BullMQ cannot record their ends. */
 const MAX_RUNS = 10_000
@@ -36,7 +36,7 @@ export interface JobProcessor {
    * the runs of jobs that another process has taken.
    */
   watch(worker: Worker<Envelope>): void
-  /** Begins the handlers of all jobs that still wait for others. */
+  /** Begins the handlers of all jobs that still wait for others, and releases suspects that have not begun. */
   flush(): void
   isBusy(): boolean
   /** Resolves when no handler is running. */
@@ -56,6 +56,7 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
   const { attempts, notify } = config
   const calls = createJobCalls({ receiver, work, config, marks, onEnd: limitJobs })
   const { run, read } = createJobRunner({ ...options, calls })
+  const turns = createSuspectTurns()
   let worker: Worker<Envelope> | undefined
   /** Runs in progress, and successful runs that BullMQ has not recorded yet. */
   const runs = new Map<string, Run>()
@@ -103,19 +104,20 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
     async process(job, token) {
       // If the lease expired while Redis was unreachable or the event loop was blocked, this process may get a job that
       // it is already running or has run. Use the result of that earlier run.
-      const earlier = runs.get(keyOf(job))
+      const known = runs.get(keyOf(job))
       const isSuspect = job.stalledCounter > 0
-      if (isSuspect && !earlier && (await marks.isMarked(job))) {
+      if (isSuspect && !known && (await marks.isMarked(job))) {
         const event = { delivery: read(job), attempt: job.attemptsMade + 1, milliseconds: 0 }
         endings.set(job, { event, result: 'handled' })
         return
       }
-      const freeSlot = isSuspect && !earlier ? acquireSuspectSlot() : undefined
-      if (isSuspect && !earlier && !freeSlot) {
+      // With `coalesce`, the worker has room for suspects that wait, and delaying many of them would keep Redis busy.
+      const freeSlot = isSuspect && !known ? await turns.take(work.wait !== undefined) : undefined
+      if (isSuspect && !known && !freeSlot) {
         await job.moveToDelayed(Date.now() + Math.ceil(SUSPECT_DELAY * (1 + Math.random())), token)
         throw new DelayedError()
       }
-      const { ended, isCounted } = earlier ?? begin(job, isSuspect)
+      const { ended, isCounted } = runs.get(keyOf(job)) ?? begin(job, isSuspect)
       const clearIfSuspect = async (): Promise<void> => {
         if (isSuspect || isCounted) await clearSuspect(job, isCounted)
       }
@@ -157,7 +159,10 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
       })
     },
 
-    flush: calls.close,
+    flush() {
+      turns.close()
+      calls.close()
+    },
     isBusy: () => inProgress.size > 0,
     async idle() {
       while (inProgress.size > 0) await Promise.allSettled(inProgress)

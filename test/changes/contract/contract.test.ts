@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { EXTRACTION_FAULTS } from '../../../src/mock/faults/extraction-faults.ts'
 import { CASES } from './cases.ts'
 import { COVERED } from './fault-cases.ts'
-import { useHere } from './subject.ts'
+import { runHere } from './subject.ts'
 
 describe('the contract of geohook/changes', () => {
-  for (const { name, run } of CASES) it(name, () => run(useHere))
+  for (const { name, run } of CASES) it(name, () => run(runHere))
 
   it('covers every fault of the mock', () => {
     expect([...COVERED].sort()).toEqual(Object.keys(EXTRACTION_FAULTS).sort())

@@ -27,7 +27,7 @@ export interface Used {
 export type Start = (use: Use) => Promise<Used>
 
 /** Uses a client in this process. */
-export async function useHere(use: Use): Promise<Used> {
+export async function runHere(use: Use): Promise<Used> {
   const { options, tokens = [], events = [], attachment, abortAfter } = use
   let count = 0
   const token = (): string => tokens[Math.min(count++, tokens.length - 1)] as string

@@ -1,0 +1,3 @@
+import { describeLosses } from './crash/losses.ts'
+
+await describeLosses({ sqlite: 4, redis: 2, postgres: 2 })

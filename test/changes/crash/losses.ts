@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { findRedis } from '../../helpers/private-redis.ts'
+import { describeWith, POSTGRES } from '../../helpers/services.ts'
+import type { EngineName } from '../../inbox/crash/engines.ts'
+import { toSeed } from '../../inbox/crash/random.ts'
+import { runCatchUp, toLine } from './run-catch-up.ts'
+
+const seed = toSeed(process.env.CRASH_SEED)
+
+/** Tests with this number of kills on each engine that no edit is lost. `npm run crash -- --catch-up` kills more often. */
+export async function describeLosses(kills: Record<EngineName, number>): Promise<void> {
+  function losesNoEdit(engine: EngineName): void {
+    it.concurrent(`catches up with lost deliveries after kill -9: ${engine}, CRASH_SEED=${seed}`, {
+      tags: engine === 'sqlite' ? ['sqlite'] : [],
+    }, async () => {
+      const run = { engine, kills: kills[engine], seed }
+      const verdict = await runCatchUp(run)
+      const line = toLine(run, verdict)
+      expect(verdict, line).toMatchObject({ missing: [], wrong: [] })
+      // Without them, the test would prove nothing.
+      expect(verdict.edits, line).toBeGreaterThan(0)
+      if (engine !== 'redis') expect(verdict.compared, line).toBeGreaterThan(0)
+    })
+  }
+
+  losesNoEdit('sqlite')
+  if (findRedis() || process.env.CI === 'true') losesNoEdit('redis')
+  else it.skip('catches up with lost deliveries after kill -9: redis, needs redis-server', () => {})
+  await describeWith(POSTGRES, () => losesNoEdit('postgres'))
+}
