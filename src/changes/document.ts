@@ -1,7 +1,7 @@
 import { isObject, type Json, malformed } from './json.ts'
 import type { Attachment, Changes, Feature, LayerChanges } from './types.ts'
 
-/** Members of which a change document has at least one. */
+/** A change document has at least one of these members. */
 const MEMBERS = ['edits', 'layerServerGens', 'extent', 'responseType']
 
 export const isDocument = (answer: Json): boolean => MEMBERS.some((member) => Object.hasOwn(answer, member))

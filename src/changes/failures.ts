@@ -77,5 +77,8 @@ export const toNetworkError = (error: unknown, shown: string): ChangesError =>
 /** The code of the system's error, which says more than "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as { cause?: { code?: unknown; message?: unknown }; message?: unknown }
-  return String(cause?.code ?? cause?.message ?? message).slice(0, 200)
+  // Deno quotes the URL, and the query of a redirect is the signature of a file.
+  return String(cause?.code ?? cause?.message ?? message)
+    .replace(/\?\S*/g, '')
+    .slice(0, 200)
 }

@@ -30,6 +30,7 @@ export function readToken(source: TokenSource | undefined): Tokens {
   if (source === undefined) return { get: async () => undefined, renew: async () => false }
   if (typeof source === 'string') {
     if (source === '') throw configInvalid(describeMissing('token', source))
+    if (!isToken(source)) throw configInvalid(`token ${BAD_CHARACTER}`, 'Remove the line break at its end.')
     return { get: async () => source, renew: async () => false }
   }
   if (typeof source === 'function') return createTokens((url) => source(url))
@@ -91,9 +92,15 @@ function createTokens(load: (url: string) => unknown, refresh?: () => unknown): 
 }
 
 function requireText(token: unknown): string {
-  if (typeof token === 'string' && token !== '') return token
-  throw new Error('it returned no text')
+  if (typeof token !== 'string' || token === '') throw new Error('it returned no text')
+  if (!isToken(token)) throw new Error(`the text ${BAD_CHARACTER}`)
+  return token
 }
+
+const BAD_CHARACTER = 'contains blanks, line breaks or characters outside of ASCII'
+
+// The error of `fetch` for an invalid header would quote the token.
+const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
 
 // The error itself is not kept as the cause: those of the vendor's client contain the request with its secret.
 const toError = (error: unknown): ChangesError =>

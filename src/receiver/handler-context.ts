@@ -24,8 +24,8 @@ export interface JoinedDeliveries {
 export interface HandlerContext extends AttemptContext {
   /**
    * Runs a function after all handlers of the delivery have succeeded, and before the inbox records that it is done.
-   * The functions run one after another, and not at all if a handler fails. If one of them fails, the attempt has
-   * failed.
+   * The functions run one after another, the last one first: `changes.of` stores its position after everything that
+   * was passed later. They do not run if a handler fails; if one of them fails, the attempt has failed.
    */
   readonly onSuccess: (run: () => unknown) => void
   /** Present if the workers of an inbox coalesce deliveries. */
@@ -77,7 +77,7 @@ class HandledAttempt implements HandlerContext {
 
   /** Runs the functions. @throws what one of them threw; the abort reason if the signal is aborted */
   async succeed(): Promise<void> {
-    for (const run of this.#functions ?? []) {
+    for (const run of this.#functions?.reverse() ?? []) {
       this.signal.throwIfAborted()
       await run()
     }

@@ -1,21 +1,17 @@
 import { createReceiver } from 'geohook'
-import type { ChangesContext } from 'geohook/changes'
+import type { ChangesContext, ChangesInbox } from 'geohook/changes'
 import { createPayload, createSigner } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
-import type { GenerationStore } from '../../src/inbox/generations.ts'
 import { START } from '../mock/features/extract/support.ts'
 import { type Service, startService } from './support.ts'
 
 /** A store as an inbox has one. */
-function createStore(): {
-  generations: GenerationStore
-  put(): void
-  stored: Map<string, Map<number, number>>
-} {
+function createStore(): ChangesInbox & { stored: Map<string, Map<number, number>> } {
   const stored = new Map<string, Map<number, number>>()
   return {
     stored,
-    put() {},
+    get: async () => undefined,
+    put: async () => 'stored' as const,
     generations: {
       get: async (service) => new Map(stored.get(service)),
       async raise(service, generations) {

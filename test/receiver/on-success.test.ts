@@ -11,7 +11,7 @@ const stored = {
   profile: 'service',
 }
 
-it('runs the functions passed to onSuccess in order, after all handlers and before handle() resolves', async () => {
+it('runs the functions passed to onSuccess, the last one first, after all handlers and before handle() resolves', async () => {
   const order: string[] = []
   const receiver = createReceiver({ signatureKey: KEY })
     .on('*', (_, __, { onSuccess }) => {
@@ -21,7 +21,7 @@ it('runs the functions passed to onSuccess in order, after all handlers and befo
     })
     .on('*', () => order.push('second handler'))
   await receiver.handle(stored)
-  expect(order).toEqual(['first handler', 'second handler', 'first function', 'second function'])
+  expect(order).toEqual(['first handler', 'second handler', 'second function', 'first function'])
 })
 
 it('runs none of them if a handler fails', async () => {

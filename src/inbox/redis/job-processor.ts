@@ -10,14 +10,17 @@ import { createSuspectTurns } from './suspect-turns.ts'
 /** Maximum number of runs to remember. Without this limit, runs would accumulate if BullMQ cannot record their ends. */
 const MAX_RUNS = 10_000
 
-/** Maximum number of jobs that the worker takes at a time with `coalesce`. */
-export const MAX_JOBS = 1_000
+/** Maximum number of jobs that the worker takes with `coalesce`. If the process crashes, all of them become suspects. */
+export const MAX_JOBS = 250
 
 /**
  * Minimum milliseconds by which a suspect is delayed while another suspect is in progress. The maximum is twice this
  * value.
  */
 const SUSPECT_DELAY = 500
+
+/** The same with `coalesce`, where a suspect is delayed only if many others wait in the process. */
+const LONG_SUSPECT_DELAY = 5_000
 
 /** One run of a delivery's handlers in this process. */
 interface Run {
@@ -114,7 +117,8 @@ export function createJobProcessor(options: JobProcessorOptions): JobProcessor {
       // With `coalesce`, the worker has room for suspects that wait, and delaying many of them would keep Redis busy.
       const freeSlot = isSuspect && !known ? await turns.take(work.wait !== undefined) : undefined
       if (isSuspect && !known && !freeSlot) {
-        await job.moveToDelayed(Date.now() + Math.ceil(SUSPECT_DELAY * (1 + Math.random())), token)
+        const delay = work.wait === undefined ? SUSPECT_DELAY : LONG_SUSPECT_DELAY
+        await job.moveToDelayed(Date.now() + Math.ceil(delay * (1 + Math.random())), token)
         throw new DelayedError()
       }
       const { ended, isCounted } = runs.get(keyOf(job)) ?? begin(job, isSuspect)

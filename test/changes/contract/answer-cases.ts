@@ -93,7 +93,7 @@ export const ANSWER_CASES: readonly Case[] = [
         const { error } = await extract(use, server)
         expect(error).toMatchObject({ hint: expect.stringMatching(/\w/), ...expected })
         expect(JSON.stringify(error)).not.toContain(TOKEN)
-        // Failures that may pass are repeated, and a lost file is extracted again, but not for ever.
+        // Retries and repeated extractions are limited.
         expect(server.got.length).toBeLessThan(80)
       },
     })),

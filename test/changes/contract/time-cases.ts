@@ -19,7 +19,7 @@ const ENDLESS: [name: string, replies: Record<string, Reply>, state?: string][] 
   ['no response', { extractChanges: () => {} }],
   ['an unknown state', { status: { status: 'Reconciling' } }, 'Reconciling'],
   [
-    'the state Failed ImportChanges, in which jobs go on',
+    'the state Failed ImportChanges of a running job',
     { status: { status: 'Failed ImportChanges' } },
     'Failed ImportChanges',
   ],

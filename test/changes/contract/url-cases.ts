@@ -133,20 +133,38 @@ export const URL_CASES: readonly Case[] = [
       })
     },
   },
-  ...[
-    'http://gis.example.com/file',
-    'https://a:b@gis.example.com/',
-    'file:///etc/passwd',
-    'http://[',
-    '',
-  ].map((location) => ({
-    name: `does not follow a redirect of the file to ${JSON.stringify(location)}`,
-    async run(use: Start) {
-      const server = await startHostile({ file: redirect(location) })
-      const used = await extract(use, [server.origin], server.event.changesUrl ?? '')
-      // An empty location is the URL itself.
-      const code = location === '' ? 'changes_unavailable' : 'changes_url_refused'
-      expect(used.error).toMatchObject({ code })
+  ...['http://gis.example.com/file', 'https://a:b@gis.example.com/', 'file:///etc/passwd', 'http://['].map(
+    (location) => ({
+      name: `does not follow a redirect of the file to ${JSON.stringify(location)}`,
+      async run(use: Start) {
+        const server = await startHostile({ file: redirect(location) })
+        const used = await extract(use, [server.origin], server.event.changesUrl ?? '')
+        expect(used.error).toMatchObject({ code: 'changes_url_refused' })
+      },
+    }),
+  ),
+  {
+    name: 'an error about a file that cannot be reached does not contain its signature',
+    async run(use) {
+      const files = await startHostile({ gone: (res) => res.destroy() })
+      const server = await startHostile({ file: redirect(`${files.origin}/gone?signature=SIGNED`) })
+      const { error } = await extract(use, [server.origin], server.event.changesUrl ?? '')
+      expect(error).toMatchObject({ code: 'changes_unavailable' })
+      expect(JSON.stringify(error)).not.toContain('SIGNED')
     },
-  })),
+  },
+  {
+    name: 'a token with a line break is not sent, and not part of the error',
+    async run(use) {
+      const server = await startHostile()
+      const { error } = await use({
+        options: { origins: [server.origin] },
+        tokens: [`${TOKEN}\n`],
+        events: [server.event],
+      })
+      expect(error).toMatchObject({ code: 'changes_token_rejected' })
+      expect(JSON.stringify(error)).not.toContain(TOKEN)
+      expect(server.got).toEqual([])
+    },
+  },
 ]

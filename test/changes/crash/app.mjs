@@ -23,10 +23,10 @@ const { lease: _, ...location } = JSON.parse(OPTIONS)
 const snapshots = ROWS ? createSnapshots({ store: module[ROWS](location) }) : undefined
 
 const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', async (event, _, context) => {
+  context.onSuccess(() => write({ kind: 'success' })) // runs last
   const result = await changes.of(event, context)
   const compared = await snapshots?.compare(result, context)
   write({ kind: event.kind ?? 'announced', layers: result.layers, compared })
-  context.onSuccess(() => write({ kind: 'success' }))
 })
 // One call at a time, so that an older state never overwrites a newer one in the copy.
 inbox.work(receiver, COALESCE ? { coalesce: { by: 'service', wait: 20 } } : { concurrency: 1 })

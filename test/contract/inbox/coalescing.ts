@@ -88,7 +88,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       const observer = { failed: ({ error }: { error: unknown }) => failed.push(error) }
       const inbox = open({ retryDelay: 600_000, maxRetryDelay: 600_000, observer })
       const error = new Error('no service')
-      const { calls } = coalesce(inbox, 500, ({ size }) => {
+      const { calls } = coalesce(inbox, 2_000, ({ size }) => {
         if (size > 1) throw error
       })
       await sendAll(inbox, times(8, edit))
@@ -108,7 +108,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       const inbox = open({ attempts: 3 })
       const bodies = times(6, edit)
       const poison = bodies[3]
-      coalesce(inbox, 500, ({ context }) => {
+      coalesce(inbox, 2_000, ({ context }) => {
         const texts = context.together?.deliveries.map(({ rawBody }) => new TextDecoder().decode(rawBody))
         if (texts?.includes(poison ?? '')) throw new Error('poison')
       })
@@ -122,7 +122,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     it('handles the groups of two services at the same time', async () => {
       const { gate, release } = createGate()
       const inbox = open()
-      const { calls } = coalesce(inbox, 500, () => {
+      const { calls } = coalesce(inbox, 2_000, () => {
         if (calls.length === 2) release()
         return gate
       })
@@ -134,7 +134,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     it('handles the deliveries that arrive during a call in one following call', async () => {
       const { gate, release } = createGate()
       const inbox = open()
-      const { calls } = coalesce(inbox, 1, () => gate)
+      const { calls } = coalesce(inbox, 1_000, () => gate)
       await sendAll(inbox, [edit()])
       await until(() => calls.length === 1)
       await sendAll(inbox, times(10, edit))
@@ -147,7 +147,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
 
     it('calls a handler of several change types once', async () => {
       const inbox = open()
-      const { calls } = coalesce(inbox, 500, () => {}, 'FeaturesEdited')
+      const { calls } = coalesce(inbox, 2_000, () => {}, 'FeaturesEdited')
       const min = generation
       await sendAll(inbox, [
         edit(['FeaturesCreated', 'FeaturesUpdated']),
@@ -162,7 +162,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
 
     it('asks for attachments if one of the events is about attachments', async () => {
       const inbox = open()
-      const { calls } = coalesce(inbox, 500)
+      const { calls } = coalesce(inbox, 2_000)
       await sendAll(inbox, [edit(['AttachmentsCreated'])])
       await sendAll(inbox, [edit(['FeaturesUpdated'])])
       await isDone(inbox, 2)
@@ -172,7 +172,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
 
     it('handles deliveries without a changesUrl and undecodable ones alone', async () => {
       const inbox = open({ attempts: 1 })
-      const { calls } = coalesce(inbox, 500)
+      const { calls } = coalesce(inbox, 2_000)
       await sendAll(
         inbox,
         times(3, () => edit().replace('changesUrl', `other${generation}`)),
@@ -186,7 +186,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
     it('runs the functions passed to onSuccess once for a group, before its deliveries are done', async () => {
       const inbox = open()
       const done: number[] = []
-      const { calls } = coalesce(inbox, 500, ({ context }) =>
+      const { calls } = coalesce(inbox, 2_000, ({ context }) =>
         context.onSuccess(async () => done.push((await inbox.stats()).done)),
       )
       await sendAll(inbox, times(4, edit))
@@ -209,7 +209,7 @@ export function describeCoalescing(kind: InboxEngineKind): void {
       const failed: unknown[] = []
       const observer = { failed: ({ error }: { error: unknown }) => failed.push(String(error)) }
       const inbox = open({ timeout: 300, observer })
-      coalesce(inbox, 500, ({ context }) => (context.attempt === 1 ? new Promise(() => {}) : undefined))
+      coalesce(inbox, 2_000, ({ context }) => (context.attempt === 1 ? new Promise(() => {}) : undefined))
       await sendAll(inbox, times(3, edit))
       await isDone(inbox, 3)
       expect(failed).toEqual(times(3, () => 'TimeoutError: the handlers took more than 300 ms'))
