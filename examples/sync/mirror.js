@@ -27,6 +27,7 @@ function openSqlite(path) {
   const Database =
     process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? createRequire(import.meta.url)('better-sqlite3')
   const database = new Database(path)
+  database.exec('pragma journal_mode = wal; pragma busy_timeout = 5000') // others can read meanwhile
   const sql = async (text, ...values) => database.prepare(text).run(...values)
   let last = Promise.resolve()
   return {

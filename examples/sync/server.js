@@ -39,7 +39,7 @@ const inbox = DATABASE_URL
   ? createPostgresInbox({ connectionString: DATABASE_URL, schema: INBOX_SCHEMA, ...options })
   : createSqliteInbox({ path: INBOX, ...options })
 
-const changes = createChanges({ token, origins: [new URL(SERVICE_URL).origin], inbox })
+const changes = createChanges({ ...(token && { token }), origins: [new URL(SERVICE_URL).origin], inbox })
 
 const receiver = createReceiver({
   signatureKey: SIGNATURE_KEY,

@@ -26,7 +26,15 @@ await describeWith(POSTGRES, (connectionString) => {
     const [port, mockPort] = [await findPort(), await findPort()]
     const url = SERVICE_URL.replace('4000', `${mockPort}`)
     const { env: database, readRows } = await openSchema(context, connectionString)
-    const ours = { ...env, ...database, HOST: undefined, TOKEN: undefined, PORT: `${port}`, SERVICE_URL: url }
+    const ours = {
+      ...env,
+      EVERY: '500',
+      ...database,
+      HOST: undefined,
+      TOKEN: undefined,
+      PORT: `${port}`,
+      SERVICE_URL: url,
+    }
     const app = startNode(['server.js'], ours, { cwd: folder })
     context.onTestFinished(async () => void (await app.stop('SIGKILL')))
     await app.printed(/listening on/)
