@@ -1,14 +1,15 @@
 import type { Server } from 'node:http'
 import { createReceiver, explain, type Observer, parsePayload, sign, verify } from 'geohook'
+import { createSnapshots } from 'geohook/changes'
 import { webhook as express } from 'geohook/express'
-import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
+import { createMemoryDuplicates, createMemoryInbox, createMemoryRows } from 'geohook/inbox'
 import { createReception } from 'geohook/inspector'
 import { createMockService } from 'geohook/mock'
 import { closeOnSignal } from 'geohook/node'
 import { createOtelObserver } from 'geohook/otel'
-import { createPostgresDuplicates, createPostgresInbox } from 'geohook/postgres'
+import { createPostgresDuplicates, createPostgresInbox, createPostgresRows } from 'geohook/postgres'
 import { createRedisDuplicates, createRedisInbox } from 'geohook/redis'
-import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
+import { createSqliteDuplicates, createSqliteInbox, createSqliteRows } from 'geohook/sqlite'
 import { createPayload, createSigner } from 'geohook/testing'
 import { describe, expect, it } from 'vitest'
 import { KEY, payloadOf } from './helpers/deliver.ts'
@@ -49,10 +50,14 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createReception', 'maxBytes', createReception, { maxByte: 1 }, { signatureKey: KEY }],
   ['createMemoryInbox', 'retention', createMemoryInbox, { retenton: 1 }, {}],
   ['createMemoryDuplicates', 'maxEntries', createMemoryDuplicates, { maxEntres: 1 }, {}],
+  ['createMemoryRows', 'maxRows', createMemoryRows, { maxRow: 1 }, {}],
+  ['createSnapshots', 'idField', createSnapshots, { idfield: 'a' }, { store: createMemoryRows() }],
   ['createSqliteInbox', 'maxPending', createSqliteInbox, { maxpendin: 1 }, { path: 'unused.db' }],
   ['createSqliteDuplicates', 'lease', createSqliteDuplicates, { leese: 1 }, { path: 'unused.db' }],
+  ['createSqliteRows', 'maxRows', createSqliteRows, { maxRow: 1 }, { path: 'unused.db' }],
   ['createPostgresInbox', 'schema', createPostgresInbox, { shema: 'a' }, postgres],
   ['createPostgresDuplicates', 'schema', createPostgresDuplicates, { schemas: 'a' }, postgres],
+  ['createPostgresRows', 'schema', createPostgresRows, { schemas: 'a' }, postgres],
   ['createRedisInbox', 'queue', createRedisInbox, { queu: 'a' }, redis],
   ['createRedisDuplicates', 'prefix', createRedisDuplicates, { prefx: 'a' }, redis],
   ['work', 'concurrency', (options) => inbox.work(receiver, options), { concurency: 1 }, {}],

@@ -16,3 +16,4 @@ export type {
 export type { GenerationStore } from './generations.ts'
 export type { AttemptEnded, InboxObserver } from './inbox-observer.ts'
 export type { InboxOptions } from './inbox-options.ts'
+export type { KnownRow, NewRow, RowLayer, RowStore, RowsOptions } from './rows.ts'

@@ -13,8 +13,10 @@ import {
   readInboxOptions,
   readNumber,
 } from '../inbox-options.ts'
+import { ROWS_OPTIONS, type RowStore, type RowsOptions, readMaxRows } from '../rows.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createMemoryDuplicatesTable } from './duplicates.ts'
+import { createRowsInMemory } from './rows.ts'
 import { createMemoryTable } from './table.ts'
 
 /** Options of {@link createMemoryInbox}. */
@@ -82,4 +84,24 @@ export function createMemoryDuplicates(options: MemoryDuplicatesOptions = {}): C
   const { maxEntries = 100_000, clock } = options
   const table = createMemoryDuplicatesTable(readNumber('maxEntries', maxEntries, 1), readClock(clock))
   return createDuplicates(table, options)
+}
+
+/** Options of {@link createMemoryRows}. */
+export type MemoryRowsOptions = RowsOptions
+
+/**
+ * Creates a store of the last known rows of features in the memory of this process, for tests.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createSnapshots } from 'geohook/changes'
+ * import { createMemoryRows } from 'geohook/inbox'
+ *
+ * const snapshots = createSnapshots({ store: createMemoryRows({ maxRows: 10_000 }) })
+ * ```
+ */
+export function createMemoryRows(options: MemoryRowsOptions = {}): RowStore {
+  requireKnownOptions(options, ROWS_OPTIONS)
+  return createRowsInMemory(readMaxRows(options))
 }

@@ -1,9 +1,6 @@
-import type { Pool } from 'pg'
 import type { DuplicatesTable } from '../duplicates.ts'
-import { loadPg } from './packages.ts'
+import { createPool } from './pool.ts'
 import { createDuplicatesSql, MAX_INTERVAL } from './schema.ts'
-import { isCreatedConcurrently, isMissing } from './sqlstates.ts'
-import { CALL_TIMEOUT, CONNECT_TIMEOUT } from './timeout.ts'
 
 /** Minimum milliseconds between two removals of expired claims. */
 const SWEEP_INTERVAL = 10_000
@@ -14,56 +11,13 @@ const SWEEP_BATCH = 1_000
 /** Creates a table of claims in PostgreSQL. The database table is created if it is missing. */
 export function createPostgresDuplicatesTable(connectionString: string, schema: string): DuplicatesTable {
   const table = `${schema}.duplicates`
-  let opening: Promise<Pool> | undefined
-  let closed = false
+  const { query, close } = createPool({
+    connectionString,
+    table,
+    createSql: createDuplicatesSql(schema, table),
+    contents: 'duplicates',
+  })
   let sweptAt = 0
-
-  async function open(): Promise<Pool> {
-    const { default: pg } = await loadPg()
-    const pool = new pg.Pool({
-      connectionString,
-      application_name: 'geohook',
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
-      query_timeout: CALL_TIMEOUT,
-    })
-    pool.on('error', () => {}) // ignores errors of idle connections: the next call reports them
-    try {
-      await ensureTable(pool)
-      return pool
-    } catch (error) {
-      void pool.end()
-      throw error
-    }
-  }
-
-  async function ensureTable(pool: Pool): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      // Check first, so that a database user without the right to create tables can use an existing table.
-      const { rows } = await pool.query('select to_regclass($1) as found', [table])
-      if (rows[0]?.found) return
-      try {
-        await pool.query(createDuplicatesSql(schema, table))
-      } catch (error) {
-        if (tries === 5 || !isCreatedConcurrently(error)) throw error
-      }
-    }
-  }
-
-  async function query(text: string, values: unknown[]): Promise<{ rows: { claim?: unknown }[] }> {
-    if (closed) throw new Error('the store of duplicates is closed')
-    opening ??= open().catch((error) => {
-      opening = undefined
-      throw error
-    })
-    const pool = await opening
-    try {
-      return await pool.query(text, values)
-    } catch (error) {
-      // Create the missing table, so that the next call succeeds.
-      if (isMissing(error)) await ensureTable(pool).catch(() => {})
-      throw error
-    }
-  }
 
   /** Removes expired claims in the background. Errors are ignored, because expired claims have no effect. */
   function sweep(): void {
@@ -79,7 +33,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
 
   return {
     async claim(id, owner, lease) {
-      const { rows } = await query(
+      const { rows } = await query<{ claim: 'claimed' | 'busy' | 'done' }>(
         `with taken as (
           insert into ${table} as kept (id, owner, until)
           values ($1, $2, now() + $3::float8 * interval '1 ms')
@@ -95,7 +49,7 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
         [id, owner, lease],
       )
       sweep()
-      return rows[0]?.claim as 'claimed' | 'busy' | 'done'
+      return rows[0]?.claim ?? 'busy'
     },
 
     async renew(ids, owner, lease) {
@@ -117,11 +71,6 @@ export function createPostgresDuplicatesTable(connectionString: string, schema: 
       await query(`delete from ${table} where id = $1 and owner = $2`, [id, owner])
     },
 
-    async close() {
-      closed = true
-      const pool = await opening?.catch(() => undefined)
-      opening = undefined
-      await pool?.end()
-    },
+    close,
   }
 }

@@ -7,10 +7,12 @@ import {
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
 import { INBOX_OPTIONS, type InboxOptions, readInboxOptions, readNumber } from '../inbox-options.ts'
+import { ROWS_OPTIONS, type RowStore, type RowsOptions, readMaxRows } from '../rows.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createBossConnection } from './connection.ts'
 import { type PostgresOptions, readPostgresOptions, readQueue } from './connection-options.ts'
 import { createPostgresDuplicatesTable } from './duplicates.ts'
+import { createPostgresRowsTable } from './rows.ts'
 import { createPostgresTable } from './table.ts'
 
 export type * from '../entry-types.ts'
@@ -92,4 +94,30 @@ export function createPostgresDuplicates(options: PostgresDuplicatesOptions): Cl
   requireKnownOptions(options, DUPLICATES_NAMES)
   const { connectionString, schema } = readPostgresOptions(options)
   return createDuplicates(createPostgresDuplicatesTable(connectionString, schema), options)
+}
+
+/** Options of {@link createPostgresRows}. */
+export interface PostgresRowsOptions extends PostgresOptions, RowsOptions {}
+
+const ROWS_NAMES: OptionNames<PostgresRowsOptions> = { ...ROWS_OPTIONS, connectionString: true, schema: true }
+
+/**
+ * Creates a store of the last known rows of features in PostgreSQL, for all processes. Each process can exceed
+ * `maxRows` by 1 %. It needs the package `pg`, and connects on first use.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createSnapshots } from 'geohook/changes'
+ * import { createPostgresRows } from 'geohook/postgres'
+ *
+ * const snapshots = createSnapshots({
+ *   store: createPostgresRows({ connectionString: 'postgres://localhost/parcels' }),
+ * })
+ * ```
+ */
+export function createPostgresRows(options: PostgresRowsOptions): RowStore {
+  requireKnownOptions(options, ROWS_NAMES)
+  const { connectionString, schema } = readPostgresOptions(options)
+  return createPostgresRowsTable(connectionString, schema, readMaxRows(options))
 }

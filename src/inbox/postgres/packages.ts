@@ -26,11 +26,11 @@ export async function loadBoss(): Promise<typeof import('pg-boss')> {
   }
 }
 
-/** Loads pg on first use. */
-export async function loadPg(): Promise<typeof import('pg')> {
+/** Loads pg on first use. @param purpose what needs it, in the plural */
+export async function loadPg(purpose: string): Promise<typeof import('pg')> {
   try {
     return await import('pg')
   } catch (cause) {
-    throw new Error('duplicates in PostgreSQL need the package pg: npm install pg', { cause })
+    throw new Error(`${purpose} in PostgreSQL need the package pg: npm install pg`, { cause })
   }
 }

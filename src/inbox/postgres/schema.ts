@@ -68,3 +68,15 @@ export const createGenerationsSql = (table: string): string =>
   `create table if not exists ${table} (
     queue text, service text collate "C", generations jsonb not null, primary key (queue, service)
   )`
+
+/**
+ * Statements that create the table of the last known rows of features. `written` is in the order in which rows were
+ * written. A row without a value is a deleted feature.
+ */
+export const createRowsSql = (schema: string, table: string): string =>
+  `create schema if not exists ${schema};
+  create table if not exists ${table} (
+    service bytea, layer bigint, key text collate "C", object_id text collate "C", generation bigint not null,
+    value text, written bigserial unique, primary key (service, layer, key)
+  );
+  create index if not exists known_rows_object on ${table} (service, layer, object_id) where object_id is not null`

@@ -8,10 +8,12 @@ import {
 } from '../duplicates.ts'
 import type { DurableInbox } from '../durable-inbox.ts'
 import { INBOX_OPTIONS, type InboxOptions, readClock, readInboxOptions } from '../inbox-options.ts'
+import { ROWS_OPTIONS, type RowStore, type RowsOptions, readMaxRows } from '../rows.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { backUp } from './backup.node.ts'
 import { createSqliteDuplicatesTable } from './duplicates.ts'
 import { readPath } from './path.node.ts'
+import { createSqliteRowsTable } from './rows.ts'
 import { createSqliteTable } from './table.ts'
 import { createTransactions } from './transactions.ts'
 
@@ -107,4 +109,30 @@ export function createSqliteDuplicates(options: SqliteDuplicatesOptions): Closab
   requireKnownOptions(options, DUPLICATES_NAMES)
   const transactions = createTransactions(readPath(options?.path))
   return createDuplicates(createSqliteDuplicatesTable(transactions), options)
+}
+
+/** Options of {@link createSqliteRows}. */
+export interface SqliteRowsOptions extends RowsOptions {
+  /** Path of the file. It may be the file of an inbox. */
+  path: string
+}
+
+const ROWS_NAMES: OptionNames<SqliteRowsOptions> = { ...ROWS_OPTIONS, path: true }
+
+/**
+ * Creates a store of the last known rows of features in a SQLite file, for all processes that share the file.
+ *
+ * @throws {WebhookError} `config_invalid`
+ * @example
+ * ```ts
+ * import { createSnapshots } from 'geohook/changes'
+ * import { createSqliteRows } from 'geohook/sqlite'
+ *
+ * const snapshots = createSnapshots({ store: createSqliteRows({ path: 'inbox.db' }) })
+ * ```
+ */
+export function createSqliteRows(options: SqliteRowsOptions): RowStore {
+  requireKnownOptions(options, ROWS_NAMES)
+  const transactions = createTransactions(readPath(options?.path))
+  return createSqliteRowsTable(transactions, readMaxRows(options))
 }

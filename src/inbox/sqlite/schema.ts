@@ -83,7 +83,27 @@ const VERSION_3 = `
 `
 
 /**
+ * The last known rows of features, in the order in which they were written. A row without a value is a deleted feature.
+ * `known_total` is the number of rows.
+ */
+const VERSION_4 = `
+  CREATE TABLE known_layer (number INTEGER PRIMARY KEY, service TEXT NOT NULL, id INTEGER NOT NULL, UNIQUE (service, id));
+  CREATE TABLE known_row (
+    written INTEGER PRIMARY KEY,
+    layer INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    object_id TEXT,
+    generation INTEGER NOT NULL,
+    value TEXT,
+    UNIQUE (layer, key)
+  );
+  CREATE INDEX known_row_object ON known_row (layer, object_id) WHERE object_id IS NOT NULL;
+  CREATE TABLE known_total (number INTEGER NOT NULL);
+  INSERT INTO known_total VALUES (0);
+`
+
+/**
  * SQL that upgrades the tables from each version to the next. All of it runs on a new file, so new and upgraded files
  * have the same tables.
  */
-export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3]
+export const UPGRADES: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4]

@@ -1,8 +1,9 @@
-import { createMemoryDuplicates, createMemoryInbox } from 'geohook/inbox'
+import { createMemoryDuplicates, createMemoryInbox, createMemoryRows } from 'geohook/inbox'
 import { describeDuplicates } from './duplicates.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { describeInbox } from './inboxes.ts'
 import { describeLease } from './lease.ts'
+import { describeRows } from './rows.ts'
 
 const kind: InboxEngineKind = {
   name: 'memory',
@@ -16,5 +17,11 @@ describeLease(kind)
 describeDuplicates({
   name: 'memory',
   create: async () => ({ open: (options) => createMemoryDuplicates(options), remove: async () => {} }),
+  isShared: false,
+})
+
+describeRows({
+  name: 'memory',
+  create: async () => ({ open: (options) => createMemoryRows(options), remove: async () => {} }),
   isShared: false,
 })

@@ -1,10 +1,11 @@
 // @module-tag sqlite
-import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
+import { createSqliteDuplicates, createSqliteInbox, createSqliteRows } from 'geohook/sqlite'
 import { createFolder } from '../../helpers/folder.ts'
 import { describeDuplicates } from './duplicates.ts'
 import type { InboxEngineKind } from './engine.ts'
 import { describeInbox } from './inboxes.ts'
 import { describeLease } from './lease.ts'
+import { describeRows } from './rows.ts'
 
 const kind: InboxEngineKind = {
   name: 'SQLite',
@@ -25,6 +26,16 @@ describeDuplicates({
     const { fileIn, remove } = createFolder()
     const path = fileIn('duplicates.db')
     return { open: (options) => createSqliteDuplicates({ path, ...options }), remove }
+  },
+  isShared: true,
+})
+
+describeRows({
+  name: 'SQLite',
+  async create() {
+    const { fileIn, remove } = createFolder()
+    const path = fileIn('rows.db')
+    return { open: (options) => createSqliteRows({ path, ...options }), remove }
   },
   isShared: true,
 })

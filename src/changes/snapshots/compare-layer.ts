@@ -1,0 +1,133 @@
+import { configInvalid } from '../../errors.ts'
+import type { KnownRow, NewRow } from '../../inbox/rows.ts'
+import type { Feature, LayerChanges } from '../types.ts'
+import { differences, isEqual } from './differences.ts'
+import { createIdReader, type FeatureIds, requireUsable, toKey } from './ids.ts'
+import type { FeatureComparison } from './types.ts'
+
+/** A feature that was added or updated. */
+interface Current extends FeatureIds {
+  kind: 'add' | 'update'
+  feature: Feature
+}
+
+/** The changed features of a layer by their ids. */
+export interface ChangedFeatures {
+  current: ReadonlyMap<string, Current>
+  /** Keys or object ids of deleted features. */
+  deletedIds: readonly string[]
+  /** The last states of deleted features, as the service sent them, by key and by object id. */
+  lastStates: ReadonlyMap<string, Feature>
+  /** The keys and object ids of the rows to read. */
+  ids: { keys: string[]; objectIds: string[] }
+}
+
+export const toValue = ({ attributes, geometry }: Feature): string => JSON.stringify({ attributes, geometry })
+
+/** @throws {WebhookError} `config_invalid`, `changes_malformed` */
+export function readChangedFeatures(layer: LayerChanges, idField: string | undefined): ChangedFeatures {
+  const { id, adds, updates, deletes, objectIds } = layer
+  if (objectIds)
+    throw configInvalid(
+      `layer ${id} of the changes has only object ids, and snapshots need whole features`,
+      'Upgrade the service: version 10.6.1 cannot send features.',
+    )
+  const readIds = createIdReader(id, idField)
+  const current = new Map<string, Current>()
+  for (const feature of adds) {
+    const ids = readIds(feature)
+    current.set(ids.key, { ...ids, kind: 'add', feature })
+  }
+  for (const feature of updates) {
+    const ids = readIds(feature)
+    current.set(ids.key, { ...ids, kind: current.has(ids.key) ? 'add' : 'update', feature })
+  }
+  const lastStates = new Map<string, Feature>()
+  for (const feature of deletes.features ?? []) {
+    const { key, objectId } = readIds(feature)
+    lastStates.set(key, feature)
+    if (objectId !== undefined) lastStates.set(objectId, feature)
+  }
+  const deletedIds = [...new Set(deletes.ids.map(toKey))]
+  for (const deletedId of deletedIds) requireUsable(id, deletedId)
+  const keys = [...new Set([...current.keys(), ...deletedIds])]
+  return { current, deletedIds, lastStates, ids: { keys, objectIds: deletedIds.filter(isNumber) } }
+}
+
+/**
+ * Compares the features of a layer with the rows in the store.
+ *
+ * @param generation of the extraction. Features whose row is of a higher generation are left out: their changes up to
+ * this generation have been handled, and the extraction may be older than the row
+ */
+export function compareFeatures(
+  changed: ChangedFeatures,
+  rows: readonly KnownRow[],
+  generation: number,
+): { features: FeatureComparison[]; rows: NewRow[] } {
+  const known = new Map(rows.map((row) => [row.key, row]))
+  const features: FeatureComparison[] = []
+  const written: NewRow[] = []
+  const current = new Map(changed.current)
+  const removed = findDeleted(changed, rows)
+  for (const { key } of removed) current.delete(key)
+  for (const { key, objectId, kind, feature: after } of current.values()) {
+    const row = known.get(key)
+    if (row && row.generation > generation) continue
+    const value = toValue(after)
+    written.push({ key, objectId, value })
+    features.push({ id: key, kind, ...compareWith(row?.value, value, after) })
+  }
+  for (const { key, objectId, lastState } of removed) {
+    const row = known.get(key)
+    if (row && row.generation > generation) continue
+    // The row of a deleted feature stays, so that an older extraction does not bring the feature back.
+    written.push({ key, objectId, value: undefined })
+    const before = row ? parse(row.value) : lastState
+    features.push({ id: key, kind: 'delete', ...(before && { before }) })
+  }
+  return { features, rows: written }
+}
+
+/** Finds the features of deleted ids, each of which is a key or an object id. */
+function findDeleted(
+  { current, deletedIds, lastStates }: ChangedFeatures,
+  rows: readonly KnownRow[],
+): Iterable<FeatureIds & { lastState: Feature | undefined }> {
+  const byId = new Map<string, FeatureIds>()
+  const add = ({ key, objectId }: FeatureIds): void => {
+    if (objectId !== undefined) byId.set(objectId, { key, objectId })
+  }
+  // The last one wins: a live row over a deleted one with the same object id, and the service over the store.
+  for (const row of rows) if (row.value === undefined) add(row)
+  for (const row of rows) if (row.value !== undefined) add(row)
+  for (const feature of current.values()) add(feature)
+  for (const { key, objectId } of [...rows, ...current.values()]) byId.set(key, { key, objectId })
+  const found = new Map<string, FeatureIds & { lastState: Feature | undefined }>()
+  for (const id of deletedIds) {
+    const ids = byId.get(id) ?? { key: id, objectId: undefined }
+    found.set(ids.key, { ...ids, lastState: lastStates.get(id) })
+  }
+  return found.values()
+}
+
+function compareWith(
+  known: string | undefined,
+  value: string,
+  after: Feature,
+): Omit<FeatureComparison, 'id' | 'kind'> {
+  const before = parse(known)
+  if (!before) return { after }
+  if (known === value) return { before, after, changed: [], moved: false }
+  return {
+    before,
+    after,
+    changed: differences(before.attributes, after.attributes),
+    moved: !isEqual(before.geometry, after.geometry),
+  }
+}
+
+const parse = (value: string | undefined): Feature | undefined =>
+  value === undefined ? undefined : (JSON.parse(value) as Feature)
+
+const isNumber = (id: string): boolean => /^\d+$/.test(id)

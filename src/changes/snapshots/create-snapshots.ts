@@ -1,0 +1,139 @@
+import { blameCaller, configInvalid } from '../../errors.ts'
+import type { NewRow, RowStore } from '../../inbox/rows.ts'
+import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import type { Changes, Feature, LayerChanges } from '../types.ts'
+import { compareFeatures, readChangedFeatures, toValue } from './compare-layer.ts'
+import { createIdReader } from './ids.ts'
+import { forgetRows, readRows, type Writing, writeRows } from './store.ts'
+import type { LayerComparison, Snapshots, SnapshotsContext } from './types.ts'
+
+/** Options of {@link createSnapshots}. */
+export interface SnapshotsOptions {
+  /** Where the rows are: `createSqliteRows`, `createPostgresRows` or, for tests, `createMemoryRows`. */
+  store: RowStore
+  /**
+   * Name of the attribute that identifies a feature, in any case. Its values are compared without braces and case.
+   * Deleted features are found by this id or by their object id. Default: the global id, or the object id if there is
+   * none.
+   */
+  idField?: string | undefined
+}
+
+const NAMES: OptionNames<SnapshotsOptions> = { store: true, idField: true }
+
+/**
+ * Creates snapshots: they keep the last handled row of each feature, so that handlers know what a change has changed.
+ *
+ * @throws {WebhookError} `config_invalid`
+ *
+ * @example
+ * ```ts
+ * import { createReceiver } from 'geohook'
+ * import { createChanges, createSnapshots } from 'geohook/changes'
+ * import { createMemoryRows } from 'geohook/inbox'
+ *
+ * const changes = createChanges({ token: 'secret', origins: ['https://gis.example.com'] })
+ * const snapshots = createSnapshots({ store: createMemoryRows() })
+ *
+ * createReceiver({ signatureKey: 'test' }).on('FeaturesEdited', async (event, delivery, context) => {
+ *   const layers = await snapshots.compare(await changes.of(event, context), context)
+ *   for (const { features } of layers)
+ *     for (const { id, kind, before, after, changed } of features) console.log(id, kind, before, after, changed)
+ * })
+ * ```
+ */
+export function createSnapshots(options: SnapshotsOptions): Snapshots {
+  const { store, idField } = blameCaller(createSnapshots, () => readOptions(options))
+  /** The comparisons of each attempt, by its signal: handlers of one delivery get the same changes. */
+  const attempts = new WeakMap<AbortSignal, WeakMap<object, Promise<LayerComparison[]>>>()
+
+  async function compareAll(changes: Changes, { signal, onSuccess }: SnapshotsContext) {
+    const comparisons: LayerComparison[] = []
+    const writings: Writing[] = []
+    for (const layer of changes.layers) {
+      const { service, id } = layer
+      const changed = readChangedFeatures(layer, idField)
+      const known = await readRows(store, { service, id }, changed.ids, signal)
+      const generation = generationOf(changes, layer)
+      const { features, rows } = compareFeatures(changed, known, generation)
+      comparisons.push({ service, id, features })
+      writings.push({ layer: { service, id }, rows, generation })
+    }
+    signal?.throwIfAborted()
+    onSuccess(async () => {
+      for (const writing of writings) await writeRows(store, writing)
+    })
+    return comparisons
+  }
+
+  function compare(changes: Changes, context: SnapshotsContext): Promise<LayerComparison[]> {
+    const { signal } = context
+    if (!signal) return compareAll(changes, context)
+    const known = attempts.get(signal) ?? new WeakMap<object, Promise<LayerComparison[]>>()
+    attempts.set(signal, known)
+    const comparison = known.get(changes) ?? compareAll(changes, context)
+    known.set(changes, comparison)
+    comparison.catch(() => known.delete(changes))
+    return comparison
+  }
+
+  return {
+    async compare<Attributes extends object>(changes: Changes<Attributes>, context: SnapshotsContext) {
+      requireArguments(changes, context)
+      return compare(changes as unknown as Changes, context) as Promise<LayerComparison<Attributes>[]>
+    },
+    async fill(service, layerId, features, generation = 0) {
+      if (!Number.isSafeInteger(layerId) || !Number.isSafeInteger(generation))
+        throw configInvalid(
+          'fill(service, layerId, features, generation): layerId and generation must be integers',
+        )
+      if (!Array.isArray(features)) throw configInvalid('fill(): features must be an array')
+      const layer = { service: readService(service), id: layerId }
+      await writeRows(store, { layer, rows: toRows(layerId, features, idField), generation })
+    },
+    async forget(service) {
+      await forgetRows(store, readService(service))
+    },
+  }
+}
+
+function readOptions(options: SnapshotsOptions): SnapshotsOptions {
+  requireKnownOptions(options, NAMES)
+  const { store, idField } = options ?? {}
+  const isStore = [store?.read, store?.write, store?.forget].every((call) => typeof call === 'function')
+  if (!isStore) throw configInvalid('store must be a store of rows, for example createSqliteRows({ path })')
+  if (idField !== undefined && (typeof idField !== 'string' || idField === ''))
+    throw configInvalid('idField must be the name of an attribute')
+  return { store, idField }
+}
+
+function requireArguments(changes: unknown, context: Partial<SnapshotsContext> | undefined): void {
+  if (!Array.isArray((changes as Changes | undefined)?.layers))
+    throw configInvalid('compare(changes, context): changes must be the result of changes.of()')
+  if (typeof context?.onSuccess !== 'function')
+    throw configInvalid(
+      'compare(changes, context) needs the function onSuccess',
+      'Pass the third argument of the handler as a whole: compare(changes, context).',
+    )
+}
+
+/** Spells the URL of a service as `changes.of` does. */
+function readService(service: string): string {
+  if (typeof service !== 'string' || !URL.canParse(service))
+    throw configInvalid('service must be the URL of a feature service')
+  return new URL(service).href.replace(/\/$/, '')
+}
+
+/** The generation of the layer; if the service did not send it, the highest one of the same service. */
+function generationOf({ layerServerGens }: Changes, { service, id }: LayerChanges): number {
+  const ofService = layerServerGens.filter((layer) => layer.service === service)
+  const ofLayer = ofService.find((layer) => layer.id === id)
+  return ofLayer?.serverGen ?? ofService.reduce((highest, { serverGen }) => Math.max(highest, serverGen), 0)
+}
+
+/** Converts features to rows. Of several features with the same id, the last one counts. */
+function toRows(layerId: number, features: readonly Feature[], idField: string | undefined): NewRow[] {
+  const readIds = createIdReader(layerId, idField)
+  const rows = features.map((feature): NewRow => ({ ...readIds(feature), value: toValue(feature) }))
+  return [...new Map(rows.map((row) => [row.key, row])).values()]
+}
