@@ -12,7 +12,8 @@ export const SCRIPTS = Object.keys(TEXTS)
 
 const WHEN = 1_730_385_704_000
 
-function createFeature(id, { name, notes, editor }) {
+export function createFeature(script, id) {
+  const { name, notes, editor } = TEXTS[script]
   return {
     geometry: { x: 2_634_000.25 + id * 1.5, y: 4_573_000.75 - id * 0.5 },
     attributes: {
@@ -37,7 +38,7 @@ export function createDocument(script, edits) {
   const [adds, updates, deleteIds] = [[], [], []]
   for (let id = 1; id <= edits; id++) {
     if (id % 10 === 0) deleteIds.push(globalId(id))
-    else (id % 10 < 5 ? adds : updates).push(createFeature(id, TEXTS[script]))
+    else (id % 10 < 5 ? adds : updates).push(createFeature(script, id))
   }
   const document = {
     layerServerGens: [{ id: 0, serverGen: edits }],

@@ -2,21 +2,24 @@
 import { createDocument, SCRIPTS } from './documents.mjs'
 import { startService } from './service.mjs'
 
-const [edits] = process.argv.slice(2).map(Number)
-const services = new Map()
+const edits = Number(process.argv[2])
+const SMALL = 100
+const subjects = [{ script: 'ASCII', answer: 'job', edits: SMALL, document: createDocument('ASCII', SMALL) }]
 for (const script of SCRIPTS) {
   const document = createDocument(script, edits)
-  services.set(`${script}_embedded`, { document, isJob: false })
-  services.set(`${script}_job`, { document, isJob: true })
+  for (const answer of ['embedded', 'job']) subjects.push({ script, answer, edits, document })
 }
-services.set('small', { document: createDocument('ASCII', 100), isJob: true })
-const { changesUrl } = await startService(services)
+const named = subjects.map((subject, index) => [`service${index}`, subject])
+const { changesUrl } = await startService(
+  new Map(named.map(([name, { document, answer }]) => [name, { document, isJob: answer === 'job' }])),
+)
 
+// A listener keeps the process running until it is killed.
 process.on('message', () => {})
 process.send(
-  [...services].map(([name, { document }]) => ({
-    name,
-    url: changesUrl(name, 0, edits),
+  named.map(([name, { document, ...subject }]) => ({
+    ...subject,
+    url: changesUrl(name, 0, subject.edits),
     bytes: document.length,
   })),
 )
