@@ -7,9 +7,9 @@ import { GOALS, goalOf } from '../goals.mjs'
 import { sqliteVersion, versionsOf } from '../lib/versions.mjs'
 
 const FULL = {
-  extraction: { edits: 100_000, rounds: 5, memoryRounds: 3 },
+  extraction: { edits: 100_000, rounds: 5, memoryRounds: 2 },
   snapshots: { rows: 10_000, rounds: 3 },
-  coalescing: { rounds: 3 },
+  coalescing: { rounds: 2 },
 }
 const SMOKE = {
   extraction: { edits: 1_000, rounds: 1, memoryRounds: 1 },
