@@ -42,7 +42,7 @@ async function compare(snapshots, changes, kind) {
   return (milliseconds / length) * 1000
 }
 
-/** Compares the rows of a new layer: new ones, the same ones again, and ones of which one attribute has changed. */
+/** Compares the rows of a new layer three times: first they are new, then unchanged, then one attribute has changed. */
 async function measureRound({ snapshots }, layer, rows) {
   const create = (notes) =>
     Array.from({ length: rows }, (_, index) => {
