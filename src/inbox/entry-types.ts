@@ -16,4 +16,5 @@ export type {
 export type { GenerationStore } from './generations.ts'
 export type { AttemptEnded, InboxObserver } from './inbox-observer.ts'
 export type { InboxOptions } from './inbox-options.ts'
-export type { KnownRow, NewRow, RowLayer, RowStore, RowsOptions } from './rows.ts'
+export type { KnownRow, NewRow, RowLayer, RowStore } from './rows.ts'
+export type { RowsOptions } from './rows-options.ts'

@@ -1,8 +1,9 @@
 import { configInvalid } from '../../errors.ts'
-import type { KnownRow, NewRow } from '../../inbox/rows.ts'
+import { type KnownRow, MAX_BATCH, type NewRow } from '../../inbox/rows.ts'
 import type { Feature, LayerChanges } from '../types.ts'
 import { differences, isEqual } from './differences.ts'
 import { createIdReader, type FeatureIds, requireUsable, toKey } from './ids.ts'
+import { pause } from './store.ts'
 import type { FeatureComparison } from './types.ts'
 
 /** A feature that was added or updated. */
@@ -60,11 +61,11 @@ export function readChangedFeatures(layer: LayerChanges, idField: string | undef
  * @param generation of the extraction. Features whose row is of a higher generation are left out: their changes up to
  * this generation have been handled, and the extraction may be older than the row
  */
-export function compareFeatures(
+export async function compareFeatures(
   changed: ChangedFeatures,
   rows: readonly KnownRow[],
   generation: number,
-): { features: FeatureComparison[]; rows: NewRow[] } {
+): Promise<{ features: FeatureComparison[]; rows: NewRow[] }> {
   const known = new Map(rows.map((row) => [row.key, row]))
   const features: FeatureComparison[] = []
   const written: NewRow[] = []
@@ -77,6 +78,7 @@ export function compareFeatures(
     const value = toValue(after)
     written.push({ key, objectId, value })
     features.push({ id: key, kind, ...compareWith(row?.value, value, after) })
+    if (features.length % MAX_BATCH === 0) await pause()
   }
   for (const { key, objectId, lastState } of removed) {
     const row = known.get(key)
@@ -85,15 +87,16 @@ export function compareFeatures(
     written.push({ key, objectId, value: undefined })
     const before = row ? parse(row.value) : lastState
     features.push({ id: key, kind: 'delete', ...(before && { before }) })
+    if (features.length % MAX_BATCH === 0) await pause()
   }
   return { features, rows: written }
 }
 
-/** Finds the features of deleted ids, each of which is a key or an object id. */
+/** Finds the features of deleted ids. Each id is a key or an object id. */
 function findDeleted(
   { current, deletedIds, lastStates }: ChangedFeatures,
   rows: readonly KnownRow[],
-): Iterable<FeatureIds & { lastState: Feature | undefined }> {
+): (FeatureIds & { lastState: Feature | undefined })[] {
   const byId = new Map<string, FeatureIds>()
   const add = ({ key, objectId }: FeatureIds): void => {
     if (objectId !== undefined) byId.set(objectId, { key, objectId })
@@ -108,7 +111,7 @@ function findDeleted(
     const ids = byId.get(id) ?? { key: id, objectId: undefined }
     found.set(ids.key, { ...ids, lastState: lastStates.get(id) })
   }
-  return found.values()
+  return [...found.values()]
 }
 
 function compareWith(

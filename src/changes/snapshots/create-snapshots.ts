@@ -55,7 +55,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       const changed = readChangedFeatures(layer, idField)
       const known = await readRows(store, { service, id }, changed.ids, signal)
       const generation = generationOf(changes, layer)
-      const { features, rows } = compareFeatures(changed, known, generation)
+      const { features, rows } = await compareFeatures(changed, known, generation)
       comparisons.push({ service, id, features })
       writings.push({ layer: { service, id }, rows, generation })
     }

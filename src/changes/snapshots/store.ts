@@ -11,7 +11,10 @@ export interface Writing {
   generation: number
 }
 
-/** Reads rows in batches, so that other work goes on between them. */
+/** Lets timers and sockets run: a large window would otherwise block the event loop for seconds. */
+export const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
+
+/** Reads rows in batches. */
 export async function readRows(
   store: RowStore,
   layer: RowLayer,
@@ -21,6 +24,7 @@ export async function readRows(
   const rows: KnownRow[][] = []
   const length = Math.max(ids.keys.length, ids.objectIds.length)
   for (let from = 0; from < length; from += MAX_BATCH) {
+    if (from > 0) await pause()
     signal?.throwIfAborted()
     const [keys, objectIds] = [ids.keys, ids.objectIds].map((list) => list.slice(from, from + MAX_BATCH))
     rows.push(await attempt(() => store.read(layer, keys ?? [], objectIds ?? [])))

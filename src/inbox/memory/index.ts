@@ -13,7 +13,8 @@ import {
   readInboxOptions,
   readNumber,
 } from '../inbox-options.ts'
-import { ROWS_OPTIONS, type RowStore, type RowsOptions, readMaxRows } from '../rows.ts'
+import type { RowStore } from '../rows.ts'
+import { ROWS_OPTIONS, type RowsOptions, readMaxRows } from '../rows-options.ts'
 import { createTableInbox } from '../table-inbox.ts'
 import { createMemoryDuplicatesTable } from './duplicates.ts'
 import { createRowsInMemory } from './rows.ts'

@@ -1,5 +1,5 @@
 import type { DuplicateStore } from 'geohook'
-import type { DurableInbox, InboxOptions } from 'geohook/inbox'
+import type { DurableInbox, InboxOptions, RowStore, RowsOptions } from 'geohook/inbox'
 
 /** A store for the inboxes of one test. */
 export interface InboxEngine {
@@ -28,5 +28,18 @@ export interface DuplicatesEngine {
 export interface DuplicatesEngineKind {
   name: string
   create(): Promise<DuplicatesEngine>
+  isShared: boolean
+}
+
+/** A store for the rows of one test. */
+export interface RowsEngine {
+  open(options?: RowsOptions): RowStore
+  remove(): Promise<void>
+}
+
+export interface RowsEngineKind {
+  name: string
+  create(): Promise<RowsEngine>
+  /** True if several stores can share the rows. False only for the memory engine. */
   isShared: boolean
 }

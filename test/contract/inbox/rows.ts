@@ -1,18 +1,6 @@
 import type { NewRow, RowStore, RowsOptions } from 'geohook/inbox'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-
-/** A store for the rows of one test. */
-export interface RowsEngine {
-  open(options?: RowsOptions): RowStore
-  remove(): Promise<void>
-}
-
-export interface RowsEngineKind {
-  name: string
-  create(): Promise<RowsEngine>
-  /** True if several stores can share the rows. False only for the memory engine. */
-  isShared: boolean
-}
+import type { RowsEngine, RowsEngineKind } from './engine.ts'
 
 const SERVICE = 'https://gis.example.com/server/rest/services/Parcels/FeatureServer'
 const LAYER = { service: SERVICE, id: 0 }
@@ -190,10 +178,6 @@ export function describeRows(kind: RowsEngineKind): void {
       await expect(store.read(LAYER, ['a'], [])).rejects.toThrow('closed')
       await expect(store.write(LAYER, [rowOf('a')], 1)).rejects.toThrow('closed')
       await expect(store.forget(SERVICE)).rejects.toThrow('closed')
-    })
-
-    it.each([0, 1.5, -1])('rejects maxRows %d', (maxRows) => {
-      expect(() => open({ maxRows })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
     })
 
     if (kind.isShared)

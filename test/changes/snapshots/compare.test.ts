@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { changesOf, ID, invalid, rowOf, start } from './support.ts'
+
+describe('compare()', () => {
+  it('names the attributes that differ, and says whether the feature moved', async () => {
+    const { handle } = start()
+    const before = rowOf({ name: 'oak', height: 3, note: null, gone: 'x' }, { x: 1, y: 2 })
+    const after = rowOf({ name: 'ash', height: 3, added: 0 }, { y: 2, x: 1 })
+    expect(await handle({ adds: [before] })).toEqual([{ id: ID.toLowerCase(), kind: 'add', after: before }])
+    expect(await handle({ updates: [after] })).toEqual([
+      {
+        id: ID.toLowerCase(),
+        kind: 'update',
+        before,
+        after,
+        changed: ['name', 'gone', 'added'],
+        moved: false,
+      },
+    ])
+    expect(await handle({ updates: [rowOf(after.attributes, { x: 2, y: 2 })] })).toMatchObject([
+      { changed: [], moved: true },
+    ])
+    expect(await handle({ updates: [rowOf(after.attributes)] })).toMatchObject([{ changed: [], moved: true }])
+    expect(await handle({ updates: [rowOf(after.attributes)] })).toMatchObject([
+      { changed: [], moved: false },
+    ])
+  })
+
+  it('compares attributes called like members of every object', async () => {
+    const { handle } = start()
+    const before = JSON.parse(`{"OBJECTID":1,"constructor":"a","__proto__":"a"}`)
+    const after = JSON.parse(`{"OBJECTID":1,"constructor":"b","toString":null}`)
+    await handle({ adds: [{ attributes: before }] })
+    expect(await handle({ updates: [{ attributes: after }] })).toMatchObject([
+      { id: '1', changed: ['constructor', '__proto__'] },
+    ])
+  })
+
+  it('finds a row by its global id in any spelling, and under any case of the attribute', async () => {
+    const { handle } = start()
+    await handle({ adds: [{ attributes: { objectid: 7, globalid: ID.toLowerCase(), name: 'oak' } }] })
+    const [feature] =
+      (await handle({ updates: [{ attributes: { objectid: 7, globalid: `{${ID}}`, name: 'oak' } }] })) ?? []
+    expect(feature).toMatchObject({ id: ID.toLowerCase(), changed: ['globalid'] })
+  })
+
+  it.each([
+    ['its global id', `{${ID}}`],
+    ['its object id', '7'],
+  ])('finds a deleted feature by %s', async (_, id) => {
+    const { handle } = start()
+    const before = rowOf({ name: 'oak' })
+    await handle({ adds: [before] })
+    expect(await handle({ deletes: { ids: [id] } })).toEqual([
+      { id: ID.toLowerCase(), kind: 'delete', before },
+    ])
+    expect(await handle({ deletes: { ids: [id] } })).toEqual([{ id: ID.toLowerCase(), kind: 'delete' }])
+    expect(await handle({ adds: [before] })).toEqual([{ id: ID.toLowerCase(), kind: 'add', after: before }])
+  })
+
+  it('reports a feature that was added and deleted as deleted, with the state that the service sent', async () => {
+    const { handle } = start()
+    const last = rowOf({ name: 'oak' })
+    const deletes = { ids: ['7'], features: [last] }
+    expect(await handle({ adds: [last], deletes })).toEqual([
+      { id: ID.toLowerCase(), kind: 'delete', before: last },
+    ])
+  })
+
+  it('reports a feature that was added and updated once', async () => {
+    const { handle } = start()
+    const row = rowOf({ name: 'oak' })
+    expect(await handle({ adds: [row], updates: [row] })).toEqual([
+      { id: ID.toLowerCase(), kind: 'add', after: row },
+    ])
+  })
+
+  it('leaves out features that a later extraction has handled', async () => {
+    const { handle } = start()
+    await handle({ updates: [rowOf({ name: 'new' })] }, 9)
+    expect(await handle({ updates: [rowOf({ name: 'old' })] }, 8)).toEqual([])
+    expect(await handle({ deletes: { ids: [ID] } }, 8)).toEqual([])
+    expect(await handle({ updates: [rowOf({ name: 'newer' })] }, 9)).toMatchObject([{ changed: ['name'] }])
+  })
+
+  it('uses the attribute of the option idField', async () => {
+    const { handle } = start({ idField: 'Parcel' })
+    await handle({ adds: [rowOf({ PARCEL: 'A 1', name: 'oak' })] })
+    expect(await handle({ updates: [rowOf({ PARCEL: 'A 1', name: 'ash' })] })).toMatchObject([
+      { id: 'a 1', changed: ['name'] },
+    ])
+    expect(await handle({ deletes: { ids: ['7'] } })).toMatchObject([{ id: 'a 1', kind: 'delete' }])
+    await expect(handle({ adds: [rowOf({})] })).rejects.toMatchObject({ code: 'changes_malformed' })
+  })
+
+  it('rejects features without an id, and ids that no store can keep', async () => {
+    const { handle } = start()
+    const refusal = { code: 'changes_malformed', hint: expect.stringContaining('idField') }
+    await expect(handle({ adds: [{ attributes: { name: 'oak' } }] })).rejects.toMatchObject(refusal)
+    for (const id of ['\0', '\ud800', 'x'.repeat(201)])
+      await expect(handle({ deletes: { ids: [id] } })).rejects.toMatchObject(refusal)
+  })
+
+  it('rejects changes with only object ids, and a context without onSuccess', async () => {
+    const { snapshots, handle } = start()
+    await expect(handle({ objectIds: { adds: [1], updates: [] } })).rejects.toEqual(
+      invalid('only object ids'),
+    )
+    const { signal } = new AbortController()
+    await expect(snapshots.compare(changesOf({}), { signal } as never)).rejects.toEqual(invalid('onSuccess'))
+    await expect(snapshots.compare([] as never, { onSuccess() {} })).rejects.toEqual(invalid('changes.of'))
+  })
+
+  it('rejects with the reason of an aborted signal', async () => {
+    const { snapshots } = start()
+    const signal = AbortSignal.abort(new Error('stop'))
+    const comparing = snapshots.compare(changesOf({ adds: [rowOf({})] }), { signal, onSuccess() {} })
+    await expect(comparing).rejects.toThrow('stop')
+  })
+})

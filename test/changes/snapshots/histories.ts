@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import { createChanges, createSnapshots } from 'geohook/changes'
+import type { RowStore } from 'geohook/inbox'
+import { createMockService, type LayerSeed, type MockService } from 'geohook/mock'
+import { expect } from 'vitest'
+import { toEvent } from '../support.ts'
+import { createModel, featuresOf } from './model.ts'
+
+/** The extraction of one delivery. A window is given by its begin and end, from 0 (the oldest) to 1 (now). */
+interface Handling {
+  kind: 'handle'
+  begin: number
+  end: number
+  deletedFeatures: boolean
+  /** How many attempts fail before the one that succeeds. */
+  failures: number
+  /** True if another delivery is handled before this one has succeeded. */
+  isLate: boolean
+}
+
+type Step = { kind: 'edit'; seed: number; count: number } | { kind: 'readd'; target: number } | Handling
+
+const handling: fc.Arbitrary<Handling> = fc.record({
+  kind: fc.constant('handle'),
+  begin: fc.constantFrom(0, 0.3, 0.6, 0.9),
+  end: fc.constantFrom(1, 1, 1, 0.5, 0.8),
+  deletedFeatures: fc.boolean(),
+  failures: fc.constantFrom(0, 0, 1, 2),
+  isLate: fc.constantFrom(false, false, true),
+})
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('edit'),
+      seed: fc.nat(2 ** 31),
+      count: fc.integer({ min: 1, max: 6 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('readd'), target: fc.nat(20) }) },
+  { weight: 4, arbitrary: handling },
+)
+const history = fc.array(step, { minLength: 3, maxLength: 16 })
+
+const fields = [
+  { name: 'name', type: 'esriFieldTypeString' },
+  { name: 'count', type: 'esriFieldTypeInteger' },
+  { name: 'height', type: 'esriFieldTypeDouble' },
+] as const
+const LAYERS: LayerSeed[] = [
+  { id: 0, name: 'Points', geometryType: 'esriGeometryPoint', fields },
+  { id: 1, name: 'Table', fields },
+]
+
+/** Runs random histories. fast-check prints the seed and path of a failure; set `seed` in the options to repeat it. */
+export const checkHistories = (open: () => RowStore, numRuns: number): Promise<void> =>
+  fc.assert(
+    fc.asyncProperty(history, (steps) => runHistory(steps, open)),
+    { numRuns, verbose: 1 },
+  )
+
+async function runHistory(steps: readonly Step[], open: () => RowStore): Promise<void> {
+  const service = createMockService({
+    services: [{ serviceName: 'Parcels', serviceType: 'FeatureServer', layers: LAYERS }],
+    extractChanges: { polls: 1 },
+  })
+  const store = open()
+  try {
+    const url = `${await service.listen()}/rest/services/Parcels/FeatureServer`
+    await store.forget(url)
+    const subject = createSubject(url, service, store)
+    for (const step of steps) {
+      if (step.kind === 'edit') edit(service, step)
+      else if (step.kind === 'readd') readd(service, step.target, subject.deleted)
+      else await subject.handle(step)
+      subject.watch()
+    }
+    await subject.handle({ ...ALL, failures: 1 })
+    await subject.commitLate()
+    await subject.handle(ALL)
+    await subject.expectComplete()
+  } finally {
+    await service.close()
+    await store.close()
+  }
+}
+
+const ALL: Handling = {
+  kind: 'handle',
+  begin: 0,
+  end: 1,
+  deletedFeatures: false,
+  failures: 0,
+  isLate: false,
+}
+
+/** Snapshots and a model of them that handle the same changes of a mock. */
+function createSubject(url: string, service: MockService, store: RowStore) {
+  const model = createModel()
+  const snapshots = createSnapshots({ store })
+  const clients = [false, true].map((deletedFeatures) =>
+    createChanges({ origins: [new URL(url).origin], deletedFeatures, pollInterval: { min: 1, max: 2 } }),
+  )
+  /** The commits of late attempts. */
+  let late: (() => Promise<void>)[] = []
+  let known = new Set<string>()
+  const deleted: { layerId: number; globalId: string }[] = []
+
+  const window = async ({ begin, end }: Handling): Promise<string> => {
+    const { changeTrackingInfo } = await (await fetch(`${url}?f=json&returnUpdates=true`)).json()
+    const { minServerGen: min, serverGen: max } = changeTrackingInfo.layerServerGens[0]
+    const at = (part: number): number => min + Math.floor((max - min) * part)
+    return JSON.stringify([at(Math.min(begin, end)), at(end)])
+  }
+
+  /** Compares in a new attempt. @returns a function that ends the attempt with success */
+  async function attempt(handling: Handling): Promise<() => Promise<void>> {
+    const query = new URLSearchParams({ serverGens: await window(handling), returnDeletedFeatures: 'true' })
+    const event = toEvent(`${url}/extractChanges?${query}`)
+    const changes = await (clients[Number(handling.deletedFeatures)] as (typeof clients)[0]).of(event)
+    const successes: (() => unknown)[] = []
+    const context = {
+      signal: new AbortController().signal,
+      onSuccess: (run: () => unknown) => void successes.push(run),
+    }
+    const [layers, again] = await Promise.all([
+      snapshots.compare(changes, context),
+      snapshots.compare(changes, context),
+    ])
+    expect(again).toBe(layers)
+    expect(successes).toHaveLength(1)
+    const { expected, commit } = model.compare(service, changes)
+    const features = layers.flatMap(({ service: of, id, features }) => {
+      expect(of).toBe(url)
+      return features.map((feature) => [
+        `${id} ${feature.id}`,
+        { ...feature, ...(feature.changed && { changed: feature.changed.toSorted() }) },
+      ])
+    })
+    expect(Object.fromEntries(features)).toEqual(Object.fromEntries(expected))
+    expect(features).toHaveLength(expected.size)
+    return async () => {
+      for (const run of successes) await run()
+      commit()
+    }
+  }
+
+  async function commitLate(): Promise<void> {
+    for (const commit of late.reverse()) await commit()
+    late = []
+  }
+
+  return {
+    deleted,
+    commitLate,
+    async handle(handling: Handling): Promise<void> {
+      for (let failures = 0; failures < handling.failures; failures++) await attempt(handling)
+      const commit = await attempt(handling)
+      if (handling.isLate) {
+        late.push(commit)
+        return
+      }
+      await commit()
+      await commitLate()
+    },
+    /** Remembers the features that were deleted. */
+    watch(): void {
+      const layers = service.snapshot().featureData?.[0]?.layers ?? []
+      const now = new Set(
+        layers.flatMap(({ id, features }) => features.map(({ globalId }) => `${id} ${globalId}`)),
+      )
+      for (const name of known)
+        if (!now.has(name)) deleted.push({ layerId: Number(name[0]), globalId: name.slice(2) })
+      known = now
+    },
+    /** Every feature of the mock has been handled as it is now. */
+    async expectComplete(): Promise<void> {
+      const rows = model.rows()
+      for (const [id, features] of featuresOf(service)) {
+        for (const [key, feature] of features) expect(rows.get(`${id} ${key}`)).toEqual(feature)
+        const stored = await store.read({ service: url, id }, [...features.keys()], [])
+        expect(new Map(stored.map(({ key, value }) => [key, JSON.parse(value ?? '')]))).toEqual(features)
+      }
+      expect(rows.size).toBe([...featuresOf(service).values()].reduce((sum, { size }) => sum + size, 0))
+    },
+  }
+}
+
+function edit(service: MockService, { seed, count }: { seed: number; count: number }): void {
+  const features = service.features('Parcels')
+  features.applyEdits(features.randomEdits({ seed, count }))
+}
+
+/** Adds a deleted feature again with its global id. */
+function readd(service: MockService, target: number, deleted: { layerId: number; globalId: string }[]): void {
+  const [feature] = deleted.splice(target % Math.max(1, deleted.length), 1)
+  if (!feature) return
+  const adds = [{ attributes: { name: `again ${target}`, GlobalID: feature.globalId } }]
+  service.features('Parcels').applyEdits({ layerId: feature.layerId, adds }, { useGlobalIds: true })
+}
