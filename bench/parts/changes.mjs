@@ -7,7 +7,7 @@ import { GOALS, goalOf } from '../goals.mjs'
 import { sqliteVersion, versionsOf } from '../lib/versions.mjs'
 
 const FULL = {
-  extraction: { edits: 100_000, rounds: 5, memoryRounds: 2 },
+  extraction: { edits: 100_000, rounds: 4, memoryRounds: 2 },
   snapshots: { rows: 10_000, rounds: 3 },
   coalescing: { rounds: 2 },
 }
