@@ -76,6 +76,19 @@ export const GOALS = [
   { id: 'inbox/http/redis', text: `Redis: ${ACCEPTED}`, unit: '×', goal: { atLeast: 0.35 } },
   { id: 'inbox/put/postgres', text: `PostgreSQL: ${PUT} boss.send`, unit: '×', goal: { atLeast: 3 } },
   { id: 'inbox/put/redis', text: `Redis: ${PUT} Queue.add`, unit: '×', goal: { atLeast: 0.8 } },
+  ...['ASCII', 'nonLatin'].map((script) => ({
+    id: `changes/memory/${script}`,
+    text: `changes.of(), 100,000 edits with ${script === 'ASCII' ? 'ASCII' : 'non-Latin'} text: peak memory vs the size of the document`,
+    unit: '×',
+    goal: { atMost: 4 },
+  })),
+  // 0.02 is one call for all 50.
+  ...Object.entries({ sqlite: 'SQLite', postgres: 'PostgreSQL', redis: 'Redis' }).map(([name, title]) => ({
+    id: `changes/coalesced/${name}`,
+    text: `${title}: calls of a handler for 50 deliveries within 0.1 s, coalesced vs one by one`,
+    unit: '×',
+    goal: { atMost: 0.02 },
+  })),
 ]
 
 /** @param {Goal['goal']} goal @param {number} value */

@@ -18,7 +18,7 @@ const HELP = `npm run bench -- [options]
 Compares geohook with similar packages and with code written by hand. Takes some minutes; nothing else should run meanwhile.
 
   --only <parts>      some of ${PARTS.join(',')}
-  --engines <names>   for the part inbox: some of none,memory,sqlite,postgres,redis
+  --engines <names>   for the parts inbox and changes: some of none,memory,sqlite,postgres,redis
   --smoke             takes a minute to check that everything runs; the figures mean nothing
   --results <folder>  folder for results; default bench/results, with --smoke none
   --docs              writes the results in bench/results into docs/, without measuring

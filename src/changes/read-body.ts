@@ -1,49 +1,69 @@
+import { toText } from '../payload/utf8.ts'
 import { ChangesError } from './errors.ts'
 
 /**
- * Reads a body as text. The decoder gets the chunks as they arrive, so that the bytes are never in memory as a whole.
+ * Reads a body as text. The bytes are decoded once and as a whole: texts of chunks would be in memory twice when they
+ * are joined, with two bytes for each character if one of them is not Latin.
  *
  * @param limit maximum number of bytes after decompression
  * @throws {WebhookError} `changes_too_large`, `changes_malformed`; a connection that breaks throws what `fetch` throws
  */
 export async function readBody(response: Response, limit: number, shown: string): Promise<string> {
-  const announced = Number(response.headers.get('content-length'))
-  if (announced > limit) {
-    await discard(response)
-    throw tooLarge(limit, shown)
-  }
-  const reader = response.body?.getReader()
-  if (!reader) return ''
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let text = ''
-  let size = 0
+  const bytes = await readBytes(response, limit, shown)
   try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return text + decode(decoder, undefined, shown)
-      size += value.length
-      if (size > limit) throw tooLarge(limit, shown)
-      text += decode(decoder, value, shown)
-    }
-  } finally {
-    reader.cancel().catch(() => {})
-  }
-}
-
-/** Frees the connection of a response whose body is not needed. */
-export async function discard(response: Response): Promise<void> {
-  await response.body?.cancel().catch(() => {})
-}
-
-function decode(decoder: TextDecoder, chunk: Uint8Array | undefined, shown: string): string {
-  try {
-    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
+    return toText(bytes)
   } catch {
     throw new ChangesError('changes_malformed', {
       message: `the response of ${shown} is not valid UTF-8`,
       hint: 'Check that the URL is that of a feature service.',
     })
+  } finally {
+    free(bytes)
   }
+}
+
+async function readBytes(response: Response, limit: number, shown: string): Promise<Uint8Array<ArrayBuffer>> {
+  const announced = Number(response.headers.get('content-length'))
+  if (announced > limit) {
+    await discard(response)
+    throw tooLarge(limit, shown)
+  }
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = response.body?.getReader()
+  try {
+    for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
+      size += next.value.length
+      if (size > limit) throw tooLarge(limit, shown)
+      chunks.push(next.value)
+    }
+  } finally {
+    reader?.cancel().catch(() => {})
+  }
+  return join(chunks, size)
+}
+
+function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.length
+  }
+  return bytes
+}
+
+/**
+ * Moves the memory of bytes to an object that nothing refers to. It is then free as soon as its space is needed; that
+ * of the bytes would still be in use while the text is parsed, because they have survived earlier collections.
+ */
+function free({ buffer }: Uint8Array<ArrayBuffer>): void {
+  structuredClone(buffer, { transfer: [buffer] })
+}
+
+/** Frees the connection of a response whose body is not needed. */
+export async function discard(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => {})
 }
 
 const tooLarge = (limit: number, shown: string): ChangesError =>
