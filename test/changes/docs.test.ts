@@ -23,6 +23,7 @@ it('docs/changes.md lists every option of createChanges', () => {
     geometryUpdates: true,
     outSR: true,
     pollInterval: true,
+    fetch: true,
     observer: true,
   }
   expect(namesUnder('Options').sort()).toEqual(Object.keys(options).sort())
