@@ -96,7 +96,7 @@ it('gives all handlers of an attempt the same signal, and runs onSuccess functio
       onSuccess(() => order.push(`${name} function`))
     })
   await receiver.handleTogether([edited(urlOf('[1,2]')), edited(urlOf('[2,3]'))])
-  expect(order).toEqual(['first', 'second', 'first function', 'second function'])
+  expect(order).toEqual(['first', 'second', 'second function', 'first function'])
   expect(signals[0]).toBe(signals[1])
 })
 
