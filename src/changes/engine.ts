@@ -44,7 +44,7 @@ export function createEngine(settings: Settings): Engine {
     return toTracking(service, await runWithin(settings.timeout, signal, describe))
   }
 
-  /** Those who call it have checked that there is an inbox. */
+  /** `catchUp` and `resync` of the client require an inbox before they use this. */
   const parts = { inbox: settings.inbox as ChangesInbox, track }
 
   return {
