@@ -13,8 +13,12 @@ export interface Editor {
   service: MockService
   url: string
   edits: readonly Edit[]
-  /** Edits features, and lets time pass. Now and then, the webhook is switched off for an hour. */
-  edit(random: Random): Promise<void>
+  /**
+   * Edits features, and lets time pass.
+   *
+   * @param isOff whether the webhook is switched off for an hour. Default: now and then
+   */
+  edit(random: Random, isOff?: boolean): Promise<void>
   close(): Promise<void>
 }
 
@@ -64,8 +68,7 @@ export async function startEditor(hookUrl: string, key: string): Promise<Editor>
     service,
     url,
     edits,
-    async edit(random) {
-      const isOff = random.next() < 0.2
+    async edit(random, isOff = random.next() < 0.2) {
       if (isOff) await setActive(false)
       const batches = random.between(1, 5)
       for (let batch = 0; batch < batches; batch++) {

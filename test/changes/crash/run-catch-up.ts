@@ -81,6 +81,8 @@ export async function runCatchUp({ engine: name, kills, seed }: CatchUpRun): Pro
       await editor.edit(random)
       await killed
     }
+    // No later delivery covers these edits, so only catching up can find them.
+    await editor.edit(random, true)
     proxy.stopDropping()
     const starts = await countStarts()
     const last = start()
