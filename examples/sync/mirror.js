@@ -1,4 +1,4 @@
-// The database that has the copy: two tables in SQLite or, with the URL of a database, in PostgreSQL.
+// The database with the copy: two tables in PostgreSQL if the URL of a database is given, otherwise in SQLite.
 import { createRequire } from 'node:module'
 
 const TABLES = [
@@ -11,8 +11,8 @@ const TABLES = [
 ]
 
 /**
- * Opens the database. Only one transaction runs at a time, also if several processes share the database: a transaction
- * that began earlier thus never overwrites newer rows with the older ones that it got from the service.
+ * Opens the database. Only one transaction runs at a time, even if several processes share the database. Otherwise, a
+ * slow transaction could overwrite newer rows with older ones from its earlier extraction.
  */
 export async function openMirror({ url, path }) {
   const mirror = url ? await openPostgres(url) : openSqlite(path)
@@ -23,11 +23,11 @@ export async function openMirror({ url, path }) {
 }
 
 function openSqlite(path) {
-  // Before Node 22.13, Node has no driver of its own.
+  // Node has no built-in SQLite driver before 22.13.
   const Database =
     process.getBuiltinModule('node:sqlite')?.DatabaseSync ?? createRequire(import.meta.url)('better-sqlite3')
   const database = new Database(path)
-  database.exec('pragma journal_mode = wal; pragma busy_timeout = 5000') // others can read meanwhile
+  database.exec('pragma journal_mode = wal; pragma busy_timeout = 5000') // WAL lets others read during a transaction
   const sql = async (text, ...values) => database.prepare(text).run(...values)
   let last = Promise.resolve()
   return {
@@ -52,7 +52,7 @@ function openSqlite(path) {
 async function openPostgres(connectionString) {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString })
-  const ignore = () => {} // the next statement reports a lost connection
+  const ignore = () => {} // the next statement rejects if the connection is lost
   pool.on('error', ignore).on('connect', (client) => client.on('error', ignore))
   return {
     async transaction(run) {
@@ -72,7 +72,7 @@ async function openPostgres(connectionString) {
         await sql('commit')
         failed = false
       } finally {
-        client.release(failed) // closes the connection after an error, which also rolls back
+        client.release(failed) // after an error, closes the connection, which rolls back the transaction
       }
     },
     close: () => pool.end(),

@@ -1,10 +1,10 @@
-// A receiver that keeps a copy of a feature service in a database: all layers, with their attachments.
-// Start it in this folder, with the URL of the service as it is in the payloads:
+// A receiver that mirrors a feature service into a database: all layers and attachments.
+// Start it in this folder, with the URL of the service as the payloads spell it:
 //   npm install && SIGNATURE_KEY=<the webhook's signatureKey> SERVICE_URL=https://…/FeatureServer npm start
-// TOKEN is a token of the service, if it needs one. With DATABASE_URL, the copy and the inbox are in PostgreSQL,
-// otherwise in the SQLite files MIRROR and INBOX. compose.yaml starts the app with PostgreSQL and a mock service.
-// EVERY is the time between two polls for lost deliveries, in milliseconds.
-// In your own app: npm install geohook, and pg and pg-boss for PostgreSQL, or better-sqlite3 before Node 22.13
+// TOKEN is a token for the service, if it requires one. With DATABASE_URL, the copy and the inbox are in PostgreSQL,
+// otherwise in the SQLite files MIRROR and INBOX. EVERY is the number of milliseconds between two polls for lost
+// deliveries. compose.yaml starts the app with PostgreSQL and a mock service.
+// In your own app: npm install geohook, for PostgreSQL also pg and pg-boss, for SQLite before Node 22.13 better-sqlite3
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
 import { createChanges } from 'geohook/changes'
@@ -28,7 +28,7 @@ const {
 } = process.env
 
 const options = {
-  timeout: 600_000, // longer than an extraction may take, which is 5 minutes
+  timeout: 600_000, // longer than the maximum duration of an extraction, which is 5 minutes
   observer: {
     failed: ({ attempt, error }) => console.log(`attempt ${attempt} failed: ${error.errors?.[0] ?? error}`),
     dead: ({ delivery }) => console.error(`dead letter: ${delivery.id}`),
@@ -54,7 +54,7 @@ const receiver = createReceiver({
 const mirror = await openMirror({ url: DATABASE_URL, path: MIRROR })
 const sync = createSync({ mirror, changes, token })
 
-// One call for all deliveries that arrive within a second, or during the call before.
+// One call handles all deliveries that arrive within a second, or during the previous call.
 const workers = inbox.work(receiver, { coalesce: { by: 'service', wait: 1000 } })
 
 const hook = webhook(receiver)
@@ -65,7 +65,7 @@ server.listen(Number(PORT), HOST, () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}/hooks/parcels`)
 })
 
-// Makes the first copy, and finds changes whose deliveries were lost.
+// Makes the first copy, and gets changes whose deliveries were lost.
 const catchUp = changes.catchUp({
   services: [SERVICE_URL],
   every: Number(EVERY),

@@ -1,8 +1,8 @@
-// Copies a feature service into the mirror, and applies its changes. Both can be repeated.
+// Copies a feature service into the mirror, and applies its changes. Both are idempotent.
 
-/** @param token a token of the service, if it needs one */
+/** @param token a token for the service, if it requires one */
 export function createSync({ mirror, changes, token }) {
-  /** Applies the changes behind an event in one transaction. The rows are set to what the service has now. */
+  /** Applies the changes behind an event in one transaction. Overwrites rows with the current features. */
   function apply(event, context) {
     return mirror.transaction(async (sql) => {
       const { layers } = await changes.of(event, context)
@@ -20,7 +20,7 @@ export function createSync({ mirror, changes, token }) {
     })
   }
 
-  /** Replaces the mirror with the current features of the service. `changes` then continues from there. */
+  /** Replaces the mirror with the current features of the service. Later extractions continue from there. */
   async function copy(service, { reason, signal }) {
     console.log(`copying all features (${reason})`)
     await mirror.transaction(async (sql) => {
@@ -35,7 +35,7 @@ export function createSync({ mirror, changes, token }) {
   async function copyLayer(sql, url, id, signal) {
     const { objectIdField, hasAttachments } = await ask(url, {}, signal)
     for (let last = -1; ; ) {
-      // Pages begin after an object id, not at an offset, so that no feature is skipped if others are deleted.
+      // Pages begin after an object id instead of an offset, so that deletions do not cause skipped features.
       const page = { where: `${objectIdField} > ${last}`, orderByFields: objectIdField, outFields: '*' }
       const { features } = await ask(`${url}/query`, { ...page, resultRecordCount: 1000 }, signal)
       if (features.length === 0) return
@@ -69,7 +69,7 @@ export function createSync({ mirror, changes, token }) {
     const body = new URLSearchParams({ ...fields, f: 'json', ...(token && { token }) })
     const response = await fetch(url, { method: 'POST', body, signal, redirect: 'error' })
     const answer = await response.json()
-    // The HTTP status of errors is mostly 200.
+    // Services return most errors with HTTP status 200.
     if (answer.error) throw new Error(`${url}: ${answer.error.code} ${answer.error.message}`)
     return answer
   }

@@ -10,43 +10,45 @@ import type { Attachment, Changes, ChangesSource } from './types.ts'
 /** Gets the changes behind events. */
 export interface ChangesClient {
   /**
-   * Extracts the changes behind an event, a list of events or a delivery. The handlers of one delivery that ask for the
-   * same changes with their third argument share one extraction, and get the same object.
+   * Extracts the changes behind an event, a list of events or a delivery. Handlers that request the same changes in one
+   * attempt and pass their third argument share one extraction, and get the same object.
    *
-   * @param context the third argument of the handler as a whole; required with the option `inbox`
+   * @param context the handler's third argument as a whole; required with the option `inbox`
    * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
-   * `changes_malformed`, `changes_too_large`, `changes_unavailable`, `resync_required`, `config_invalid`; the reason of
-   * the signal if it is aborted
+   * `changes_malformed`, `changes_too_large`, `changes_unavailable`, `resync_required`, `config_invalid`; the abort
+   * reason if the signal is aborted
    */
   of<Attributes extends object = Record<string, unknown>>(
     source: ChangesSource,
     context?: ChangesContext,
   ): Promise<Changes<Attributes>>
   /**
-   * Opens the bytes of an attachment. The option `timeout` is the time until they begin.
+   * Opens the bytes of an attachment as a stream. The option `timeout` limits the time until the stream begins.
    *
    * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
-   * `changes_malformed`, `changes_unavailable`; the reason of the signal if it is aborted, also while the stream is read
+   * `changes_malformed`, `changes_unavailable`; the abort reason if the signal is aborted, even while the stream is
+   * read
    */
   download(
     attachment: Attachment,
     options?: { signal?: AbortSignal | undefined },
   ): Promise<ReadableStream<Uint8Array>>
   /**
-   * Asks services for their current generations, at the start and at intervals, and hands over changes that no delivery
-   * announced, as one event `FeaturesEdited` of the kind `caught_up`. Changes that are not handled yet at one poll are
-   * handed over at the next one. Needs the option `inbox`; its workers run the handlers.
+   * Polls the current generations of services, at the start and at intervals. For changes that no delivery announced,
+   * it puts a delivery with one event `FeaturesEdited` of the kind `caught_up` into the inbox, whose workers run the
+   * handlers. The first poll does this at once; later polls wait until the next one, because a delivery may be on its
+   * way. Requires the option `inbox`.
    *
    * @throws {WebhookError} `config_invalid`
    */
   catchUp(options: CatchUpOptions): CatchUp
   /**
-   * Copies all features of a service with your function, and continues after the generations that were current before.
-   * Needs the option `inbox`.
+   * Copies all features of a service with your function. Later extractions continue from the generations that were
+   * current before the copy. Requires the option `inbox`.
    *
    * @param service URL of the feature service
-   * @param copy called once; reads all features, for example by queries
-   * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; what `copy` throws
+   * @param copy called once; reads all features, for example with queries
+   * @throws {WebhookError} `config_invalid`, and the codes of {@link of}; any error that `copy` throws
    */
   resync(service: string, copy: CopyService, context?: { signal?: AbortSignal | undefined }): Promise<void>
 }

@@ -1,20 +1,20 @@
 import type { ChangesCode } from '../error-statuses.ts'
 import { WebhookError } from '../errors.ts'
 
-/** What a {@link ChangesError} says in addition to its code. */
+/** Details of a {@link ChangesError}, in addition to its code. */
 export interface ChangesErrorDetails {
   message: string
   hint: string
   cause?: unknown
   /** State of the job, as the service spells it. */
   state?: string | undefined
-  /** Code of the error that the service returned. */
+  /** Code of the error that the service returned, or its HTTP status. */
   serviceCode?: number | undefined
 }
 
 /**
- * An error of an extraction: `code` identifies the problem and `hint` says how to fix it. Neither it nor its cause
- * contains a token or the query of a URL.
+ * The error of a failed extraction: `code` identifies the problem, and `hint` says how to fix it. Neither the error nor
+ * its cause contains a token or the query of a URL.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export function showUrl(url: string | URL): string {
   return `${origin === 'null' ? protocol : origin}${pathname}`.slice(0, 300)
 }
 
-/** The error for a service whose changes alone are not enough. */
+/** Creates the error for a service that must be copied again, because its changes alone are not enough. */
 export const resyncRequired = (message: string, cause?: unknown): ChangesError =>
   new ChangesError('resync_required', {
     message,

@@ -9,47 +9,47 @@ import { type ChangesObserver, requireChangesObserver } from './steps.ts'
 import { readToken, type TokenSource } from './token.ts'
 import type { Interval } from './wait.ts'
 
-/** The part of an inbox that keeps generations, and the deliveries of {@link ChangesClient.catchUp}. */
+/** The part of an inbox that stores generations, and the deliveries of {@link ChangesClient.catchUp}. */
 export type ChangesInbox = Pick<DurableInbox, 'generations' | 'get' | 'put'>
 
 /** Options of {@link createChanges}. */
 export interface ChangesOptions {
   /**
    * A token; a function that returns one for the URL of a request; or credentials of `@esri/arcgis-rest-request`. A
-   * function is called for the first request to an origin, and again when the service rejects its token. Omit it for
-   * services that anyone may read.
+   * function is called for the first request to an origin, and again if the service rejects the token. Omit this
+   * option for public services; `undefined` throws `config_invalid`.
    */
   token?: TokenSource | undefined
   /**
-   * The origins of your services, for example `https://gis.example.com`. URLs from payloads and responses outside them
-   * are refused, so that no other server gets the token. Only this machine may have http.
+   * The origins of your services, for example `https://gis.example.com`. URLs from payloads and responses must be in
+   * them, so that no other server gets the token. http is allowed only for loopback addresses.
    */
   origins: readonly string[]
   /**
-   * An inbox, which then keeps the last handled generation of each layer: an extraction begins there if deliveries were
-   * lost. Handlers must pass their third argument to `of`.
+   * An inbox that stores the last handled generation of each layer. If deliveries were lost, an extraction begins
+   * there. Handlers must pass their third argument to `of`. Default: none.
    */
   inbox?: ChangesInbox | undefined
   /** Maximum duration of one call in milliseconds, 1,000 to 2^31 - 1. Default 300,000, which is 5 minutes. */
   timeout?: number | undefined
-  /** Maximum size of a response, after decompression: bytes, or a string such as `'64mb'`. Default `'256mb'`. */
+  /** Maximum size of a response after decompression, in bytes or as a string such as `'64mb'`. Default `'256mb'`. */
   limit?: number | string | undefined
   /**
-   * Whether to extract changes of attachments. Default: with an inbox `true`; otherwise if the event is about
-   * attachments or its URL asks for them.
+   * Whether to extract changes of attachments. Default: `true` with an inbox; otherwise `true` if an event is about
+   * attachments or its `changesUrl` requests them.
    */
   attachments?: boolean | undefined
-  /** Whether to extract the last state of deleted features. It needs a service of version 11.1 or later. Default `false`. */
+  /** Whether to extract the last rows of deleted features. Requires version 11.1 of the service. Default `false`. */
   deletedFeatures?: boolean | undefined
-  /** Names of fields: `fieldUpdates` of each layer then lists the updates that changed one of them. */
+  /** Names of the fields that `fieldUpdates` covers. Requires version 11.0 of the service. Default: none. */
   fieldsToCompare?: readonly string[] | undefined
-  /** Whether to extract `hasGeometryUpdates` of each layer. Default `false`. */
+  /** Whether to extract `hasGeometryUpdates` of each layer. Requires version 10.9 of the service. Default `false`. */
   geometryUpdates?: boolean | undefined
   /** Spatial reference of geometries, as a well-known id such as 4326. Default: that of each layer. */
   outSR?: number | undefined
   /**
-   * Milliseconds between two polls of a job, and before a failed request is repeated: at first `min`, then more, up to
-   * `max`; at least 1. Default `{ min: 1000, max: 5000 }`.
+   * Milliseconds between two polls of a job, and before a retry: `min` at first, growing to `max`, each varied by up to
+   * 25 %. Both are at least 1. Default `{ min: 1000, max: 5000 }`.
    */
   pollInterval?: Interval | undefined
   /** A function that sends the requests, for example through a proxy. Default: the global `fetch`. */
@@ -79,7 +79,7 @@ export interface Settings {
   connection: Connection & { origins: Origins }
   inbox: ChangesInbox | undefined
   timeout: number
-  /** Undefined to decide by the events. */
+  /** `undefined` if the events decide. */
   attachments: boolean | undefined
   /** Fields of every extraction. */
   parameters: Record<string, string>
@@ -89,7 +89,7 @@ export interface Settings {
 export function readOptions(options: Partial<ChangesOptions> = {}): Settings {
   requireKnownOptions(options, NAMES)
   const { token, origins, inbox, timeout = 300_000, limit = '256mb', fetch, observer } = options
-  // An environment variable that is not set must not mean "without a token".
+  // An unset environment variable must not mean "without a token".
   if (token === undefined && Object.hasOwn(options, 'token'))
     throw configInvalid(describeMissing('token', token))
   const { attachments, deletedFeatures = false, fieldsToCompare, geometryUpdates = false, outSR } = options

@@ -1,18 +1,22 @@
 import { type OptionNames, requireObserver } from '../known-options.ts'
 
-/** `submit` asks for the changes, `poll` for the state of a job, `fetch` for its file, `describe` for generations. */
+/**
+ * A step of an extraction: `submit` requests the changes, `poll` the state of a job, `fetch` its result file, and
+ * `describe` the current generations of a service.
+ */
 export type StepName = 'submit' | 'poll' | 'fetch' | 'describe'
 
-/** How a step ended. */
+/** The result of a step. */
 export interface StepResult {
   /** Number of HTTP requests, without redirects. */
   requests: number
   /** State of the job, after `poll`. */
   state?: string
+  /** The error if the step failed. */
   error?: unknown
 }
 
-/** One step of an extraction, with its repetitions. */
+/** One step of an extraction, including the retries of its request. */
 export interface Step {
   step: StepName
   /** URL of the feature service. */
@@ -21,7 +25,7 @@ export interface Step {
   run: () => Promise<StepResult>
 }
 
-/** Functions that are called as changes are extracted. Their return values and exceptions are ignored. */
+/** Functions that are called during extractions. Their return values and exceptions are ignored. */
 export interface ChangesObserver {
   /**
    * Called when a step begins. If the observer calls `run` synchronously, the requests of the step are sent inside that

@@ -21,7 +21,7 @@ export interface Attachment {
   contentType: string
   /** Size in bytes. */
   size: number
-  /** Where the bytes are. Absent if the service sent them in `data`. */
+  /** URL of the bytes. Absent if the service sent them in `data`. */
   url?: string
   /** The bytes in base64, if the service sent them. */
   data?: string
@@ -34,12 +34,12 @@ export interface LayerChanges<Attributes extends object = Record<string, unknown
   /** The layer's id. */
   id: number
   adds: Feature<Attributes>[]
-  /** Features that were updated, as they are now. */
+  /** Current state of the features that were updated. */
   updates: Feature<Attributes>[]
   deletes: {
     /** Global ids or, from some services, object ids, as text. */
     ids: string[]
-    /** The last state of the deleted features, if `deletedFeatures` asked for it. */
+    /** Last rows of the deleted features, with the option `deletedFeatures`. */
     features?: Feature<Attributes>[]
   }
   attachments: {
@@ -49,13 +49,13 @@ export interface LayerChanges<Attributes extends object = Record<string, unknown
     deleteIds: string[]
   }
   /**
-   * Object ids, from old services that return only these (version 10.6.1). `adds` and `updates` are empty then, and
-   * `deletes.ids` has object ids.
+   * Object ids from old services (version 10.6.1), which return only these. `adds` and `updates` are then empty, and
+   * `deletes.ids` contains object ids.
    */
   objectIds?: { adds: (number | string)[]; updates: (number | string)[] }
-  /** Object ids of the updates that changed one of the fields of `fieldsToCompare`. */
+  /** Object ids of features in which a field of the option `fieldsToCompare` was updated. */
   fieldUpdates?: (number | string)[]
-  /** Whether an update changed a geometry, if `geometryUpdates` asked for it. */
+  /** Whether an update changed a geometry, with the option `geometryUpdates`. */
   hasGeometryUpdates?: boolean
 }
 
@@ -63,9 +63,9 @@ export interface LayerChanges<Attributes extends object = Record<string, unknown
 export interface Changes<Attributes extends object = Record<string, unknown>> {
   /** One entry for each layer that the service returned. */
   layers: LayerChanges<Attributes>[]
-  /** The generations where the next windows of the layers begin, as the service returned them. */
+  /** The generations at which the next windows of the layers begin, as the service returned them. */
   layerServerGens: { service: string; id: number; serverGen: number }[]
 }
 
-/** The events whose changes are wanted. Those of one service share one extraction for their joint window. */
+/** The events whose changes to extract. Events of the same service share one extraction, which covers all windows. */
 export type ChangesSource = WebhookEvent | Delivery | readonly WebhookEvent[]

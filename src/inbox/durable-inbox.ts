@@ -70,21 +70,21 @@ export interface PurgeOptions {
 
 /** Options of {@link DurableInbox.work}. */
 export interface WorkOptions {
-  /** Maximum number of deliveries handled at the same time, 1 to 1,000. Default 4. With `coalesce`, of groups. */
+  /** Maximum number of deliveries handled at the same time, or of groups with `coalesce`; 1 to 1,000. Default 4. */
   concurrency?: number | undefined
   /** Handles deliveries of the same feature service together. Default: one by one. */
   coalesce?: CoalesceOptions | undefined
 }
 
 /**
- * How workers group deliveries, so that one call of the handlers handles a whole group. Deliveries without a
- * `changesUrl`, with those of several services, and second and later attempts are handled alone.
+ * How workers group deliveries, so that one call of the handlers handles a whole group. A delivery is handled alone if
+ * an event has no `changesUrl`, if its events belong to several services, or if an earlier attempt failed or crashed.
  */
 export interface CoalesceOptions {
-  /** Groups by the feature service in the `changesUrl`. Workers handle one group of a service at a time. */
+  /** Groups by the feature service in the `changesUrl`. The workers handle one group per service at a time. */
   by: 'service'
   /**
-   * Milliseconds, from 1 to 60,000, for which a group waits for further deliveries. It begins earlier once it has 1,000
+   * Milliseconds that a group waits for further deliveries, 1 to 60,000. A group stops waiting once it has 1,000
    * deliveries or 16 MiB of bodies. Default 1,000.
    */
   wait?: number | undefined
@@ -92,7 +92,7 @@ export interface CoalesceOptions {
 
 /** The workers that {@link DurableInbox.work} started in this process. */
 export interface Workers {
-  /** Stops taking deliveries. Resolves when the attempts in progress have ended. */
+  /** Stops taking deliveries, and starts waiting groups. Resolves when the attempts in progress have ended. */
   close(): Promise<void>
 }
 
@@ -100,7 +100,7 @@ export interface Workers {
 export interface DeliveryHandler {
   /** Runs the handlers of a delivery. Resolves with `'unhandled'` if none of its events has a handler. */
   handle(stored: StoredDelivery, context: AttemptContext): Promise<unknown>
-  /** Runs the handlers once for several deliveries. Resolves with a result for each. Needed for `coalesce`. */
+  /** Runs the handlers once for several deliveries. Resolves with a result for each. Required for `coalesce`. */
   handleTogether?(stored: readonly StoredDelivery[], context: AttemptContext): Promise<readonly unknown[]>
 }
 
@@ -111,7 +111,7 @@ export interface DeliveryHandler {
  * Every method rejects while the store is unreachable, and works again as soon as the store is reachable.
  */
 export interface DurableInbox extends Inbox {
-  /** The generations up to which `geohook/changes` has handled the changes of feature services. */
+  /** The last handled generations of feature services, which `geohook/changes` stores. */
   readonly generations: GenerationStore
   /**
    * Stores a delivery. Resolves with `'stored'` once the delivery would survive a crash, or with `'duplicate'` if the

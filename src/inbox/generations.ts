@@ -1,23 +1,23 @@
 import { configInvalid } from '../errors.ts'
 
 /**
- * The generations of feature services up to which all changes have been handled, by service and layer. `geohook/changes`
- * keeps them in the store of an inbox.
+ * The last handled generation of each layer of a feature service: all changes up to it have been handled.
+ * `geohook/changes` stores these generations in an inbox.
  *
- * Every method is atomic, and its changes are as durable as a delivery that `put` has stored. Each method rejects with
- * `config_invalid` if a service is not a URL of at most 2,000 ASCII characters, or if a layer's id or a generation is
- * not a safe integer.
+ * Every method is atomic, and its writes are as durable as a delivery that `put` has stored. Every method rejects with
+ * `config_invalid` if the service is not a URL of at most 2,000 ASCII characters without spaces, or if the id of a
+ * layer or a generation is not a safe integer.
  */
 export interface GenerationStore {
   /**
-   * Returns the last handled generation of each layer; empty for an unknown service.
+   * Resolves with the last handled generation of each layer, by layer id; empty for an unknown service.
    *
    * @param service URL of the feature service, at most 2,000 ASCII characters
    */
   get(service: string): Promise<ReadonlyMap<number, number>>
-  /** Raises the generations of layers. A generation that is lower than the stored one changes nothing. */
+  /** Raises the generations of layers. Generations lower than the stored ones are ignored. */
   raise(service: string, generations: ReadonlyMap<number, number>): Promise<void>
-  /** Replaces all generations of a service, also by lower ones. An empty map forgets the service. */
+  /** Replaces all generations of a service, even with lower ones. An empty map removes the service. */
   replace(service: string, generations: ReadonlyMap<number, number>): Promise<void>
 }
 

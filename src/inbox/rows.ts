@@ -1,4 +1,4 @@
-/** Maximum number of keys and rows in one call of a {@link RowStore}. */
+/** Maximum number of rows, keys or object ids in one call of a {@link RowStore}. */
 export const MAX_BATCH = 1_000
 
 /** A layer of a feature service. */
@@ -11,8 +11,9 @@ export interface RowLayer {
 
 /** The last known row of a feature. */
 export interface NewRow {
+  /** The id of the feature: its global id, its object id, or the value of `idField`. */
   key: string
-  /** The object id of the feature, if its key is another id. */
+  /** The object id of the feature. `undefined` if it is the key, or if the feature has no object id. */
   objectId: string | undefined
   /** The row as JSON. `undefined` if the feature was deleted. */
   value: string | undefined
@@ -20,21 +21,21 @@ export interface NewRow {
 
 /** A row in the store. */
 export interface KnownRow extends NewRow {
-  /** The generation of the extraction that the row came from. */
+  /** The generation of the layer at the extraction that returned the row. */
   generation: number
 }
 
 /**
- * The store of the last known rows of features, for `createSnapshots` of `geohook/changes`. Created by
- * `createMemoryRows`, `createSqliteRows` and `createPostgresRows`. Each call takes at most 1,000 rows, keys and object
- * ids, and is atomic.
+ * Stores the last known rows of features, for `createSnapshots` of `geohook/changes`. Created by `createMemoryRows`,
+ * `createSqliteRows` and `createPostgresRows`. `read` and `write` are atomic. A call takes at most 1,000 rows, or 1,000
+ * keys and 1,000 object ids.
  */
 export interface RowStore {
-  /** Returns the rows that have one of these keys or object ids. */
+  /** Resolves with the rows that have one of these keys or object ids. */
   read(layer: RowLayer, keys: readonly string[], objectIds: readonly string[]): Promise<KnownRow[]>
   /**
-   * Stores rows with different keys, except those whose stored row has a higher generation. If there are more than
-   * `maxRows` rows then, removes the rows that were written the longest time ago.
+   * Stores rows, whose keys must all differ. A stored row with a higher generation is not replaced. If the store then
+   * has more than `maxRows` rows, removes those written longest ago.
    */
   write(layer: RowLayer, rows: readonly NewRow[], generation: number): Promise<void>
   /** Removes all rows of a service. */

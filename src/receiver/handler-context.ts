@@ -12,9 +12,9 @@ export interface AttemptContext {
   attempt: number
 }
 
-/** The deliveries that one call of a handler handles together. */
+/** The deliveries that one handler call handles together. */
 export interface JoinedDeliveries {
-  /** The deliveries of the events, oldest first. */
+  /** The deliveries that contain these events, oldest first. */
   readonly deliveries: readonly Delivery[]
   /** The events that were joined into the handler's first argument, oldest first. */
   readonly events: readonly WebhookEvent[]
@@ -23,12 +23,12 @@ export interface JoinedDeliveries {
 /** The third argument of a handler. Its `signal` is the same object for all handlers of an attempt. */
 export interface HandlerContext extends AttemptContext {
   /**
-   * Runs a function after all handlers of the delivery have succeeded, and before the inbox records that it is done.
-   * The functions run one after another, the last one first: `changes.of` stores its position after everything that
-   * was passed later. They do not run if a handler fails; if one of them fails, the attempt has failed.
+   * Runs a function after all handlers of the delivery have succeeded, and before the inbox records it as done. The
+   * functions run one after another, in reverse order: `changes.of` stores its generations after every function that
+   * was registered later has run. If a handler fails, none of them runs. If one of them fails, the attempt fails.
    */
   readonly onSuccess: (run: () => unknown) => void
-  /** Present if the workers of an inbox coalesce deliveries. */
+  /** Present if the workers of an inbox use `coalesce`, also for a delivery that is handled alone. */
   readonly together?: JoinedDeliveries | undefined
 }
 

@@ -6,25 +6,25 @@ import { type CatchUpParts, copyService, seenKey } from './copy-service.ts'
 import type { CatchUpOptions } from './options.ts'
 import { compareGenerations, highestOf, type Standing, toGenerations } from './tracking.ts'
 
-/** Why a service has to be copied. */
+/** Reasons why a service must be copied. */
 const CAUSES = {
   purged: 'it no longer keeps the changes after the last handled generation',
   reset: 'its generations are lower than before, so it was restored or replaced',
 }
 
-/** Maximum number of services that are asked at the same time. */
+/** Maximum number of services that are polled at the same time. */
 const MAX_ASKED = 8
 
 /** The running catch-up of {@link ChangesClient.catchUp}. */
 export interface CatchUp {
-  /** Asks all services now, after a poll in progress has ended. Resolves when all of them have been asked. */
+  /** Polls all services now, or once the poll in progress has ended. Resolves after the last service; never rejects. */
   poll(): Promise<void>
-  /** Stops polling, and resolves when the poll in progress has ended. */
+  /** Stops polling, aborts requests in flight, and resolves when the poll in progress has ended. */
   close(): Promise<void>
 }
 
 /**
- * Asks services for their current generations, at the start and at intervals, and puts a delivery into the inbox for
+ * Polls the current generations of services, at the start and at intervals, and puts a delivery into the inbox for
  * changes that no delivery announced.
  */
 export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): CatchUp {
@@ -46,7 +46,7 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const standing = compareGenerations(current, handled, seen)
     const before = previous.get(service)
     previous.set(service, toGenerations(current))
-    // A delivery can be handled before the first copy, but only a poll after it stores the highest generation.
+    // Only a copy or a completed poll stores `seen`; a delivery may raise handled generations before the first copy.
     if (resync && seen === undefined) await copy(service, 'unknown')
     else if (standing.kind === 'behind') {
       if (!before || isOverdue(standing, handled, before)) await announce(service, standing)
@@ -57,13 +57,13 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   async function announce(service: string, changes: Standing & { kind: 'behind' }): Promise<void> {
     const last = announced.get(service)
     const { state } = (last !== undefined && (await inbox.get(last))) || {}
-    if (state === 'waiting' || state === 'active') return // covers the changes, or the next poll announces the rest
+    if (state === 'waiting' || state === 'active') return // it covers the changes, or a later poll announces the rest
     const delivery = await createAnnouncement({ service, ...changes })
     await inbox.put(delivery)
     announced.set(service, delivery.id)
   }
 
-  /** Copies a service, or begins with its current generations if nothing is to be copied. */
+  /** Copies a service. Without `resync`, only stores its current generations, where later changes begin. */
   async function copy(service: string, kind: 'unknown' | 'purged' | 'reset'): Promise<void> {
     const reason = kind === 'unknown' ? 'first_start' : kind
     if (!resync && reason !== 'first_start')
@@ -121,8 +121,8 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
 }
 
 /**
- * True if changes that the previous poll saw still have not been handled. Newer ones may be announced by a delivery
- * that is on its way.
+ * True if changes that the previous poll saw have still not been handled. A delivery that announces newer ones may be
+ * on its way.
  */
 function isOverdue(
   { layers }: Standing & { kind: 'behind' },

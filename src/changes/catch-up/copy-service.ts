@@ -1,10 +1,10 @@
 import type { ChangesInbox } from '../options.ts'
 import { highestOf, type LayerTracking, toGenerations } from './tracking.ts'
 
-/** Why a service is copied: see {@link CatchUpOptions.resync}. `requested` if `changes.resync` was called. */
+/** Reason for copying a service: see {@link CatchUpOptions.resync}. `requested` if `changes.resync` was called. */
 export type ResyncReason = 'first_start' | 'purged' | 'reset' | 'requested'
 
-/** Passed to a function that copies a service. */
+/** Second argument of a {@link CopyService} function. */
 export interface ResyncContext {
   reason: ResyncReason
   /** Aborted when `catchUp` is closed, or by the signal passed to `changes.resync`. */
@@ -12,20 +12,20 @@ export interface ResyncContext {
 }
 
 /**
- * Copies all features of a service.
+ * Copies all features of a service, and removes features that the service no longer has.
  *
- * @param service its URL
+ * @param service URL of the feature service
  */
 export type CopyService = (service: string, context: ResyncContext) => unknown
 
-/** What catching up needs of the rest. */
+/** Dependencies of catching up. */
 export interface CatchUpParts {
   inbox: ChangesInbox
-  /** Asks a service for the current generations of its layers, at least one. @throws {WebhookError} */
+  /** Requests the current generations of the layers of a service, at least one. @throws {WebhookError} */
   track(service: string, signal: AbortSignal): Promise<readonly LayerTracking[]>
 }
 
-/** Copies a service, and stores the generations that were current before the copy: later changes are handled again. */
+/** Copies a service, and stores the generations from before the copy, so that edits during the copy are handled too. */
 export async function copyService(
   { inbox: { generations }, track }: CatchUpParts,
   service: string,

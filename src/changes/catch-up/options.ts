@@ -7,25 +7,25 @@ import type { CopyService } from './copy-service.ts'
 /** Options of {@link ChangesClient.catchUp}. */
 export interface CatchUpOptions {
   /**
-   * URLs of feature services (`https://…/FeatureServer`), inside the allowed origins and spelled as in `changesUrl` of
-   * their deliveries. At least one.
+   * URLs of feature services (`https://…/FeatureServer`) in the allowed origins, spelled as in the `changesUrl` of their
+   * deliveries. At least one.
    */
   services: readonly string[]
   /**
-   * Milliseconds between two polls, 100 to 2^31 - 1. Without it, services are asked at the start and when `poll` is
+   * Milliseconds between two polls, 100 to 2^31 - 1. Default: services are polled only at the start and when `poll` is
    * called.
    */
   every?: number | undefined
   /**
-   * Copies all features of a service, because its changes alone are not enough: at the first start (`first_start`), if
-   * it no longer keeps the changes after the last handled generation (`purged`), or if it was restored or replaced
-   * (`reset`). Without this function, the first start begins with the current generations, and the other two are
-   * reported to `onError` as `resync_required`.
+   * Copies all features of a service. Called when its changes alone are not enough: at the first start (`first_start`),
+   * if the service no longer keeps all changes since the last handled generation (`purged`), or if it was restored or
+   * replaced (`reset`). Without this function, the first start begins at the current generations, and the other two
+   * cases are reported to `onError` as `resync_required`.
    */
   resync?: CopyService | undefined
   /**
-   * Called with each error of a poll: a `WebhookError` with one of the codes of `geohook/changes`, or what `resync`
-   * threw. Default: a process warning when the error of a service changes.
+   * Called with each error of a poll: a `WebhookError` with one of the codes of `geohook/changes`, or the error that
+   * `resync` threw. Default: emits a process warning whenever the error code of a service changes.
    */
   onError?: ((error: unknown, service: string) => unknown) | undefined
 }
@@ -52,7 +52,7 @@ export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): C
 }
 
 /**
- * Reads the URL of a feature service, and spells it as `parseChangesUrl` does.
+ * Reads the URL of a feature service, and normalizes it as `parseChangesUrl` does.
  *
  * @throws {WebhookError} `config_invalid`
  */

@@ -9,12 +9,12 @@ import type { LayerComparison, Snapshots, SnapshotsContext } from './types.ts'
 
 /** Options of {@link createSnapshots}. */
 export interface SnapshotsOptions {
-  /** Where the rows are: `createSqliteRows`, `createPostgresRows` or, for tests, `createMemoryRows`. */
+  /** Store of the rows, created by `createSqliteRows`, `createPostgresRows` or, for tests, `createMemoryRows`. */
   store: RowStore
   /**
-   * Name of the attribute that identifies a feature, in any case. Its values are compared without braces and case.
-   * Deleted features are found by this id or by their object id. Default: the global id, or the object id if there is
-   * none.
+   * Name of the attribute that identifies a feature. The case of the name, and braces and case of its values, are
+   * ignored. Deleted features are found by this id or by their object id. Default: the global id, otherwise
+   * the object id.
    */
   idField?: string | undefined
 }
@@ -22,7 +22,8 @@ export interface SnapshotsOptions {
 const NAMES: OptionNames<SnapshotsOptions> = { store: true, idField: true }
 
 /**
- * Creates snapshots: they keep the last handled row of each feature, so that handlers know what a change has changed.
+ * Creates snapshots, which store the last handled row of each feature, so that handlers can compare features before and
+ * after a change.
  *
  * @throws {WebhookError} `config_invalid`
  *
