@@ -8,7 +8,7 @@ export interface EditFields {
   editDateField?: string | undefined
 }
 
-/** Who created and last edited a feature, and when. What the feature does not say is absent. */
+/** Who created and last edited a feature, and when. Members are absent if the feature lacks them. */
 export interface EditorInfo {
   creator?: string
   createdAt?: Date
