@@ -1,0 +1,62 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type ChangesClient, createChanges } from 'geohook/changes'
+import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
+import { expect, it, onTestFinished } from 'vitest'
+import { FAST, toEvent } from './support.ts'
+
+interface Started {
+  url: string
+  inbox: DurableInbox
+  changes: ChangesClient
+  /** What the service answers: its current generations, by layer, and whether its extractions fail. */
+  answers: { serverGens: number[]; fails: boolean }
+  extract(query: string): Promise<void>
+}
+
+/** Starts a service whose layers have generations of their own, as in the vendor's examples. */
+async function start(...serverGens: number[]): Promise<Started> {
+  const answers = { serverGens, fails: false }
+  const server = createServer(({ url: path = '' }, res) => {
+    const layers = answers.serverGens.map((serverGen, id) => ({ id, serverGen, minServerGen: 1 }))
+    const description = {
+      capabilities: 'ChangeTracking',
+      changeTrackingInfo: { layerServerGens: layers },
+    }
+    const changes = answers.fails
+      ? { error: { code: 400, message: 'failed' } }
+      : { layerServerGens: layers.map(({ id, serverGen }) => ({ id, serverGen })), edits: [] }
+    res.end(JSON.stringify(path.endsWith('/extractChanges') ? changes : description))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `${origin}/rest/services/Parcels/FeatureServer`
+  const inbox = createMemoryInbox()
+  onTestFinished(() => inbox.close())
+  const changes = createChanges({ origins: [origin], inbox, pollInterval: FAST })
+
+  async function extract(query: string): Promise<void> {
+    const functions: (() => unknown)[] = []
+    const { signal } = new AbortController()
+    await changes.of(toEvent(`${url}/extractChanges?${query}`), {
+      signal,
+      onSuccess: (run) => functions.push(run),
+    })
+    for (const run of functions) await run()
+  }
+  return { url, inbox, changes, answers, extract }
+}
+
+it('a failed extraction needs no resync because a layer without edits is behind the others', async () => {
+  const { url, inbox, answers, extract } = await start(5, 9)
+  await extract('serverGens=[4,9]')
+  expect(await inbox.generations.get(url)).toEqual(
+    new Map([
+      [0, 9],
+      [1, 9],
+    ]),
+  )
+  answers.fails = true
+  await expect(extract('serverGens=[9,10]')).rejects.toMatchObject({ code: 'changes_failed' })
+})
