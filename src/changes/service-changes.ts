@@ -45,7 +45,10 @@ function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number,
   return min
 }
 
-/** The last handled generations of the layers: the end of the window or, if it has none, those of the answer. */
+/**
+ * The last handled generations of the layers: the end of the window or, if it has none, those of the answer. A window
+ * can end after the current generation if the service was restored since; then only the answer says what was handled.
+ */
 function endsOf(
   { window: { max }, layers }: ServiceRequest,
   changes: Changes,
@@ -53,8 +56,9 @@ function endsOf(
 ): Map<number, number> {
   const ends = new Map(changes.layerServerGens.map(({ id, serverGen }) => [id, serverGen]))
   if (max === undefined) return ends
+  const end = Math.min(max, ends.size > 0 ? Math.max(...ends.values()) : max)
   const answered = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
-  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, max]))
+  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, end]))
 }
 
 /**

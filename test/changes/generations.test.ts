@@ -60,3 +60,10 @@ it('a failed extraction needs no resync because a layer without edits is behind 
   answers.fails = true
   await expect(extract('serverGens=[9,10]')).rejects.toMatchObject({ code: 'changes_failed' })
 })
+
+it('an old window does not raise the generations above those of a service that was restored', async () => {
+  const { url, inbox, extract } = await start(20)
+  await inbox.generations.raise(url, new Map([[0, 20]]))
+  await extract('serverGens=[90,100]')
+  expect(await inbox.generations.get(url)).toEqual(new Map([[0, 20]]))
+})
