@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type ChangesClient, createChanges } from 'geohook/changes'
+import { type ChangesClient, createChanges, type ResyncContext } from 'geohook/changes'
 import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
 import { expect, it, onTestFinished } from 'vitest'
 import { FAST, toEvent } from './support.ts'
@@ -66,4 +66,28 @@ it('an old window does not raise the generations above those of a service that w
   await inbox.generations.raise(url, new Map([[0, 20]]))
   await extract('serverGens=[90,100]')
   expect(await inbox.generations.get(url)).toEqual(new Map([[0, 20]]))
+})
+
+it('copies a restored service again if the process ended while the generations of its copy were stored', async () => {
+  const { url, inbox, changes, answers } = await start(100)
+  const reasons: string[] = []
+  const poll = async () => {
+    const resync = (_: string, { reason }: ResyncContext) => reasons.push(reason)
+    const running = changes.catchUp({ services: [url], resync, onError() {} })
+    await running.poll()
+    await running.close()
+  }
+  await poll()
+  answers.serverGens = [20]
+  const { replace } = inbox.generations
+  let left = 1
+  inbox.generations.replace = async (service, generations) => {
+    if (left-- <= 0) throw new Error('ended')
+    await replace(service, generations)
+  }
+  await poll()
+  inbox.generations.replace = replace
+  await poll()
+  expect(await inbox.generations.get(url)).toEqual(new Map([[0, 20]]))
+  expect(new Set(reasons)).toEqual(new Set(['first_start', 'reset']))
 })

@@ -35,8 +35,9 @@ export async function copyService(
   const current = await track(service, context.signal)
   await copy?.(service, context)
   context.signal.throwIfAborted()
-  await generations.replace(seenKey(service), new Map([[0, highestOf(current)]]))
+  // The highest generation comes last: if it is not stored, the next poll finds that the service must be copied.
   await generations.replace(service, toGenerations(current))
+  await generations.replace(seenKey(service), new Map([[0, highestOf(current)]]))
 }
 
 /** The key of the highest generation that a service has ever reported. */
