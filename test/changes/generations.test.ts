@@ -91,3 +91,18 @@ it('copies a restored service again if the process ended while the generations o
   expect(await inbox.generations.get(url)).toEqual(new Map([[0, 20]]))
   expect(new Set(reasons)).toEqual(new Set(['first_start', 'reset']))
 })
+
+it('copies a service at the first start with resync, also if it was caught up without resync before', async () => {
+  const { url, changes } = await start(20)
+  const reasons: string[] = []
+  const poll = async (resync?: (_: string, context: ResyncContext) => unknown) => {
+    const running = changes.catchUp({ services: [url], resync })
+    await running.poll()
+    await running.close()
+  }
+  await poll()
+  for (let polls = 0; polls < 2; polls++) await poll((_, { reason }) => reasons.push(reason))
+  await poll()
+  await poll((_, { reason }) => reasons.push(reason))
+  expect(reasons).toEqual(['first_start'])
+})

@@ -2,7 +2,7 @@ import type { WebhookError } from '../../errors.ts'
 import { warn } from '../../receiver/log.ts'
 import { resyncRequired, showUrl } from '../errors.ts'
 import { createAnnouncement } from './announcement.ts'
-import { type CatchUpParts, copyService, seenKey } from './copy-service.ts'
+import { type CatchUpParts, COPIED, copyService, HIGHEST, seenKey } from './copy-service.ts'
 import type { CatchUpOptions } from './options.ts'
 import { compareGenerations, highestOf, type Standing, toGenerations } from './tracking.ts'
 
@@ -42,16 +42,17 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   async function check(service: string): Promise<void> {
     const current = await track(service, signal)
     const handled = await generations.get(service)
-    const seen = (await generations.get(seenKey(service))).get(0)
+    const marks = await generations.get(seenKey(service))
+    const seen = marks.get(HIGHEST)
     const standing = compareGenerations(current, handled, seen)
     const before = previous.get(service)
     previous.set(service, toGenerations(current))
-    // A delivery can be handled before the first copy, but only a poll after it stores the highest generation.
-    if (resync && seen === undefined) await copy(service, 'unknown')
+    // Deliveries can be handled before the first copy, and polls without `resync` copy nothing.
+    if (resync && !marks.has(COPIED)) await copy(service, 'unknown')
     else if (standing.kind === 'behind') {
       if (!before || isOverdue(standing, handled, before)) await announce(service, standing)
     } else if (standing.kind !== 'handled') await copy(service, standing.kind)
-    await generations.raise(seenKey(service), new Map([[0, highestOf(current)]]))
+    await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current)]]))
   }
 
   async function announce(service: string, changes: Standing & { kind: 'behind' }): Promise<void> {

@@ -37,8 +37,15 @@ export async function copyService(
   context.signal.throwIfAborted()
   // The highest generation comes last: if it is not stored, the next poll finds that the service must be copied.
   await generations.replace(service, toGenerations(current))
-  await generations.replace(seenKey(service), new Map([[0, highestOf(current)]]))
+  const marks = new Map([[HIGHEST, highestOf(current)]])
+  await generations.replace(seenKey(service), copy ? marks.set(COPIED, 1) : marks)
 }
 
-/** The key of the highest generation that a service has ever reported. */
+/** Key of the highest generation that a service has ever reported, in the place of a layer. */
+export const HIGHEST = 0
+
+/** Present after a copy, in the place of a layer. */
+export const COPIED = 1
+
+/** The key under which the two above are stored for a service. */
 export const seenKey = (service: string): string => `${service}#seen`
