@@ -1,8 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createReceiver } from 'geohook'
 import { type ChangesClient, createChanges, type ResyncContext } from 'geohook/changes'
 import { createMemoryInbox, type DurableInbox } from 'geohook/inbox'
 import { expect, it, onTestFinished } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
+import { KEY } from '../helpers/deliver.ts'
 import { FAST, toEvent } from './support.ts'
 
 interface Started {
@@ -105,4 +108,20 @@ it('copies a service at the first start with resync, also if it was caught up wi
   await poll()
   await poll((_, { reason }) => reasons.push(reason))
   expect(reasons).toEqual(['first_start'])
+})
+
+it('hands over changes after a restore also if earlier ones had the same generations', async () => {
+  const { url, inbox, changes, answers } = await start(5)
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', (event, _, context) =>
+    changes.of(event, context),
+  )
+  inbox.work(receiver)
+  for (const generation of [5, 10, 5, 10]) {
+    answers.serverGens = [generation]
+    const running = changes.catchUp({ services: [url], resync() {} })
+    await running.poll()
+    await running.close()
+    await until(async () => (await inbox.stats()).waiting + (await inbox.stats()).active === 0)
+    expect(await inbox.generations.get(url)).toEqual(new Map([[0, generation]]))
+  }
 })

@@ -2,7 +2,7 @@ import type { WebhookError } from '../../errors.ts'
 import { warn } from '../../receiver/log.ts'
 import { resyncRequired, showUrl } from '../errors.ts'
 import { createAnnouncement } from './announcement.ts'
-import { type CatchUpParts, COPIED, copyService, HIGHEST, seenKey } from './copy-service.ts'
+import { type CatchUpParts, COPIES, copyService, HIGHEST, seenKey } from './copy-service.ts'
 import type { CatchUpOptions } from './options.ts'
 import { compareGenerations, highestOf, type Standing, toGenerations } from './tracking.ts'
 
@@ -48,18 +48,23 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const before = previous.get(service)
     previous.set(service, toGenerations(current))
     // Deliveries can be handled before the first copy, and polls without `resync` copy nothing.
-    if (resync && !marks.has(COPIED)) await copy(service, 'unknown')
+    if (resync && !marks.has(COPIES)) await copy(service, 'unknown')
     else if (standing.kind === 'behind') {
-      if (!before || isOverdue(standing, handled, before)) await announce(service, standing)
+      if (!before || isOverdue(standing, handled, before))
+        await announce(service, standing, marks.get(COPIES))
     } else if (standing.kind !== 'handled') await copy(service, standing.kind)
     await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current)]]))
   }
 
-  async function announce(service: string, changes: Standing & { kind: 'behind' }): Promise<void> {
+  async function announce(
+    service: string,
+    changes: Standing & { kind: 'behind' },
+    copies: number | undefined,
+  ): Promise<void> {
     const last = announced.get(service)
     const { state } = (last !== undefined && (await inbox.get(last))) || {}
     if (state === 'waiting' || state === 'active') return // covers the changes, or the next poll announces the rest
-    const delivery = await createAnnouncement({ service, ...changes })
+    const delivery = await createAnnouncement({ service, ...changes, copies })
     await inbox.put(delivery)
     announced.set(service, delivery.id)
   }

@@ -37,15 +37,16 @@ export async function copyService(
   context.signal.throwIfAborted()
   // The highest generation comes last: if it is not stored, the next poll finds that the service must be copied.
   await generations.replace(service, toGenerations(current))
+  const copies = (await generations.get(seenKey(service))).get(COPIES) ?? 0
   const marks = new Map([[HIGHEST, highestOf(current)]])
-  await generations.replace(seenKey(service), copy ? marks.set(COPIED, 1) : marks)
+  await generations.replace(seenKey(service), copy ? marks.set(COPIES, copies + 1) : marks)
 }
 
 /** Key of the highest generation that a service has ever reported, in the place of a layer. */
 export const HIGHEST = 0
 
-/** Present after a copy, in the place of a layer. */
-export const COPIED = 1
+/** Key of the number of copies, in the place of another layer. Missing if there was none. */
+export const COPIES = 1
 
 /** The key under which the two above are stored for a service. */
 export const seenKey = (service: string): string => `${service}#seen`
