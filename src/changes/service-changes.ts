@@ -45,7 +45,10 @@ function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number,
   return min
 }
 
-/** The last handled generations of the layers: the end of the window or, if it has none, those of the answer. */
+/**
+ * The last handled generations of the layers: the end of the window or, if it has none, those of the answer. A window
+ * can end after the current generation if the service was restored since; then only the answer says what was handled.
+ */
 function endsOf(
   { window: { max }, layers }: ServiceRequest,
   changes: Changes,
@@ -53,8 +56,9 @@ function endsOf(
 ): Map<number, number> {
   const ends = new Map(changes.layerServerGens.map(({ id, serverGen }) => [id, serverGen]))
   if (max === undefined) return ends
+  const end = Math.min(max, ends.size > 0 ? Math.max(...ends.values()) : max)
   const answered = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
-  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, max]))
+  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, end]))
 }
 
 /**
@@ -72,21 +76,24 @@ async function requireKept(
   // If the service cannot describe itself, the error of the extraction says more.
   const described = await client.describeService(service, run).catch(() => undefined)
   const min = window?.min ?? 0
+  const highest = Math.max(...(described?.layerServerGens ?? []).map(({ serverGen }) => serverGen))
   for (const layer of described?.layerServerGens ?? []) {
     if (layers && !layers.includes(layer.id)) continue
-    const reason = reasonOf(layer, min, stored.get(layer.id))
+    const reason = reasonOf(layer, min, stored.get(layer.id), highest)
     if (reason) throw resyncRequired(`layer ${layer.id} of ${showUrl(service)} ${reason}`, error)
   }
 }
 
+/** @param highest generation of all layers: a layer without edits can stay behind the end of a handled window */
 function reasonOf(
-  { minServerGen, serverGen }: ServiceDescription['layerServerGens'][number],
+  { minServerGen }: ServiceDescription['layerServerGens'][number],
   min: number,
   stored: number | undefined,
+  highest: number,
 ): string | undefined {
   if (minServerGen !== undefined && min < minServerGen)
     return `keeps only the changes since generation ${minServerGen}, and the window begins at ${min}`
-  if (stored !== undefined && stored > serverGen)
-    return `is at generation ${serverGen}, although ${stored} was handled: the service was replaced`
+  if (stored !== undefined && stored > highest)
+    return `is at generation ${highest}, although ${stored} was handled: the service was replaced`
   return undefined
 }

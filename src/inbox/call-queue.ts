@@ -127,8 +127,10 @@ export function createCallQueue<Member extends QueuedDelivery>(
   return {
     hasRoom() {
       if (wait === undefined) return total.calls + ready.size < concurrency
-      // Closed calls wait for others to end, so there is no use in taking many of them from the store.
-      return total.members < MAX_TAKEN && total.bytes < MAX_TAKEN_BYTES && countClosed() < concurrency
+      if (total.members >= MAX_TAKEN || total.bytes >= MAX_TAKEN_BYTES) return false
+      // If no further call may begin, there is no use in taking many of them from the store. Otherwise, all calls in
+      // `ready` wait for one of the same service, and other services must not wait for it.
+      return total.calls < concurrency || countClosed() < concurrency
     },
 
     add(member) {

@@ -12,10 +12,9 @@ import { deliveryOf } from './deliveries.ts'
 
 const OBSERVER = { failed() {}, dead() {}, trouble() {} }
 
-/** Creates a delivery about the service Parcels, whose body has at least `size` bytes. */
-function edit(size = 0) {
-  const changesUrl =
-    'https://gis.example.com/rest/services/Parcels/FeatureServer/extractChanges?serverGens=[1,2]'
+/** Creates a delivery about a service, whose body has at least `size` bytes. */
+function edit(size = 0, service = 'Parcels') {
+  const changesUrl = `https://gis.example.com/rest/services/${service}/FeatureServer/extractChanges?serverGens=[1,2]`
   const text = JSON.stringify({
     changesUrl,
     events: [{ eventType: 'FeaturesCreated' }],
@@ -68,6 +67,28 @@ it('takes at most 2,000 deliveries of a slow service, and handles all of them in
   release()
   await until(async () => (await inbox.stats()).done === 3_500)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000)
+})
+
+it('handles other services while several retries of a service wait for each other', async () => {
+  const inbox = createMemoryInbox({ retryDelay: 1, observer: OBSERVER })
+  onTestFinished(() => inbox.close())
+  const { gate, release } = createGate()
+  onTestFinished(release)
+  const attempts: [service: string | undefined, attempt: number][] = []
+  const receiver = createReceiver({ signatureKey: KEY }).on('*', (event, _, { attempt }) => {
+    const service = event.changesUrl?.split('/').at(-3)
+    attempts.push([service, attempt])
+    if (service === 'Parcels' && attempt === 1) throw new Error('down')
+    return service === 'Parcels' && gate
+  })
+  inbox.work(receiver, { concurrency: 2, coalesce: { by: 'service', wait: 100 } })
+  await putAll(inbox, 3)
+  await until(async () => attempts.some(([, attempt]) => attempt === 2))
+  await until(async () => (await inbox.stats()).active > 1)
+  await inbox.put(edit(0, 'Trees'))
+  await until(async () => attempts.some(([service]) => service === 'Trees'))
+  release()
+  await until(async () => (await inbox.stats()).done === 4)
 })
 
 /** Opens an inbox whose table loses leases: `lost` has the ids of deliveries that another process has taken. */

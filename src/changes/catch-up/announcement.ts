@@ -11,6 +11,8 @@ export interface MissedChanges {
   min: number
   /** The last generation. */
   max: number
+  /** Number of copies of the service so far: after a restore, other changes can have the same generations. */
+  copies: number | undefined
 }
 
 /**
@@ -18,7 +20,13 @@ export interface MissedChanges {
  * itself would have sent it. The same changes always have the same id, so that an inbox stores them once, even if
  * several processes find them.
  */
-export async function createAnnouncement({ service, layers, min, max }: MissedChanges): Promise<Delivery> {
+export async function createAnnouncement({
+  service,
+  layers,
+  min,
+  max,
+  copies = 0,
+}: MissedChanges): Promise<Delivery> {
   const changesUrl = writeChangesUrl({ service, window: { min, max }, layers, parameters: new Map() })
   const receivedAt = new Date()
   const contentType = 'application/json'
@@ -30,7 +38,7 @@ export async function createAnnouncement({ service, layers, min, max }: MissedCh
   }
   const rawBody = new TextEncoder().encode(JSON.stringify(payload))
   return {
-    id: await idOf(changesUrl),
+    id: await idOf(`${copies} ${changesUrl}`),
     rawBody,
     contentType,
     headers: {},
@@ -56,8 +64,8 @@ function decode(segment: string): string {
 }
 
 /** Like the id of every delivery: 32 hex digits. */
-async function idOf(changesUrl: string): Promise<string> {
-  const text = new TextEncoder().encode(`${CAUGHT_UP} ${changesUrl}`)
+async function idOf(changes: string): Promise<string> {
+  const text = new TextEncoder().encode(`${CAUGHT_UP} ${changes}`)
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
   return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -2,7 +2,7 @@ import type { WebhookError } from '../../errors.ts'
 import { warn } from '../../receiver/log.ts'
 import { resyncRequired, showUrl } from '../errors.ts'
 import { createAnnouncement } from './announcement.ts'
-import { type CatchUpParts, copyService, seenKey } from './copy-service.ts'
+import { type CatchUpParts, COPIES, copyService, HIGHEST, seenKey } from './copy-service.ts'
 import type { CatchUpOptions } from './options.ts'
 import { compareGenerations, highestOf, type Standing, toGenerations } from './tracking.ts'
 
@@ -42,23 +42,29 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   async function check(service: string): Promise<void> {
     const current = await track(service, signal)
     const handled = await generations.get(service)
-    const seen = (await generations.get(seenKey(service))).get(0)
+    const marks = await generations.get(seenKey(service))
+    const seen = marks.get(HIGHEST)
     const standing = compareGenerations(current, handled, seen)
     const before = previous.get(service)
     previous.set(service, toGenerations(current))
-    // Only a copy or a completed poll stores `seen`; a delivery may raise handled generations before the first copy.
-    if (resync && seen === undefined) await copy(service, 'unknown')
+    // Only a copy stores this mark: deliveries can be handled before it, and polls without `resync` copy nothing.
+    if (resync && !marks.has(COPIES)) await copy(service, 'unknown')
     else if (standing.kind === 'behind') {
-      if (!before || isOverdue(standing, handled, before)) await announce(service, standing)
+      if (!before || isOverdue(standing, handled, before))
+        await announce(service, standing, marks.get(COPIES))
     } else if (standing.kind !== 'handled') await copy(service, standing.kind)
-    await generations.raise(seenKey(service), new Map([[0, highestOf(current)]]))
+    await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current)]]))
   }
 
-  async function announce(service: string, changes: Standing & { kind: 'behind' }): Promise<void> {
+  async function announce(
+    service: string,
+    changes: Standing & { kind: 'behind' },
+    copies: number | undefined,
+  ): Promise<void> {
     const last = announced.get(service)
     const { state } = (last !== undefined && (await inbox.get(last))) || {}
     if (state === 'waiting' || state === 'active') return // it covers the changes, or a later poll announces the rest
-    const delivery = await createAnnouncement({ service, ...changes })
+    const delivery = await createAnnouncement({ service, ...changes, copies })
     await inbox.put(delivery)
     announced.set(service, delivery.id)
   }

@@ -35,9 +35,18 @@ export async function copyService(
   const current = await track(service, context.signal)
   await copy?.(service, context)
   context.signal.throwIfAborted()
-  await generations.replace(seenKey(service), new Map([[0, highestOf(current)]]))
+  // The highest generation comes last: if it is not stored, the next poll finds that the service must be copied.
   await generations.replace(service, toGenerations(current))
+  const copies = (await generations.get(seenKey(service))).get(COPIES) ?? 0
+  const marks = new Map([[HIGHEST, highestOf(current)]])
+  await generations.replace(seenKey(service), copy ? marks.set(COPIES, copies + 1) : marks)
 }
 
-/** The key of the highest generation that a service has ever reported. */
+/** Key of the highest generation that a service has ever reported, in the place of a layer. */
+export const HIGHEST = 0
+
+/** Key of the number of copies, in the place of another layer. Missing if there was none. */
+export const COPIES = 1
+
+/** The key under which the two above are stored for a service. */
 export const seenKey = (service: string): string => `${service}#seen`
