@@ -33,6 +33,8 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
     await requireKept(error, extraction, stored, scope)
     throw error
   })
+  // An extraction that has been given up must not raise the generations.
+  run.signal.throwIfAborted()
   if (generations) context?.onSuccess?.(() => generations.raise(service, endsOf(request, changes, stored)))
   return changes
 }
