@@ -1,4 +1,3 @@
-import { isDocument } from './document.ts'
 import { ChangesError, showUrl } from './errors.ts'
 import { findError, redact } from './failures.ts'
 import type { Json } from './json.ts'
@@ -41,9 +40,10 @@ export async function awaitJob(
     const job = await ask(question, run, connection)
     const { resultUrl } = job
     const normalized = normalize(run.state)
-    if (Array.isArray(job.edits) && isDocument(job)) return { document: job }
-    if (!['completed', 'succeeded'].includes(normalized) || typeof resultUrl !== 'string' || !resultUrl)
-      continue
+    // A job that still runs may already list some of its edits.
+    if (run.state !== undefined && !['completed', 'succeeded'].includes(normalized)) continue
+    if (Array.isArray(job.edits) && (run.state === undefined || !resultUrl)) return { document: job }
+    if (run.state === undefined || typeof resultUrl !== 'string' || !resultUrl) continue
     return { file: connection.origins.require(resultUrl, 'resultUrl') }
   }
 }
