@@ -33,8 +33,9 @@ export function createEngine(settings: Settings): Engine {
     // One service after another, because the changes of each can be a large document.
     for (const request of requests) {
       const { layers, layerServerGens } = await extractService(request, { client, settings, run, context })
-      all.layers.push(...layers)
-      all.layerServerGens.push(...layerServerGens)
+      // Spread as arguments, long lists would exceed the stack.
+      all.layers = all.layers.concat(layers)
+      all.layerServerGens = all.layerServerGens.concat(layerServerGens)
     }
     return all
   }
