@@ -47,16 +47,23 @@ function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number,
   return min
 }
 
-/** The last handled generations of the layers: the end of the window or, if it has none, those of the answer. */
+/**
+ * The last handled generations of the layers: the end of the window or, if it has none, those of the answer. A window
+ * can end later than the service has come, and edits up to there are still to come.
+ */
 function endsOf(
   { window: { max }, layers }: ServiceRequest,
   changes: Changes,
   stored: ReadonlyMap<number, number>,
 ): Map<number, number> {
-  const ends = new Map(changes.layerServerGens.map(({ id, serverGen }) => [id, serverGen]))
+  // Services may return the generations of layers that were not asked for.
+  const answers = changes.layerServerGens.filter(({ id }) => !layers || layers.includes(id))
+  const ends = new Map(answers.map(({ id, serverGen }) => [id, serverGen]))
   if (max === undefined) return ends
+  const highest = answers.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+  const end = answers.length === 0 ? max : Math.min(max, highest)
   const answered = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
-  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, max]))
+  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, end]))
 }
 
 /**
