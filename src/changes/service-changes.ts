@@ -81,21 +81,26 @@ async function requireKept(
   // If the service cannot describe itself, the error of the extraction says more.
   const described = await client.describeService(service, run).catch(() => undefined)
   const min = window?.min ?? 0
-  for (const layer of described?.layerServerGens ?? []) {
+  const current = described?.layerServerGens ?? []
+  // A window raises also the layers without edits, whose own generation stays behind.
+  const highest = current.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+  for (const layer of current) {
     if (layers && !layers.includes(layer.id)) continue
-    const reason = reasonOf(layer, min, stored.get(layer.id))
+    const reason = reasonOf(layer, min, { stored: stored.get(layer.id), highest })
     if (reason) throw resyncRequired(`layer ${layer.id} of ${showUrl(service)} ${reason}`, error)
   }
 }
 
 function reasonOf(
-  { minServerGen, serverGen }: ServiceDescription['layerServerGens'][number],
+  { minServerGen }: ServiceDescription['layerServerGens'][number],
   min: number,
-  stored: number | undefined,
+  { stored, highest }: { stored: number | undefined; highest: number },
 ): string | undefined {
-  if (minServerGen !== undefined && min < minServerGen)
-    return `keeps only the changes since generation ${minServerGen}, and the window begins at ${min}`
-  if (stored !== undefined && stored > serverGen)
-    return `is at generation ${serverGen}, although ${stored} was handled: the service was replaced`
+  // What is before the stored generation was handled, also if the window of an old delivery begins there.
+  const needed = stored ?? min
+  if (minServerGen !== undefined && needed < minServerGen)
+    return `keeps only the changes since generation ${minServerGen}, and those after ${needed} are needed`
+  if (stored !== undefined && stored > highest)
+    return `is at generation ${highest}, although ${stored} was handled: the service was replaced`
   return undefined
 }
