@@ -39,6 +39,18 @@ it.each<[string, string, object, object[]?]>([
   expect(await handle(query, layerServerGens)).toEqual(expected)
 })
 
+it('raises no service if the extraction of another one fails', async () => {
+  const good = await startHostile()
+  const bad = await startHostile({ extractChanges: { error: { code: 400, message: 'no' } } })
+  const functions: unknown[] = []
+  const changes = createChanges({ origins: [good.origin, bad.origin], inbox: createMemoryInbox() })
+  const context = { onSuccess: (run: () => unknown) => void functions.push(run) }
+  await expect(changes.of([good.event, bad.event], context)).rejects.toMatchObject({
+    code: 'changes_failed',
+  })
+  expect(functions).toEqual([])
+})
+
 it('reads very many layers', async () => {
   const edits = Array.from({ length: 300_000 }, () => ({ id: 0 }))
   const server = await startHostile({ extractChanges: { edits } })
