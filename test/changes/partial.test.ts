@@ -31,6 +31,12 @@ it.each<[string, Record<string, Reply>]>([
   expect((await changes.of(server.event)).layers).toMatchObject([{ deletes: { ids: ['A'] } }])
 })
 
+it('a document whose statusUrl is null is not a job', async () => {
+  const server = await startHostile({ extractChanges: { statusUrl: null, edits: [{ id: 0 }] } })
+  const changes = createChanges({ origins: [server.origin] })
+  expect((await changes.of(server.event)).layers).toHaveLength(1)
+})
+
 it('a file that only names another file is malformed', async () => {
   const server = await startHostile({ file: WITH_FILE })
   const changes = createChanges({ origins: [server.origin], pollInterval: FAST })
