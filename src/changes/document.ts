@@ -4,7 +4,13 @@ import type { Attachment, Changes, Feature, LayerChanges } from './types.ts'
 /** A change document has at least one of these members. */
 const MEMBERS = ['edits', 'layerServerGens', 'extent', 'responseType']
 
-export const isDocument = (answer: Json): boolean => MEMBERS.some((member) => Object.hasOwn(answer, member))
+/** A document without edits that names a file is not complete: the file has the edits. */
+export const isDocument = (answer: Json): boolean =>
+  MEMBERS.some((member) => Object.hasOwn(answer, member)) && !namesFile(answer)
+
+/** True if the edits are in a file, as after a job. */
+export const namesFile = ({ edits, resultUrl }: Json): boolean =>
+  !Array.isArray(edits) && typeof resultUrl === 'string' && resultUrl !== ''
 
 /**
  * Reads a change document. Members that are absent or null are empty lists. Rows are handed over as they were parsed,

@@ -5,6 +5,7 @@ import { type Connection, type Ending, findFailure, guard, repeat, toEnding } fr
 import { timedOut } from './run.ts'
 import { type Received, send } from './send.ts'
 import type { Attachment } from './types.ts'
+import { abortable } from './wait.ts'
 
 /** Errors of services are shorter, in bytes. */
 const MAX_ERROR = 16 * 1024
@@ -34,12 +35,13 @@ export async function openAttachment(
   const timer = setTimeout(() => limit.abort(timedOut(timeout, undefined)), timeout)
   const run = { signal, remaining: () => end - performance.now() }
   try {
-    return await repeat(url, run, connection, (token) =>
+    const opened = repeat(url, run, connection, (token) =>
       guard(showUrl(url), signal, async () => {
         const received = await send({ url, mayLeave: true }, token, signal, connection.fetch)
         return open(received, attachment, token, showUrl(url))
       }),
     )
+    return await abortable(opened, signal)
   } finally {
     clearTimeout(timer)
   }

@@ -30,12 +30,22 @@ export function createEngine(settings: Settings): Engine {
     context: ChangesContext | undefined,
   ): Promise<Changes> {
     const all: Changes = { layers: [], layerServerGens: [] }
+    // If a later service fails, the changes of an earlier one are not handed over, so it must not be raised either.
+    const functions: (() => unknown)[] = []
+    const collect = { onSuccess: (raise: () => unknown) => void functions.push(raise) }
     // One service after another, because the changes of each can be a large document.
     for (const request of requests) {
-      const { layers, layerServerGens } = await extractService(request, { client, settings, run, context })
-      all.layers.push(...layers)
-      all.layerServerGens.push(...layerServerGens)
+      const { layers, layerServerGens } = await extractService(request, {
+        client,
+        settings,
+        run,
+        context: collect,
+      })
+      // Spread as arguments, long lists would exceed the stack.
+      all.layers = all.layers.concat(layers)
+      all.layerServerGens = all.layerServerGens.concat(layerServerGens)
     }
+    for (const raise of functions) context?.onSuccess?.(raise)
     return all
   }
 

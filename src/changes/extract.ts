@@ -1,4 +1,4 @@
-import { isDocument, readDocument } from './document.ts'
+import { isDocument, namesFile, readDocument } from './document.ts'
 import { ChangesError, showUrl } from './errors.ts'
 import { awaitJob, type JobResult } from './job.ts'
 import { isObject, type Json, malformed } from './json.ts'
@@ -43,7 +43,9 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
     const url = connection.origins.require(`${service}/extractChanges`, 'changesUrl')
     const question = { step: 'submit', service, url, fields: toFields(extraction), mayLeave: false } as const
     const answer = await ask(question, run, connection)
-    if (Object.hasOwn(answer, 'statusUrl')) return awaitJob(answer.statusUrl, service, run, connection)
+    // Some serializers write absent members as null.
+    if ((answer.statusUrl ?? null) !== null) return awaitJob(answer.statusUrl, service, run, connection)
+    if (namesFile(answer)) return { file: connection.origins.require(answer.resultUrl, 'resultUrl') }
     if (!isDocument(answer)) throw malformed(`${showUrl(service)} returned neither changes nor a job`)
     return { document: answer }
   }

@@ -31,8 +31,14 @@ export function findError(answer: Json, isJob: boolean): ServiceError | undefine
 function toText(message: unknown, details: unknown): string {
   const texts = [message, ...(Array.isArray(details) ? details : [details])]
   const unique = new Set(texts.filter((text) => typeof text === 'string' && text !== ''))
-  return [...unique].join(' ').slice(0, 500) || 'no message'
+  return [...unique].join(' ') || 'no message'
 }
+
+const MAX_MESSAGE = 500
+
+/** Replaces the token in a text of a service, which may quote what it got, and shortens it afterwards. */
+export const redact = (text: string, token: string | undefined): string =>
+  (token ? text.replaceAll(token, '***') : text).slice(0, MAX_MESSAGE)
 
 /** @param code of the service's error, or the HTTP status */
 export function remedyOf(code: number): Remedy {

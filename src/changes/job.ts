@@ -1,6 +1,5 @@
-import { isDocument } from './document.ts'
 import { ChangesError, showUrl } from './errors.ts'
-import { findError } from './failures.ts'
+import { findError, redact } from './failures.ts'
 import type { Json } from './json.ts'
 import type { Origins } from './origins.ts'
 import { ask, type Connection } from './request.ts'
@@ -33,17 +32,18 @@ export async function awaitJob(
   const url = connection.origins.require(statusUrl, 'statusUrl')
   for (let polls = 0; ; polls++) {
     await wait(backoff(connection.pollInterval, polls), run.signal)
-    const check = (answer: Json): void => {
+    const check = (answer: Json, token: string | undefined): void => {
       run.state = typeof answer.status === 'string' ? answer.status : undefined
-      if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url)
+      if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url, token)
     }
     const question = { step: 'poll', service, url, fields: { f: 'json' }, mayLeave: false, check } as const
     const job = await ask(question, run, connection)
     const { resultUrl } = job
     const normalized = normalize(run.state)
-    if (Array.isArray(job.edits) && isDocument(job)) return { document: job }
-    if (!['completed', 'succeeded'].includes(normalized) || typeof resultUrl !== 'string' || !resultUrl)
-      continue
+    // A job that still runs may already list some of its edits.
+    if (run.state !== undefined && !['completed', 'succeeded'].includes(normalized)) continue
+    if (Array.isArray(job.edits) && (run.state === undefined || !resultUrl)) return { document: job }
+    if (run.state === undefined || typeof resultUrl !== 'string' || !resultUrl) continue
     return { file: connection.origins.require(resultUrl, 'resultUrl') }
   }
 }
@@ -54,10 +54,10 @@ const normalize = (state = ''): string =>
     .replace(/^esrijob/, '')
     .replaceAll(' ', '')
 
-function failed(job: Json, state: string, url: URL): ChangesError {
+function failed(job: Json, state: string, url: URL, token: string | undefined): ChangesError {
   const { code, message } = findError(job, false) ?? { code: 0, message: 'the service gives no reason' }
   return new ChangesError('changes_failed', {
-    message: `the job ${showUrl(url)} ended with the state ${state.slice(0, 100)}: ${message}`,
+    message: `the job ${showUrl(url)} ended with the state ${state.slice(0, 100)}: ${redact(message, token)}`,
     hint: 'Extract again later. If it fails again, look for the reason in the log of the service.',
     state,
     serviceCode: code || undefined,

@@ -2,6 +2,7 @@ import { ChangesError, showUrl } from './errors.ts'
 import {
   findError,
   type Remedy,
+  redact,
   remedyOf,
   type ServiceError,
   toNetworkError,
@@ -32,7 +33,7 @@ export interface Question extends Sent {
   /** URL of the feature service. */
   service: string
   /** Throws if the step has failed although there is an answer, so that observers learn it. */
-  check?(answer: Json): void
+  check?(answer: Json, token: string | undefined): void
 }
 
 /** How often a request is sent if its failures may pass. */
@@ -52,12 +53,14 @@ export type Ending<Answer> =
 export function ask(question: Question, run: Run, connection: Connection): Promise<Json> {
   const result: StepResult = { requests: 0 }
   return observeStep(connection.observer, { ...question, result }, async () => {
+    let sent: string | undefined
     const answer = await repeat(question.url, run, connection, (token) => {
       result.requests++
+      sent = token
       return askOnce(question, token, run.signal, connection)
     })
     if (question.step === 'poll') result.state = String(answer.status)
-    question.check?.(answer)
+    question.check?.(answer, sent)
     return answer
   })
 }
@@ -121,8 +124,7 @@ export function toEnding(
   token: string | undefined,
   shown: string,
 ): Ending<never> {
-  // Services quote what they got, and the token is part of that.
-  const safe = token ? message.replaceAll(token, '***') : message
+  const safe = redact(message, token)
   const remedy = remedyOf(code)
   return {
     error: toServiceError(code, safe, shown, isElsewhere),

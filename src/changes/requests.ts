@@ -19,14 +19,25 @@ const WITHOUT_CHANGES =
  * @throws {WebhookError} `changes_url_refused`
  */
 export function readRequests(source: ChangesSource, origins: Origins): ServiceRequest[] {
-  const services = new Map<string, { url: ChangesUrl; event: WebhookEvent }[]>()
+  const services = new Map<string, Map<string, ChangesUrl>>()
+  const withAttachments = new Set<string>()
+  // The events of a payload mostly have the same URL, which can be long.
+  const known = new Map<string, ChangesUrl>()
   for (const event of eventsOf(source)) {
-    const url = readUrl(event, origins)
-    if (url) services.set(url.service, [...(services.get(url.service) ?? []), { url, event }])
+    const { changesUrl = '', changeType } = event
+    const url = known.get(changesUrl) ?? readUrl(event, origins)
+    if (!url) continue
+    known.set(changesUrl, url)
+    const urls = services.get(url.service) ?? new Map<string, ChangesUrl>()
+    services.set(url.service, urls)
+    // The last one is the newest.
+    urls.delete(changesUrl)
+    urls.set(changesUrl, url)
+    if (/^Attachments/i.test(changeType)) withAttachments.add(url.service)
   }
-  return [...services.values()].map((found) => ({
-    ...joinChangesUrls(found.map(({ url }) => url)),
-    hasAttachments: found.some(({ event }) => /^Attachments/i.test(event.changeType)),
+  return [...services].map(([service, urls]) => ({
+    ...joinChangesUrls([...urls.values()]),
+    hasAttachments: withAttachments.has(service),
   }))
 }
 

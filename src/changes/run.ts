@@ -1,4 +1,5 @@
 import { ChangesError } from './errors.ts'
+import { abortable } from './wait.ts'
 
 /** One extraction: its time limit, and the state of its job. */
 export interface Run {
@@ -30,7 +31,7 @@ export async function runWithin<Result>(
   const timer = setTimeout(() => controller.abort(timedOut(timeout, run.state)), timeout)
   signal?.addEventListener('abort', abort)
   try {
-    return await extract(run)
+    return await abortable(extract(run), run.signal)
   } catch (error) {
     // Some runtimes reject with an error of their own when a request is aborted.
     run.signal.throwIfAborted()

@@ -33,6 +33,8 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
     await requireKept(error, extraction, stored, scope)
     throw error
   })
+  // An extraction that has been given up must not raise the generations.
+  run.signal.throwIfAborted()
   if (generations) context?.onSuccess?.(() => generations.raise(service, endsOf(request, changes, stored)))
   return changes
 }
@@ -54,9 +56,12 @@ function endsOf(
   changes: Changes,
   stored: ReadonlyMap<number, number>,
 ): Map<number, number> {
-  const ends = new Map(changes.layerServerGens.map(({ id, serverGen }) => [id, serverGen]))
+  // Services may return the generations of layers that were not asked for.
+  const answers = changes.layerServerGens.filter(({ id }) => !layers || layers.includes(id))
+  const ends = new Map(answers.map(({ id, serverGen }) => [id, serverGen]))
   if (max === undefined) return ends
-  const end = Math.min(max, ends.size > 0 ? Math.max(...ends.values()) : max)
+  const highest = answers.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+  const end = answers.length === 0 ? max : Math.min(max, highest)
   const answered = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
   return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, end]))
 }
@@ -76,10 +81,12 @@ async function requireKept(
   // If the service cannot describe itself, the error of the extraction says more.
   const described = await client.describeService(service, run).catch(() => undefined)
   const min = window?.min ?? 0
-  const highest = Math.max(...(described?.layerServerGens ?? []).map(({ serverGen }) => serverGen))
-  for (const layer of described?.layerServerGens ?? []) {
+  const current = described?.layerServerGens ?? []
+  // A window raises also the layers without edits, whose own generation stays behind.
+  const highest = current.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+  for (const layer of current) {
     if (layers && !layers.includes(layer.id)) continue
-    const reason = reasonOf(layer, min, stored.get(layer.id), highest)
+    const reason = reasonOf(layer, min, { stored: stored.get(layer.id), highest })
     if (reason) throw resyncRequired(`layer ${layer.id} of ${showUrl(service)} ${reason}`, error)
   }
 }
@@ -88,11 +95,12 @@ async function requireKept(
 function reasonOf(
   { minServerGen }: ServiceDescription['layerServerGens'][number],
   min: number,
-  stored: number | undefined,
-  highest: number,
+  { stored, highest }: { stored: number | undefined; highest: number },
 ): string | undefined {
-  if (minServerGen !== undefined && min < minServerGen)
-    return `keeps only the changes since generation ${minServerGen}, and the window begins at ${min}`
+  // What is before the stored generation was handled, also if the window of an old delivery begins there.
+  const needed = stored ?? min
+  if (minServerGen !== undefined && needed < minServerGen)
+    return `keeps only the changes since generation ${minServerGen}, and those after ${needed} are needed`
   if (stored !== undefined && stored > highest)
     return `is at generation ${highest}, although ${stored} was handled: the service was replaced`
   return undefined

@@ -82,11 +82,20 @@ function createTokens(load: (url: string) => unknown, refresh?: () => unknown): 
     return token
   }
 
+  /** Waits for a token. A call that was aborted may never end, so the next one does not wait for it. */
+  function awaitToken({ origin }: URL, token: Promise<string>, signal: AbortSignal): Promise<string> {
+    return abortable(token, signal).catch((error: unknown) => {
+      for (const map of [tokens, renewals])
+        if (signal.aborted && map.get(origin) === token) map.delete(origin)
+      throw error
+    })
+  }
+
   return {
-    get: (url, signal) => abortable(get(url), signal),
+    get: (url, signal) => awaitToken(url, get(url), signal),
     async renew(url, rejected, signal) {
-      const current = await abortable(get(url), signal)
-      if (current === rejected) await abortable(renewals.get(url.origin) ?? renew(url), signal)
+      const current = await awaitToken(url, get(url), signal)
+      if (current === rejected) await awaitToken(url, renewals.get(url.origin) ?? renew(url), signal)
       return true
     },
   }

@@ -52,12 +52,15 @@ export function joinChangesUrls(urls: readonly ChangesUrl[]): ChangesUrl {
   const maxs = urls.flatMap(({ window }) => window.max ?? [])
   const layers = new Set(urls.flatMap((url) => url.layers ?? []))
   const parameters = new Map(urls.flatMap((url) => [...url.parameters]))
+  const counts = countValues(urls)
   for (const name of parameters.keys()) {
-    if (!name.startsWith('return')) continue
-    const values = new Set(urls.map((url) => url.parameters.get(name)?.toLowerCase()))
+    const { given = 0, isTrue = false, differs = false } = counts.get(name) ?? {}
+    const isMissing = given < urls.length
     // A missing `returnInserts` means true (shared by all senders that are known); a missing `returnAttachments`, false.
-    if (values.has('true')) parameters.set(name, 'true')
-    else if (values.has(undefined)) parameters.delete(name)
+    if (!name.startsWith('return')) {
+      if (name === 'layerqueries' && (isMissing || differs)) parameters.delete(name)
+    } else if (isTrue) parameters.set(name, 'true')
+    else if (isMissing) parameters.delete(name)
   }
   return {
     service: newest.service,
@@ -68,6 +71,27 @@ export function joinChangesUrls(urls: readonly ChangesUrl[]): ChangesUrl {
     ...(urls.every((url) => url.layers) && { layers: [...layers].sort((a, b) => a - b) }),
     parameters,
   }
+}
+
+interface Count {
+  given: number
+  isTrue: boolean
+  differs: boolean
+  first: string
+}
+
+/** Counts in one pass, because a sender can send many URLs with many parameters. */
+function countValues(urls: readonly ChangesUrl[]): Map<string, Count> {
+  const counts = new Map<string, Count>()
+  for (const { parameters } of urls)
+    for (const [name, value] of parameters) {
+      const count = counts.get(name) ?? { given: 0, isTrue: false, differs: false, first: value }
+      counts.set(name, count)
+      count.given++
+      count.isTrue ||= value.toLowerCase() === 'true'
+      count.differs ||= value !== count.first
+    }
+  return counts
 }
 
 // `Math.min(...numbers)` fails for very long lists.

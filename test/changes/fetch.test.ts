@@ -30,6 +30,22 @@ describe('the option fetch', () => {
     })
   })
 
+  it('cannot delay an error by ignoring its signal', async () => {
+    const service = await startService()
+    const changes = service.changes({ timeout: 1000, fetch: () => new Promise(() => {}) })
+    const attachment = {
+      attachmentId: 1,
+      globalId: '',
+      parentGlobalId: '',
+      name: '',
+      contentType: '',
+      size: 1,
+    }
+    const calls = [changes.of(service.event()), changes.download({ ...attachment, url: `${service.url}/a` })]
+    for (const call of await Promise.allSettled(calls))
+      expect(call).toMatchObject({ status: 'rejected', reason: { code: 'changes_timeout' } })
+  })
+
   it('must be a function', async () => {
     const service = await startService()
     expect(() => service.changes({ fetch: 'node-fetch' as never })).toThrow('fetch must be a function')

@@ -87,11 +87,16 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   }
 
   function report(service: string, error: unknown): void {
-    const { code = 'catch_up_failed', message = String(error) } = Object(error) as Partial<WebhookError>
+    // What `resync` throws can be an object that throws when it is read.
     try {
       if (onError) Promise.resolve(onError(error, service)).catch(() => {})
-      else if (reported.get(service) !== code) warn(`catchUp of ${showUrl(service)}: ${message}`, code)
+      else warnOnce(service, error)
     } catch {}
+  }
+
+  function warnOnce(service: string, error: unknown): void {
+    const { code = 'catch_up_failed', message = String(error) } = Object(error) as Partial<WebhookError>
+    if (reported.get(service) !== code) warn(`catchUp of ${showUrl(service)}: ${message}`, code)
     reported.set(service, code)
   }
 
