@@ -9,7 +9,9 @@ assert.ok(Object.keys(inputs).some((input) => input.includes('geohook/dist/hmac.
 assert.deepEqual(
   Object.keys(inputs).filter(
     (input) =>
-      !/^(worker\.js|node_modules\/geohook\/dist\/(index|(chunk|join-events)-\w+|(hmac|platform)\.web)\.js)$/.test(input),
+      !/^(worker\.js|node_modules\/geohook\/dist\/(index|(chunk|join-events)-\w+|(hmac|platform)\.web)\.js)$/.test(
+        input,
+      ),
   ),
   [],
   'only the receiver is bundled',
