@@ -67,7 +67,7 @@ function readOptions() {
     const seed = values.seed === undefined ? toSeed(undefined) : toInteger(values.seed, 0, 2 ** 32 - 1)
     if (seed === undefined) throw new Error('--seed must be an integer from 0 to 4294967295')
     if (coalesce && serverKills > 0)
-      throw new Error('--coalesce and --catch-up cannot be combined with --server-kills')
+      throw new Error(`--${isCatchUp ? 'catch-up' : 'coalesce'} cannot be combined with --server-kills`)
     return { engine, kills, receivers, serverKills, seed, coalesce, isCatchUp }
   } catch (error) {
     console.error(error.message)
