@@ -11,7 +11,7 @@ const MAX_BYTES = 16 * 1024 ** 2
 const MAX_TAKEN = 2_000
 const MAX_TAKEN_BYTES = 4 * MAX_BYTES
 
-/** A delivery that waits for its call. */
+/** A delivery taken from the store, before its handlers are called. */
 export interface QueuedDelivery {
   delivery: StoredDelivery
   /** True if the delivery must not share a call, for example because an earlier attempt failed. */

@@ -60,7 +60,7 @@ export function createDispatcher(): Dispatcher {
    */
   const found = new Map<string, readonly Registration[]>()
 
-  /** Returns the registrations for a change type. Warns if there are none. */
+  /** Returns the registrations for a change type. Warns about a change type without registrations. */
   function registrationsOf(changeType: string): readonly Registration[] {
     const name = subscriptionsOf(changeType).find((one) => subscribed.has(one)) ?? WILDCARD
     let registrations = found.get(name)

@@ -50,7 +50,7 @@ function joinUrls(group: readonly WithUrl[]): { changesUrl?: string } {
   const urls = group.flatMap(({ url }) => url ?? [])
   if (new Set(group.map(({ event }) => event.changesUrl)).size <= 1 && !lacksAttachments(group)) return {}
   const joined = joinChangesUrls(urls)
-  // The joined event has one change type, so only its URL can tell that another event was about attachments.
+  // The joined event has only one change type, so its URL must say that another event was about attachments.
   if (!lacksAttachments(group)) return { changesUrl: writeChangesUrl(joined) }
   const parameters = new Map([...joined.parameters, ['returnattachments', 'true']])
   return { changesUrl: writeChangesUrl({ ...joined, parameters }) }

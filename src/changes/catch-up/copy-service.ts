@@ -45,7 +45,7 @@ export async function copyService(
 /** Key of the highest generation that a service has ever reported, in the place of a layer. */
 export const HIGHEST = 0
 
-/** Key of the number of copies, in the place of another layer. Missing if there was none. */
+/** Key of the number of copies, stored like a layer's generation. Missing before the first copy. */
 export const COPIES = 1
 
 /** The key under which the two above are stored for a service. */

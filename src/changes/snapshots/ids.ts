@@ -20,7 +20,7 @@ export const toKey = (id: string): string => id.replace(/^\{|\}$/g, '').toLowerC
 /**
  * Creates a function that finds the ids of the features of one layer.
  *
- * @param idField name of the attribute with the id. Default: the global id, or the object id if there is none
+ * @param idField name of the attribute with the id. Default: the global id, or the object id of a feature without one
  * @throws {WebhookError} `changes_malformed` if a feature has no usable id
  */
 export function createIdReader(layer: number, idField: string | undefined): (feature: Feature) => FeatureIds {

@@ -29,7 +29,7 @@ it('accepts a group that is handled again as a whole, and one that another proce
   })
 })
 
-it('reports a group of which only some deliveries are handled again', () => {
+it('reports a group if only some of its deliveries are handled again', () => {
   const logs = [killed(...open('a,b')), closed(...settled('b'))]
   expect(checkGroups(sent('a', 'b'), logs).faults).toEqual([
     'the group a,b of process 0 is half recorded: b were handled again',
