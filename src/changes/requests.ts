@@ -1,5 +1,7 @@
+import { configInvalid } from '../errors.ts'
 import { type ChangesUrl, joinChangesUrls, parseChangesUrl } from '../payload/changes-url.ts'
 import type { WebhookEvent } from '../payload/event.ts'
+import { isObject } from './json.ts'
 import { type Origins, refuse } from './origins.ts'
 import type { ChangesSource } from './types.ts'
 
@@ -41,9 +43,13 @@ export function readRequests(source: ChangesSource, origins: Origins): ServiceRe
   }))
 }
 
+/** @throws {WebhookError} `config_invalid` */
 function eventsOf(source: ChangesSource): readonly WebhookEvent[] {
-  if ('events' in source) return source.events
-  return Array.isArray(source) ? source : [source as WebhookEvent]
+  const events = isObject(source) && 'events' in source ? source.events : source
+  const list: unknown[] = Array.isArray(events) ? events : [events]
+  if (!list.every(isObject))
+    throw configInvalid('of(source): source must be an event, a list of events or a delivery')
+  return list as unknown as WebhookEvent[]
 }
 
 function readUrl({ changesUrl, changeType }: WebhookEvent, origins: Origins): ChangesUrl | undefined {

@@ -1,4 +1,5 @@
 import { arcgisToGeoJSON } from '@terraformer/arcgis'
+import { malformed } from './json.ts'
 import type { Feature } from './types.ts'
 
 type Position = number[]
@@ -25,6 +26,7 @@ export interface GeoJsonFeature<Attributes extends object = Record<string, unkno
  * Converts a feature to GeoJSON. Coordinates stay as they are, and GeoJSON requires longitude and latitude: create the
  * client with `outSR: 4326`, unless the layer has that reference.
  *
+ * @throws {WebhookError} `changes_malformed` for an invalid geometry
  * @example
  * ```ts
  * import { toGeoJSON } from 'geohook/changes'
@@ -44,5 +46,9 @@ export function toGeoJSON<Attributes extends object>({
   >[0]
   // Without the name of a field, the library knows only `OBJECTID` and `FID`, in upper case.
   const idField = Object.keys(attributes).find((name) => /^(?:objectid|fid)$/i.test(name))
-  return arcgisToGeoJSON(esri, idField) as unknown as GeoJsonFeature<Attributes>
+  try {
+    return arcgisToGeoJSON(esri, idField) as unknown as GeoJsonFeature<Attributes>
+  } catch {
+    throw malformed('the geometry of a feature cannot be converted to GeoJSON')
+  }
 }
