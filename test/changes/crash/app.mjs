@@ -22,8 +22,16 @@ const changes = createChanges({
 const { lease: _, ...location } = JSON.parse(OPTIONS)
 const snapshots = ROWS ? createSnapshots({ store: module[ROWS](location) }) : undefined
 
+/** The attempts whose success will be logged, by their signal. */
+const attempts = new WeakSet()
+
 const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', async (event, _, context) => {
-  context.onSuccess(() => write({ kind: 'success' })) // runs last
+  // Functions run in reverse order: only the first one of an attempt runs after the rows were written. An attempt with
+  // several events calls this handler for each of them.
+  if (!attempts.has(context.signal)) {
+    attempts.add(context.signal)
+    context.onSuccess(() => write({ kind: 'success' }))
+  }
   const result = await changes.of(event, context)
   const compared = await snapshots?.compare(result, context)
   write({ kind: event.kind ?? 'announced', layers: result.layers, compared })
