@@ -1,10 +1,11 @@
 import { blameCaller, configInvalid } from '../../errors.ts'
 import type { NewRow, RowStore } from '../../inbox/rows.ts'
 import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
-import type { Changes, Feature, LayerChanges } from '../types.ts'
-import { compareFeatures, readChangedFeatures, toValue } from './compare-layer.ts'
+import type { Changes, Feature } from '../types.ts'
+import { type Attempt, createAttempt } from './attempt.ts'
+import { toValue } from './compare-layer.ts'
 import { createIdReader } from './ids.ts'
-import { forgetRows, readRows, type Writing, writeRows } from './store.ts'
+import { forgetRows, writeRows } from './store.ts'
 import type { LayerComparison, Snapshots, SnapshotsContext } from './types.ts'
 
 /** Options of {@link createSnapshots}. */
@@ -45,43 +46,21 @@ const NAMES: OptionNames<SnapshotsOptions> = { store: true, idField: true }
  */
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { store, idField } = blameCaller(createSnapshots, () => readOptions(options))
-  /** The comparisons of each attempt, by its signal: handlers of one delivery get the same changes. */
-  const attempts = new WeakMap<AbortSignal, WeakMap<object, Promise<LayerComparison[]>>>()
+  /** The attempts, by their signals: handlers of one delivery have the same signal. */
+  const attempts = new WeakMap<AbortSignal, Attempt>()
 
-  async function compareAll(changes: Changes, { signal, onSuccess }: SnapshotsContext) {
-    const comparisons: LayerComparison[] = []
-    const writings: Writing[] = []
-    for (const layer of changes.layers) {
-      const { service, id } = layer
-      const changed = readChangedFeatures(layer, idField)
-      const known = await readRows(store, { service, id }, changed.ids, signal)
-      const generation = generationOf(changes, layer)
-      const { features, rows } = await compareFeatures(changed, known, generation)
-      comparisons.push({ service, id, features })
-      writings.push({ layer: { service, id }, rows, generation })
-    }
-    signal?.throwIfAborted()
-    onSuccess(async () => {
-      for (const writing of writings) await writeRows(store, writing)
-    })
-    return comparisons
-  }
-
-  function compare(changes: Changes, context: SnapshotsContext): Promise<LayerComparison[]> {
-    const { signal } = context
-    if (!signal) return compareAll(changes, context)
-    const known = attempts.get(signal) ?? new WeakMap<object, Promise<LayerComparison[]>>()
-    attempts.set(signal, known)
-    const comparison = known.get(changes) ?? compareAll(changes, context)
-    known.set(changes, comparison)
-    comparison.catch(() => known.delete(changes))
-    return comparison
+  function attemptOf({ signal }: SnapshotsContext): Attempt {
+    const attempt = (signal && attempts.get(signal)) ?? createAttempt(store, idField)
+    if (signal) attempts.set(signal, attempt)
+    return attempt
   }
 
   return {
     async compare<Attributes extends object>(changes: Changes<Attributes>, context: SnapshotsContext) {
       requireArguments(changes, context)
-      return compare(changes as unknown as Changes, context) as Promise<LayerComparison<Attributes>[]>
+      return attemptOf(context).compare(changes as unknown as Changes, context) as Promise<
+        LayerComparison<Attributes>[]
+      >
     },
     async fill(service, layerId, features, generation = 0) {
       if (!Number.isSafeInteger(layerId) || !Number.isSafeInteger(generation))
@@ -123,13 +102,6 @@ function readService(service: string): string {
   if (typeof service !== 'string' || !URL.canParse(service))
     throw configInvalid('service must be the URL of a feature service')
   return new URL(service).href.replace(/\/$/, '')
-}
-
-/** The generation of the layer; if the service did not send it, the highest one of the same service. */
-function generationOf({ layerServerGens }: Changes, { service, id }: LayerChanges): number {
-  const ofService = layerServerGens.filter((layer) => layer.service === service)
-  const ofLayer = ofService.find((layer) => layer.id === id)
-  return ofLayer?.serverGen ?? ofService.reduce((highest, { serverGen }) => Math.max(highest, serverGen), 0)
 }
 
 /** Converts features to rows. Of several features with the same id, the last one counts. */

@@ -43,7 +43,8 @@ export interface SnapshotsContext {
 export interface Snapshots {
   /**
    * Compares changed features with their last handled rows, and stores the new rows once the handlers have succeeded,
-   * so a retry sees the same `before`. Features that a later extraction has already handled are left out.
+   * so a retry sees the same `before`. Comparisons of the same attempt also see the rows of those before them. Features
+   * that a later extraction has already handled are left out.
    *
    * @param changes the result of `changes.of(event, context)`
    * @param context the handler's third argument as a whole

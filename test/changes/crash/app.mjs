@@ -1,5 +1,6 @@
 // The receiver that the test kills. Its handler writes the changes of each event to a log, synchronously, so that a kill
 // loses no line. It uses the built package.
+import { randomUUID } from 'node:crypto'
 import { openSync, writeSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createReceiver } from 'geohook'
@@ -22,19 +23,26 @@ const changes = createChanges({
 const { lease: _, ...location } = JSON.parse(OPTIONS)
 const snapshots = ROWS ? createSnapshots({ store: module[ROWS](location) }) : undefined
 
-/** The attempts whose success will be logged, by their signal. */
-const attempts = new WeakSet()
+/** Names of the attempts, by their signal. A delivery with several events calls the handler for each of them. */
+const attempts = new WeakMap()
+const logged = new WeakSet()
 
 const receiver = createReceiver({ signatureKey: KEY, inbox }).on('*', async (event, _, context) => {
-  // Functions run in reverse order: only the first one of an attempt runs after the rows were written. An attempt with
-  // several events calls this handler for each of them.
-  if (!attempts.has(context.signal)) {
-    attempts.add(context.signal)
-    context.onSuccess(() => write({ kind: 'success' }))
-  }
+  const attempt = attempts.get(context.signal) ?? randomUUID()
+  // Functions run in reverse order: only the first one of an attempt runs after all rows were written.
+  if (!attempts.has(context.signal)) context.onSuccess(() => write({ kind: 'success', attempt }))
+  attempts.set(context.signal, attempt)
   const result = await changes.of(event, context)
   const compared = await snapshots?.compare(result, context)
-  write({ kind: event.kind ?? 'announced', layers: result.layers, compared })
+  // Events with the same changes get the same comparison, which is logged once.
+  const isNew = compared && !logged.has(compared)
+  if (isNew) logged.add(compared)
+  write({
+    kind: event.kind ?? 'announced',
+    attempt,
+    layers: result.layers,
+    compared: isNew ? compared : undefined,
+  })
 })
 // One call at a time, so that an older state never overwrites a newer one in the copy.
 inbox.work(receiver, COALESCE ? { coalesce: { by: 'service', wait: 20 } } : { concurrency: 1 })

@@ -5,6 +5,8 @@ import type { MockService } from 'geohook/mock'
 /** One line of the log that the handlers write. */
 export interface Seen {
   kind: 'announced' | 'caught_up' | 'ready' | 'success'
+  /** The attempt that a handler or a success belongs to. */
+  attempt?: string
   /** Milliseconds since 1970. */
   at: number
   layers?: LayerChanges[]
@@ -70,37 +72,35 @@ const toPlain = (value: unknown): unknown => value && JSON.parse(JSON.stringify(
 
 /**
  * Checks each comparison with the snapshots: the state before must be the one that the handlers saw last. If a process
- * was killed after it saw a state, the snapshots may or may not contain that state.
+ * was killed during an attempt, the snapshots may contain any of the states that the attempt saw.
  */
 export function checkComparisons(seen: readonly Seen[]): { compared: number; wrong: string[] } {
-  const known = new Map<string, Feature | undefined>()
-  const unsure = new Map<string, Feature | undefined>()
-  /** The features of the latest attempt, whose states are known when it has succeeded. */
-  let latest: string[] = []
+  /** The states that the snapshots may contain, by feature. */
+  const stored = new Map<string, (Feature | undefined)[]>()
+  /** The states that the latest attempt saw last. */
+  let latest = new Map<string, Feature | undefined>()
+  let attempt: string | undefined
   const wrong: string[] = []
   let compared = 0
-  for (const { kind, compared: layers = [] } of seen) {
-    if (kind === 'success') {
-      for (const key of latest) {
-        known.set(key, unsure.get(key))
-        unsure.delete(key)
-      }
-    }
-    latest = []
-    for (const { id: layer, features } of layers) {
+  for (const line of seen) {
+    if (line.attempt === undefined) continue
+    if (line.attempt !== attempt) latest = new Map()
+    attempt = line.attempt
+    if (line.kind === 'success') for (const [key, state] of latest) stored.set(key, [state])
+    for (const { id: layer, features } of line.compared ?? []) {
       for (const { id, before, after, changed, moved } of features) {
         compared++
         const key = keyOf(layer, id)
-        const states = [known.get(key), ...(unsure.has(key) ? [unsure.get(key)] : [])]
+        const known = stored.get(key) ?? [undefined]
+        const states = latest.has(key) ? [latest.get(key)] : known
         if (!states.some((state) => isDeepStrictEqual(toPlain(state), toPlain(before))))
           wrong.push(`${key}: the state before is not the last one`)
         if (before && after && !isDeepStrictEqual([...(changed ?? [])].sort(), differencesOf(before, after)))
           wrong.push(`${key}: changed is ${changed}`)
         if (before && after && moved === isDeepStrictEqual(before.geometry, after.geometry))
           wrong.push(`${key}: moved is ${moved}`)
-        known.set(key, before)
-        unsure.set(key, after)
-        latest.push(key)
+        stored.set(key, [...(latest.has(key) ? known : [before]), after])
+        latest.set(key, after)
       }
     }
   }

@@ -83,6 +83,40 @@ describe('compare()', () => {
     expect(await handle({ updates: [rowOf({ name: 'newer' })] }, 9)).toMatchObject([{ changed: ['name'] }])
   })
 
+  it('compares with the features of earlier comparisons of the attempt', async () => {
+    const { handle, handleAll } = start()
+    const named = (name: string) => ({ updates: [rowOf({ name })] })
+    // A service sends the current row with every window that contains a change of it.
+    expect(await handleAll(changesOf(named('oak'), 5), changesOf(named('ash'), 5))).toMatchObject([
+      [{ after: rowOf({ name: 'oak' }) }],
+      [{ before: rowOf({ name: 'oak' }), after: rowOf({ name: 'ash' }), changed: ['name'] }],
+    ])
+    expect(await handle(named('elm'), 6)).toMatchObject([{ before: rowOf({ name: 'ash' }) }])
+    expect(await handleAll(changesOf(named('fir'), 9), changesOf(named('yew'), 8))).toMatchObject([
+      [{ before: rowOf({ name: 'elm' }) }],
+      [],
+    ])
+    expect(await handle(named('box'), 9)).toMatchObject([{ before: rowOf({ name: 'fir' }) }])
+  })
+
+  it('finds a deleted feature that an earlier comparison of the attempt added', async () => {
+    const { handle, handleAll } = start()
+    const row = rowOf({ name: 'oak' })
+    expect(await handleAll(changesOf({ adds: [row] }), changesOf({ deletes: { ids: ['7'] } }))).toEqual([
+      [{ id: ID.toLowerCase(), kind: 'add', after: row }],
+      [{ id: ID.toLowerCase(), kind: 'delete', before: row }],
+    ])
+    expect(await handle({ adds: [row] })).toEqual([{ id: ID.toLowerCase(), kind: 'add', after: row }])
+  })
+
+  it('compares again after a failed comparison', async () => {
+    const { handleAll, handle } = start()
+    const bad = changesOf({ adds: [{ attributes: { name: 'oak' } }] })
+    const good = changesOf({ adds: [rowOf({})] })
+    await expect(handleAll(bad, good)).rejects.toMatchObject({ code: 'changes_malformed' })
+    expect(await handle({ adds: [rowOf({})] })).toMatchObject([{ kind: 'add' }])
+  })
+
   it('uses the attribute of the option idField', async () => {
     const { handle } = start({ idField: 'Parcel' })
     await handle({ adds: [rowOf({ PARCEL: 'A 1', name: 'oak' })] })

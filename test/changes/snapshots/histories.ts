@@ -1,16 +1,22 @@
 import fc from 'fast-check'
-import { createChanges, createSnapshots } from 'geohook/changes'
+import { type Changes, createChanges, createSnapshots } from 'geohook/changes'
 import type { RowStore } from 'geohook/inbox'
 import { createMockService, type LayerSeed, type MockService } from 'geohook/mock'
 import { expect } from 'vitest'
 import { toEvent } from '../support.ts'
 import { createModel, featuresOf } from './model.ts'
 
-/** The extraction of one delivery. A window is given by its begin and end, from 0 (the oldest) to 1 (now). */
-interface Handling {
-  kind: 'handle'
+/** A window of generations, each from 0 (the oldest) to 1 (now). */
+interface Window {
   begin: number
   end: number
+}
+
+/** An attempt to handle a delivery. */
+interface Handling {
+  kind: 'handle'
+  /** The windows of its events. Features are edited between their extractions. */
+  windows: Window[]
   deletedFeatures: boolean
   /** How many attempts fail before the one that succeeds. */
   failures: number
@@ -22,8 +28,10 @@ type Step = { kind: 'edit'; seed: number; count: number } | { kind: 'readd'; tar
 
 const handling: fc.Arbitrary<Handling> = fc.record({
   kind: fc.constant('handle'),
-  begin: fc.constantFrom(0, 0.3, 0.6, 0.9),
-  end: fc.constantFrom(1, 1, 1, 0.5, 0.8),
+  windows: fc.array(
+    fc.record({ begin: fc.constantFrom(0, 0.3, 0.6, 0.9), end: fc.constantFrom(1, 1, 1, 0.5, 0.8) }),
+    { minLength: 1, maxLength: 3 },
+  ),
   deletedFeatures: fc.boolean(),
   failures: fc.constantFrom(0, 0, 1, 2),
   isLate: fc.constantFrom(false, false, true),
@@ -87,8 +95,7 @@ async function runHistory(steps: readonly Step[], open: () => RowStore): Promise
 
 const ALL: Handling = {
   kind: 'handle',
-  begin: 0,
-  end: 1,
+  windows: [{ begin: 0, end: 1 }],
   deletedFeatures: false,
   failures: 0,
   isLate: false,
@@ -104,44 +111,57 @@ function createSubject(url: string, service: MockService, store: RowStore) {
   /** The commits of late attempts. */
   let late: (() => Promise<void>)[] = []
   let known = new Set<string>()
+  /** Number of edits within attempts, which is also their seed. */
+  let edits = 0
   const deleted: { layerId: number; globalId: string }[] = []
 
-  const window = async ({ begin, end }: Handling): Promise<string> => {
+  const readWindow = async ({ begin, end }: Window): Promise<string> => {
     const { changeTrackingInfo } = await (await fetch(`${url}?f=json&returnUpdates=true`)).json()
     const { minServerGen: min, serverGen: max } = changeTrackingInfo.layerServerGens[0]
     const at = (part: number): number => min + Math.floor((max - min) * part)
     return JSON.stringify([at(Math.min(begin, end)), at(end)])
   }
 
-  /** Compares in a new attempt. @returns a function that ends the attempt with success */
-  async function attempt(handling: Handling): Promise<() => Promise<void>> {
-    const query = new URLSearchParams({ serverGens: await window(handling), returnDeletedFeatures: 'true' })
+  async function extract(window: Window, deletedFeatures: boolean): Promise<Changes> {
+    const query = new URLSearchParams({
+      serverGens: await readWindow(window),
+      returnDeletedFeatures: 'true',
+    })
     const event = toEvent(`${url}/extractChanges?${query}`)
-    const changes = await (clients[Number(handling.deletedFeatures)] as (typeof clients)[0]).of(event)
+    return (clients[Number(deletedFeatures)] as (typeof clients)[0]).of(event)
+  }
+
+  /** Compares the changes of each window in a new attempt. @returns a function that ends the attempt with success */
+  async function attempt({ windows, deletedFeatures }: Handling): Promise<() => Promise<void>> {
     const successes: (() => unknown)[] = []
     const context = {
       signal: new AbortController().signal,
       onSuccess: (run: () => unknown) => void successes.push(run),
     }
-    const [layers, again] = await Promise.all([
-      snapshots.compare(changes, context),
-      snapshots.compare(changes, context),
-    ])
-    expect(again).toBe(layers)
-    expect(successes).toHaveLength(1)
-    const { expected, commit } = model.compare(service, changes)
-    const features = layers.flatMap(({ service: of, id, features }) => {
-      expect(of).toBe(url)
-      return features.map((feature) => [
-        `${id} ${feature.id}`,
-        { ...feature, ...(feature.changed && { changed: feature.changed.toSorted() }) },
+    const expectation = model.attempt()
+    for (const [index, window] of windows.entries()) {
+      if (index > 0) edit(service, { seed: edits++, count: 3 })
+      const changes = await extract(window, deletedFeatures)
+      const [layers, again] = await Promise.all([
+        snapshots.compare(changes, context),
+        snapshots.compare(changes, context),
       ])
-    })
-    expect(Object.fromEntries(features)).toEqual(Object.fromEntries(expected))
-    expect(features).toHaveLength(expected.size)
+      expect(again).toBe(layers)
+      expect(successes).toHaveLength(index + 1)
+      const expected = expectation.compare(service, changes)
+      const features = layers.flatMap(({ service: of, id, features }) => {
+        expect(of).toBe(url)
+        return features.map((feature) => [
+          `${id} ${feature.id}`,
+          { ...feature, ...(feature.changed && { changed: feature.changed.toSorted() }) },
+        ])
+      })
+      expect(Object.fromEntries(features)).toEqual(Object.fromEntries(expected))
+      expect(features).toHaveLength(expected.size)
+    }
     return async () => {
-      for (const run of successes) await run()
-      commit()
+      for (const run of successes.reverse()) await run()
+      expectation.commit()
     }
   }
 

@@ -31,41 +31,44 @@ export function createModel() {
   const handled = new Map<string, Handled>()
 
   return {
-    /** Expects the features of a comparison by layer and id, and returns a function that records them as handled. */
-    compare(service: MockService, changes: Changes) {
-      const now = featuresOf(service)
-      const expected = new Map<string, FeatureComparison>()
-      const generations = new Map<string, number>()
-      for (const { id, adds, updates, deletes } of changes.layers) {
-        const generation = changes.layerServerGens.find((layer) => layer.id === id)?.serverGen ?? 0
-        const added = new Set(adds.map(({ attributes }) => keyOf(attributes.GlobalID)))
-        const updated = updates.map(({ attributes }) => keyOf(attributes.GlobalID))
-        const deleted = deletes.ids.map(keyOf)
-        for (const key of [...added, ...updated, ...deleted]) {
-          const name = `${id} ${key}`
-          const last = handled.get(name)
-          if (last && last.generation > generation) continue
-          const after = now.get(id)?.get(key)
-          const lastState = deletes.features?.find(({ attributes }) => keyOf(attributes.GlobalID) === key)
-          const before = last ? last.row : after ? undefined : lastState
-          generations.set(name, generation)
-          expected.set(name, {
-            id: key,
-            kind: after ? (added.has(key) ? 'add' : 'update') : 'delete',
-            ...(before && { before }),
-            ...(after && { after }),
-            ...(before && after && compareRows(before, after)),
-          })
-        }
-      }
+    /** Begins an attempt, whose comparisons see each other's features. */
+    attempt() {
+      const pending = new Map<string, Handled>()
+      const lastOf = (name: string): Handled | undefined => newer(handled.get(name), pending.get(name))
+
       return {
-        expected,
-        commit() {
-          for (const [name, { after }] of expected) {
-            const generation = generations.get(name) ?? 0
-            if ((handled.get(name)?.generation ?? generation) > generation) continue
-            handled.set(name, { generation, ...(after && { row: after }) })
+        /** Expects the features of a comparison by layer and id. */
+        compare(service: MockService, changes: Changes): Map<string, FeatureComparison> {
+          const now = featuresOf(service)
+          const expected = new Map<string, FeatureComparison>()
+          for (const { id, adds, updates, deletes } of changes.layers) {
+            const generation = changes.layerServerGens.find((layer) => layer.id === id)?.serverGen ?? 0
+            const added = new Set(adds.map(({ attributes }) => keyOf(attributes.GlobalID)))
+            const updated = updates.map(({ attributes }) => keyOf(attributes.GlobalID))
+            const deleted = deletes.ids.map(keyOf)
+            for (const key of [...added, ...updated, ...deleted]) {
+              const name = `${id} ${key}`
+              const last = lastOf(name)
+              // The same feature may be in two of the lists.
+              if (expected.has(name) || (last && last.generation > generation)) continue
+              const after = now.get(id)?.get(key)
+              const lastState = deletes.features?.find(({ attributes }) => keyOf(attributes.GlobalID) === key)
+              const before = last ? last.row : after ? undefined : lastState
+              pending.set(name, { generation, ...(after && { row: after }) })
+              expected.set(name, {
+                id: key,
+                kind: after ? (added.has(key) ? 'add' : 'update') : 'delete',
+                ...(before && { before }),
+                ...(after && { after }),
+                ...(before && after && compareRows(before, after)),
+              })
+            }
           }
+          return expected
+        },
+        /** Records the features as handled. */
+        commit(): void {
+          for (const [name, last] of pending) handled.set(name, newer(handled.get(name), last) ?? last)
         },
       }
     },
@@ -73,6 +76,10 @@ export function createModel() {
     rows: () => new Map([...handled].flatMap(([name, { row }]) => (row ? [[name, row] as const] : []))),
   }
 }
+
+/** The second one, unless the first has a higher generation. */
+const newer = (first: Handled | undefined, second: Handled | undefined): Handled | undefined =>
+  first && second ? (first.generation > second.generation ? first : second) : (second ?? first)
 
 function compareRows(before: Feature, after: Feature): Pick<FeatureComparison, 'changed' | 'moved'> {
   const text = (value: unknown): string => JSON.stringify(value ?? null)

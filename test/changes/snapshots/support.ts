@@ -19,18 +19,22 @@ export const rowOf = (attributes: object, geometry?: object): Feature =>
 
 export function start(options: { store?: RowStore; idField?: string } = {}) {
   const snapshots = createSnapshots({ store: createMemoryRows(), ...options })
-  /** Compares the changes in a new attempt that succeeds, and returns the features of the only layer. */
-  async function handle(layer: Partial<LayerChanges>, serverGen?: number) {
+  /** Compares changes in a new attempt that succeeds, and returns the features of the only layer of each. */
+  async function handleAll(...all: Changes[]) {
     const runs: (() => unknown)[] = []
     const context = {
       signal: new AbortController().signal,
       onSuccess: (run: () => unknown) => void runs.push(run),
     }
-    const [compared] = await snapshots.compare(changesOf(layer, serverGen), context)
-    for (const run of runs) await run()
-    return compared?.features
+    const compared = await Promise.all(all.map((changes) => snapshots.compare(changes, context)))
+    for (const run of runs.reverse()) await run()
+    return compared.map(([layer]) => layer?.features)
   }
-  return { snapshots, handle }
+  async function handle(layer: Partial<LayerChanges>, serverGen?: number) {
+    const [features] = await handleAll(changesOf(layer, serverGen))
+    return features
+  }
+  return { snapshots, handle, handleAll }
 }
 
 export const invalid = (message: string) =>
