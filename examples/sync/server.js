@@ -27,6 +27,9 @@ const {
   PORT = '3000',
 } = process.env
 
+// The services of catchUp and the URLs of payloads have no slash at the end.
+const service = SERVICE_URL.replace(/\/$/, '')
+
 const options = {
   timeout: 600_000, // longer than the maximum duration of an extraction, which is 5 minutes
   observer: {
@@ -39,7 +42,7 @@ const inbox = DATABASE_URL
   ? createPostgresInbox({ connectionString: DATABASE_URL, schema: INBOX_SCHEMA, ...options })
   : createSqliteInbox({ path: INBOX, ...options })
 
-const changes = createChanges({ ...(token && { token }), origins: [new URL(SERVICE_URL).origin], inbox })
+const changes = createChanges({ ...(token && { token }), origins: [new URL(service).origin], inbox })
 
 const receiver = createReceiver({
   signatureKey: SIGNATURE_KEY,
@@ -47,8 +50,8 @@ const receiver = createReceiver({
   observer: { refused: ({ error }) => console.log(`refused: ${error.code}. ${error.hint}`) },
 }).on('*', async (event, _delivery, context) => {
   console.log(`${event.changeType} on ${event.service.serviceName}`)
-  if (event.changesUrl?.startsWith(`${SERVICE_URL}/`)) await sync.apply(event, context)
-  else console.log(`ignored: it is not about features of ${SERVICE_URL}`)
+  if (event.changesUrl?.startsWith(`${service}/`)) await sync.apply(event, context)
+  else console.log(`ignored: it is not about features of ${service}`)
 })
 
 const mirror = await openMirror({ url: DATABASE_URL, path: MIRROR })
@@ -67,7 +70,7 @@ server.listen(Number(PORT), HOST, () => {
 
 // Makes the first copy, and gets changes whose deliveries were lost.
 const catchUp = changes.catchUp({
-  services: [SERVICE_URL],
+  services: [service],
   every: Number(EVERY),
   resync: sync.copy,
   onError: (error) => console.error(`${error.code ?? 'copy failed'}: ${error.message}. ${error.hint ?? ''}`),
@@ -76,7 +79,7 @@ const catchUp = changes.catchUp({
 closeOnSignal(server, receiver, {
   async after() {
     await catchUp.close()
-    await workers.close() // waits for running handlers
+    await workers.close() // waits for running handlers, at most 5 seconds
     await inbox.close()
     await mirror.close()
   },

@@ -1,10 +1,10 @@
 import { configInvalid } from '../errors.ts'
 
-/** Where and how long a call runs: the third argument of a handler, or only a signal. */
+/** The second argument of `of`: the third argument of a handler, or only a signal. */
 export interface ChangesContext {
-  /** Ends the call at once: all requests and waits. */
+  /** Aborts the call, including its requests and pauses. */
   signal?: AbortSignal | undefined
-  /** Runs a function when the handlers have succeeded. */
+  /** Runs a function once the handlers have succeeded. */
   onSuccess?: ((run: () => unknown) => void) | undefined
 }
 
@@ -22,15 +22,15 @@ export function requireContext(context: ChangesContext | undefined, needsSuccess
 }
 
 /** Returns the promise of the same call in the same attempt, or makes the call. */
-export type Remember<Result> = (
+type Remember<Result> = (
   context: ChangesContext | undefined,
   key: string,
   call: () => Promise<Result>,
 ) => Promise<Result>
 
 /**
- * Creates a memory of the calls of each attempt: one payload calls a handler for several events that have the same
- * changes. A signal without `onSuccess` may live longer than an attempt, so it remembers nothing.
+ * Creates a cache of the calls of each attempt, because a handler is called for several events of a payload that have
+ * the same changes. A call with a signal but without `onSuccess` is not cached: the signal may outlive an attempt.
  */
 export function createRemember<Result>(): Remember<Result> {
   const attempts = new WeakMap<AbortSignal, Map<string, Promise<Result>>>()

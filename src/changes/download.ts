@@ -3,11 +3,11 @@ import { malformed } from './json.ts'
 import type { Origins } from './origins.ts'
 import { type Connection, type Ending, findFailure, guard, repeat, toEnding } from './request.ts'
 import { timedOut } from './run.ts'
-import { type Received, send } from './send.ts'
+import { type FinalResponse, send } from './send.ts'
 import type { Attachment } from './types.ts'
 import { abortable } from './wait.ts'
 
-/** Errors of services are shorter, in bytes. */
+/** Maximum size of an error that a service returns, in bytes. */
 const MAX_ERROR = 16 * 1024
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
@@ -28,16 +28,16 @@ export async function openAttachment(
   given?.throwIfAborted()
   if (attachment.data !== undefined) return streamOf([decodeBase64(attachment.data)])
   const url = connection.origins.require(attachment.url, 'url of the attachment')
-  const limit = new AbortController()
+  const deadline = new AbortController()
   // The caller's signal stays in effect while the stream is read.
-  const signal = given ? AbortSignal.any([given, limit.signal]) : limit.signal
+  const signal = given ? AbortSignal.any([given, deadline.signal]) : deadline.signal
   const end = performance.now() + timeout
-  const timer = setTimeout(() => limit.abort(timedOut(timeout, undefined)), timeout)
+  const timer = setTimeout(() => deadline.abort(timedOut(timeout, undefined)), timeout)
   const run = { signal, remaining: () => end - performance.now() }
   try {
     const opened = repeat(url, run, connection, (token) =>
       guard(showUrl(url), signal, async () => {
-        const received = await send({ url, mayLeave: true }, token, signal, connection.fetch)
+        const received = await send({ url, allowsOtherOrigin: true }, token, signal, connection.fetch)
         return open(received, attachment, token, showUrl(url))
       }),
     )
@@ -49,7 +49,7 @@ export async function openAttachment(
 
 /** Returns the body, unless it is an error of the service, whose HTTP status may be 200. */
 async function open(
-  received: Received,
+  received: FinalResponse,
   { contentType, size }: Attachment,
   token: string | undefined,
   shown: string,

@@ -30,7 +30,7 @@ export function createEngine(settings: Settings): Engine {
     context: ChangesContext | undefined,
   ): Promise<Changes> {
     const all: Changes = { layers: [], layerServerGens: [] }
-    // If a later service fails, the changes of an earlier one are not handed over, so it must not be raised either.
+    // If a later service fails, the changes of an earlier one are not handed over, so its generations must not be raised.
     const functions: (() => unknown)[] = []
     const collect = { onSuccess: (raise: () => unknown) => void functions.push(raise) }
     // One service after another, because the changes of each can be a large document.
@@ -41,7 +41,7 @@ export function createEngine(settings: Settings): Engine {
         run,
         context: collect,
       })
-      // Spread as arguments, long lists would exceed the stack.
+      // `push(...layers)` would exceed the stack with long lists.
       all.layers = all.layers.concat(layers)
       all.layerServerGens = all.layerServerGens.concat(layerServerGens)
     }
@@ -76,7 +76,7 @@ const keyOf = (requests: readonly ServiceRequest[]): string =>
   JSON.stringify(requests.map((request) => ({ ...request, parameters: [...request.parameters].sort() })))
 
 /** @throws {WebhookError} `changes_failed` if the service does not track changes */
-export function toTracking(service: string, { layerServerGens }: ServiceDescription): LayerTracking[] {
+function toTracking(service: string, { layerServerGens }: ServiceDescription): LayerTracking[] {
   if (layerServerGens.length === 0)
     throw new ChangesError('changes_failed', {
       message: `${showUrl(service)} does not track changes`,

@@ -3,7 +3,7 @@ import { ChangesError, showUrl } from './errors.ts'
 import { awaitJob, type JobResult } from './job.ts'
 import { isObject, type Json, malformed } from './json.ts'
 import type { Origins } from './origins.ts'
-import { ask, type Connection } from './request.ts'
+import { type Connection, requestJson } from './request.ts'
 import type { Run } from './run.ts'
 import type { Changes } from './types.ts'
 
@@ -15,15 +15,12 @@ export interface Extraction {
   parameters: Readonly<Record<string, string>>
   /** Ids of the layers; absent for all. */
   layers?: readonly number[] | undefined
-  /** Where to begin, for all layers. The end is absent to extract all later changes. */
-  window?: { min: number; max?: number | undefined } | undefined
-  /** Where to begin, for each layer. */
-  layerServerGens?: readonly { id: number; serverGen: number }[] | undefined
+  /** The end is absent to extract all later changes. */
+  window: { min: number; max?: number | undefined }
 }
 
 /** The current generations of a service, and the oldest ones from which it can extract. */
 export interface ServiceDescription {
-  capabilities: string
   /** Empty if the service does not track changes. */
   layerServerGens: { id: number; minServerGen?: number; serverGen: number }[]
 }
@@ -41,8 +38,14 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
   async function submit(extraction: Extraction, run: Run): Promise<JobResult> {
     const { service } = extraction
     const url = connection.origins.require(`${service}/extractChanges`, 'changesUrl')
-    const question = { step: 'submit', service, url, fields: toFields(extraction), mayLeave: false } as const
-    const answer = await ask(question, run, connection)
+    const request = {
+      step: 'submit',
+      service,
+      url,
+      fields: toFields(extraction),
+      allowsOtherOrigin: false,
+    } as const
+    const answer = await requestJson(request, run, connection)
     // Some serializers write absent members as null.
     if ((answer.statusUrl ?? null) !== null) return awaitJob(answer.statusUrl, service, run, connection)
     if (namesFile(answer)) return { file: connection.origins.require(answer.resultUrl, 'resultUrl') }
@@ -57,8 +60,8 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
         const result = await submit(extraction, run)
         if ('document' in result) return readDocument(result.document, service)
         try {
-          const question = { step: 'fetch', service, url: result.file, mayLeave: true } as const
-          return readDocument(await ask(question, run, connection), service)
+          const request = { step: 'fetch', service, url: result.file, allowsOtherOrigin: true } as const
+          return readDocument(await requestJson(request, run, connection), service)
         } catch (error) {
           if (extractions === MAX_EXTRACTIONS || !isLost(error)) throw error
         }
@@ -68,19 +71,22 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
       const url = connection.origins.require(service, 'URL of the service')
       const fields = { f: 'json', returnUpdates: 'true' }
       return readDescription(
-        await ask({ step: 'describe', service, url, fields, mayLeave: false }, run, connection),
+        await requestJson(
+          { step: 'describe', service, url, fields, allowsOtherOrigin: false },
+          run,
+          connection,
+        ),
       )
     },
   }
 }
 
-function toFields({ parameters, layers, window, layerServerGens }: Extraction): Record<string, string> {
+function toFields({ parameters, layers, window: { min, max } }: Extraction): Record<string, string> {
   return {
     ...parameters,
     f: 'json',
     ...(layers ? { layers: layers.join(',') } : {}),
-    ...(window ? { serverGens: `[${window.min}${window.max === undefined ? '' : `,${window.max}`}]` } : {}),
-    ...(layerServerGens ? { layerServerGens: JSON.stringify(layerServerGens) } : {}),
+    serverGens: max === undefined ? `[${min}]` : `[${min},${max}]`,
   }
 }
 
@@ -88,14 +94,13 @@ function toFields({ parameters, layers, window, layerServerGens }: Extraction): 
 const isLost = (error: unknown): boolean =>
   error instanceof ChangesError && (error.code === 'changes_unavailable' || error.code === 'changes_failed')
 
-function readDescription({ capabilities, changeTrackingInfo }: Json): ServiceDescription {
+function readDescription({ changeTrackingInfo }: Json): ServiceDescription {
   const { layerServerGens } = isObject(changeTrackingInfo) ? changeTrackingInfo : {}
   const layers = Array.isArray(layerServerGens) ? layerServerGens.filter(isObject) : []
   return {
-    capabilities: typeof capabilities === 'string' ? capabilities : '',
     layerServerGens: layers.map(({ id, minServerGen, serverGen }) => {
       if (![id, serverGen].every(Number.isSafeInteger))
-        throw malformed('the service describes its generations without ids or numbers')
+        throw malformed('the layerServerGens of the service need integer ids and generations')
       const min = Number.isSafeInteger(minServerGen) ? { minServerGen: minServerGen as number } : {}
       return { id: id as number, serverGen: serverGen as number, ...min }
     }),

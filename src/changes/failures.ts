@@ -1,8 +1,8 @@
 import { ChangesError } from './errors.ts'
 import { isObject, type Json } from './json.ts'
 
-/** What to do about an error: get another `token`, repeat the request (`again`), or report it. */
-export type Remedy = 'token' | 'again' | 'none'
+/** What to do about an error: get another token, repeat the request, or report the error. */
+export type Remedy = 'renew_token' | 'retry' | 'none'
 
 /** An error that a service returned, in either of its formats. */
 export interface ServiceError {
@@ -42,30 +42,30 @@ export const redact = (text: string, token: string | undefined): string =>
 
 /** @param code of the service's error, or the HTTP status */
 export function remedyOf(code: number): Remedy {
-  if (code === 498 || code === 499) return 'token'
-  return code === 429 || (code >= 500 && code <= 599) ? 'again' : 'none'
+  if (code === 498 || code === 499) return 'renew_token'
+  return code === 429 || (code >= 500 && code <= 599) ? 'retry' : 'none'
 }
 
 /**
  * @param message of the service
- * @param isElsewhere whether it is from another origin, which got no token
+ * @param isOtherOrigin whether it is from another origin, which did not get the token
  */
 export function toServiceError(
   code: number,
   message: string,
   shown: string,
-  isElsewhere: boolean,
+  isOtherOrigin: boolean,
 ): ChangesError {
   const details = {
-    message: `${shown} returned the error ${code || 'without a code'}: ${message}`,
+    message: `${shown} returned ${code ? `the error ${code}` : 'an error without a code'}: ${message}`,
     serviceCode: code || undefined,
   }
-  if (!isElsewhere && [401, 403, 498, 499].includes(code))
+  if (!isOtherOrigin && [401, 403, 498, 499].includes(code))
     return new ChangesError('changes_token_rejected', {
       ...details,
       hint: 'Check that the token is valid for this server and that its user or app may read the service and its changes.',
     })
-  if (remedyOf(code) === 'again')
+  if (remedyOf(code) === 'retry')
     return new ChangesError('changes_unavailable', { ...details, hint: 'Try again later.' })
   return new ChangesError('changes_failed', {
     ...details,

@@ -2,7 +2,7 @@ import { ChangesError, showUrl } from './errors.ts'
 import { findError, redact } from './failures.ts'
 import type { Json } from './json.ts'
 import type { Origins } from './origins.ts'
-import { ask, type Connection } from './request.ts'
+import { type Connection, requestJson } from './request.ts'
 import type { Run } from './run.ts'
 import { backoff, wait } from './wait.ts'
 
@@ -36,8 +36,15 @@ export async function awaitJob(
       run.state = typeof answer.status === 'string' ? answer.status : undefined
       if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url, token)
     }
-    const question = { step: 'poll', service, url, fields: { f: 'json' }, mayLeave: false, check } as const
-    const job = await ask(question, run, connection)
+    const request = {
+      step: 'poll',
+      service,
+      url,
+      fields: { f: 'json' },
+      allowsOtherOrigin: false,
+      check,
+    } as const
+    const job = await requestJson(request, run, connection)
     const { resultUrl } = job
     const normalized = normalize(run.state)
     // A job that still runs may already list some of its edits.

@@ -1,7 +1,7 @@
 import { configInvalid } from '../errors.ts'
 import { ChangesError, showUrl } from './errors.ts'
 
-/** The origins that a client may ask. */
+/** The origins that a client may send requests to. */
 export interface Origins {
   /**
    * Parses a URL from a payload or from a response.

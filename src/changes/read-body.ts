@@ -54,8 +54,8 @@ function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuff
 }
 
 /**
- * Moves the memory of bytes to an object that nothing refers to. It is then free as soon as its space is needed; that
- * of the bytes would still be in use while the text is parsed, because they have survived earlier collections.
+ * Detaches the memory of the bytes, so that it can be freed before the text is parsed. Otherwise it would stay until the
+ * next full garbage collection.
  */
 function free({ buffer }: Uint8Array<ArrayBuffer>): void {
   structuredClone(buffer, { transfer: [buffer] })

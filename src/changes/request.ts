@@ -11,7 +11,7 @@ import {
 import { type Json, parseAnswer } from './json.ts'
 import { readBody } from './read-body.ts'
 import type { Run } from './run.ts'
-import { type Fetch, type Received, type Sent, send } from './send.ts'
+import { type Fetch, type FinalResponse, type OutgoingRequest, send } from './send.ts'
 import { type ChangesObserver, observeStep, type StepName, type StepResult } from './steps.ts'
 import type { Tokens } from './token.ts'
 import { backoff, type Interval, wait } from './wait.ts'
@@ -28,15 +28,15 @@ export interface Connection {
 }
 
 /** A request whose response is a JSON object. */
-export interface Question extends Sent {
+export interface JsonRequest extends OutgoingRequest {
   step: StepName
   /** URL of the feature service. */
   service: string
-  /** Throws if the step has failed although there is an answer, so that observers learn it. */
+  /** Throws if the answer means that the step has failed, so that observers are told. */
   check?(answer: Json, token: string | undefined): void
 }
 
-/** How often a request is sent if its failures may pass. */
+/** How often a request is sent if its failures may be temporary. */
 const MAX_REQUESTS = 4
 
 /** The end of one request: an answer, or an error and what to do about it. */
@@ -45,22 +45,22 @@ export type Ending<Answer> =
   | { error: ChangesError; remedy: Remedy; retryAfter?: number | undefined }
 
 /**
- * Asks for a JSON object. Requests are repeated if the failure may pass, also POSTs: all operations of a client only
- * read, so a repetition changes nothing. A rejected token is renewed once.
+ * Sends a request whose response is a JSON object. It is repeated if the failure may be temporary. This includes POSTs,
+ * because all operations of a client only read. A rejected token is renewed once.
  *
- * @throws {WebhookError} every code of the room except `changes_timeout` and `resync_required`
+ * @throws {WebhookError} every code of `geohook/changes` except `changes_timeout` and `resync_required`
  */
-export function ask(question: Question, run: Run, connection: Connection): Promise<Json> {
+export function requestJson(request: JsonRequest, run: Run, connection: Connection): Promise<Json> {
   const result: StepResult = { requests: 0 }
-  return observeStep(connection.observer, { ...question, result }, async () => {
+  return observeStep(connection.observer, { ...request, result }, async () => {
     let sent: string | undefined
-    const answer = await repeat(question.url, run, connection, (token) => {
+    const answer = await repeat(request.url, run, connection, (token) => {
       result.requests++
       sent = token
-      return askOnce(question, token, run.signal, connection)
+      return requestOnce(request, token, run.signal, connection)
     })
-    if (question.step === 'poll') result.state = String(answer.status)
-    question.check?.(answer, sent)
+    if (request.step === 'poll') result.state = String(answer.status)
+    request.check?.(answer, sent)
     return answer
   })
 }
@@ -78,26 +78,26 @@ export async function repeat<Answer>(
     const ending = await send(token)
     if ('answer' in ending) return ending.answer
     const { error, remedy, retryAfter = 0 } = ending
-    if (remedy === 'token' && !isRenewed) {
+    if (remedy === 'renew_token' && !isRenewed) {
       isRenewed = true
       if (await tokens.renew(url, token, run.signal)) continue
     }
-    if (remedy !== 'again' || ++failures === MAX_REQUESTS || retryAfter > run.remaining()) throw error
+    if (remedy !== 'retry' || ++failures === MAX_REQUESTS || retryAfter > run.remaining()) throw error
     await wait(Math.max(retryAfter, backoff(pollInterval, failures - 1)), run.signal)
   }
 }
 
-async function askOnce(
-  question: Question,
+async function requestOnce(
+  request: JsonRequest,
   token: string | undefined,
   signal: AbortSignal,
   { limit, fetch }: Connection,
 ): Promise<Ending<Json>> {
-  const shown = showUrl(question.url)
+  const shown = showUrl(request.url)
   return guard(shown, signal, async () => {
-    const received = await send(question, token, signal, fetch)
+    const received = await send(request, token, signal, fetch)
     const text = await readBody(received.response, limit, shown)
-    const found = findFailure(received.response, text, question.step, shown)
+    const found = findFailure(received.response, text, request.step, shown)
     return 'answer' in found ? found : toEnding(received, found, token, shown)
   })
 }
@@ -113,13 +113,13 @@ export async function guard<Answer>(
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof ChangesError) throw error
-    return { error: toNetworkError(error, shown), remedy: 'again' }
+    return { error: toNetworkError(error, shown), remedy: 'retry' }
   }
 }
 
 /** Makes an error of the service the ending of a request. */
 export function toEnding(
-  { response, isElsewhere }: Received,
+  { response, isOtherOrigin }: FinalResponse,
   { code, message }: ServiceError,
   token: string | undefined,
   shown: string,
@@ -127,8 +127,8 @@ export function toEnding(
   const safe = redact(message, token)
   const remedy = remedyOf(code)
   return {
-    error: toServiceError(code, safe, shown, isElsewhere),
-    remedy: isElsewhere && remedy === 'token' ? 'none' : remedy,
+    error: toServiceError(code, safe, shown, isOtherOrigin),
+    remedy: isOtherOrigin && remedy === 'renew_token' ? 'none' : remedy,
     retryAfter: readRetryAfter(response.headers.get('retry-after')),
   }
 }

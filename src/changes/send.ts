@@ -1,24 +1,24 @@
-import { ChangesError, showUrl } from './errors.ts'
+import { type ChangesError, showUrl } from './errors.ts'
 import { isLoopback, isSecure, refuse } from './origins.ts'
 import { discard } from './read-body.ts'
 
 /** One HTTP request of a client. */
-export interface Sent {
+export interface OutgoingRequest {
   url: URL
   /** Fields of a POST. Without them, the request is a GET. */
   fields?: Readonly<Record<string, string>> | undefined
-  /** True if a redirect may lead to another origin, as that of a file does. */
-  mayLeave: boolean
+  /** True if redirects to another origin are followed, as for files. */
+  allowsOtherOrigin: boolean
 }
 
 /** Sends one HTTP request, as the global `fetch` does. It must not follow redirects if `init.redirect` is `'manual'`. */
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
-/** A response, after its redirects. */
-export interface Received {
+/** The response after all redirects. */
+export interface FinalResponse {
   response: Response
-  /** True if a redirect led to another origin, which has not got the token. */
-  isElsewhere: boolean
+  /** True if it is from another origin, to which a redirect led and which did not get the token. */
+  isOtherOrigin: boolean
 }
 
 const MAX_REDIRECTS = 4
@@ -31,42 +31,43 @@ const MAX_REDIRECTS = 4
  * @throws {WebhookError} `changes_url_refused`; a failed connection throws what `request` throws
  */
 export async function send(
-  { url, fields, mayLeave }: Sent,
+  { url, fields, allowsOtherOrigin }: OutgoingRequest,
   token: string | undefined,
   signal: AbortSignal,
   request: Fetch = (target, init) => fetch(target, init),
-): Promise<Received> {
+): Promise<FinalResponse> {
   let target = url
-  let isElsewhere = false
+  let isOtherOrigin = false
   for (let redirects = 0; ; redirects++) {
     const response = await request(target, {
       redirect: 'manual',
       signal,
-      ...(isElsewhere ? {} : toRequest(fields, token)),
+      ...(isOtherOrigin ? {} : toRequest(fields, token)),
     })
     const location = response.headers.get('location')
-    if (response.status < 300 || response.status >= 400 || location === null) return { response, isElsewhere }
+    if (response.status < 300 || response.status >= 400 || location === null)
+      return { response, isOtherOrigin }
     await discard(response)
     if (redirects === MAX_REDIRECTS) throw tooMany(url)
-    target = requireTarget(location, target, mayLeave)
+    target = requireTarget(location, target, allowsOtherOrigin)
     // An origin that a redirect has left gets no token either if a later redirect returns to it.
-    isElsewhere ||= target.origin !== url.origin
+    isOtherOrigin ||= target.origin !== url.origin
   }
 }
 
-function toRequest(fields: Sent['fields'], token: string | undefined): RequestInit {
+function toRequest(fields: OutgoingRequest['fields'], token: string | undefined): RequestInit {
   if (!fields) return token === undefined ? {} : { headers: { 'X-Esri-Authorization': `Bearer ${token}` } }
   const body = new URLSearchParams({ ...fields, ...(token === undefined ? {} : { token }) })
   return { method: 'POST', body }
 }
 
 /** @throws {WebhookError} `changes_url_refused` */
-function requireTarget(location: string, from: URL, mayLeave: boolean): URL {
+function requireTarget(location: string, from: URL, allowsOtherOrigin: boolean): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined
   if (target?.username || target?.password || !target || !/^https?:$/.test(target.protocol))
     throw refuse(`${showUrl(from)} redirects to an invalid URL`, 'No request was sent there.')
   if (target.origin === from.origin) return target
-  if (!mayLeave)
+  if (!allowsOtherOrigin)
     throw refuse(
       `${showUrl(from)} redirects to ${showUrl(target)}`,
       'Only files may redirect to another origin. Check whether the service requires a login page.',
@@ -80,7 +81,7 @@ function requireTarget(location: string, from: URL, mayLeave: boolean): URL {
 }
 
 const tooMany = (url: URL): ChangesError =>
-  new ChangesError('changes_unavailable', {
-    message: `${showUrl(url)} redirects more than ${MAX_REDIRECTS} times`,
-    hint: 'Open the URL in a browser to see where it leads.',
-  })
+  refuse(
+    `${showUrl(url)} redirects more than ${MAX_REDIRECTS} times`,
+    'Open the URL in a browser to see where it leads.',
+  )

@@ -33,7 +33,7 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
     await requireKept(error, extraction, stored, scope)
     throw error
   })
-  // An extraction that has been given up must not raise the generations.
+  // An aborted extraction must not raise the generations.
   run.signal.throwIfAborted()
   if (generations) context?.onSuccess?.(() => generations.raise(service, endsOf(request, changes, stored)))
   return changes
@@ -48,22 +48,22 @@ function beginOf({ window, layers }: ServiceRequest, stored: ReadonlyMap<number,
 }
 
 /**
- * The last handled generations of the layers: the end of the window or, if it has none, those of the answer. A window
- * can end after the current generation if the service was restored since; then only the answer says what was handled.
+ * The last handled generations of the layers: the end of the window or, if it has none, those in the response. A window
+ * can end after the current generation if the service was restored since; then only the response says what was handled.
  */
 function endsOf(
   { window: { max }, layers }: ServiceRequest,
   changes: Changes,
   stored: ReadonlyMap<number, number>,
 ): Map<number, number> {
-  // Services may return the generations of layers that were not asked for.
-  const answers = changes.layerServerGens.filter(({ id }) => !layers || layers.includes(id))
-  const ends = new Map(answers.map(({ id, serverGen }) => [id, serverGen]))
+  // Services may return the generations of layers that were not requested.
+  const returned = changes.layerServerGens.filter(({ id }) => !layers || layers.includes(id))
+  const ends = new Map(returned.map(({ id, serverGen }) => [id, serverGen]))
   if (max === undefined) return ends
-  const highest = answers.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
-  const end = answers.length === 0 ? max : Math.min(max, highest)
-  const answered = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
-  return new Map((layers ?? [...answered, ...stored.keys()]).map((id) => [id, end]))
+  const highest = returned.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+  const end = returned.length === 0 ? max : Math.min(max, highest)
+  const known = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
+  return new Map((layers ?? [...known, ...stored.keys()]).map((id) => [id, end]))
 }
 
 /**
@@ -80,24 +80,24 @@ async function requireKept(
   if (!(error instanceof ChangesError) || error.code !== 'changes_failed') return
   // If the service cannot describe itself, the error of the extraction says more.
   const described = await client.describeService(service, run).catch(() => undefined)
-  const min = window?.min ?? 0
   const current = described?.layerServerGens ?? []
-  // A window raises also the layers without edits, whose own generation stays behind.
+  // Handling a window raises the stored generations of all its layers, even above that of a layer without edits.
   const highest = current.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
   for (const layer of current) {
     if (layers && !layers.includes(layer.id)) continue
-    const reason = reasonOf(layer, min, { stored: stored.get(layer.id), highest })
+    const reason = reasonOf(layer, window.min, stored.get(layer.id), highest)
     if (reason) throw resyncRequired(`layer ${layer.id} of ${showUrl(service)} ${reason}`, error)
   }
 }
 
-/** @param highest generation of all layers: a layer without edits can stay behind the end of a handled window */
+/** @param highest the highest generation of all layers */
 function reasonOf(
   { minServerGen }: ServiceDescription['layerServerGens'][number],
   min: number,
-  { stored, highest }: { stored: number | undefined; highest: number },
+  stored: number | undefined,
+  highest: number,
 ): string | undefined {
-  // What is before the stored generation was handled, also if the window of an old delivery begins there.
+  // Changes up to the stored generation have been handled, even if the window of an old delivery begins earlier.
   const needed = stored ?? min
   if (minServerGen !== undefined && needed < minServerGen)
     return `keeps only the changes since generation ${minServerGen}, and those after ${needed} are needed`

@@ -31,7 +31,8 @@ export function readToken(source: TokenSource | undefined): Tokens {
   if (source === undefined) return { get: async () => undefined, renew: async () => false }
   if (typeof source === 'string') {
     if (source === '') throw configInvalid(describeMissing('token', source))
-    if (!isToken(source)) throw configInvalid(`token ${BAD_CHARACTER}`, 'Remove the line break at its end.')
+    if (!isToken(source))
+      throw configInvalid(`token ${BAD_CHARACTER}`, 'Remove them. Often there is a line break at the end.')
     return { get: async () => source, renew: async () => false }
   }
   if (typeof source === 'function') return createTokens((url) => source(url))
@@ -43,9 +44,9 @@ export function readToken(source: TokenSource | undefined): Tokens {
   )
 }
 
-/** @param refresh given for credentials, which watch the expiry of their token and so are asked each time */
+/** @param refresh given for credentials: they check whether their token has expired, so they are called for each request */
 function createTokens(load: (url: string) => unknown, refresh?: () => unknown): Tokens {
-  // A server accepts only its own tokens, so each origin has one.
+  // A server accepts only its own tokens, so there is one for each origin.
   const tokens = new Map<string, Promise<string>>()
   const renewals = new Map<string, Promise<string>>()
 
@@ -102,7 +103,8 @@ function createTokens(load: (url: string) => unknown, refresh?: () => unknown): 
 }
 
 function requireText(token: unknown): string {
-  if (typeof token !== 'string' || token === '') throw new Error('it returned no text')
+  if (typeof token !== 'string' || token === '')
+    throw new Error('the function or credentials returned no text')
   if (!isToken(token)) throw new Error(`the text ${BAD_CHARACTER}`)
   return token
 }

@@ -23,6 +23,6 @@ export interface Interval {
   max: number
 }
 
-/** The time before a repetition: it grows from `min` to `max`, and varies so that clients do not ask in step. */
+/** The time before a repetition: it grows from `min` to `max`, and varies so that clients do not retry at the same moment. */
 export const backoff = ({ min, max }: Interval, repetition: number): number =>
   Math.min(max, min * 1.5 ** repetition) * (0.75 + Math.random() / 2)

@@ -128,8 +128,8 @@ export function createCallQueue<Member extends QueuedDelivery>(
     hasRoom() {
       if (wait === undefined) return total.calls + ready.size < concurrency
       if (total.members >= MAX_TAKEN || total.bytes >= MAX_TAKEN_BYTES) return false
-      // If no further call may begin, there is no use in taking many of them from the store. Otherwise, all calls in
-      // `ready` wait for one of the same service, and other services must not wait for it.
+      // While all calls are in use, take only a few deliveries in advance. Otherwise, every call in `ready` waits for a
+      // call of its service, so take more: they may belong to other services.
       return total.calls < concurrency || countClosed() < concurrency
     },
 

@@ -48,10 +48,10 @@ function join(group: readonly WithUrl[]): JoinedEvent {
 /** Keeps the newest URL as it is if all URLs are the same. */
 function joinUrls(group: readonly WithUrl[]): { changesUrl?: string } {
   const urls = group.flatMap(({ url }) => url ?? [])
-  if (new Set(group.map(({ event }) => event.changesUrl)).size <= 1 && !lacksAttachments(group)) return {}
+  if (new Set(group.map(({ event }) => event.changesUrl)).size <= 1 && !mustAddAttachments(group)) return {}
   const joined = joinChangesUrls(urls)
   // The joined event has only one change type, so its URL must say that another event was about attachments.
-  if (!lacksAttachments(group)) return { changesUrl: writeChangesUrl(joined) }
+  if (!mustAddAttachments(group)) return { changesUrl: writeChangesUrl(joined) }
   const parameters = new Map([...joined.parameters, ['returnattachments', 'true']])
   return { changesUrl: writeChangesUrl({ ...joined, parameters }) }
 }
@@ -59,5 +59,5 @@ function joinUrls(group: readonly WithUrl[]): { changesUrl?: string } {
 const isAboutAttachments = ({ event }: WithUrl): boolean => event.changeType.startsWith('Attachments')
 
 /** True if some of the events are about attachments, and the newest is not. */
-const lacksAttachments = (group: readonly WithUrl[]): boolean =>
+const mustAddAttachments = (group: readonly WithUrl[]): boolean =>
   group.some(isAboutAttachments) && !isAboutAttachments(group[group.length - 1] as WithUrl)

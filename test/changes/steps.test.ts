@@ -88,7 +88,7 @@ describe('tokens', () => {
     const service = await startService()
     const changes = service.changes({ token: () => undefined as unknown as string })
     await expect(changes.of(service.event())).rejects.toMatchObject({
-      message: 'no token: it returned no text',
+      message: 'no token: the function or credentials returned no text',
     })
   })
 

@@ -4,7 +4,7 @@ import { resyncRequired, showUrl } from '../errors.ts'
 import { createAnnouncement } from './announcement.ts'
 import { type CatchUpParts, COPIES, copyService, HIGHEST, seenKey } from './copy-service.ts'
 import type { CatchUpOptions } from './options.ts'
-import { compareGenerations, highestOf, type Standing, toGenerations } from './tracking.ts'
+import { compareGenerations, highestOf, type SyncStatus, toGenerations } from './tracking.ts'
 
 /** Reasons why a service must be copied. */
 const CAUSES = {
@@ -13,7 +13,7 @@ const CAUSES = {
 }
 
 /** Maximum number of services that are polled at the same time. */
-const MAX_ASKED = 8
+const MAX_POLLED = 8
 
 /** The running catch-up of {@link ChangesClient.catchUp}. */
 export interface CatchUp {
@@ -44,21 +44,20 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
     const handled = await generations.get(service)
     const marks = await generations.get(seenKey(service))
     const seen = marks.get(HIGHEST)
-    const standing = compareGenerations(current, handled, seen)
+    const status = compareGenerations(current, handled, seen)
     const before = previous.get(service)
     previous.set(service, toGenerations(current))
     // Only a copy stores this mark: deliveries can be handled before it, and polls without `resync` copy nothing.
     if (resync && !marks.has(COPIES)) await copy(service, 'unknown')
-    else if (standing.kind === 'behind') {
-      if (!before || isOverdue(standing, handled, before))
-        await announce(service, standing, marks.get(COPIES))
-    } else if (standing.kind !== 'handled') await copy(service, standing.kind)
+    else if (status.kind === 'behind') {
+      if (!before || isOverdue(status, handled, before)) await announce(service, status, marks.get(COPIES))
+    } else if (status.kind !== 'handled') await copy(service, status.kind)
     await generations.raise(seenKey(service), new Map([[HIGHEST, highestOf(current)]]))
   }
 
   async function announce(
     service: string,
-    changes: Standing & { kind: 'behind' },
+    changes: SyncStatus & { kind: 'behind' },
     copies: number | undefined,
   ): Promise<void> {
     const last = announced.get(service)
@@ -101,11 +100,11 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   }
 
   async function pollAll(): Promise<void> {
-    const left = services.values()
-    const lanes = Array.from({ length: MAX_ASKED }, async () => {
-      for (const service of left) if (!signal.aborted) await checkAndReport(service)
+    const remaining = services.values()
+    const workers = Array.from({ length: MAX_POLLED }, async () => {
+      for (const service of remaining) if (!signal.aborted) await checkAndReport(service)
     })
-    await Promise.all(lanes)
+    await Promise.all(workers)
   }
 
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -136,7 +135,7 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
  * on its way.
  */
 function isOverdue(
-  { layers }: Standing & { kind: 'behind' },
+  { layers }: SyncStatus & { kind: 'behind' },
   handled: ReadonlyMap<number, number>,
   before: ReadonlyMap<number, number>,
 ): boolean {

@@ -42,11 +42,14 @@ export async function copyService(
   await generations.replace(seenKey(service), copy ? marks.set(COPIES, copies + 1) : marks)
 }
 
-/** Key of the highest generation that a service has ever reported, in the place of a layer. */
+/**
+ * Returns the name under which two marks of a service are stored in the generations, {@link HIGHEST} and
+ * {@link COPIES}, as if they were layers.
+ */
+export const seenKey = (service: string): string => `${service}#seen`
+
+/** The highest generation that the service has ever reported. */
 export const HIGHEST = 0
 
-/** Key of the number of copies, stored like a layer's generation. Missing before the first copy. */
+/** The number of copies. Missing before the first copy. */
 export const COPIES = 1
-
-/** The key under which the two above are stored for a service. */
-export const seenKey = (service: string): string => `${service}#seen`

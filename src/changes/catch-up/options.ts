@@ -39,7 +39,7 @@ export function readCatchUpOptions(options: CatchUpOptions, origins: Origins): C
   if (!Array.isArray(services) || services.length === 0)
     throw configInvalid('catchUp: services must be an array with at least one URL of a feature service')
   if (every !== undefined && !(Number.isInteger(every) && every >= 100 && every < 2 ** 31))
-    throw configInvalid('catchUp: every must be a whole number, 100 to 2147483647')
+    throw configInvalid('catchUp: every must be a whole number of milliseconds, 100 to 2147483647')
   for (const [name, value] of Object.entries({ resync, onError }))
     if (value !== undefined && typeof value !== 'function')
       throw configInvalid(`catchUp: ${name} must be a function`)

@@ -7,8 +7,8 @@ export interface LayerTracking {
   serverGen: number
 }
 
-/** Where a service stands, compared with the generations that have been handled. */
-export type Standing =
+/** How the current generations of a service compare with the handled ones. */
+export type SyncStatus =
   | { kind: 'handled' }
   /** Changes of these layers, after `min` up to `max`, have not been handled. */
   | { kind: 'behind'; layers: number[]; min: number; max: number }
@@ -29,7 +29,7 @@ export function compareGenerations(
   current: readonly LayerTracking[],
   handled: ReadonlyMap<number, number>,
   seen: number | undefined,
-): Standing {
+): SyncStatus {
   if (handled.size === 0) return { kind: 'unknown' }
   if (seen !== undefined && highestOf(current) < seen) return { kind: 'reset' }
   // A layer without a stored generation is newer than the others: all of its changes count.

@@ -32,7 +32,7 @@ export async function readSource(
   const found = isUrl ? [fromUrl(text, after)] : await fromCaptures(text)
   const events = after === undefined ? found : found.flatMap((event) => beginAfter(event, after))
   if (events.length === 0)
-    throw usageError('--after is not before the end of a window', 'Give an earlier generation.')
+    throw usageError('--after is later than the end of every window', 'Give an earlier generation.')
   return { events, origins: origin ?? (isUrl ? originsOf(events) : localOrigins(events)) }
 }
 

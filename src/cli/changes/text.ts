@@ -64,7 +64,7 @@ function toNext({ layerServerGens }: Changes): string {
     (least, { serverGen }) => Math.min(least, serverGen),
     Number.MAX_SAFE_INTEGER,
   )
-  return `; for later ones, add --after ${next}`
+  return `; to print only later changes, pass --after ${next}`
 }
 
 /** Returns the total width of all columns before the attributes, including the gaps. */

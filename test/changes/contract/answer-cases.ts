@@ -79,7 +79,7 @@ const EVERY_STEP: [name: string, reply: Reply, expected: Expected][] = [
   [
     'a redirect loop',
     (res, origin, req) => res.writeHead(302, { location: `${origin}${req.url}` }).end(),
-    { code: 'changes_unavailable' },
+    { code: 'changes_url_refused' },
   ],
   ['a closed connection', (res) => res.destroy(), { code: 'changes_unavailable' }],
 ]

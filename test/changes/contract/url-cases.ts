@@ -129,8 +129,9 @@ export const URL_CASES: readonly Case[] = [
       )
       const longer = await startHostile({ ...chain, last: DOCUMENT, extractChanges: redirect('/r3') })
       expect(await extract(use, [longer.origin], longer.event.changesUrl ?? '')).toMatchObject({
-        error: { code: 'changes_unavailable', message: expect.stringContaining('more than 4 times') },
+        error: { code: 'changes_url_refused', message: expect.stringContaining('more than 4 times') },
       })
+      expect(longer.got).toHaveLength(5)
     },
   },
   ...['http://gis.example.com/file', 'https://a:b@gis.example.com/', 'file:///etc/passwd', 'http://['].map(

@@ -46,7 +46,9 @@ describe('geohook changes', () => {
       expect(update).toEqual(['0', 'update', '1', 'a', new Date(START).toISOString(), 'name=first'])
       expect(removed).toEqual(['0', 'delete', expect.stringMatching(/^\{?[0-9A-Fa-f-]{36}\}?$/)])
       expect(rest).toEqual([])
-      expect(stdout).toContain(`\n0 adds, 1 update, 1 delete; for later ones, add --after ${generation}\n`)
+      expect(stdout).toContain(
+        `\n0 adds, 1 update, 1 delete; to print only later changes, pass --after ${generation}\n`,
+      )
     },
   )
 
@@ -76,7 +78,7 @@ describe('geohook changes', () => {
     const none = await geohook(['changes', service.url, '--after', last], { env })
     expect(none).toMatchObject({
       code: 0,
-      stdout: `there are no changes; for later ones, add --after ${last}\n`,
+      stdout: `there are no changes; to print only later changes, pass --after ${last}\n`,
     })
   })
 

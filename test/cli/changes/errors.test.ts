@@ -120,12 +120,12 @@ describe('geohook changes with a capture', () => {
     expect(error).toMatchObject({ exit: 2, message: expect.stringContaining('is not a capture') })
   })
 
-  it('reports that --after is not before the end of a window', async () => {
+  it('reports that --after is later than the end of every window', async () => {
     const file = capture('window', payloadOf(`http://127.0.0.1:1${PATH}`))
     const error = errorOf(
       await geohook(['changes', file, '--after', String(START + 1001), '--json'], { env }),
     )
-    expect(error).toMatchObject({ exit: 2, message: '--after is not before the end of a window' })
+    expect(error).toMatchObject({ exit: 2, message: '--after is later than the end of every window' })
   })
 })
 
