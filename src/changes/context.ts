@@ -30,15 +30,14 @@ type Remember<Result> = (
 
 /**
  * Creates a cache of the calls of each attempt, because a handler is called for several events of a payload that have
- * the same changes. A call with a signal but without `onSuccess` is not cached: the signal may outlive an attempt.
+ * the same changes. `onSuccess` identifies the attempt, because a signal can outlive it.
  */
 export function createRemember<Result>(): Remember<Result> {
-  const attempts = new WeakMap<AbortSignal, Map<string, Promise<Result>>>()
-  return (context, key, call) => {
-    const { signal, onSuccess } = context ?? {}
-    if (!signal || !onSuccess) return call()
-    const calls = attempts.get(signal) ?? new Map<string, Promise<Result>>()
-    attempts.set(signal, calls)
+  const attempts = new WeakMap<object, Map<string, Promise<Result>>>()
+  return ({ onSuccess } = {}, key, call) => {
+    if (!onSuccess) return call()
+    const calls = attempts.get(onSuccess) ?? new Map<string, Promise<Result>>()
+    attempts.set(onSuccess, calls)
     const known = calls.get(key)
     if (known) return known
     const result = call()

@@ -34,7 +34,8 @@ function readLayer(edit: Json, service: string): LayerChanges {
   const features = readMember(edit, 'features')
   const objectIds = readMember(edit, 'objectIds')
   const attachments = readMember(edit, 'attachments')
-  const deleted = features.deletes
+  const deleteIds = features.deleteIds ?? objectIds.deletes
+  const deleted = readFeatures(features.deletes, 'features.deletes')
   const fieldUpdates = features.fieldUpdates ?? objectIds.fieldUpdates ?? edit.fieldUpdates
   return {
     service,
@@ -42,8 +43,8 @@ function readLayer(edit: Json, service: string): LayerChanges {
     adds: readFeatures(features.adds, 'features.adds'),
     updates: readFeatures(features.updates, 'features.updates'),
     deletes: {
-      ids: readIds(features.deleteIds ?? objectIds.deletes, 'deleteIds').map(String),
-      ...(deleted ? { features: readFeatures(deleted, 'features.deletes') } : {}),
+      ids: readIds(deleteIds ?? deleted.map(idOf), 'deleteIds').map(String),
+      ...(features.deletes ? { features: deleted } : {}),
     },
     attachments: {
       adds: readList(attachments.adds, 'attachments.adds').map(readAttachment),
@@ -74,15 +75,23 @@ function readFeatures(value: unknown, name: string): Feature[] {
   return rows as unknown as Feature[]
 }
 
+/** The id of a deleted feature whose service sends rows only: its global id, otherwise its object id. */
+function idOf({ attributes }: Feature): unknown {
+  const values = new Map(Object.entries(attributes).map(([name, value]) => [name.toLowerCase(), value]))
+  return values.get('globalid') ?? values.get('objectid')
+}
+
 function readAttachment(row: Json): Attachment {
   const text = (name: string): string => (typeof row[name] === 'string' ? row[name] : '')
+  const number = (name: string): number =>
+    typeof row[name] === 'number' || typeof row[name] === 'string' ? Number(row[name]) || 0 : 0
   return {
-    attachmentId: Number(row.attachmentId) || 0,
+    attachmentId: number('attachmentId'),
     globalId: text('globalId'),
     parentGlobalId: text('parentGlobalId'),
     name: text('name'),
     contentType: text('contentType'),
-    size: Number(row.size) || 0,
+    size: number('size'),
     ...(text('url') ? { url: text('url') } : {}),
     ...(text('data') ? { data: text('data') } : {}),
   }

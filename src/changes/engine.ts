@@ -11,6 +11,7 @@ import { readRequests, type ServiceRequest } from './requests.ts'
 import { type Run, runWithin } from './run.ts'
 import { extractService } from './service-changes.ts'
 import type { Attachment, Changes, ChangesSource } from './types.ts'
+import { abortable } from './wait.ts'
 
 /** The part of a client that is loaded when it is used for the first time. */
 export interface Engine {
@@ -68,7 +69,7 @@ export function createEngine(settings: Settings): Engine {
       openAttachment(attachment, settings.connection, settings.timeout, signal),
     catchUp: (options) => startCatchUp(parts, options),
     resync: (service, copy, signal = new AbortController().signal) =>
-      copyService(parts, service, { reason: 'requested', signal }, copy),
+      abortable(copyService(parts, service, { reason: 'requested', signal }, copy), signal),
   }
 }
 

@@ -46,8 +46,8 @@ export function createClient(connection: Connection & { origins: Origins }): Cli
       allowsOtherOrigin: false,
     } as const
     const answer = await requestJson(request, run, connection)
-    // Some serializers write absent members as null.
-    if ((answer.statusUrl ?? null) !== null) return awaitJob(answer.statusUrl, service, run, connection)
+    // Some services write absent members as null or as empty text.
+    if ((answer.statusUrl ?? '') !== '') return awaitJob(answer.statusUrl, service, run, connection)
     if (namesFile(answer)) return { file: connection.origins.require(answer.resultUrl, 'resultUrl') }
     if (!isDocument(answer)) throw malformed(`${showUrl(service)} returned neither changes nor a job`)
     return { document: answer }

@@ -21,12 +21,16 @@ export function findError(answer: Json, isJob: boolean): ServiceError | undefine
   if (typeof error === 'string') return { code: 0, message: toText(error, answer.error_description) }
   if (isObject(error))
     return {
-      code: Number(error.code) || 0,
+      code: toCode(error.code),
       message: toText(error.message ?? error.description, error.details),
     }
-  if (status === 'error') return { code: Number(code) || 0, message: toText(undefined, messages) }
+  if (status === 'error') return { code: toCode(code), message: toText(undefined, messages) }
   return undefined
 }
+
+/** Codes are numbers, or numbers as text. */
+const toCode = (code: unknown): number =>
+  typeof code === 'number' || typeof code === 'string' ? Number(code) || 0 : 0
 
 function toText(message: unknown, details: unknown): string {
   const texts = [message, ...(Array.isArray(details) ? details : [details])]
@@ -36,9 +40,14 @@ function toText(message: unknown, details: unknown): string {
 
 const MAX_MESSAGE = 500
 
-/** Replaces the token in a text of a service, which may quote what it got, and shortens it afterwards. */
-export const redact = (text: string, token: string | undefined): string =>
-  (token ? text.replaceAll(token, '***') : text).slice(0, MAX_MESSAGE)
+/** Replaces the token in a text of a service, which may quote the form that it got, and shortens the text afterwards. */
+export function redact(text: string, token: string | undefined): string {
+  if (!token) return text.slice(0, MAX_MESSAGE)
+  const inForm = new URLSearchParams({ token }).toString().slice('token='.length)
+  return [token, encodeURIComponent(token), inForm]
+    .reduce((safe, spelling) => safe.replaceAll(spelling, '***'), text)
+    .slice(0, MAX_MESSAGE)
+}
 
 /** @param code of the service's error, or the HTTP status */
 export function remedyOf(code: number): Remedy {
@@ -82,9 +91,10 @@ export const toNetworkError = (error: unknown, shown: string): ChangesError =>
 
 /** The code of the system's error, which says more than "fetch failed". */
 function reasonOf(error: unknown): string {
-  const { cause, message } = error as { cause?: { code?: unknown; message?: unknown }; message?: unknown }
+  // A function that is passed as `fetch` can throw anything.
+  const { cause, message } = Object(error) as { cause?: unknown; message?: unknown }
+  const { code, message: reason } = Object(cause) as { code?: unknown; message?: unknown }
+  const texts = [code, reason, message].filter((text) => typeof text === 'string')
   // Deno quotes the URL, and the query of a redirect is the signature of a file.
-  return String(cause?.code ?? cause?.message ?? message)
-    .replace(/\?\S*/g, '')
-    .slice(0, 200)
+  return (texts[0] ?? 'unknown reason').replace(/\?\S*/g, '').slice(0, 200)
 }

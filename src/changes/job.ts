@@ -33,7 +33,7 @@ export async function awaitJob(
   for (let polls = 0; ; polls++) {
     await wait(backoff(connection.pollInterval, polls), run.signal)
     const check = (answer: Json, token: string | undefined): void => {
-      run.state = typeof answer.status === 'string' ? answer.status : undefined
+      run.state = typeof answer.status === 'string' ? redact(answer.status, token) : undefined
       if (FAILED.has(normalize(run.state))) throw failed(answer, String(run.state), url, token)
     }
     const request = {
@@ -50,10 +50,16 @@ export async function awaitJob(
     // A job that still runs may already list some of its edits.
     if (run.state !== undefined && !['completed', 'succeeded'].includes(normalized)) continue
     if (Array.isArray(job.edits) && (run.state === undefined || !resultUrl)) return { document: job }
-    if (run.state === undefined || typeof resultUrl !== 'string' || !resultUrl) continue
+    if (run.state === undefined) continue
+    if (hasNoEdits(job)) return { document: job }
+    if (typeof resultUrl !== 'string' || !resultUrl) continue
     return { file: connection.origins.require(resultUrl, 'resultUrl') }
   }
 }
+
+/** True for a job that found no edits, which has no file. */
+const hasNoEdits = ({ responseType, resultUrl }: Json): boolean =>
+  typeof responseType === 'string' && /NoEdits$/i.test(responseType) && !resultUrl
 
 const normalize = (state = ''): string =>
   state

@@ -41,6 +41,8 @@ function parse(text: unknown): URL | undefined {
   if (typeof text !== 'string' || /[\\\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   if (!/^https?:$/.test(url.protocol) || /^[a-z]+:\/\/[^/?#]*@/i.test(text)) return undefined
+  // Parsers also find user info after one slash, three or none.
+  if (url.username !== '' || url.password !== '') return undefined
   url.hash = ''
   return url
 }

@@ -59,7 +59,8 @@ export function requestJson(request: JsonRequest, run: Run, connection: Connecti
       sent = token
       return requestOnce(request, token, run.signal, connection)
     })
-    if (request.step === 'poll') result.state = String(answer.status)
+    if (request.step === 'poll' && typeof answer.status === 'string')
+      result.state = redact(answer.status, sent)
     request.check?.(answer, sent)
     return answer
   })

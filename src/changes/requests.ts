@@ -1,11 +1,11 @@
 import { configInvalid } from '../errors.ts'
-import { type ChangesUrl, joinChangesUrls, parseChangesUrl } from '../payload/changes-url.ts'
+import { type ChangesUrl, joinChangesUrls, joinKeyOf, parseChangesUrl } from '../payload/changes-url.ts'
 import type { WebhookEvent } from '../payload/event.ts'
 import { isObject } from './json.ts'
 import { type Origins, refuse } from './origins.ts'
 import type { ChangesSource } from './types.ts'
 
-/** The request for the changes of all events of one service. */
+/** The request for the changes of all events of one service and one version of its data. */
 export interface ServiceRequest extends ChangesUrl {
   /** Whether one of the events is about attachments. */
   hasAttachments: boolean
@@ -16,12 +16,12 @@ const WITHOUT_CHANGES =
   /^(?:LayerSchemaChanged|LayerDefinitionChanged|FeatureServiceDefinitionChanged|esriJob.*)$/i
 
 /**
- * Reads what to extract for events, one request for each service.
+ * Reads what to extract for events, one request for each service and version of its data.
  *
  * @throws {WebhookError} `changes_url_refused`
  */
 export function readRequests(source: ChangesSource, origins: Origins): ServiceRequest[] {
-  const services = new Map<string, Map<string, ChangesUrl>>()
+  const requests = new Map<string, Map<string, ChangesUrl>>()
   const withAttachments = new Set<string>()
   // The events of a payload mostly have the same URL, which can be long.
   const known = new Map<string, ChangesUrl>()
@@ -30,16 +30,17 @@ export function readRequests(source: ChangesSource, origins: Origins): ServiceRe
     const url = known.get(changesUrl) ?? readUrl(event, origins)
     if (!url) continue
     known.set(changesUrl, url)
-    const urls = services.get(url.service) ?? new Map<string, ChangesUrl>()
-    services.set(url.service, urls)
+    const key = joinKeyOf(url)
+    const urls = requests.get(key) ?? new Map<string, ChangesUrl>()
+    requests.set(key, urls)
     // The last one is the newest.
     urls.delete(changesUrl)
     urls.set(changesUrl, url)
-    if (/^Attachments/i.test(changeType)) withAttachments.add(url.service)
+    if (/^Attachments/i.test(changeType)) withAttachments.add(key)
   }
-  return [...services].map(([service, urls]) => ({
+  return [...requests].map(([key, urls]) => ({
     ...joinChangesUrls([...urls.values()]),
-    hasAttachments: withAttachments.has(service),
+    hasAttachments: withAttachments.has(key),
   }))
 }
 

@@ -1,3 +1,5 @@
+import { HIGHEST, seenKey } from './catch-up/copy-service.ts'
+import { highestOf } from './catch-up/tracking.ts'
 import type { ChangesContext } from './context.ts'
 import { ChangesError, resyncRequired, showUrl } from './errors.ts'
 import type { Client, Extraction, ServiceDescription } from './extract.ts'
@@ -35,7 +37,13 @@ export async function extractService(request: ServiceRequest, scope: ServiceScop
   })
   // An aborted extraction must not raise the generations.
   run.signal.throwIfAborted()
-  if (generations) context?.onSuccess?.(() => generations.raise(service, endsOf(request, changes, stored)))
+  const highest = highestOf(changes.layerServerGens)
+  if (generations)
+    context?.onSuccess?.(async () => {
+      // If the service is restored before the next poll, the poll sees by this that its generations are lower.
+      if (highest > -Infinity) await generations.raise(seenKey(service), new Map([[HIGHEST, highest]]))
+      await generations.raise(service, endsOf(request, changes, stored))
+    })
   return changes
 }
 
@@ -60,7 +68,7 @@ function endsOf(
   const returned = changes.layerServerGens.filter(({ id }) => !layers || layers.includes(id))
   const ends = new Map(returned.map(({ id, serverGen }) => [id, serverGen]))
   if (max === undefined) return ends
-  const highest = returned.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+  const highest = highestOf(returned)
   const end = returned.length === 0 ? max : Math.min(max, highest)
   const known = [...ends.keys(), ...changes.layers.map(({ id }) => id)]
   return new Map((layers ?? [...known, ...stored.keys()]).map((id) => [id, end]))
@@ -82,7 +90,7 @@ async function requireKept(
   const described = await client.describeService(service, run).catch(() => undefined)
   const current = described?.layerServerGens ?? []
   // Handling a window raises the stored generations of all its layers, even above that of a layer without edits.
-  const highest = current.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
+  const highest = highestOf(current)
   for (const layer of current) {
     if (layers && !layers.includes(layer.id)) continue
     const reason = reasonOf(layer, window.min, stored.get(layer.id), highest)

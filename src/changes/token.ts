@@ -117,6 +117,6 @@ const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text)
 // The error itself is not kept as the cause: those of the vendor's client contain the request with its secret.
 const toError = (error: unknown): ChangesError =>
   new ChangesError('changes_token_rejected', {
-    message: `no token: ${error instanceof Error ? error.message.slice(0, 300) : 'the token source failed'}`,
+    message: `no token: ${error instanceof Error ? String(error.message).slice(0, 300) : 'the token source failed'}`,
     hint: 'Check the function or the credentials that are passed as token.',
   })

@@ -40,8 +40,18 @@ export function writeChangesUrl({ service, window, layers, parameters }: Changes
   return url.href
 }
 
+/** URLs can be joined if they have the same key: one extraction has one service and one version of its data. */
+export const joinKeyOf = ({ service, parameters }: ChangesUrl): string =>
+  `${service} ${parameters.get('gdbversion') ?? ''}`
+
+/** Parameters that leave out changes, unless all URLs have the same. */
+const FILTERS = /^(?:layerqueries|geometry|geometrytype|insr|fieldstocompare)$/
+
+/** Parameters that leave out the features themselves, unless no URL asks for them. */
+const WITHOUT_FEATURES = /^return(?:idsonly|extentonly)$/
+
 /**
- * Joins the URLs of one service: the result asks for everything that one of them asks for. Kinds of changes that only
+ * Joins the URLs with the same key: the result asks for everything that one of them asks for. Kinds of changes that only
  * some of them exclude (`returnUpdates=false`) are included.
  *
  * @param urls at least one, the newest last
@@ -58,7 +68,9 @@ export function joinChangesUrls(urls: readonly ChangesUrl[]): ChangesUrl {
     const isMissing = given < urls.length
     // A missing `returnInserts` means true (shared by all senders that are known); a missing `returnAttachments`, false.
     if (!name.startsWith('return')) {
-      if (name === 'layerqueries' && (isMissing || differs)) parameters.delete(name)
+      if (FILTERS.test(name) && (isMissing || differs)) parameters.delete(name)
+    } else if (WITHOUT_FEATURES.test(name)) {
+      if (isMissing || differs) parameters.delete(name)
     } else if (isTrue) parameters.set(name, 'true')
     else if (isMissing) parameters.delete(name)
   }

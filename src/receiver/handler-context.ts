@@ -20,12 +20,13 @@ export interface JoinedDeliveries {
   readonly events: readonly WebhookEvent[]
 }
 
-/** The third argument of a handler. Its `signal` is the same object for all handlers of an attempt. */
+/** The third argument of a handler. */
 export interface HandlerContext extends AttemptContext {
   /**
    * Runs a function after all handlers of the delivery have succeeded, and before the inbox records it as done. The
    * functions run one after another, in reverse order: `changes.of` stores its generations after every function that
-   * was registered later has run. If a handler fails, none of them runs. If one of them fails, the attempt fails.
+   * was registered later has run. If a handler fails, none of them runs. If one of them fails, the attempt fails. All
+   * handlers of an attempt get the same function, and each attempt has its own.
    */
   readonly onSuccess: (run: () => unknown) => void
   /** Present if the workers of an inbox use `coalesce`, also for a delivery that is handled alone. */
@@ -43,6 +44,7 @@ class HandledAttempt implements HandlerContext {
   readonly attempt: number
   #signal: AbortSignal | undefined
   #functions: (() => unknown)[] | undefined
+  #onSuccess: HandlerContext['onSuccess'] | undefined
 
   constructor(given: AttemptContext | undefined) {
     this.attempt = given?.attempt ?? 1
@@ -55,10 +57,11 @@ class HandledAttempt implements HandlerContext {
   }
 
   get onSuccess(): (run: () => unknown) => void {
-    return (run) => {
+    this.#onSuccess ??= (run) => {
       this.#functions ??= []
       this.#functions.push(run)
     }
+    return this.#onSuccess
   }
 
   /** Creates the context for one call of a handler, with the same signal and the same list of functions. */

@@ -1,4 +1,10 @@
-import { type ChangesUrl, joinChangesUrls, parseChangesUrl, writeChangesUrl } from '../payload/changes-url.ts'
+import {
+  type ChangesUrl,
+  joinChangesUrls,
+  joinKeyOf,
+  parseChangesUrl,
+  writeChangesUrl,
+} from '../payload/changes-url.ts'
 import type { WebhookEvent } from '../payload/event.ts'
 import type { Delivery } from './delivery.ts'
 import type { JoinedDeliveries } from './handler-context.ts'
@@ -19,7 +25,7 @@ interface WithUrl extends ArrivedEvent {
 }
 
 /**
- * Joins the events of each feature service into one event: the newest event, with a `changesUrl` that covers all of
+ * Joins the events of each feature service, or of each version of its data, into one event: the newest event, with a `changesUrl` that covers all of
  * them. Events without a valid `changesUrl` stay as they are.
  *
  * @param arrived oldest first
@@ -28,7 +34,7 @@ export function joinEvents(arrived: readonly ArrivedEvent[]): JoinedEvent[] {
   const groups = new Map<unknown, WithUrl[]>()
   for (const { event, delivery } of arrived) {
     const url = event.changesUrl === undefined ? undefined : parseChangesUrl(event.changesUrl)
-    const key = url?.service ?? event
+    const key = url ? joinKeyOf(url) : event
     const group = groups.get(key)
     if (group) group.push({ event, delivery, url })
     else groups.set(key, [{ event, delivery, url }])

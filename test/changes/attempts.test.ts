@@ -58,7 +58,7 @@ describe('with an inbox', () => {
     await changes.of(service.event(window(0, 1)), first)
     expect(inbox.stored.size).toBe(0)
     await first.succeed()
-    expect(inbox.stored).toEqual(new Map([[service.url, new Map([[0, START + 1]])]]))
+    expect(inbox.stored.get(service.url)).toEqual(new Map([[0, START + 1]]))
 
     // The delivery of the feature three is lost; that of four announces only itself.
     await add(service, 'three')

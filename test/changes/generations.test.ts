@@ -8,20 +8,29 @@ import { until } from '../contract/inbox/fixture.ts'
 import { KEY } from '../helpers/deliver.ts'
 import { FAST, toEvent } from './support.ts'
 
+interface Answers {
+  serverGens: number[]
+  fails: boolean
+  /** Called after the generations are read, and before they are sent. */
+  before?: (() => Promise<void>) | undefined
+}
+
 interface Started {
   url: string
   inbox: DurableInbox
   changes: ChangesClient
   /** What the service answers: its current generations, by layer, and whether its extractions fail. */
-  answers: { serverGens: number[]; fails: boolean }
+  answers: Answers
   extract(query: string): Promise<void>
 }
 
 /** Starts a service whose layers have generations of their own, as in the vendor's examples. */
 async function start(...serverGens: number[]): Promise<Started> {
-  const answers = { serverGens, fails: false }
-  const server = createServer(({ url: path = '' }, res) => {
-    const layers = answers.serverGens.map((serverGen, id) => ({ id, serverGen, minServerGen: 1 }))
+  const answers: Answers = { serverGens, fails: false }
+  const server = createServer(async ({ url: path = '' }, res) => {
+    const serverGens = [...answers.serverGens]
+    await answers.before?.()
+    const layers = serverGens.map((serverGen, id) => ({ id, serverGen, minServerGen: 1 }))
     const description = {
       capabilities: 'ChangeTracking',
       changeTrackingInfo: { layerServerGens: layers },
@@ -124,4 +133,72 @@ it('hands over changes after a restore also if earlier ones had the same generat
     await until(async () => (await inbox.stats()).waiting + (await inbox.stats()).active === 0)
     expect(await inbox.generations.get(url)).toEqual(new Map([[0, generation]]))
   }
+})
+
+it('finds a reset after deliveries raised the generations since the last poll', async () => {
+  const { url, changes, answers, extract } = await start(100)
+  const reasons: string[] = []
+  const running = changes.catchUp({ services: [url], resync: (_, { reason }) => reasons.push(reason) })
+  onTestFinished(() => running.close())
+  await running.poll()
+  answers.serverGens = [200]
+  await extract('serverGens=[100,200]')
+  answers.serverGens = [150]
+  await running.poll()
+  expect(reasons).toEqual(['first_start', 'reset'])
+})
+
+it('finds no reset if another process sees newer generations during a poll', async () => {
+  const { url, changes, answers } = await start(100)
+  const errors: unknown[] = []
+  const options = { services: [url], onError: (error: unknown) => errors.push(error) }
+  const first = changes.catchUp(options)
+  onTestFinished(() => first.close())
+  await first.poll()
+  // The response to this poll arrives after the other process has polled.
+  let respond = (): void => {}
+  const late = new Promise<void>((resolve) => {
+    respond = resolve
+  })
+  const asked = new Promise<void>((resolve) => {
+    answers.before = () => {
+      answers.before = undefined
+      resolve()
+      return late
+    }
+  })
+  const polling = first.poll()
+  await asked
+  answers.serverGens = [105]
+  const second = changes.catchUp(options)
+  onTestFinished(() => second.close())
+  await second.poll()
+  respond()
+  await polling
+  expect(errors).toEqual([])
+})
+
+it('reads the description of very many layers', async () => {
+  const { url, inbox, changes, answers } = await start()
+  answers.serverGens = Array.from({ length: 200_000 }, (_, id) => id + 1)
+  const errors: unknown[] = []
+  const running = changes.catchUp({ services: [url], onError: (error) => errors.push(error) })
+  onTestFinished(() => running.close())
+  await running.poll()
+  expect(errors).toEqual([])
+  expect((await inbox.generations.get(url)).size).toBe(200_000)
+})
+
+it('resync() rejects with the reason of its signal, also if the copy never ends', async () => {
+  const { url, changes } = await start(5)
+  const controller = new AbortController()
+  const copying = changes.resync(
+    url,
+    () => {
+      controller.abort(new Error('stop'))
+      return new Promise(() => {})
+    },
+    controller,
+  )
+  await expect(copying).rejects.toThrow('stop')
 })

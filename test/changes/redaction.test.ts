@@ -17,3 +17,32 @@ it.each([
   expect(error).toMatchObject({ code: 'changes_failed', serviceCode: 1 })
   expect(inspect(error)).not.toContain(TOKEN.slice(0, 8))
 })
+
+it('an error does not contain a token in the spelling of a form', async () => {
+  const token = 'sec+ret/tok~='
+  const server = await startHostile({
+    extractChanges: {
+      error: { code: 1, message: `got ${new URLSearchParams({ token })} and ${encodeURIComponent(token)}` },
+    },
+  })
+  const changes = createChanges({ token, origins: [server.origin] })
+  await expect(changes.of(server.event)).rejects.toMatchObject({
+    message: expect.stringContaining('got token=*** and ***'),
+  })
+})
+
+it('the state of a job that quotes the token is not in the error and not in a step', async () => {
+  const server = await startHostile({ status: { status: `Waiting for ${TOKEN}` } })
+  const states: unknown[] = []
+  const changes = createChanges({
+    token: TOKEN,
+    origins: [server.origin],
+    pollInterval: FAST,
+    timeout: 1000,
+    observer: { around: async ({ step, run }) => step === 'poll' && states.push((await run()).state) },
+  })
+  const error = await changes.of(server.event).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'changes_timeout', state: 'Waiting for ***' })
+  expect(inspect(error)).not.toContain(TOKEN)
+  expect(new Set(states)).toEqual(new Set(['Waiting for ***']))
+})

@@ -52,6 +52,28 @@ it('leaves a single changesUrl as it is', async () => {
   expect(calls.map(({ event }) => event.changesUrl)).toEqual([changesUrl])
 })
 
+it('passes the events of each version of the data separately', async () => {
+  const version = (name: string, gens: string) => edited(urlOf(gens, `&gdbVersion=${name}`))
+  const { calls } = await callsFor([version('A', '[1,2]'), version('B', '[2,3]'), version('A', '[3,4]')])
+  expect(calls.map(({ event }) => new URL(event.changesUrl ?? '').searchParams.get('serverGens'))).toEqual([
+    '[1,4]',
+    '[2,3]',
+  ])
+})
+
+it.each([
+  ['&returnIdsOnly=true', '', null],
+  ['&returnIdsOnly=true', '&returnIdsOnly=true', 'true'],
+  ['&returnExtentOnly=true', '&returnExtentOnly=false', null],
+  ['&geometry=1', '&geometry=2', null],
+  ['&geometry=1', '&geometry=1', '1'],
+  ['', '&layerQueries=x', null],
+])('asks for everything that %s and %s ask for', async (first, second, expected) => {
+  const { calls } = await callsFor([edited(urlOf('[1,2]', first)), edited(urlOf('[2,3]', second))])
+  const name = (first || second).replace(/&|=.*/g, '').toLowerCase()
+  expect(new URL(calls[0]?.event.changesUrl ?? '').searchParams.get(name)).toBe(expected)
+})
+
 it('keeps the layerId only if it is that of all events', async () => {
   const layer = (layerId: number) =>
     edited(urlOf('[1,2]', `&layers=${layerId}`), 'FeaturesCreated', { layerId })

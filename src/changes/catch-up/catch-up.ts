@@ -40,9 +40,10 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   const reported = new Map<string, string>()
 
   async function check(service: string): Promise<void> {
+    // Read before the request: another process may store the newer generations that it sees meanwhile.
+    const marks = await generations.get(seenKey(service))
     const current = await track(service, signal)
     const handled = await generations.get(service)
-    const marks = await generations.get(seenKey(service))
     const seen = marks.get(HIGHEST)
     const status = compareGenerations(current, handled, seen)
     const before = previous.get(service)
@@ -94,7 +95,10 @@ export function startCatchUp(parts: CatchUpParts, options: CatchUpOptions): Catc
   }
 
   function warnOnce(service: string, error: unknown): void {
-    const { code = 'catch_up_failed', message = String(error) } = Object(error) as Partial<WebhookError>
+    const given = Object(error) as Partial<WebhookError>
+    // What `resync` throws can have members of any type.
+    const code = typeof given.code === 'string' ? given.code : 'catch_up_failed'
+    const message = typeof given.message === 'string' ? given.message : String(error)
     if (reported.get(service) !== code) warn(`catchUp of ${showUrl(service)}: ${message}`, code)
     reported.set(service, code)
   }

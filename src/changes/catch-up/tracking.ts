@@ -42,14 +42,14 @@ export function compareGenerations(
   return {
     kind: 'behind',
     layers: behind.map(({ id }) => id),
-    min: Math.min(...behind.map(({ last }) => last)),
-    max: Math.max(...behind.map(({ serverGen }) => serverGen)),
+    min: behind.reduce((least, { last }) => Math.min(least, last), Infinity),
+    max: highestOf(behind),
   }
 }
 
 /** The highest current generation, or -Infinity without layers. */
-export const highestOf = (current: readonly LayerTracking[]): number =>
-  Math.max(...current.map(({ serverGen }) => serverGen))
+export const highestOf = (layers: readonly { serverGen: number }[]): number =>
+  layers.reduce((most, { serverGen }) => Math.max(most, serverGen), -Infinity)
 
 export const toGenerations = (current: readonly LayerTracking[]): Map<number, number> =>
   new Map(current.map(({ id, serverGen }) => [id, serverGen]))

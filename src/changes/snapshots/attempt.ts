@@ -1,6 +1,7 @@
+import { createRowsInMemory } from '../../inbox/memory/rows.ts'
 import type { KnownRow, RowLayer, RowStore } from '../../inbox/rows.ts'
 import type { Changes, LayerChanges } from '../types.ts'
-import { type ChangedFeatures, compareFeatures, readChangedFeatures } from './compare-layer.ts'
+import { compareFeatures, readChangedFeatures } from './compare-layer.ts'
 import { readRows, type Writing, writeRows } from './store.ts'
 import type { LayerComparison, SnapshotsContext } from './types.ts'
 
@@ -17,6 +18,9 @@ export function createAttempt(store: RowStore, idField: string | undefined): Att
   const comparisons = new WeakMap<Changes, Promise<LayerComparison[]>>()
   /** The rows to store once the handlers have succeeded, in the order of the comparisons. */
   let writings: Writing[] = []
+  /** The same rows, to be read by later comparisons. Filled when there is a second comparison. */
+  const unwritten = createRowsInMemory(Number.POSITIVE_INFINITY)
+  let filled = 0
   let latest: Promise<unknown> = Promise.resolve()
 
   async function compareAll(
@@ -25,12 +29,15 @@ export function createAttempt(store: RowStore, idField: string | undefined): Att
   ): Promise<LayerComparison[]> {
     const layers: LayerComparison[] = []
     const compared: Writing[] = []
+    for (; filled < writings.length; filled++) await writeRows(unwritten, writings[filled] as Writing)
     for (const layerChanges of changes.layers) {
       const layer: RowLayer = { service: layerChanges.service, id: layerChanges.id }
       const changed = readChangedFeatures(layerChanges, idField)
       const stored = await readRows(store, layer, changed.ids, signal)
-      const generation = generationOf(changes, layerChanges)
-      const known = addUnwritten(stored, changed.ids, rowsOf(writings, layer))
+      const known = await addUnwritten(layer, stored, changed.ids)
+      // Without a generation of the service, the changes count as the newest: they have just been extracted.
+      const generation =
+        generationOf(changes, layerChanges) ?? highest(known.map(({ generation }) => generation))
       const { features, rows } = await compareFeatures(changed, known, generation)
       layers.push({ ...layer, features })
       compared.push({ layer, rows, generation })
@@ -42,10 +49,25 @@ export function createAttempt(store: RowStore, idField: string | undefined): Att
     return layers
   }
 
+  /** Returns the rows that the store would return if the unwritten rows were written. */
+  async function addUnwritten(
+    layer: RowLayer,
+    stored: readonly KnownRow[],
+    { keys, objectIds }: { keys: readonly string[]; objectIds: readonly string[] },
+  ): Promise<readonly KnownRow[]> {
+    if (filled === 0) return stored
+    const rows = new Map(stored.map((row) => [row.key, row]))
+    for (const row of await unwritten.read(layer, [...keys, ...rows.keys()], objectIds)) {
+      const known = rows.get(row.key)
+      if (!known || known.generation <= row.generation) rows.set(row.key, row)
+    }
+    return [...rows.values()]
+  }
+
   async function write(): Promise<void> {
-    const unwritten = writings
+    const ready = writings
     writings = []
-    for (const writing of unwritten) await writeRows(store, writing)
+    for (const writing of ready) await writeRows(store, writing)
   }
 
   return {
@@ -61,31 +83,12 @@ export function createAttempt(store: RowStore, idField: string | undefined): Att
 }
 
 /** The generation of the layer; if the service did not send it, the highest one of the same service. */
-function generationOf({ layerServerGens }: Changes, { service, id }: LayerChanges): number {
+function generationOf({ layerServerGens }: Changes, { service, id }: LayerChanges): number | undefined {
   const ofService = layerServerGens.filter((layer) => layer.service === service)
   const ofLayer = ofService.find((layer) => layer.id === id)
-  return ofLayer?.serverGen ?? ofService.reduce((highest, { serverGen }) => Math.max(highest, serverGen), 0)
+  if (ofLayer) return ofLayer.serverGen
+  return ofService.length > 0 ? highest(ofService.map(({ serverGen }) => serverGen)) : undefined
 }
 
-const rowsOf = (writings: readonly Writing[], { service, id }: RowLayer): KnownRow[] =>
-  writings
-    .filter(({ layer }) => layer.service === service && layer.id === id)
-    .flatMap(({ rows, generation }) => rows.map((row) => ({ ...row, generation })))
-
-/** Returns the rows that the store would return if the unwritten rows were written. */
-function addUnwritten(
-  stored: readonly KnownRow[],
-  { keys, objectIds }: ChangedFeatures['ids'],
-  unwritten: readonly KnownRow[],
-): readonly KnownRow[] {
-  if (unwritten.length === 0) return stored
-  const asked = { keys: new Set(keys), objectIds: new Set(objectIds) }
-  const rows = new Map(stored.map((row) => [row.key, row]))
-  for (const row of unwritten) {
-    const { key, objectId, generation } = row
-    const known = rows.get(key)
-    const isAsked = asked.keys.has(key) || (objectId !== undefined && asked.objectIds.has(objectId))
-    if (known ? known.generation <= generation : isAsked) rows.set(key, row)
-  }
-  return [...rows.values()]
-}
+const highest = (generations: readonly number[]): number =>
+  generations.reduce((one, other) => Math.max(one, other), 0)

@@ -2,7 +2,7 @@ import { configInvalid } from '../../errors.ts'
 import { type KnownRow, MAX_BATCH, type NewRow } from '../../inbox/rows.ts'
 import type { Feature, LayerChanges } from '../types.ts'
 import { differences, isEqual } from './differences.ts'
-import { createIdReader, type FeatureIds, requireUsable, toKey } from './ids.ts'
+import { createGlobalIdReader, createIdReader, type FeatureIds, requireUsable, toKey } from './ids.ts'
 import { pause } from './store.ts'
 import type { FeatureComparison } from './types.ts'
 
@@ -12,13 +12,25 @@ interface Current extends FeatureIds {
   feature: Feature
 }
 
+/** A deleted feature that the service sent. */
+interface LastState extends FeatureIds {
+  feature: Feature
+}
+
+/** A feature that was deleted. */
+interface Removed extends FeatureIds {
+  lastState: Feature | undefined
+  /** False if nothing says which feature has the deleted id. */
+  isFound: boolean
+}
+
 /** The changed features of a layer by their ids. */
 export interface ChangedFeatures {
   current: ReadonlyMap<string, Current>
-  /** Keys or object ids of deleted features. */
+  /** Ids of deleted features: global ids or object ids, or keys of a field that is one of them. */
   deletedIds: readonly string[]
-  /** The last states of deleted features, as the service sent them, by key and by object id. */
-  lastStates: ReadonlyMap<string, Feature>
+  /** The last states of deleted features, as the service sent them, by key, object id and global id. */
+  lastStates: ReadonlyMap<string, LastState>
   /** The keys and object ids of the rows to read. */
   ids: { keys: string[]; objectIds: string[] }
 }
@@ -43,15 +55,17 @@ export function readChangedFeatures(layer: LayerChanges, idField: string | undef
     const ids = readIds(feature)
     current.set(ids.key, { ...ids, kind: current.has(ids.key) ? 'add' : 'update', feature })
   }
-  const lastStates = new Map<string, Feature>()
-  for (const feature of deletes.features ?? []) {
-    const { key, objectId } = readIds(feature)
-    lastStates.set(key, feature)
-    if (objectId !== undefined) lastStates.set(objectId, feature)
-  }
+  const lastStates = new Map<string, LastState>()
+  const readGlobalId = createGlobalIdReader()
+  const deleted = (deletes.features ?? []).map((feature) => ({ ...readIds(feature), feature }))
+  for (const last of deleted) lastStates.set(last.key, last)
+  // These win: a service never sends the value of another attribute as the id of a deleted feature.
+  for (const last of deleted)
+    for (const id of [last.objectId, readGlobalId(last.feature)])
+      if (id !== undefined) lastStates.set(id, last)
   const deletedIds = [...new Set(deletes.ids.map(toKey))]
   for (const deletedId of deletedIds) requireUsable(id, deletedId)
-  const keys = [...new Set([...current.keys(), ...deletedIds])]
+  const keys = [...new Set([...current.keys(), ...deletedIds, ...deleted.map(({ key }) => key)])]
   return { current, deletedIds, lastStates, ids: { keys, objectIds: deletedIds.filter(isNumber) } }
 }
 
@@ -80,11 +94,11 @@ export async function compareFeatures(
     features.push({ id: key, kind, ...compareWith(row?.value, value, after) })
     if (features.length % MAX_BATCH === 0) await pause()
   }
-  for (const { key, objectId, lastState } of removed) {
-    const row = known.get(key)
+  for (const { key, objectId, lastState, isFound } of removed) {
+    const row = isFound ? known.get(key) : undefined
     if (row && row.generation > generation) continue
     // The row of a deleted feature stays, so that an older extraction does not bring the feature back.
-    written.push({ key, objectId, value: undefined })
+    if (isFound || !known.has(key)) written.push({ key, objectId, value: undefined })
     const before = row ? parse(row.value) : lastState
     features.push({ id: key, kind: 'delete', ...(before && { before }) })
     if (features.length % MAX_BATCH === 0) await pause()
@@ -92,11 +106,11 @@ export async function compareFeatures(
   return { features, rows: written }
 }
 
-/** Finds the features of deleted ids. Each id is a key or an object id. */
+/** Finds the features of deleted ids. */
 function findDeleted(
   { current, deletedIds, lastStates }: ChangedFeatures,
   rows: readonly KnownRow[],
-): (FeatureIds & { lastState: Feature | undefined })[] {
+): Removed[] {
   const byId = new Map<string, FeatureIds>()
   const add = ({ key, objectId }: FeatureIds): void => {
     if (objectId !== undefined) byId.set(objectId, { key, objectId })
@@ -105,11 +119,15 @@ function findDeleted(
   for (const row of rows) if (row.value === undefined) add(row)
   for (const row of rows) if (row.value !== undefined) add(row)
   for (const feature of current.values()) add(feature)
-  for (const { key, objectId } of [...rows, ...current.values()]) byId.set(key, { key, objectId })
-  const found = new Map<string, FeatureIds & { lastState: Feature | undefined }>()
+  // A number is an object id, and not the value of another attribute.
+  for (const { key, objectId } of [...rows, ...current.values()])
+    if (objectId === undefined || !isNumber(key)) byId.set(key, { key, objectId })
+  const found = new Map<string, Removed>()
   for (const id of deletedIds) {
-    const ids = byId.get(id) ?? { key: id, objectId: undefined }
-    found.set(ids.key, { ...ids, lastState: lastStates.get(id) })
+    const last = lastStates.get(id)
+    const ids = byId.get(id) ?? last
+    const { key, objectId } = ids ?? { key: id, objectId: undefined }
+    found.set(key, { key, objectId, lastState: last?.feature, isFound: ids !== undefined })
   }
   return [...found.values()]
 }

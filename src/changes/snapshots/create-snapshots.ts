@@ -14,7 +14,8 @@ export interface SnapshotsOptions {
   store: RowStore
   /**
    * Name of the attribute that identifies a feature. The case of the name, and braces and case of its values, are
-   * ignored. Deleted features are found by this id or by their object id. Default: the global id, otherwise
+   * ignored. Deleted features are found by their object id, by this id if services send it for them, and with the option
+   * `deletedFeatures` of `createChanges` also by their global id. Default: the global id, otherwise
    * the object id.
    */
   idField?: string | undefined
@@ -46,12 +47,12 @@ const NAMES: OptionNames<SnapshotsOptions> = { store: true, idField: true }
  */
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { store, idField } = blameCaller(createSnapshots, () => readOptions(options))
-  /** The attempts, by their signals: handlers of one delivery have the same signal. */
-  const attempts = new WeakMap<AbortSignal, Attempt>()
+  /** The attempts by their `onSuccess`, because a signal can outlive an attempt. */
+  const attempts = new WeakMap<object, Attempt>()
 
-  function attemptOf({ signal }: SnapshotsContext): Attempt {
-    const attempt = (signal && attempts.get(signal)) ?? createAttempt(store, idField)
-    if (signal) attempts.set(signal, attempt)
+  function attemptOf({ onSuccess }: SnapshotsContext): Attempt {
+    const attempt = attempts.get(onSuccess) ?? createAttempt(store, idField)
+    attempts.set(onSuccess, attempt)
     return attempt
   }
 
@@ -99,9 +100,10 @@ function requireArguments(changes: unknown, context: Partial<SnapshotsContext> |
 
 /** Spells the URL of a service as `changes.of` does. */
 function readService(service: string): string {
-  if (typeof service !== 'string' || !URL.canParse(service))
-    throw configInvalid('service must be the URL of a feature service')
-  return new URL(service).href.replace(/\/$/, '')
+  const url = typeof service === 'string' && URL.canParse(service) ? new URL(service) : undefined
+  if (!url || url.search || url.hash || /\/FeatureServer\/\d+\/?$/i.test(url.pathname))
+    throw configInvalid('service must be the URL of a feature service, without a layer and a query')
+  return url.href.replace(/\/$/, '')
 }
 
 /** Converts features to rows. Of several features with the same id, the last one counts. */

@@ -41,6 +41,15 @@ export function createIdReader(layer: number, idField: string | undefined): (fea
   }
 }
 
+/** Returns the global id of a feature as a key, if it has one. */
+export function createGlobalIdReader(): (feature: Feature) => string | undefined {
+  const find = createFinder(GLOBAL_ID)
+  return ({ attributes }) => {
+    const id = find(attributes)
+    return id === undefined ? undefined : toKey(id)
+  }
+}
+
 /** @throws {WebhookError} `changes_malformed` */
 export function requireUsable(layer: number, id: string): void {
   if (id.length > MAX_LENGTH || /\p{C}/u.test(id))

@@ -1,5 +1,6 @@
 import { WebhookError } from '../../errors.ts'
 import { type KnownRow, MAX_BATCH, type NewRow, type RowLayer, type RowStore } from '../../inbox/rows.ts'
+import { abortable } from '../wait.ts'
 
 /** Maximum number of characters of JSON in one call, unless a single row is longer. */
 const MAX_CHARACTERS = 1024 ** 2
@@ -27,7 +28,8 @@ export async function readRows(
     if (from > 0) await pause()
     signal?.throwIfAborted()
     const [keys, objectIds] = [ids.keys, ids.objectIds].map((list) => list.slice(from, from + MAX_BATCH))
-    rows.push(await attempt(() => store.read(layer, keys ?? [], objectIds ?? [])))
+    const reading = attempt(() => store.read(layer, keys ?? [], objectIds ?? []))
+    rows.push(await (signal ? abortable(reading, signal) : reading))
   }
   return rows.flat()
 }

@@ -73,7 +73,8 @@ const serviceNameOf = (url: string): string => url.split('/').at(-2) ?? url
 function idOf({ attributes }: Feature): string {
   const values = new Map(Object.entries(attributes).map(([name, value]) => [name.toLowerCase(), value]))
   const field = ID_FIELDS.find((name) => values.has(name)) ?? ''
-  return String(values.get(field) ?? '')
+  const id = values.get(field)
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : ''
 }
 
 /** Returns who edited a feature and when, and the first attributes that are not null, as `name=value`. */

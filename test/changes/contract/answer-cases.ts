@@ -72,6 +72,11 @@ const EVERY_STEP: [name: string, reply: Reply, expected: Expected][] = [
     { error: { code: 400, message: `Bad token ${TOKEN}.` } },
     { message: expect.stringContaining('Bad token ***.') },
   ],
+  [
+    'an error with an object as its code',
+    { error: { code: { toString: 1, valueOf: 1 }, message: 'no' } },
+    { code: 'changes_failed' },
+  ],
   ['the HTTP status 404', raw(404, 'no'), { code: 'changes_failed', serviceCode: 404 }],
   ['the HTTP status 401', raw(401, 'no'), { code: 'changes_token_rejected', serviceCode: 401 }],
   ['the HTTP status 503', raw(503, 'busy'), { code: 'changes_unavailable', serviceCode: 503 }],

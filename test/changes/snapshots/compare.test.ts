@@ -1,5 +1,6 @@
+import { createMemoryRows } from 'geohook/inbox'
 import { describe, expect, it } from 'vitest'
-import { changesOf, ID, invalid, rowOf, start } from './support.ts'
+import { changesOf, ID, invalid, rowOf, SERVICE, start } from './support.ts'
 
 describe('compare()', () => {
   it('names the attributes that differ, and says whether the feature moved', async () => {
@@ -117,6 +118,34 @@ describe('compare()', () => {
     expect(await handle({ adds: [rowOf({})] })).toMatchObject([{ kind: 'add' }])
   })
 
+  it('compares features of changes without generations', async () => {
+    const { snapshots, handle, handleAll } = start()
+    await snapshots.fill(SERVICE, 0, [rowOf({ name: 'oak' })], 100)
+    const unknown = { ...changesOf({ updates: [rowOf({ name: 'ash' })] }), layerServerGens: [] }
+    expect(await handleAll(unknown)).toMatchObject([[{ changed: ['name'] }]])
+    expect(await handle({ updates: [rowOf({ name: 'elm' })] }, 100)).toMatchObject([
+      { before: rowOf({ name: 'ash' }) },
+    ])
+  })
+
+  it('compares many changes in one attempt in linear time', async () => {
+    const { handleAll } = start()
+    const changes = (round: number) =>
+      changesOf({
+        updates: Array.from({ length: 200 }, (_, id) => ({ attributes: { OBJECTID: id, round } })),
+      })
+    const measure = async (rounds: number): Promise<number> => {
+      const begin = performance.now()
+      const compared = await handleAll(...Array.from({ length: rounds }, (_, round) => changes(round)))
+      const [last] = compared.at(-1) ?? []
+      expect(last?.before?.attributes.round).toBe(rounds - 2)
+      return performance.now() - begin
+    }
+    await measure(10)
+    const [few, many] = [await measure(20), await measure(200)]
+    expect(many / few, `${few} ms, ${many} ms`).toBeLessThan(40)
+  })
+
   it('uses the attribute of the option idField', async () => {
     const { handle } = start({ idField: 'Parcel' })
     await handle({ adds: [rowOf({ PARCEL: 'A 1', name: 'oak' })] })
@@ -125,6 +154,52 @@ describe('compare()', () => {
     ])
     expect(await handle({ deletes: { ids: ['7'] } })).toMatchObject([{ id: 'a 1', kind: 'delete' }])
     await expect(handle({ adds: [rowOf({})] })).rejects.toMatchObject({ code: 'changes_malformed' })
+  })
+
+  it('finds a deleted feature by the row that the service sent', async () => {
+    const row = rowOf({ name: 'oak' })
+    const { handle } = start()
+    const deletes = { ids: ['7'], features: [row] }
+    expect(await handle({ deletes }, 10)).toEqual([{ id: ID.toLowerCase(), kind: 'delete', before: row }])
+    expect(await handle({ updates: [row] }, 9)).toEqual([])
+
+    const byCode = start({ idField: 'code' })
+    const coded = rowOf({ code: 'x1' })
+    await byCode.handle({ adds: [coded] })
+    expect(await byCode.handle({ deletes: { ids: [`{${ID}}`], features: [coded] } })).toEqual([
+      { id: 'x1', kind: 'delete', before: coded },
+    ])
+  })
+
+  it('takes a number for an object id, and not for the value of the option idField', async () => {
+    const { snapshots, handle } = start({ idField: 'parcel' })
+    const [seven, other] = [rowOf({ OBJECTID: 7, parcel: 42 }), rowOf({ OBJECTID: 99, parcel: 7 })]
+    await snapshots.fill(SERVICE, 0, [seven, other])
+    expect(await handle({ deletes: { ids: ['7'] } })).toEqual([{ id: '42', kind: 'delete', before: seven }])
+    expect(await handle({ deletes: { ids: ['7'] } })).toEqual([{ id: '42', kind: 'delete' }])
+    await snapshots.forget(SERVICE)
+    await snapshots.fill(SERVICE, 0, [other])
+    expect(await handle({ deletes: { ids: ['7'] } })).toEqual([{ id: '7', kind: 'delete' }])
+    expect(await handle({ updates: [other] })).toMatchObject([{ id: '7', before: other, changed: [] }])
+  })
+
+  it('rejects the URL of a layer, and a URL with a query', async () => {
+    const { snapshots } = start()
+    for (const url of [`${SERVICE}/0`, `${SERVICE}?token=x`, `${SERVICE}#x`]) {
+      await expect(snapshots.fill(url, 0, [])).rejects.toEqual(invalid('without a layer and a query'))
+      await expect(snapshots.forget(url)).rejects.toEqual(invalid('without a layer and a query'))
+    }
+  })
+
+  it('stops at an abort, also if the store never answers', async () => {
+    const { snapshots } = start({ store: { ...createMemoryRows(), read: () => new Promise(() => {}) } })
+    const controller = new AbortController()
+    const comparing = snapshots.compare(changesOf({ adds: [rowOf({})] }), {
+      signal: controller.signal,
+      onSuccess() {},
+    })
+    controller.abort(new Error('stop'))
+    await expect(comparing).rejects.toThrow('stop')
   })
 
   it('rejects features without an id, and ids that no store can keep', async () => {
