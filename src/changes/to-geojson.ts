@@ -1,17 +1,7 @@
-import { arcgisToGeoJSON } from '@terraformer/arcgis'
-import { malformed } from './json.ts'
+import { convertGeometry, type GeoJsonGeometry } from './geometry.ts'
 import type { Feature } from './types.ts'
 
-type Position = number[]
-
-/** A geometry of GeoJSON (RFC 7946). */
-export type GeoJsonGeometry =
-  | { type: 'Point'; coordinates: Position }
-  | { type: 'MultiPoint'; coordinates: Position[] }
-  | { type: 'LineString'; coordinates: Position[] }
-  | { type: 'MultiLineString'; coordinates: Position[][] }
-  | { type: 'Polygon'; coordinates: Position[][] }
-  | { type: 'MultiPolygon'; coordinates: Position[][][] }
+export type { GeoJsonGeometry } from './geometry.ts'
 
 /** A feature of GeoJSON (RFC 7946). */
 export interface GeoJsonFeature<Attributes extends object = Record<string, unknown>> {
@@ -24,9 +14,10 @@ export interface GeoJsonFeature<Attributes extends object = Record<string, unkno
 
 /**
  * Converts a feature to GeoJSON. Coordinates stay as they are, and GeoJSON requires longitude and latitude: create the
- * client with `outSR: 4326`, unless the layer has that reference.
+ * client with `outSR: 4326`, unless the layer has that reference. Curves become an error, and measures (`hasM`) are left out, because GeoJSON has neither.
  *
- * @throws {WebhookError} `changes_malformed` for an invalid geometry
+ * @throws {WebhookError} `changes_malformed` for an invalid geometry, one with curves, or one with so many rings that
+ * sorting its holes would take longer than about 200 ms
  * @example
  * ```ts
  * import { toGeoJSON } from 'geohook/changes'
@@ -39,16 +30,20 @@ export function toGeoJSON<Attributes extends object>({
   attributes,
   geometry,
 }: Feature<Attributes>): GeoJsonFeature<Attributes> {
-  // The library writes a warning to the console for geometries with another reference.
-  const { spatialReference: _, ...shape } = geometry ?? {}
-  const esri = { attributes, ...(geometry ? { geometry: shape } : {}) } as Parameters<
-    typeof arcgisToGeoJSON
-  >[0]
-  // Without the name of a field, the library knows only `OBJECTID` and `FID`, in upper case.
-  const idField = Object.keys(attributes).find((name) => /^(?:objectid|fid)$/i.test(name))
-  try {
-    return arcgisToGeoJSON(esri, idField) as unknown as GeoJsonFeature<Attributes>
-  } catch {
-    throw malformed('the geometry of a feature cannot be converted to GeoJSON')
+  const id = findId(attributes)
+  return {
+    type: 'Feature',
+    ...(id === undefined ? {} : { id }),
+    geometry: geometry ? convertGeometry(geometry) : null,
+    properties: { ...attributes },
   }
+}
+
+/** A layer that was imported from a file can have a field `FID` besides its object id. */
+function findId(attributes: object): number | string | undefined {
+  const entries = Object.entries(attributes)
+  for (const id of ['objectid', 'fid'])
+    for (const [name, value] of entries)
+      if (name.toLowerCase() === id && (typeof value === 'number' || typeof value === 'string')) return value
+  return undefined
 }
