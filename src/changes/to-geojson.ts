@@ -1,7 +1,15 @@
-import { convertGeometry, type GeoJsonGeometry } from './geometry.ts'
+import { arcgisToGeoJSON } from '@terraformer/arcgis'
+import { malformed, type Position, readGeometry } from './geometry.ts'
 import type { Feature } from './types.ts'
 
-export type { GeoJsonGeometry } from './geometry.ts'
+/** A geometry of GeoJSON (RFC 7946). */
+export type GeoJsonGeometry =
+  | { type: 'Point'; coordinates: Position }
+  | { type: 'MultiPoint'; coordinates: Position[] }
+  | { type: 'LineString'; coordinates: Position[] }
+  | { type: 'MultiLineString'; coordinates: Position[][] }
+  | { type: 'Polygon'; coordinates: Position[][] }
+  | { type: 'MultiPolygon'; coordinates: Position[][][] }
 
 /** A feature of GeoJSON (RFC 7946). */
 export interface GeoJsonFeature<Attributes extends object = Record<string, unknown>> {
@@ -14,10 +22,10 @@ export interface GeoJsonFeature<Attributes extends object = Record<string, unkno
 
 /**
  * Converts a feature to GeoJSON. Coordinates stay as they are, and GeoJSON requires longitude and latitude: create the
- * client with `outSR: 4326`, unless the layer has that reference. Curves become an error, and measures (`hasM`) are left out, because GeoJSON has neither.
+ * client with `outSR: 4326`, unless the layer has that reference. Measures (`hasM`) are left out.
  *
- * @throws {WebhookError} `changes_malformed` for an invalid geometry, one with curves, or one with so many rings that
- * sorting its holes would take longer than about 200 ms
+ * @throws {WebhookError} `changes_malformed` for an invalid geometry, for one with curves, and for a polygon with so
+ * many positions in its rings and holes that the conversion would take longer than about half a second
  * @example
  * ```ts
  * import { toGeoJSON } from 'geohook/changes'
@@ -30,20 +38,23 @@ export function toGeoJSON<Attributes extends object>({
   attributes,
   geometry,
 }: Feature<Attributes>): GeoJsonFeature<Attributes> {
-  const id = findId(attributes)
-  return {
-    type: 'Feature',
-    ...(id === undefined ? {} : { id }),
-    geometry: geometry ? convertGeometry(geometry) : null,
-    properties: { ...attributes },
+  const esri = { attributes, ...(geometry ? { geometry: readGeometry(geometry) } : {}) }
+  try {
+    const converted = arcgisToGeoJSON(esri as Parameters<typeof arcgisToGeoJSON>[0], findIdField(attributes))
+    return converted as unknown as GeoJsonFeature<Attributes>
+  } catch {
+    throw malformed('cannot be converted to GeoJSON')
   }
 }
 
-/** A layer that was imported from a file can have a field `FID` besides its object id. */
-function findId(attributes: object): number | string | undefined {
+/**
+ * Finds the field of the object id in any case; the library knows only upper case. A layer that was imported from a file
+ * can have a field `FID` besides its object id.
+ */
+function findIdField(attributes: object): string | undefined {
   const entries = Object.entries(attributes)
   for (const id of ['objectid', 'fid'])
     for (const [name, value] of entries)
-      if (name.toLowerCase() === id && (typeof value === 'number' || typeof value === 'string')) return value
+      if (name.toLowerCase() === id && (typeof value === 'number' || typeof value === 'string')) return name
   return undefined
 }

@@ -84,7 +84,7 @@ describe('createChanges', async () => {
 
   it('imports no built-in modules', async () => {
     const { externals } = await bundle('changes.js')
-    expect(externals).toEqual([])
+    expect(externals).toEqual(['@terraformer/arcgis'])
   })
 })
 
