@@ -26,8 +26,8 @@ export interface ChangesClient {
    * Opens the bytes of an attachment as a stream. The option `timeout` limits the time until the stream begins.
    *
    * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_timeout`,
-   * `changes_malformed`, `changes_unavailable`; the abort reason if the signal is aborted, even while the stream is
-   * read
+   * `changes_malformed`, `changes_unavailable`, `config_invalid`; the abort reason if the signal is aborted, even while
+   * the stream is read
    */
   download(
     attachment: Attachment,

@@ -1,5 +1,6 @@
+import { configInvalid } from '../errors.ts'
 import { ChangesError, showUrl } from './errors.ts'
-import { malformed } from './json.ts'
+import { isObject, malformed } from './json.ts'
 import type { Origins } from './origins.ts'
 import { type Connection, type Ending, findFailure, guard, repeat, toEnding } from './request.ts'
 import { timedOut } from './run.ts'
@@ -10,6 +11,10 @@ import { abortable } from './wait.ts'
 /** Maximum size of an error that a service returns, in bytes. */
 const MAX_ERROR = 16 * 1024
 
+/** Content types that do not say whether a body is an error. */
+const UNKNOWN = /^(?:$|(?:application|binary)\/octet-stream)/i
+const PAGE = /^(?:text\/html|application\/xhtml\+xml)/i
+
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 
 /**
@@ -17,7 +22,7 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>
  *
  * @param timeout until the first bytes, in milliseconds
  * @throws {WebhookError} `changes_url_refused`, `changes_token_rejected`, `changes_failed`, `changes_unavailable`,
- * `changes_malformed`, `changes_timeout`
+ * `changes_malformed`, `changes_timeout`, `config_invalid`
  */
 export async function openAttachment(
   attachment: Attachment,
@@ -26,6 +31,8 @@ export async function openAttachment(
   given: AbortSignal | undefined,
 ): Promise<ReadableStream<Uint8Array>> {
   given?.throwIfAborted()
+  if (!isObject(attachment))
+    throw configInvalid('download(attachment): attachment must be an attachment of the changes')
   if (attachment.data !== undefined) return streamOf([decodeBase64(attachment.data)])
   const url = connection.origins.require(attachment.url, 'url of the attachment')
   const deadline = new AbortController()
@@ -57,18 +64,19 @@ async function open(
   const { response } = received
   const type = response.headers.get('content-type') ?? ''
   const reader: Reader | undefined = response.body?.getReader()
-  if (!reader) return { answer: streamOf([]) }
-  const isPage = /^text\/html/i.test(type)
-  if (response.ok && !/json|text\/plain/i.test(type) && !isPage) return { answer: streamOf([], reader) }
-  const { chunks, bytes, isWhole } = await readStart(reader)
+  if (!reader && response.ok) return { answer: streamOf([]) }
+  const isPage = PAGE.test(type)
+  const isUnknown = UNKNOWN.test(type)
+  if (response.ok && !isPage && !isUnknown && !/json|text\/plain/i.test(type))
+    return { answer: streamOf([], reader) }
+  const { chunks, bytes, isWhole } = await readStart(reader, response.ok && isUnknown)
   const stream = (): ReadableStream<Uint8Array> => streamOf(chunks, isWhole ? undefined : reader)
   if (response.ok) {
     // The file itself can be JSON or a page.
-    if ((isWhole && bytes === size) || (isPage && /^text\/html/i.test(contentType)))
-      return { answer: stream() }
+    if ((isWhole && bytes === size) || (isPage && PAGE.test(contentType))) return { answer: stream() }
     if (!isPage && !isWhole) return { answer: stream() }
   }
-  if (!isWhole) reader.cancel().catch(() => {})
+  if (!isWhole) reader?.cancel().catch(() => {})
   if (response.ok && isPage) throw malformed(`the response of ${shown} is an HTML page`)
   const failure = findAttachmentError(response, chunks, shown)
   return failure ? toEnding(received, failure, token, shown) : { answer: stream() }
@@ -92,19 +100,25 @@ function findAttachmentError(
   }
 }
 
+/** @param onlyObject whether to stop after the first chunk if it does not begin like a JSON object */
 async function readStart(
-  reader: Reader,
+  reader: Reader | undefined,
+  onlyObject: boolean,
 ): Promise<{ chunks: Uint8Array<ArrayBuffer>[]; bytes: number; isWhole: boolean }> {
   const chunks: Uint8Array<ArrayBuffer>[] = []
   let bytes = 0
   while (bytes <= MAX_ERROR) {
-    const { done, value } = await reader.read()
-    if (done) return { chunks, bytes, isWhole: true }
+    const value = (await reader?.read())?.value
+    if (!value) return { chunks, bytes, isWhole: true }
     chunks.push(value as Uint8Array<ArrayBuffer>)
     bytes += value.length
+    if (onlyObject && chunks.length === 1 && !startsObject(value)) break
   }
   return { chunks, bytes, isWhole: false }
 }
+
+const startsObject = (chunk: Uint8Array): boolean =>
+  /^\s*\{/.test(new TextDecoder().decode(chunk.subarray(0, 100)))
 
 /** A stream of chunks that were read, and then of the rest. */
 function streamOf(chunks: readonly Uint8Array[], rest?: Reader): ReadableStream<Uint8Array> {
@@ -120,9 +134,13 @@ function streamOf(chunks: readonly Uint8Array[], rest?: Reader): ReadableStream<
 }
 
 function decodeBase64(data: string): Uint8Array {
+  let text: string
   try {
-    return Uint8Array.from(atob(data), (character) => character.charCodeAt(0))
+    text = atob(data)
   } catch {
     throw malformed('the data of the attachment is not base64')
   }
+  const bytes = new Uint8Array(text.length)
+  for (let index = 0; index < text.length; index++) bytes[index] = text.charCodeAt(index)
+  return bytes
 }

@@ -2,10 +2,10 @@ import type { Feature } from './types.ts'
 
 /** Names of the fields that say who edited a feature: `editFieldsInfo` in the description of a layer. */
 export interface EditFields {
-  creatorField?: string | undefined
-  creationDateField?: string | undefined
-  editorField?: string | undefined
-  editDateField?: string | undefined
+  creatorField?: string | null | undefined
+  creationDateField?: string | null | undefined
+  editorField?: string | null | undefined
+  editDateField?: string | null | undefined
 }
 
 /** Who created and last edited a feature, and when. Members are absent if the feature lacks them. */
@@ -27,7 +27,8 @@ const DEFAULTS: Readonly<Record<keyof EditFields, readonly string[]>> = {
 /**
  * Returns who created and last edited a feature. The names of the fields are compared without regard to case.
  *
- * @param fields `editFieldsInfo` of the layer. Default: the names that the vendor's products use by default
+ * @param fields `editFieldsInfo` of the layer, which can be null. Default: the names that the vendor's products use by
+ * default
  *
  * @example
  * ```ts
@@ -37,10 +38,11 @@ const DEFAULTS: Readonly<Record<keyof EditFields, readonly string[]>> = {
  * console.log(edited.editor, edited.editedAt) // kim 2023-11-14T22:13:20.000Z
  * ```
  */
-export function editor({ attributes }: Feature<object>, fields: EditFields = {}): EditorInfo {
+export function editor({ attributes }: Feature<object>, fields?: EditFields | null): EditorInfo {
   const values = new Map(Object.entries(attributes).map(([name, value]) => [name.toLowerCase(), value]))
   const find = (field: keyof EditFields): unknown => {
-    const names = fields[field] === undefined ? DEFAULTS[field] : [fields[field].toLowerCase()]
+    const given = fields?.[field]
+    const names = typeof given === 'string' ? [given.toLowerCase()] : DEFAULTS[field]
     return names.map((name) => values.get(name)).find((value) => value !== undefined && value !== null)
   }
   const creator = find('creatorField')

@@ -1,8 +1,6 @@
 import { arcgisToGeoJSON } from '@terraformer/arcgis'
-import { malformed } from './json.ts'
+import { malformed, type Position, readGeometry } from './geometry.ts'
 import type { Feature } from './types.ts'
-
-type Position = number[]
 
 /** A geometry of GeoJSON (RFC 7946). */
 export type GeoJsonGeometry =
@@ -24,9 +22,10 @@ export interface GeoJsonFeature<Attributes extends object = Record<string, unkno
 
 /**
  * Converts a feature to GeoJSON. Coordinates stay as they are, and GeoJSON requires longitude and latitude: create the
- * client with `outSR: 4326`, unless the layer has that reference.
+ * client with `outSR: 4326`, unless the layer has that reference. Measures (`hasM`) are left out.
  *
- * @throws {WebhookError} `changes_malformed` for an invalid geometry
+ * @throws {WebhookError} `changes_malformed` for an invalid geometry, for one with curves, and for a polygon with so
+ * many positions in its rings and holes that the conversion would take longer than about half a second
  * @example
  * ```ts
  * import { toGeoJSON } from 'geohook/changes'
@@ -39,16 +38,23 @@ export function toGeoJSON<Attributes extends object>({
   attributes,
   geometry,
 }: Feature<Attributes>): GeoJsonFeature<Attributes> {
-  // The library writes a warning to the console for geometries with another reference.
-  const { spatialReference: _, ...shape } = geometry ?? {}
-  const esri = { attributes, ...(geometry ? { geometry: shape } : {}) } as Parameters<
-    typeof arcgisToGeoJSON
-  >[0]
-  // Without the name of a field, the library knows only `OBJECTID` and `FID`, in upper case.
-  const idField = Object.keys(attributes).find((name) => /^(?:objectid|fid)$/i.test(name))
+  const esri = { attributes, ...(geometry ? { geometry: readGeometry(geometry) } : {}) }
   try {
-    return arcgisToGeoJSON(esri, idField) as unknown as GeoJsonFeature<Attributes>
+    const converted = arcgisToGeoJSON(esri as Parameters<typeof arcgisToGeoJSON>[0], findIdField(attributes))
+    return converted as unknown as GeoJsonFeature<Attributes>
   } catch {
-    throw malformed('the geometry of a feature cannot be converted to GeoJSON')
+    throw malformed('cannot be converted to GeoJSON')
   }
+}
+
+/**
+ * Finds the field of the object id in any case; the library knows only upper case. A layer that was imported from a file
+ * can have a field `FID` besides its object id.
+ */
+function findIdField(attributes: object): string | undefined {
+  const entries = Object.entries(attributes)
+  for (const id of ['objectid', 'fid'])
+    for (const [name, value] of entries)
+      if (name.toLowerCase() === id && (typeof value === 'number' || typeof value === 'string')) return name
+  return undefined
 }

@@ -23,6 +23,9 @@ export interface Interval {
   max: number
 }
 
+/** Longer timers fire at once. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
 /** The time before a repetition: it grows from `min` to `max`, and varies so that clients do not retry at the same moment. */
 export const backoff = ({ min, max }: Interval, repetition: number): number =>
-  Math.min(max, min * 1.5 ** repetition) * (0.75 + Math.random() / 2)
+  Math.min(LONGEST_TIMER, Math.min(max, min * 1.5 ** repetition) * (0.75 + Math.random() / 2))

@@ -1,5 +1,5 @@
-import { type Attachment, createChanges, editor, toGeoJSON } from 'geohook/changes'
-import { describe, expect, it, vi } from 'vitest'
+import { type Attachment, createChanges, type EditFields, editor } from 'geohook/changes'
+import { describe, expect, it } from 'vitest'
 import { type Reply, raw, redirect, startHostile } from './contract/hostile-server.ts'
 import { FAST, startService, TOKEN } from './support.ts'
 
@@ -129,74 +129,19 @@ describe('editor', () => {
     })
   })
 
+  it.each([null, {}, { editorField: null, editDateField: undefined }, { editorField: 7 }, 'Who'])(
+    'uses the default names if editFieldsInfo is %j',
+    (fields) => {
+      expect(editor({ attributes: { Editor: 'b', EditDate: DATES[1] } }, fields as EditFields)).toEqual({
+        editor: 'b',
+        editedAt: edited,
+      })
+    },
+  )
+
   it.each([
     [{}],
     [{ Editor: null, EditDate: null }],
     [{ Editor: '', EditDate: 'x', Creator: 7, CreationDate: {} }],
   ])('finds nothing in %j', (attributes) => expect(editor({ attributes })).toEqual({}))
-})
-
-describe('toGeoJSON', () => {
-  it.each([
-    [
-      { x: 1, y: 2 },
-      { type: 'Point', coordinates: [1, 2] },
-    ],
-    [
-      {
-        paths: [
-          [
-            [1, 2],
-            [3, 4],
-          ],
-        ],
-      },
-      {
-        type: 'LineString',
-        coordinates: [
-          [1, 2],
-          [3, 4],
-        ],
-      },
-    ],
-    [
-      {
-        rings: [
-          [
-            [0, 0],
-            [0, 1],
-            [1, 1],
-            [0, 0],
-          ],
-        ],
-      },
-      {
-        type: 'Polygon',
-        coordinates: [
-          [
-            [0, 0],
-            [1, 1],
-            [0, 1],
-            [0, 0],
-          ],
-        ],
-      },
-    ],
-    [undefined, null],
-  ])('converts the geometry %j', (geometry, expected) => {
-    const attributes = { objectid: 7, name: 'one' }
-    expect(toGeoJSON({ attributes, ...(geometry ? { geometry } : {}) })).toEqual({
-      type: 'Feature',
-      id: 7,
-      geometry: expected,
-      properties: attributes,
-    })
-  })
-
-  it('writes nothing to the console for another spatial reference', () => {
-    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    toGeoJSON({ attributes: {}, geometry: { x: 1, y: 2, spatialReference: { wkid: 102100 } } })
-    expect(warn).not.toHaveBeenCalled()
-    warn.mockRestore()
-  })
 })

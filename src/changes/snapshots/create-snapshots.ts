@@ -1,6 +1,7 @@
 import { blameCaller, configInvalid } from '../../errors.ts'
 import type { NewRow, RowStore } from '../../inbox/rows.ts'
 import { type OptionNames, requireKnownOptions } from '../../known-options.ts'
+import { isObject } from '../json.ts'
 import type { Changes, Feature } from '../types.ts'
 import { type Attempt, createAttempt } from './attempt.ts'
 import { toValue } from './compare-layer.ts'
@@ -68,7 +69,8 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         throw configInvalid(
           'fill(service, layerId, features, generation): layerId and generation must be integers',
         )
-      if (!Array.isArray(features)) throw configInvalid('fill(): features must be an array')
+      if (!Array.isArray(features) || !features.every(isFeature))
+        throw configInvalid('fill(): features must be an array of objects with the member attributes')
       const layer = { service: readService(service), id: layerId }
       await writeRows(store, { layer, rows: toRows(layerId, features, idField), generation })
     },
@@ -97,6 +99,8 @@ function requireArguments(changes: unknown, context: Partial<SnapshotsContext> |
       'Pass the third argument of the handler as a whole: compare(changes, context).',
     )
 }
+
+const isFeature = (value: unknown): boolean => isObject(value) && isObject(value.attributes)
 
 /** Spells the URL of a service as `changes.of` does. */
 function readService(service: string): string {
