@@ -93,7 +93,7 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       requireContext(context, settings.inbox !== undefined)
       return (await load()).of(source, context) as Promise<Changes<Attributes>>
     },
-    download: async (attachment, { signal } = {}) => (await load()).download(attachment, signal),
+    download: async (attachment, options) => (await load()).download(attachment, options?.signal),
     catchUp(options) {
       const config = blameCaller(changes.catchUp, () => {
         requireInbox('catchUp')
@@ -102,10 +102,10 @@ export function createChanges(options: ChangesOptions): ChangesClient {
       const running = load().then((loaded) => loaded.catchUp(config))
       return { poll: async () => (await running).poll(), close: async () => (await running).close() }
     },
-    async resync(service, copy, { signal } = {}) {
+    async resync(service, copy, options) {
       requireInbox('resync')
       if (typeof copy !== 'function') throw configInvalid('resync(service, copy): copy must be a function')
-      await (await load()).resync(readServiceUrl(service, origins), copy, signal)
+      await (await load()).resync(readServiceUrl(service, origins), copy, options?.signal)
     },
   }
   return changes
