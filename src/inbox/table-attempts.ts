@@ -1,15 +1,14 @@
-import type { StoredDelivery } from '../receiver/delivery.ts'
 import { backoff } from './backoff.ts'
-import { createCallQueue, type QueuedDelivery } from './call-queue.ts'
+import { createCallQueue } from './call-queue.ts'
 import type { DeliveryHandler } from './durable-inbox.ts'
 import type { DeliveriesTable, EndedAttempt, TakenDelivery } from './engine-port.ts'
 import { toErrorText } from './error-text.ts'
 import type { InboxConfig } from './inbox-options.ts'
+import { lostLease } from './lost-lease.ts'
 import type { WorkConfig } from './method-options.ts'
+import { type RetryStoreOptions, retryStore } from './retry-store.ts'
 import { runAttempt } from './run-attempt.ts'
-
-/** Milliseconds until recordEnds() retries after an error of the store. */
-const RECORD_RETRY_DELAY = 250
+import { type TableAttempt as Attempt, createTableAttempt, toEvent } from './table-attempt.ts'
 
 /** Dependencies of {@link createTableAttempts}. */
 export interface TableAttemptsOptions {
@@ -30,22 +29,15 @@ export interface TableAttemptsOptions {
 export interface TableAttempts {
   /** True if another delivery can be taken. */
   hasRoom(): boolean
-  /** @param freeSlot called when the attempt has ended */
-  begin(taken: TakenDelivery, freeSlot?: () => void): void
+  /**
+   * @param heldAt when the lease began
+   * @param freeSlot called when the attempt has ended
+   */
+  begin(taken: TakenDelivery, heldAt: number, freeSlot?: () => void): void
   /** Renews all leases, and stops the attempts whose leases are lost. */
   renew(): Promise<void>
   /** Begins all attempts that still wait for others, and resolves when all attempts have ended. */
   close(): Promise<void>
-}
-
-interface Attempt extends QueuedDelivery {
-  taken: TakenDelivery
-  /** Set as soon as the handlers are called. */
-  call?: { members: readonly Attempt[]; stop: AbortController }
-  /** Set if another process has taken the delivery. */
-  lost?: Error
-  ended: Promise<void>
-  end(): void
 }
 
 export function createTableAttempts(options: TableAttemptsOptions): TableAttempts {
@@ -54,13 +46,22 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
   const attempts = new Map<string, Attempt>()
   let closed = false
   const calls = createCallQueue<Attempt>({ ...work, run, onEnd })
+  const retries: RetryStoreOptions = {
+    onError: (error) => notify('trouble', { error }),
+    isClosed: () => closed,
+    limit: lease,
+    clock,
+  }
 
   /** Runs the handlers for deliveries, and records how that ended. */
-  async function run(members: readonly Attempt[]): Promise<void> {
+  async function run(begun: readonly Attempt[]): Promise<void> {
+    // Handlers must start in the tick in which their delivery is taken, so wait only if necessary.
+    const members = begun.some(({ heldAt }) => ageOf(heldAt) > lease / 2) ? await keepHeld(begun) : begun
+    if (members.length === 0) return
     const stop = new AbortController()
     for (const member of members) member.call = { members, stop }
     const started = performance.now()
-    const event = ({ taken }: Attempt) => ({ ...toEvent(taken), milliseconds: performance.now() - started })
+    const event = (attempt: Attempt) => ({ ...toEvent(attempt), milliseconds: performance.now() - started })
     try {
       const results = await handle(members, stop.signal)
       const recorded = await recordEnds(members, () => ({ state: 'done' }))
@@ -84,6 +85,20 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
       for (const member of members) member.end()
     }
   }
+
+  /** Ends the attempts whose leases are lost, for example because the event loop was blocked. Returns the others. */
+  async function keepHeld(members: readonly Attempt[]): Promise<Attempt[]> {
+    const isUnsure = ({ lost, heldAt }: Attempt) => !lost && ageOf(heldAt) > lease
+    do {
+      const isRenewed = await retryStore(renew, retries)
+      if (!isRenewed)
+        for (const member of members) member.lost ??= new Error('the lease could not be renewed')
+    } while (members.some(isUnsure))
+    for (const member of members) if (member.lost) endUnstarted(member, member.lost)
+    return members.filter(({ lost }) => !lost)
+  }
+
+  const ageOf = (time: number): number => Math.abs(clock() - time)
 
   async function handle(members: readonly Attempt[], stop: AbortSignal) {
     const [{ attempt = 1, attempts: maxAttempts = config.attempts } = {}] = members.map(({ taken }) => taken)
@@ -109,63 +124,55 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     const held = members.filter(({ lost }) => !lost)
     if (held.length === 0) return new Set()
     const ends = held.map((member) => ({ id: member.delivery.id, end: toEnd(member) }))
-    const endedAt = clock()
-    for (;;) {
-      try {
-        const ids = new Set(await table.endAttempts(owner, ends))
-        return new Set(held.filter(({ delivery }) => ids.has(delivery.id)))
-      } catch (error) {
-        notify('trouble', { error })
-        if (closed && clock() - endedAt > lease) return new Set()
-        await new Promise((resolve) => setTimeout(resolve, RECORD_RETRY_DELAY))
-      }
-    }
+    const ids = new Set(await retryStore(() => table.endAttempts(owner, ends), retries))
+    return new Set(held.filter(({ delivery }) => ids.has(delivery.id)))
   }
 
   /** Stops an attempt, unless its call also handles deliveries that are not lost. */
   function lose(attempt: Attempt): void {
-    const lost = new Error('another process has taken the delivery over')
+    const lost = lostLease()
     attempt.lost = lost
     if (attempt.call?.members.every((member) => member.lost)) attempt.call.stop.abort(lost)
     if (attempt.call || !calls.remove(attempt)) return
-    notify('failed', { ...toEvent(attempt.taken), milliseconds: 0, error: lost })
-    attempt.end()
+    endUnstarted(attempt, lost)
     onEnd()
+  }
+
+  function endUnstarted(attempt: Attempt, error: Error): void {
+    notify('failed', { ...toEvent(attempt), milliseconds: 0, error })
+    attempt.end()
+  }
+
+  async function renew(): Promise<true> {
+    const asked = [...attempts]
+    const askedAt = clock()
+    if (asked.length === 0) return true
+    const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
+    for (const [id, attempt] of asked) {
+      if (kept.has(id)) attempt.heldAt = askedAt
+      // Skip a delivery if its attempt ended and a new attempt began during the call, because the call did not renew
+      // the new attempt.
+      else if (attempts.get(id) === attempt) lose(attempt)
+    }
+    return true
   }
 
   return {
     hasRoom: calls.hasRoom,
 
-    begin(taken, freeSlot) {
-      const { delivery, attempt, isSuspect } = taken
-      let resolveEnded = () => {}
-      const ended = new Promise<void>((resolve) => {
-        resolveEnded = resolve
-      })
-      const end = () => {
-        attempts.delete(delivery.id)
-        inProgress.delete(delivery.id)
+    begin(taken, heldAt, freeSlot) {
+      const { id } = taken.delivery
+      const begun = createTableAttempt(taken, heldAt, () => {
+        attempts.delete(id)
+        inProgress.delete(id)
         freeSlot?.()
-        resolveEnded()
-      }
-      const begun: Attempt = { taken, delivery, isAlone: isSuspect || attempt > 1, ended, end }
-      attempts.set(delivery.id, begun)
-      inProgress.add(delivery.id)
+      })
+      attempts.set(id, begun)
+      inProgress.add(id)
       calls.add(begun)
     },
 
-    async renew() {
-      if (attempts.size === 0) return
-      try {
-        const asked = [...attempts]
-        const kept = new Set(await table.renew(owner, [...attempts.keys()], lease))
-        // Skip a delivery if its attempt ended and a new attempt began during the call, because the call did not renew
-        // the new attempt.
-        for (const [id, attempt] of asked) if (!kept.has(id) && attempts.get(id) === attempt) lose(attempt)
-      } catch (error) {
-        notify('trouble', { error })
-      }
-    },
+    renew: () => renew().then(() => {}, retries.onError),
 
     async close() {
       closed = true
@@ -174,8 +181,3 @@ export function createTableAttempts(options: TableAttemptsOptions): TableAttempt
     },
   }
 }
-
-const toEvent = ({ delivery, attempt }: TakenDelivery): { delivery: StoredDelivery; attempt: number } => ({
-  delivery,
-  attempt,
-})

@@ -57,7 +57,8 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
   /** @returns milliseconds to wait before calling `takeNext` again */
   async function takeNext(): Promise<number> {
     // If the event loop was blocked, leases may be about to expire: renew them before taking more deliveries.
-    if (clock() - lastHeartbeat > lease / 2) heartbeat()
+    const now = clock()
+    if (now - lastHeartbeat > lease / 2) heartbeat()
     await renewing
     if (!attempts.hasRoom()) return POLL_INTERVAL
     const freeSlot = acquireSuspectSlot()
@@ -75,7 +76,7 @@ export function startTableWorkers(options: TableWorkersOptions): Workers & {
       // `inProgress`, and returns such a delivery if its lease expired because PostgreSQL was unreachable.
       if (inProgress.has(taken.delivery.id)) return 0
       isSuspect = taken.isSuspect
-      attempts.begin(taken, isSuspect ? freeSlot : undefined)
+      attempts.begin(taken, now, isSuspect ? freeSlot : undefined)
     } finally {
       if (!isSuspect) freeSlot?.()
     }

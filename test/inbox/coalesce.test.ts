@@ -8,20 +8,9 @@ import { createTableInbox } from '../../src/inbox/table-inbox.ts'
 import { until } from '../contract/inbox/fixture.ts'
 import { KEY } from '../helpers/deliver.ts'
 import { createGate } from '../helpers/gate.ts'
-import { deliveryOf } from './deliveries.ts'
+import { editOf } from './deliveries.ts'
 
 const OBSERVER = { failed() {}, dead() {}, trouble() {} }
-
-/** Creates a delivery about a service, whose body has at least `size` bytes. */
-function edit(size = 0, service = 'Parcels') {
-  const changesUrl = `https://gis.example.com/rest/services/${service}/FeatureServer/extractChanges?serverGens=[1,2]`
-  const text = JSON.stringify({
-    changesUrl,
-    events: [{ eventType: 'FeaturesCreated' }],
-    more: 'x'.repeat(size),
-  })
-  return deliveryOf(new TextEncoder().encode(text))
-}
 
 /** Starts workers that coalesce. Returns the numbers of deliveries of each call. */
 function work(inbox: DurableInbox, wait: number, handler: () => unknown = () => {}): number[] {
@@ -36,7 +25,7 @@ function work(inbox: DurableInbox, wait: number, handler: () => unknown = () => 
 }
 
 async function putAll(inbox: DurableInbox, count: number, size?: number): Promise<string[]> {
-  const deliveries = Array.from({ length: count }, () => edit(size))
+  const deliveries = Array.from({ length: count }, () => editOf('Parcels', size))
   await Promise.all(deliveries.map((delivery) => inbox.put(delivery)))
   return deliveries.map(({ id }) => id)
 }
@@ -85,7 +74,7 @@ it('handles other services while several retries of a service wait for each othe
   await putAll(inbox, 3)
   await until(async () => attempts.some(([, attempt]) => attempt === 2))
   await until(async () => (await inbox.stats()).active > 1)
-  await inbox.put(edit(0, 'Trees'))
+  await inbox.put(editOf('Trees'))
   await until(async () => attempts.some(([service]) => service === 'Trees'))
   release()
   await until(async () => (await inbox.stats()).done === 4)

@@ -24,3 +24,10 @@ export const deliveryWithId = (id: string): Delivery => ({
 
 /** Repeats a hexadecimal digit to the length of an id. */
 export const idOf = (digit: number | string): string => `${digit}`.repeat(32)
+
+/** Creates a delivery about the edits of a service. */
+export function editOf(service = 'Parcels', size = 0): Delivery {
+  const changesUrl = `https://gis.example.com/rest/services/${service}/FeatureServer/extractChanges?serverGens=[1,2]`
+  const events = [{ eventType: 'FeaturesCreated' }]
+  return deliveryOf(new TextEncoder().encode(JSON.stringify({ changesUrl, events, more: 'x'.repeat(size) })))
+}

@@ -5,18 +5,15 @@ import type { DeliveryHandler } from '../durable-inbox.ts'
 import type { InboxConfig } from '../inbox-options.ts'
 import type { WorkConfig } from '../method-options.ts'
 import { runAttempt } from '../run-attempt.ts'
-import type { DeliveryJob } from './schema.ts'
+import type { HeldJob, Locks } from './locks.ts'
 import type { SuccessMarks } from './success-marks.ts'
 
 /** An attempt to handle the delivery of a job. */
-export interface JobAttempt {
-  job: DeliveryJob
+export interface JobAttempt extends HeldJob {
   delivery: StoredDelivery
   /** Number of the attempt, from 1. */
   attempt: number
   isSuspect: boolean
-  /** Aborted if another process has taken the job. */
-  stop: AbortSignal
 }
 
 /** Runs the handlers for jobs, one by one or for several jobs together. */
@@ -35,6 +32,7 @@ export interface JobCallsOptions {
   config: Pick<InboxConfig, 'timeout'>
   work: WorkConfig
   marks: Pick<SuccessMarks, 'mark' | 'close'>
+  locks: Locks
   /** Called when there may be room for another job. */
   onEnd(): void
 }
@@ -45,11 +43,18 @@ interface Member extends JobAttempt, QueuedDelivery {
   reject(error: unknown): void
 }
 
-export function createJobCalls({ receiver, config, work, marks, onEnd }: JobCallsOptions): JobCalls {
+export function createJobCalls({ receiver, config, work, marks, locks, onEnd }: JobCallsOptions): JobCalls {
   const { timeout } = config
   const calls = createCallQueue<Member>({ ...work, run, onEnd })
 
-  async function run(members: readonly Member[]): Promise<void> {
+  async function run(begun: readonly Member[]): Promise<void> {
+    if (begun.some(({ job }) => locks.isOld(job))) await locks.keepHeld(begun)
+    for (const member of begun) if (!isHeld(member)) member.reject(reasonOf(member))
+    const members = begun.filter(isHeld)
+    if (members.length > 0) await call(members)
+  }
+
+  async function call(members: readonly Member[]): Promise<void> {
     const call = { members, stop: new AbortController() }
     for (const member of members) member.call = call
     const [{ attempt = 1 } = {}] = members
@@ -64,12 +69,12 @@ export function createJobCalls({ receiver, config, work, marks, onEnd }: JobCall
     } catch (error) {
       for (const member of members) member.reject(error)
     }
-    for (const member of members) member.reject(member.stop.reason)
+    for (const member of members) member.reject(reasonOf(member))
   }
 
   /** Stops an attempt, unless its call also handles jobs that no other process has taken. */
   function lose(member: Member): void {
-    const { reason } = member.stop
+    const reason = reasonOf(member)
     if (!member.call && calls.remove(member)) member.reject(reason)
     else if (!member.call?.members.some(isHeld)) member.call?.stop.abort(reason)
   }
@@ -81,14 +86,18 @@ export function createJobCalls({ receiver, config, work, marks, onEnd }: JobCall
         const isAlone = attempt.isSuspect || attempt.attempt > 1
         const member: Member = { ...attempt, isAlone, resolve, reject }
         calls.add(member)
-        if (member.stop.aborted) lose(member)
-        else member.stop.addEventListener('abort', () => lose(member), { once: true })
+        const { signal } = member.stop
+        if (signal.aborted) lose(member)
+        else signal.addEventListener('abort', () => lose(member), { once: true })
       }),
     close() {
       calls.flush()
       marks.close()
+      locks.close()
     },
   }
 }
 
-const isHeld = ({ stop }: Member): boolean => !stop.aborted
+const isHeld = ({ stop }: Member): boolean => !stop.signal.aborted
+
+const reasonOf = ({ stop }: Member): unknown => stop.signal.reason

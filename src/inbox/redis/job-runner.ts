@@ -7,6 +7,7 @@ import type { InboxConfig } from '../inbox-options.ts'
 import { readDelivery } from './decode.ts'
 import type { ExpiredLeases } from './expired-leases.ts'
 import type { JobCalls } from './job-calls.ts'
+import type { HeldJob } from './locks.ts'
 import type { DeliveryJob } from './schema.ts'
 
 /** How a run ended. */
@@ -17,13 +18,10 @@ export interface RunEnded {
 }
 
 /** A job whose handlers are to run. */
-export interface JobToRun {
-  job: DeliveryJob
+export interface JobToRun extends HeldJob {
   isSuspect: boolean
   /** True to count the attempt before the handlers run. */
   isCounted: boolean
-  /** Aborted if another process has taken the job. */
-  stop: AbortSignal
 }
 
 /** Dependencies of {@link createJobRunner}. */

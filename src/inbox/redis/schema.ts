@@ -56,6 +56,9 @@ export const DATA_FIELD = 'data'
 /** BullMQ's field for the number of ended attempts. */
 export const ATTEMPTS_FIELD = 'atm'
 
+/** BullMQ's field for the number of times that workers took the job. */
+export const STARTS_FIELD = 'ats'
+
 /** BullMQ's field for the number of expired leases. */
 export const STALLED_FIELD = 'stc'
 

@@ -3,6 +3,16 @@ import { acquireSuspectSlot } from '../suspect-slot.ts'
 /** Maximum number of suspects that wait in this process. Further ones are delayed in Redis. */
 const MAX_WAITING = 100
 
+/** Minimum milliseconds by which a suspect is delayed while another suspect is in progress. */
+const DELAY = 500
+
+/** The same with `coalesce`, where a suspect is delayed only if many others wait in the process. */
+const LONG_DELAY = 5_000
+
+/** Milliseconds by which to delay a suspect: at most twice the minimum. */
+export const delayOfSuspect = (canWait: boolean): number =>
+  Math.ceil((canWait ? LONG_DELAY : DELAY) * (1 + Math.random()))
+
 /** The order in which suspects get the slot of this process. */
 export interface SuspectTurns {
   /**

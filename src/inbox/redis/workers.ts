@@ -8,6 +8,7 @@ import type { Envelope } from '../serialize.ts'
 import { type Connection, DISCONNECT_TIMEOUT, withoutCommand } from './connection.ts'
 import { createExpiredLeases } from './expired-leases.ts'
 import { createJobProcessor, type JobProcessor, MAX_JOBS } from './job-processor.ts'
+import { createLocks } from './locks.ts'
 import { loadBullmq, loadIoredis } from './packages.ts'
 import type { OpenedQueue } from './queue.ts'
 import { createSuccessMarks } from './success-marks.ts'
@@ -84,6 +85,7 @@ export function startRedisWorkers(options: RedisWorkersOptions): Workers {
           work,
           config,
           marks: createSuccessMarks(run, onError),
+          locks: createLocks(run, lease, onError),
           UnrecoverableError,
           DelayedError,
           ...createExpiredLeases(run, onError),

@@ -4,12 +4,15 @@ import { describe, expect, it } from 'vitest'
 import { readInboxOptions } from '../../../src/inbox/inbox-options.ts'
 import { createExpiredLeases } from '../../../src/inbox/redis/expired-leases.ts'
 import { createJobProcessor } from '../../../src/inbox/redis/job-processor.ts'
+import { createLocks } from '../../../src/inbox/redis/locks.ts'
 import type { OpenedQueue } from '../../../src/inbox/redis/queue.ts'
 import { createSuccessMarks } from '../../../src/inbox/redis/success-marks.ts'
 import { until } from '../../contract/inbox/fixture.ts'
 import { createGate } from '../../helpers/gate.ts'
 import { describeWith, REDIS } from '../../helpers/services.ts'
 import { usePrefix } from './fixture.ts'
+
+const LOST = 'Error: another process has taken the delivery over'
 
 await describeWith(REDIS, (url) => {
   const { client, prefixOfTest, open, send, receiverWith } = usePrefix(url)
@@ -70,6 +73,54 @@ await describeWith(REDIS, (url) => {
       expect(String(reason)).toContain('another process has taken the delivery over')
     })
 
+    it('an attempt whose delivery another process has taken is reported as failed once', async () => {
+      const failed: string[] = []
+      const observer = { failed: ({ error }: { error: unknown }) => failed.push(String(error)), trouble() {} }
+      const inbox = open({ lease: 1_000, observer })
+      await send(inbox)
+      const { gate, release } = createGate()
+      let isRunning = false
+      const workers = inbox.work(
+        receiverWith(() => {
+          isRunning = true
+          return gate
+        }),
+      )
+      await until(() => isRunning)
+      const [entry] = (await inbox.list()).entries
+      await client.set(`${prefixOfTest()}:inbox:delivery-${entry?.id}:lock`, 'another:0', 'PX', 60_000)
+      await until(() => failed.length > 0)
+      release()
+      await workers.close()
+      expect(failed).toEqual([LOST])
+    })
+
+    it('a suspect that waits for its turn is not handled if another process has taken it', async () => {
+      const failed: string[] = []
+      const observer = { failed: ({ error }: { error: unknown }) => failed.push(String(error)), trouble() {} }
+      const inbox = open({ lease: 1_000, observer })
+      for (let number = 0; number < 2; number++) await send(inbox)
+      const { entries } = await inbox.list()
+      const keyOf = (id: string) => `${prefixOfTest()}:inbox:delivery-${id}`
+      for (const { id } of entries) await client.hset(keyOf(id), 'stc', 1)
+      const { gate, release } = createGate()
+      const handled: string[] = []
+      const handler = (_: unknown, { id }: { id: string }) => {
+        handled.push(id)
+        return gate
+      }
+      inbox.work(receiverWith(handler), { coalesce: { by: 'service', wait: 1 } })
+      await until(async () => handled.length === 1 && (await inbox.stats()).active === 2)
+      const waiting = keyOf(entries.find(({ id }) => id !== handled[0])?.id ?? '')
+      await client.set(`${waiting}:lock`, 'another:0', 'PX', 60_000)
+      const takenAt = Number(await client.hget(waiting, 'processedOn'))
+      // The worker checks the lock when half of the lease has passed.
+      await until(() => Date.now() - takenAt > 500)
+      release()
+      await until(() => failed.length > 0 || handled.length > 1)
+      expect([handled.length, failed]).toEqual([1, [LOST]])
+    })
+
     it('a suspect that is removed before its attempt begins is not handled, and nothing is written', async () => {
       const run = <Result>(work: (opened: OpenedQueue) => Promise<Result>) => work(opened)
       const queue = new Queue('inbox', { connection: client, prefix: prefixOfTest() })
@@ -87,6 +138,7 @@ await describeWith(REDIS, (url) => {
         receiver: { handle: async (delivery) => void handled.push(delivery) },
         work: { concurrency: 1, wait: undefined },
         marks: createSuccessMarks(run, (error) => errors.push(error)),
+        locks: createLocks(run, 30_000, (error) => errors.push(error)),
         config: readInboxOptions({}),
         UnrecoverableError,
         DelayedError,
