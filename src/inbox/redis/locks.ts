@@ -60,7 +60,7 @@ export function createLocks(
           job: { token: first = '' },
         } = { job: {} },
       ] = jobs
-      const workerId = first.replace(/[^:]*$/, '')
+      const workerId = first.slice(0, first.lastIndexOf(':') + 1)
       const jobKeys = jobs.map(({ job }) => queue.toKey(job.id ?? '')).flatMap((key) => [`${key}:lock`, key])
       const keys = [queue.toKey('active'), queue.toKey('stalled'), ...jobKeys]
       const values = jobs.flatMap(({ job: { id = '', token = '', attemptsStarted } }) => [
