@@ -32,7 +32,7 @@ export interface JsonRequest extends OutgoingRequest {
   step: StepName
   /** URL of the feature service. */
   service: string
-  /** Throws if the answer means that the step has failed, so that observers are told. */
+  /** Throws an error if the answer says that the step failed. The observer gets this error. */
   check?(answer: Json, token: string | undefined): void
 }
 

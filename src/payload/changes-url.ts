@@ -44,11 +44,8 @@ export function writeChangesUrl({ service, window, layers, parameters }: Changes
 export const joinKeyOf = ({ service, parameters }: ChangesUrl): string =>
   `${service} ${parameters.get('gdbversion') ?? ''}`
 
-/** Parameters that leave out changes, unless all URLs have the same. */
-const FILTERS = /^(?:layerqueries|geometry|geometrytype|insr|fieldstocompare)$/
-
-/** Parameters that leave out the features themselves, unless no URL asks for them. */
-const WITHOUT_FEATURES = /^return(?:idsonly|extentonly)$/
+/** Parameters that leave out features, or parts of them. They are kept if all URLs have the same value. */
+const FILTERS = /^(?:layerqueries|geometry|geometrytype|insr|fieldstocompare|returnidsonly|returnextentonly)$/
 
 /**
  * Joins the URLs with the same key: the result asks for everything that one of them asks for. Kinds of changes that only
@@ -66,13 +63,13 @@ export function joinChangesUrls(urls: readonly ChangesUrl[]): ChangesUrl {
   for (const name of parameters.keys()) {
     const { given = 0, isTrue = false, differs = false } = counts.get(name) ?? {}
     const isMissing = given < urls.length
-    // A missing `returnInserts` means true (shared by all senders that are known); a missing `returnAttachments`, false.
-    if (!name.startsWith('return')) {
-      if (FILTERS.test(name) && (isMissing || differs)) parameters.delete(name)
-    } else if (WITHOUT_FEATURES.test(name)) {
+    if (FILTERS.test(name)) {
       if (isMissing || differs) parameters.delete(name)
-    } else if (isTrue) parameters.set(name, 'true')
-    else if (isMissing) parameters.delete(name)
+    } else if (name.startsWith('return')) {
+      // A missing `returnInserts` means true (shared by all senders that are known); a missing `returnAttachments`, false.
+      if (isTrue) parameters.set(name, 'true')
+      else if (isMissing) parameters.delete(name)
+    }
   }
   return {
     service: newest.service,

@@ -25,8 +25,8 @@ interface WithUrl extends ArrivedEvent {
 }
 
 /**
- * Joins the events of each feature service, or of each version of its data, into one event: the newest event, with a `changesUrl` that covers all of
- * them. Events without a valid `changesUrl` stay as they are.
+ * Joins the events of each feature service, or of each version of its data, into one event: the newest event, with a
+ * `changesUrl` that covers all of them. Events without a valid `changesUrl` stay as they are.
  *
  * @param arrived oldest first
  */

@@ -4,7 +4,7 @@ import { toEvent } from './support.ts'
 
 const ORIGIN = 'https://gis.example.com'
 
-it('never starts a timer that is so long that it fires at once', async () => {
+it('limits the time between two polls to that of the longest timer', async () => {
   const controller = new AbortController()
   const delays: number[] = []
   const { setTimeout } = globalThis

@@ -95,7 +95,7 @@ await describeWith(REDIS, (url) => {
       expect(failed).toEqual([LOST])
     })
 
-    it('a suspect that waits for its turn is not handled if another process has taken it', async () => {
+    it('does not handle a suspect if another process took it while it waited for its turn', async () => {
       const failed: string[] = []
       const observer = { failed: ({ error }: { error: unknown }) => failed.push(String(error)), trouble() {} }
       const inbox = open({ lease: 1_000, observer })
