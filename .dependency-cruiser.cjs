@@ -12,6 +12,7 @@ const LAYERS = [
   'adapters',
   'testing',
   'inspector',
+  'check',
   'mock',
   'cli',
 ]
@@ -61,7 +62,7 @@ module.exports = {
       to: {
         path: '^src/',
         pathNot:
-          '^src/(cli/|(index|adapters/(node|express|stop-signal|connection-errors|tls-trust)|changes/index|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|redact|send-request)|mock/(index|save-queue)|nearest|payload/(change-types|changes-url)|testing/index)\\.ts$)',
+          '^src/(cli/|(index|adapters/(node|express|stop-signal|connection-errors|tls-trust)|changes/index|check/index|error-statuses|inbox/((sqlite|postgres|redis)/)?index|inspector/(index|redact|send-request)|mock/(index|save-queue)|nearest|payload/(change-types|changes-url)|testing/index)\\.ts$)',
       },
     },
     {

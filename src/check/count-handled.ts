@@ -1,0 +1,44 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Probe } from './probe.ts'
+
+/** Milliseconds between two calls of the observer. */
+const INTERVAL = 100
+/** Milliseconds in which the count must not change any more. An inbox handles deliveries after the response. */
+const QUIET = 1_000
+
+/** Counts how often a delivery is handled, from now on. */
+export interface Counter {
+  /** Resolves when the delivery has been handled and the count is stable, or when the timeout of the run is over. */
+  result(): Promise<number>
+}
+
+/**
+ * Starts to count.
+ *
+ * @returns undefined without an observer
+ */
+export async function startCounter({ observer, timeout }: Probe, id: string): Promise<Counter | undefined> {
+  if (!observer) return undefined
+  const count = async (): Promise<number> => {
+    const value: unknown = await observer(id)
+    if (typeof value === 'number' && Number.isFinite(value)) return value
+    throw new Error('the observer did not return a number')
+  }
+  const before = await count()
+  return {
+    async result() {
+      let last = await count()
+      let changed = performance.now()
+      const end = changed + timeout
+      for (;;) {
+        const now = performance.now()
+        const isQuiet = now - changed >= QUIET
+        if ((isQuiet && last > before) || now >= end) return last - before
+        await wait(INTERVAL)
+        const next = await count()
+        if (next !== last) changed = performance.now()
+        last = next
+      }
+    },
+  }
+}

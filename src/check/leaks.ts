@@ -1,0 +1,67 @@
+import { describe, failed, passed } from './judge.ts'
+import type { Probe, RecordedReply } from './probe.ts'
+import type { Finding } from './types.ts'
+
+/** Returns the texts in which any response must not contain the key. Short keys are in unrelated text by chance. */
+function textsOf(key: Buffer): string[] {
+  if (key.length < 6) return []
+  return [
+    key.toString(),
+    key.toString('hex'),
+    key.toString('base64').replaceAll('=', ''),
+    key.toString('base64url'),
+  ]
+}
+
+/** Looks for the key in all responses. */
+export function findSecret({ sender, replies }: Probe): Finding {
+  const texts = textsOf(Buffer.from(sender.key as Uint8Array)).map((text) => text.toLowerCase())
+  const found = replies.find((recorded) => {
+    const text = textOf(recorded).toLowerCase()
+    return texts.some((secret) => text.includes(secret))
+  })
+  return found
+    ? failed(`a response with status ${found.reply.status} contains the key`)
+    : passed(`none of ${replies.length} responses contains the key`)
+}
+
+/** Looks in each response for the signature of the body that was sent. */
+export function findSignature({ sender, replies }: Probe): Finding {
+  const found = replies.find(({ reply, body }) => {
+    if (body.length === 0 || reply.status === undefined) return false
+    const text = textOf({ reply, body })
+    const hex = sender.credential(body, { encoding: 'hex', prefix: '' })
+    const base64 = sender.credential(body, { encoding: 'base64', prefix: '' }).replaceAll('=', '')
+    return text.toLowerCase().includes(hex) || text.includes(base64)
+  })
+  return found
+    ? failed(
+        `a response with status ${found.reply.status} contains the right signature of the body that was sent`,
+      )
+    : passed(`none of ${replies.length} responses contains a signature`)
+}
+
+/** Lines of stack traces in Node, Python, Java, .NET, PHP, Ruby and Go, and paths of source files. */
+const TRACES: readonly RegExp[] = [
+  /\bat [^\n]{1,200}:\d+:\d+/,
+  /Traceback \(most recent call last\)/,
+  /File "[^"\n]{1,300}", line \d+/,
+  /\bat [\w$.]{1,200}\([\w$]{1,100}\.(?:java|kt|scala):\d+\)/,
+  /\bin [^\s]{1,300}:line \d+/,
+  /#\d+ \/[^\s(]{1,300}\(\d+\)/,
+  /goroutine \d+ \[/,
+  /\/(?:home|usr|var|app|srv|opt|root)\/[\w./-]{1,200}\.(?:js|ts|mjs|cjs|py|rb|php|go|java)\b/,
+  /[A-Z]:\\[\w.\\ -]{1,200}\.(?:js|ts|py|rb|php|cs|java)\b/,
+]
+
+/** Looks for stack traces and file paths in all responses. */
+export function findStackTrace({ replies }: Probe): Finding {
+  const found = replies.find((recorded) => TRACES.some((trace) => trace.test(textOf(recorded))))
+  return found ? failed(describe(found.reply)) : passed(`none of ${replies.length} responses contains one`)
+}
+
+/** Returns the headers and the body of a response as text. */
+function textOf({ reply }: RecordedReply): string {
+  if (reply.status === undefined) return ''
+  return `${reply.headers.map((header) => header.join(': ')).join('\n')}\n${reply.body.toString()}`
+}

@@ -1,0 +1,120 @@
+import { type Connection, openConnection, type Target } from './http/connection.ts'
+import type { Reply } from './http/reply.ts'
+import { type RequestParts, writeRequest } from './http/write-request.ts'
+import type { Observer } from './options.ts'
+import type { Sender } from './sender.ts'
+
+type Headers = NonNullable<RequestParts['headers']>
+
+/** A reply, and the body whose signature it must not contain. */
+export interface RecordedReply {
+  readonly reply: Reply
+  readonly body: Uint8Array
+}
+
+/** How to write a request with a body. */
+export interface DeliveryParts {
+  /** The value of the signature header. Default: the valid one. `null` leaves the header out. */
+  readonly credential?: string | null
+  /** Default `application/json`. `null` leaves the header out. */
+  readonly contentType?: string | null
+  readonly method?: string
+  readonly headers?: Headers
+}
+
+/** What scenarios use to send requests. */
+export interface Probe {
+  readonly target: Target
+  /** The URL of the target. */
+  readonly url: URL
+  readonly sender: Sender
+  /** Milliseconds to wait for each response. */
+  readonly timeout: number
+  readonly observer: Observer | undefined
+  /** All replies so far. */
+  readonly replies: readonly RecordedReply[]
+  /** Opens a connection, which is closed at the latest at the end of the run. */
+  connect(): Promise<Connection>
+  /** Returns a request that carries this body, with a valid signature unless the parts say otherwise. */
+  request(body: Uint8Array, parts?: DeliveryParts): RequestParts
+  /** Returns the same request as bytes. */
+  bytes(body: Uint8Array, parts?: DeliveryParts): Buffer
+  /** Sends such a request on a new connection. */
+  deliver(body: Uint8Array, parts?: DeliveryParts): Promise<Reply>
+  /** Sends any request on a new connection. */
+  send(request: RequestParts): Promise<Reply>
+  /** Keeps a reply for the scenarios that judge all of them. Returns it. */
+  record(reply: Reply, body?: Uint8Array): Reply
+  /** Closes all connections. */
+  close(): void
+}
+
+/** @param headers are added to each request */
+export function createProbe(
+  target: Target,
+  sender: Sender,
+  { headers, observer }: { headers: Headers; observer: Observer | undefined },
+): Probe {
+  const replies: RecordedReply[] = []
+  const connections = new Set<Connection>()
+
+  async function connect(): Promise<Connection> {
+    const connection = await openConnection(target)
+    connections.add(connection)
+    return connection
+  }
+
+  function record(reply: Reply, body: Uint8Array = new Uint8Array()): Reply {
+    replies.push({ reply, body })
+    return reply
+  }
+
+  function request(body: Uint8Array, parts: DeliveryParts = {}): RequestParts {
+    const { contentType = 'application/json', credential = sender.credential(body), method } = parts
+    return {
+      ...(method === undefined ? {} : { method }),
+      headers: [
+        ...(contentType === null ? [] : [['content-type', contentType] as const]),
+        ...(credential === null ? [] : [[sender.header, credential] as const]),
+        ...(parts.headers ?? []),
+      ],
+      body,
+    }
+  }
+
+  const withHeaders = (parts: RequestParts): RequestParts => ({
+    ...parts,
+    headers: [...headers, ...(parts.headers ?? [])],
+  })
+
+  async function send(parts: RequestParts): Promise<Reply> {
+    const connection = await connect()
+    try {
+      // Not awaited, because a receiver may respond before it has read the whole body.
+      void connection.write(writeRequest(target.url, withHeaders(parts)))
+      const reply = await connection.read({ method: parts.method })
+      return record(reply, parts.body)
+    } finally {
+      connections.delete(connection)
+      connection.destroy()
+    }
+  }
+
+  return {
+    target,
+    url: target.url,
+    sender,
+    timeout: target.timeout,
+    observer,
+    replies,
+    connect,
+    request: (body, parts) => withHeaders(request(body, parts)),
+    bytes: (body, parts) => writeRequest(target.url, withHeaders(request(body, parts))),
+    deliver: (body, parts) => send(request(body, parts)),
+    send,
+    record,
+    close() {
+      for (const connection of connections) connection.destroy()
+    },
+  }
+}

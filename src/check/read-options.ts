@@ -1,0 +1,107 @@
+import { createTrust } from '../adapters/tls-trust.ts'
+import { configInvalid } from '../errors.ts'
+import { type OptionNames, requireKnownOptions } from '../known-options.ts'
+import { requireEncoding } from '../signature/encoding.ts'
+import { createKeyring } from '../signature/keyring.ts'
+import { requireHeaderName } from '../signature/signature-header.ts'
+import type { Target } from './http/connection.ts'
+import type { CheckOptions } from './options.ts'
+import { requireNames } from './select.ts'
+import { createSender, type Sender } from './sender.ts'
+
+const NAMES: OptionNames<CheckOptions> = {
+  url: true,
+  signatureKey: true,
+  profile: true,
+  dialect: true,
+  signatureHeader: true,
+  encoding: true,
+  prefix: true,
+  changeType: true,
+  sideEffects: true,
+  observer: true,
+  only: true,
+  skip: true,
+  strict: true,
+  timeout: true,
+  headers: true,
+  ca: true,
+  onResult: true,
+}
+
+const DEFAULT_TIMEOUT = 10_000
+const TIMEOUTS = [100, 60_000] as const
+
+/** Options after they have been checked. */
+export interface Settings {
+  readonly target: Target
+  readonly sender: Sender
+  readonly headers: readonly (readonly [string, string])[]
+}
+
+/** @throws {WebhookError} `config_invalid` */
+export function readOptions(options: CheckOptions): Settings {
+  requireKnownOptions(options, NAMES)
+  requireNames(options)
+  createKeyring([options.signatureKey])
+  requireChoice('profile', options.profile, ['service', 'arcgis', 'portal'])
+  requireChoice('dialect', options.dialect, ['service', 'hosted', 'organization'])
+  if (options.encoding !== undefined) requireEncoding(options.encoding, ['hex', 'base64'])
+  if (options.signatureHeader !== undefined) requireHeaderName(options.signatureHeader)
+  for (const name of ['prefix', 'changeType'] as const)
+    if (!['undefined', 'string'].includes(typeof options[name]))
+      throw configInvalid(`${name} must be a string`)
+  for (const name of ['sideEffects', 'strict'] as const)
+    if (!['undefined', 'boolean'].includes(typeof options[name]))
+      throw configInvalid(`${name} must be true or false`)
+  for (const name of ['observer', 'onResult'] as const)
+    if (!['undefined', 'function'].includes(typeof options[name]))
+      throw configInvalid(`${name} must be a function`)
+  return {
+    target: { url: readUrl(options.url), timeout: readTimeout(options.timeout), trust: readTrust(options) },
+    sender: createSender(options),
+    headers: readHeaders(options.headers),
+  }
+}
+
+function requireChoice(name: string, value: string | undefined, choices: readonly string[]): void {
+  if (value !== undefined && !choices.includes(value))
+    throw configInvalid(`${name} must be one of ${choices.join(', ')}`)
+}
+
+function readUrl(given: unknown): URL {
+  const url = URL.parse?.(String(given)) ?? (URL.canParse(String(given)) ? new URL(String(given)) : undefined)
+  if (!url || !/^https?:$/.test(url.protocol)) throw configInvalid('url must be an http: or https: URL')
+  if (url.username !== '' || url.password !== '')
+    throw configInvalid('url must not contain a user name or password', 'Use headers for authorization.')
+  return url
+}
+
+function readTimeout(timeout: unknown = DEFAULT_TIMEOUT): number {
+  const [min, max] = TIMEOUTS
+  if (typeof timeout === 'number' && timeout >= min && timeout <= max) return timeout
+  throw configInvalid(`timeout must be a number of milliseconds from ${min} to ${max}`)
+}
+
+function readTrust({ ca = [] }: CheckOptions): Target['trust'] {
+  try {
+    return createTrust(ca)
+  } catch (error) {
+    throw configInvalid(`ca: ${(error as Error).message}`)
+  }
+}
+
+/** The headers that the scenarios write themselves. */
+const OWN = /^(host|content-length|content-type|transfer-encoding|connection|expect)$/i
+/** Characters of a header value (RFC 9110 section 5.5). */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+function readHeaders(headers: CheckOptions['headers'] = {}): Settings['headers'] {
+  return Object.entries(headers).map(([name, value]) => {
+    requireHeaderName(name, 'a name in headers')
+    if (OWN.test(name)) throw configInvalid(`headers must not contain ${name}: the scenarios set it`)
+    if (typeof value !== 'string' || !VALUE.test(value))
+      throw configInvalid(`the header ${name} has an invalid value`)
+    return [name, value] as const
+  })
+}

@@ -1,0 +1,106 @@
+import type { Reply } from './http/reply.ts'
+import type { Attempt } from './judge.ts'
+import { describe, failed, passed, undecided } from './judge.ts'
+import type { Probe } from './probe.ts'
+import { compareSamples } from './statistics.ts'
+import type { Finding } from './types.ts'
+
+/** Headers that differ in any two responses, or belong to the connection. */
+const VARIABLE: ReadonlySet<string> = new Set(['date', 'age', 'connection', 'keep-alive', 'content-length'])
+
+/** Compares the responses to deliveries that the receiver refuses for different reasons. */
+export async function compareRefusals(probe: Probe): Promise<Finding> {
+  const wrong = refusedAttempts(probe)
+  const [first, again] = [await deliver(probe, wrong[0]!), await deliver(probe, wrong[0]!)]
+  if (first.status === undefined || again.status === undefined)
+    return undecided(`sent ${wrong[0]!.sent}: ${describe(first)}`)
+  if (String(first.body) !== String(again.body))
+    return undecided('the body differs between two equal requests, for example by an id of the request')
+  const changing = new Set([...VARIABLE, ...changingHeaders(first.headers, again.headers)])
+  const expected = shape(first, changing)
+  for (const attempt of wrong.slice(1)) {
+    const reply = await deliver(probe, attempt)
+    if (shape(reply, changing) !== expected)
+      return failed(`sent ${wrong[0]!.sent}: ${describe(first)}; sent ${attempt.sent}: ${describe(reply)}`)
+  }
+  return passed(`${wrong.length} reasons, the same response: ${describe(first)}`)
+}
+
+const deliver = (probe: Probe, { body, sent: _, ...parts }: Attempt): Promise<Reply> =>
+  probe.deliver(body, parts)
+
+/** Deliveries with one mistake each. */
+function refusedAttempts({ sender }: Probe): [Attempt, ...Attempt[]] {
+  const { body } = sender.create()
+  const right = sender.credential(body)
+  return [
+    { sent: 'a wrong signature', body, credential: sender.credential(body, { key: 'another key' }) },
+    { sent: 'no signature', body, credential: null },
+    { sent: 'an empty signature', body, credential: '' },
+    { sent: 'a malformed signature', body, credential: 'malformed' },
+    { sent: 'half of the signature', body, credential: right.slice(0, right.length / 2) },
+  ]
+}
+
+const changingHeaders = (a: readonly Header[], b: readonly Header[]): string[] =>
+  a
+    .filter(([name, value], at) => b[at]?.[0] === name && b[at]?.[1] !== value)
+    .map(([name]) => name.toLowerCase())
+
+type Header = readonly [name: string, value: string]
+
+/** Returns what must be equal in all refusals. */
+function shape(reply: Reply, changing: ReadonlySet<string>): string {
+  if (reply.status === undefined) return reply.problem
+  const headers = reply.headers
+    .map(([name, value]) => [name.toLowerCase(), value] as const)
+    .filter(([name]) => !changing.has(name))
+  return JSON.stringify([reply.status, headers, reply.body.toString('latin1')])
+}
+
+/** Milliseconds for all measurements, and the smallest and largest number of requests of each kind. */
+const BUDGET = 4_000
+const MIN_ROUNDS = 30
+const MAX_ROUNDS = 200
+
+/** Compares the times of refusals: a signature that is wrong from the start, and one that is right until the middle. */
+export async function compareTimes(probe: Probe): Promise<Finding> {
+  const { body } = probe.sender.create()
+  const request = probe.bytes(body, { credential: wrongFrom(probe, body, 0) })
+  const half = probe.bytes(body, { credential: wrongFrom(probe, body, 0.5) })
+  const times: [number[], number[]] = [[], []]
+  const end = performance.now() + BUDGET
+  let connection = await probe.connect()
+  try {
+    for (let round = 0; round < 2 * MAX_ROUNDS && performance.now() < end; round++) {
+      // Alternates the order, so that what comes first is not always the same.
+      const side = (round + (round >> 1)) & 1
+      await connection.write(side === 0 ? request : half)
+      const reply = probe.record(await connection.read(), body)
+      if (reply.status === undefined) return undecided(describe(reply))
+      times[side]!.push(reply.milliseconds)
+      if (!connection.isReusable()) {
+        connection.destroy()
+        connection = await probe.connect()
+      }
+    }
+  } finally {
+    connection.destroy()
+  }
+  const [wrong, halfRight] = times
+  if (wrong.length < MIN_ROUNDS)
+    return undecided(
+      `only ${wrong.length} requests in ${BUDGET / 1000} s: the receiver is too far away to measure`,
+    )
+  const { difference, isClear } = compareSamples(wrong, halfRight)
+  const evidence = `${wrong.length} requests each: the half right ones took ${(difference * 1000).toFixed(0)} µs longer in the median`
+  return isClear ? failed(evidence) : passed(`${evidence}, which is within the noise`)
+}
+
+/** Returns the right signature with other characters from a part of its length on. */
+function wrongFrom({ sender }: Probe, body: Uint8Array, part: number): string {
+  const right = sender.credential(body, { prefix: '' })
+  const from = Math.floor(right.length * part)
+  const wrong = right.slice(from).replace(/[0-9A-Za-z]/g, (character) => (character === '0' ? '1' : '0'))
+  return sender.prefix + right.slice(0, from) + wrong
+}

@@ -1,0 +1,165 @@
+import { writeChunk, writeHead } from '../http/write-request.ts'
+import { accepts, judgeEach } from '../judge.ts'
+import type { Scenario } from '../scenario.ts'
+import { signedForm } from '../signed-form.ts'
+
+/** Valid deliveries, as senders and proxies write them. */
+export const ACCEPTANCE: readonly Scenario[] = [
+  {
+    id: 'valid-json',
+    level: 'must',
+    title: 'accepts a valid JSON delivery',
+    reason: 'Otherwise the receiver gets no events, and refusing other requests means nothing.',
+    fix: 'Check the URL, the key, the signature header and the encoding: `geohook listen --save` and `geohook explain` show which one differs.',
+    run: async (probe) => accepts(await probe.deliver(probe.sender.create().body), 'a valid delivery'),
+  },
+  {
+    id: 'valid-form',
+    level: 'should',
+    title: 'accepts a valid delivery as a form',
+    reason: 'A webhook can be configured to send its payload in the form field `payload`.',
+    fix: 'Verify the signature over the bytes of the form, then decode the form, then parse the field `payload`.',
+    async run(probe) {
+      const form = await signedForm(probe.sender, probe.sender.create().body)
+      return accepts(await probe.send(probe.request(form.body, form.parts)), 'a valid delivery as a form')
+    },
+  },
+  {
+    id: 'valid-utf8',
+    level: 'must',
+    title: 'accepts text outside ASCII',
+    reason: 'A receiver that hashes characters in place of bytes refuses names with umlauts or emoji.',
+    fix: 'Compute the signature over the bytes of the body, as they arrived.',
+    async run(probe) {
+      const { body } = probe.sender.create({
+        note: 'Gr\u00fc\u00dfe \u{1f30d} \u2028 \u0000',
+      })
+      return accepts(await probe.deliver(body), 'a valid delivery with characters of 1 to 4 bytes')
+    },
+  },
+  {
+    id: 'body-reserialized',
+    level: 'must',
+    needsSignature: true,
+    title: 'accepts JSON that a parser would write differently',
+    reason:
+      'Senders may indent JSON, escape characters, or write 1.0. A receiver that parses and serializes the body before it computes the signature refuses such deliveries, and accepts bodies that nobody signed.',
+    fix: 'Keep the raw bytes of the body, and compute the signature over them.',
+    async run(probe) {
+      const { body } = probe.sender.create()
+      const text = body.toString()
+      const end = text.lastIndexOf('}')
+      const odd = `${text.slice(0, end)} ,\r\n\t"odd" : {"b":1.0, "a":1e2, "a":"\\u00e9\\/"} ${text.slice(end)}\r\n`
+      return accepts(
+        await probe.deliver(Buffer.from(odd)),
+        'valid JSON with white space, escapes, 1.0 and a repeated name',
+      )
+    },
+  },
+  {
+    id: 'body-dollar',
+    level: 'must',
+    title: 'accepts text that has a meaning in replacements and templates',
+    reason:
+      'Texts such as $& and {{x}} are changed by String.replace and by templates, and then the signature does not match.',
+    fix: 'Do not put the body into a replacement, a template or a shell command.',
+    async run(probe) {
+      const value = "$& $1 $$ $` $' {{x}} %s %n \\0 `id`"
+      const { body } = probe.sender.create({ note: value })
+      return accepts(await probe.deliver(body), 'a valid delivery with $&')
+    },
+  },
+  {
+    id: 'several-events',
+    level: 'must',
+    title: 'accepts several events in one delivery',
+    reason: 'Services collect events for some seconds, and send them together.',
+    fix: 'Handle each item of `events`.',
+    async run(probe) {
+      const { dialect } = probe.sender
+      const events =
+        dialect === 'organization'
+          ? ['update', 'add']
+          : ['FeaturesCreated', 'FeaturesUpdated', 'FeaturesDeleted']
+      return accepts(
+        await probe.deliver(probe.sender.create({ events }).body),
+        `a valid delivery with ${events.length} events`,
+      )
+    },
+  },
+  {
+    id: 'chunked',
+    level: 'must',
+    title: 'accepts a body without content-length, in chunks',
+    reason:
+      'Proxies and HTTP clients may send a body with transfer-encoding: chunked (RFC 9112 section 7.1).',
+    fix: 'Read the body to its end; do not rely on content-length.',
+    async run(probe) {
+      const { body } = probe.sender.create()
+      const request = probe.request(body, { headers: [['transfer-encoding', 'chunked']] })
+      const connection = await probe.connect()
+      await connection.write(writeHead(probe.url, { ...request, length: null }))
+      for (let at = 0; at < body.length; at += 100)
+        await connection.write(writeChunk(body.subarray(at, at + 100)))
+      await connection.write(writeChunk(Buffer.alloc(0)))
+      const reply = probe.record(await connection.read(), body)
+      connection.destroy()
+      return accepts(reply, 'a valid delivery in chunks of 100 bytes')
+    },
+  },
+  {
+    id: 'split-writes',
+    level: 'must',
+    title: 'accepts a body that arrives in several packets',
+    reason: 'The network may split a request anywhere, also inside a character.',
+    fix: 'Collect all bytes of the body before you compute the signature, and never decode single chunks.',
+    async run(probe) {
+      const { body } = probe.sender.create({
+        note: '\u{1f30d}'.repeat(20),
+      })
+      const bytes = probe.bytes(body)
+      const connection = await probe.connect()
+      for (let at = 0; at < bytes.length; at += 41) {
+        await connection.write(bytes.subarray(at, at + 41))
+        await new Promise((resolve) => setTimeout(resolve, 2)) // so that the packets stay apart
+      }
+      const reply = probe.record(await connection.read(), body)
+      connection.destroy()
+      return accepts(reply, 'a valid delivery in pieces of 41 bytes')
+    },
+  },
+  {
+    id: 'header-name-case',
+    level: 'must',
+    title: 'reads header names in upper case and in lower case',
+    reason: 'Header names are case-insensitive (RFC 9110 section 5.1), and proxies change them.',
+    fix: 'Look up headers case-insensitively.',
+    run: (probe) =>
+      judgeEach(
+        probe,
+        [probe.sender.header.toUpperCase(), probe.sender.header.toLowerCase()].map((name) => {
+          const { body } = probe.sender.create()
+          const headers = [[name, probe.sender.credential(body)]] as const
+          return { sent: `a valid delivery with the header ${name}`, body, credential: null, headers }
+        }),
+        accepts,
+      ),
+  },
+  {
+    id: 'charset-parameter',
+    level: 'must',
+    title: 'accepts a content type with a parameter',
+    reason: 'HTTP clients add `; charset=utf-8` to application/json.',
+    fix: 'Compare only the media type, without its parameters and in any case.',
+    run: (probe) =>
+      judgeEach(
+        probe,
+        ['application/json; charset=utf-8', 'Application/JSON;charset=UTF-8'].map((contentType) => ({
+          sent: `a valid delivery with content-type: ${contentType}`,
+          body: probe.sender.create().body,
+          contentType,
+        })),
+        accepts,
+      ),
+  },
+]

@@ -1,0 +1,164 @@
+import { judgeEach, passed, refuses } from '../judge.ts'
+import type { Scenario } from '../scenario.ts'
+
+/** Bodies other than the signed one. */
+export const BODIES: readonly Scenario[] = [
+  {
+    id: 'body-altered',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses a body that was changed after it was signed',
+    reason: 'Someone on the way could change or add events.',
+    fix: 'Compute the signature over all bytes of the body.',
+    run: (probe) =>
+      judgeEach(
+        probe,
+        [
+          (body: Buffer) => Buffer.from(body.map((byte, at) => (at === body.length - 3 ? byte ^ 1 : byte))),
+          (body: Buffer) => Buffer.concat([body, Buffer.from('x')]),
+          (body: Buffer) => body.subarray(0, -1),
+          () => Buffer.from('{}'),
+        ].map((change) => {
+          const { body } = probe.sender.create()
+          return {
+            sent: 'another body than the signed one',
+            body: change(body),
+            credential: probe.sender.credential(body),
+          }
+        }),
+        refuses,
+      ),
+  },
+  {
+    id: 'body-json-equal',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses a body that means the same as the signed one, with other bytes',
+    reason:
+      'The signature covers bytes. A receiver that serializes the body again accepts what nobody signed.',
+    fix: 'Compute the signature over the raw bytes, before any parsing.',
+    run: (probe) =>
+      judgeEach(
+        probe,
+        [
+          (text: string) => ` ${text}`,
+          (text: string) => `${text}\n`,
+          (text: string) => text.replace('check', '\\u0063heck'),
+          (text: string) => JSON.stringify(JSON.parse(text), null, 2),
+        ].map((change) => {
+          const { body } = probe.sender.create()
+          const changed = Buffer.from(change(body.toString()))
+          return {
+            sent: 'equal JSON with other bytes than the signed one',
+            body: changed,
+            credential: probe.sender.credential(body),
+          }
+        }),
+        refuses,
+      ),
+  },
+  {
+    id: 'body-invalid-utf8',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses invalid UTF-8 under the signature of its replacement characters',
+    reason:
+      'A receiver that decodes the body to text before it computes the signature takes different bytes for the same.',
+    fix: 'Compute the signature over bytes; decode them to text afterwards.',
+    async run(probe) {
+      const { body } = probe.sender.create({ note: '\u{fffd}' })
+      const at = body.indexOf(Buffer.from('\u{fffd}'))
+      const sent = Buffer.concat([body.subarray(0, at), Buffer.from([0xff]), body.subarray(at + 3)])
+      const reply = await probe.deliver(sent, { credential: probe.sender.credential(body) })
+      return refuses(reply, 'the byte FF under the signature of U+FFFD')
+    },
+  },
+  {
+    id: 'body-bom-added',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses a byte order mark that was not signed',
+    reason:
+      'Many decoders remove a byte order mark silently, so the receiver verifies other bytes than it got.',
+    fix: 'Compute the signature over the raw bytes, with any byte order mark.',
+    async run(probe) {
+      const { body } = probe.sender.create()
+      const reply = await probe.deliver(Buffer.concat([Buffer.from('\ufeff'), body]), {
+        credential: probe.sender.credential(body),
+      })
+      return refuses(reply, 'a byte order mark before the signed body')
+    },
+  },
+  {
+    id: 'content-type-forged',
+    level: 'must',
+    title: 'refuses unsigned requests of every content type',
+    reason:
+      'Frameworks often run the verification inside the JSON parser, so other content types come through unverified.',
+    fix: 'Verify every request to the payload URL, whatever its content type.',
+    run: (probe) =>
+      judgeEach(
+        probe,
+        [
+          'text/plain',
+          'application/x-www-form-urlencoded',
+          'multipart/form-data; boundary=x',
+          'application/octet-stream',
+          'application/geo+json',
+          'text/xml',
+          'nonsense',
+          null,
+        ].flatMap((contentType) =>
+          [null, '0'.repeat(64)].map((credential) => ({
+            sent: `${credential === null ? 'no' : 'a wrong'} signature with ${contentType === null ? 'no content type' : `content-type: ${contentType}`}`,
+            body: probe.sender.create().body,
+            contentType,
+            credential,
+          })),
+        ),
+        refuses,
+      ),
+  },
+  {
+    id: 'form-decoded',
+    level: 'must',
+    needsSignature: true,
+    title: 'refuses a form whose signature covers only its decoded text',
+    reason: 'Different forms decode to the same text, so the receiver would accept bytes that nobody signed.',
+    fix: 'Compute the signature over the bytes of the form as they arrived.',
+    run: (probe) => {
+      const { body: json } = probe.sender.create()
+      const form = Buffer.from(`payload=${encodeURIComponent(json.toString())}&a=1`)
+      return judgeEach(
+        probe,
+        [json, Buffer.from(`payload=${json}&a=1`)].map((signed) => ({
+          sent: 'a form with the signature of its decoded text',
+          body: form,
+          contentType: 'application/x-www-form-urlencoded',
+          credential: probe.sender.credential(signed),
+        })),
+        refuses,
+      )
+    },
+  },
+  {
+    id: 'unverified-json',
+    level: 'must',
+    title: 'answers an unsigned request alike, whether or not its body is JSON',
+    reason:
+      'A different answer shows that the receiver parses bodies before it verifies them, so anyone can attack its parser.',
+    fix: 'Verify the signature first, and parse the body afterwards.',
+    async run(probe) {
+      const bodies = ['{"a":', `${'['.repeat(5000)}${']'.repeat(5000)}`, '', '\u0000']
+      const reference = await probe.deliver(probe.sender.create().body, { credential: null })
+      for (const text of bodies) {
+        const reply = await probe.deliver(Buffer.from(text), { credential: null })
+        const sent = `an unsigned body that is ${text.startsWith('[') ? 'JSON with 5,000 levels' : 'not JSON'} (unsigned JSON got ${reference.status ?? 'no response'})`
+        const finding = refuses(reply, sent)
+        if (finding.verdict !== 'passed') return finding
+        if (reply.status !== reference.status) return { ...finding, verdict: 'failed' }
+      }
+      return passed(`all got ${reference.status}`)
+    },
+  },
+]

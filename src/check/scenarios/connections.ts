@@ -1,0 +1,170 @@
+import { isSuccess, type Reply } from '../http/reply.ts'
+import { writeHead, writeRequest } from '../http/write-request.ts'
+import { accepts, describe, failed, passed, refuses } from '../judge.ts'
+import type { Probe } from '../probe.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Finding } from '../types.ts'
+
+/** Milliseconds to wait for a response that should not come. */
+const QUIET = 1_000
+/** Milliseconds between the bytes of a slow upload. */
+const DRIP = 250
+/** Milliseconds that a receiver has for ending a slow upload, beyond the timeout for responses. */
+const GRACE = 5_000
+
+const isClosed = (reply: Reply): boolean => reply.status === undefined && reply.problem === 'closed'
+
+/** Sends a forged and a valid delivery on one connection. */
+async function afterRefusal(probe: Probe, { isPipelined }: { isPipelined: boolean }): Promise<Finding> {
+  const connection = await probe.connect()
+  const forged = probe.sender.create().body
+  const valid = probe.sender.create().body
+  const requests = [probe.bytes(forged, { credential: null }), probe.bytes(valid)]
+  await connection.write(isPipelined ? Buffer.concat(requests) : requests[0]!)
+  const refusal = probe.record(await connection.read(), forged)
+  const first = refuses(refusal, 'an unsigned delivery')
+  if (first.verdict !== 'passed') return first
+  if (!isPipelined && connection.isReusable()) await connection.write(requests[1]!)
+  const reply = connection.isReusable() ? probe.record(await connection.read(), valid) : undefined
+  connection.destroy()
+  if (reply === undefined || isClosed(reply))
+    return passed('the receiver closed the connection after the refusal')
+  return accepts(reply, 'a valid delivery after an unsigned one, on the same connection')
+}
+
+/** Slow, broken and unusual connections. */
+export const CONNECTIONS: readonly Scenario[] = [
+  {
+    id: 'slow-upload',
+    level: 'should',
+    phase: 'slow',
+    title: 'ends a request whose body arrives too slowly',
+    reason: 'Anyone can hold all connections of the receiver open with some bytes per second.',
+    fix: 'Limit the time for the whole body, for example to 10 s, and answer 408.',
+    async run(probe) {
+      const connection = await probe.connect()
+      const { body } = probe.sender.create()
+      const request = probe.request(body, { credential: probe.sender.wrongCredential() })
+      await connection.write(writeHead(probe.url, { ...request, length: 100_000 }))
+      const read = connection.read({ timeout: probe.timeout + GRACE })
+      const drip = setInterval(() => void connection.write(' '), DRIP)
+      const reply = probe.record(await read)
+      clearInterval(drip)
+      connection.destroy()
+      const evidence = `sent one byte every ${DRIP} ms: ${describe(reply)}`
+      return reply.status === undefined && reply.problem === 'timeout' ? failed(evidence) : passed(evidence)
+    },
+  },
+  {
+    id: 'cut-upload',
+    level: 'must',
+    title: 'does not accept a delivery whose end is missing',
+    reason: 'A connection can break at any byte.',
+    fix: 'Compare the number of bytes with content-length, and verify the signature over the whole body.',
+    async run(probe) {
+      const connection = await probe.connect()
+      const { body } = probe.sender.create()
+      const bytes = probe.bytes(body)
+      await connection.write(bytes.subarray(0, bytes.length - 20))
+      connection.end()
+      const reply = probe.record(await connection.read({ timeout: Math.min(probe.timeout, 3 * QUIET) }), body)
+      connection.destroy()
+      const evidence = `sent a valid delivery without its last 20 bytes: ${describe(reply)}`
+      return isSuccess(reply) ? failed(evidence) : passed(evidence)
+    },
+  },
+  {
+    id: 'length-short',
+    level: 'must',
+    title: 'refuses a delivery that is longer than its content-length',
+    reason:
+      'The bytes after content-length are another request; what comes before them is not the signed body.',
+    fix: 'Read exactly content-length bytes, and verify them.',
+    async run(probe) {
+      const connection = await probe.connect()
+      const { body } = probe.sender.create()
+      const request = probe.request(body)
+      await connection.write(writeRequest(probe.url, { ...request, length: body.length - 5 }))
+      const reply = probe.record(await connection.read(), body)
+      connection.destroy()
+      return refuses(reply, 'a content-length that is 5 bytes too small')
+    },
+  },
+  {
+    id: 'length-conflicting',
+    level: 'should',
+    title: 'refuses two different values of content-length',
+    reason:
+      'Two programs on the way can see different ends of the request (RFC 9112 section 6.3), and so two different requests.',
+    fix: 'Use an HTTP server that refuses such requests with 400.',
+    async run(probe) {
+      const { body } = probe.sender.create()
+      const request = probe.request(body, { headers: [['content-length', String(body.length)]] })
+      const connection = await probe.connect()
+      await connection.write(writeRequest(probe.url, { ...request, length: body.length - 5 }))
+      const reply = probe.record(await connection.read(), body)
+      connection.destroy()
+      const finding = refuses(reply, 'two different values of content-length')
+      return isClosed(reply) ? passed(finding.evidence) : finding
+    },
+  },
+  {
+    id: 'expect-continue',
+    level: 'should',
+    title: 'accepts a delivery whose sender waits for 100 Continue',
+    reason:
+      'Some HTTP clients send `expect: 100-continue`, and send the body only after the response (RFC 9110 section 10.1.1).',
+    fix: 'Use an HTTP server that answers 100 Continue.',
+    async run(probe) {
+      const { body } = probe.sender.create()
+      const request = probe.request(body, { headers: [['expect', '100-continue']] })
+      const connection = await probe.connect()
+      await connection.write(writeHead(probe.url, request))
+      const interim = await connection.read({ interim: true, timeout: Math.min(probe.timeout, 3 * QUIET) })
+      if (interim.status !== undefined && interim.status >= 200)
+        return accepts(probe.record(interim, body), 'only the head of a valid delivery')
+      await connection.write(body)
+      const reply = probe.record(await connection.read(), body)
+      connection.destroy()
+      const waited = interim.status === undefined ? 'without a 100 Continue' : `after ${interim.status}`
+      return accepts(reply, `the body of a valid delivery ${waited}`)
+    },
+  },
+  {
+    id: 'keep-alive-after-refusal',
+    level: 'must',
+    title: 'accepts a valid delivery after a refused one on the same connection, or closes it',
+    reason:
+      'If bytes of the refused request stay unread, the receiver takes them for the start of the next one.',
+    fix: 'Read the refused body to its end, or close the connection.',
+    run: (probe) => afterRefusal(probe, { isPipelined: false }),
+  },
+  {
+    id: 'pipelined',
+    level: 'must',
+    title: 'keeps the order of requests that arrive together',
+    reason:
+      'A proxy may send requests without waiting (RFC 9112 section 9.3.2). If the responses change places, a refused delivery looks accepted.',
+    fix: 'Use an HTTP server that answers in order, or closes the connection after a refusal.',
+    run: (probe) => afterRefusal(probe, { isPipelined: true }),
+  },
+  {
+    id: 'smuggled-request',
+    level: 'must',
+    title: 'does not take the body of a refused request for another request',
+    reason:
+      'A proxy in front sends one request; if the receiver sees two, the second one passes the proxy unchecked.',
+    fix: 'Read the refused body to its end, or close the connection.',
+    async run(probe) {
+      const inner = writeRequest(probe.url, { method: 'GET', path: '/geohook-check' })
+      const connection = await probe.connect()
+      await connection.write(probe.bytes(inner, { credential: null }))
+      const refusal = probe.record(await connection.read(), inner)
+      const first = refuses(refusal, 'an unsigned body that is an HTTP request')
+      const second = await connection.read({ timeout: QUIET })
+      connection.destroy()
+      if (first.verdict !== 'passed' || second.status === undefined) return first
+      return failed(`sent one request, and got two responses: ${describe(refusal)}; ${describe(second)}`)
+    },
+  },
+]

@@ -1,0 +1,89 @@
+import { gzipSync } from 'node:zlib'
+import { isRefusal, type Reply } from '../http/reply.ts'
+import { writeChunk, writeHead } from '../http/write-request.ts'
+import { describe, failed, passed, refuses } from '../judge.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Finding } from '../types.ts'
+
+const MEBIBYTE = 1_048_576
+const DECLARED = 1024 * MEBIBYTE
+const STREAMED = 32 * MEBIBYTE
+
+/** Returns 64 MiB of zeros, compressed. A file of gzip may have several members (RFC 1952 section 2.2). */
+const createBomb = (): Buffer => {
+  const member = gzipSync(Buffer.alloc(MEBIBYTE))
+  return Buffer.concat(Array.from({ length: 64 }, () => member))
+}
+
+/** Judges a reply to more bytes than any delivery has: a refusal passes, and so does a closed connection. */
+function stops(reply: Reply, sent: string): Finding {
+  const evidence = `sent ${sent}: ${describe(reply)}`
+  return isRefusal(reply) || (reply.status === undefined && reply.problem === 'closed')
+    ? passed(evidence)
+    : failed(evidence)
+}
+
+/** Requests that are larger than any delivery. */
+export const LIMITS: readonly Scenario[] = [
+  {
+    id: 'too-large-length',
+    level: 'should',
+    phase: 'slow',
+    title: 'refuses a content-length of 1 GiB before the body arrives',
+    reason: 'Anyone can make the receiver wait for, or store, a body that is larger than any delivery.',
+    fix: 'Limit the size of bodies, for example to 1 MiB, and answer 413 at once if content-length is above it.',
+    async run(probe) {
+      const connection = await probe.connect()
+      const request = probe.request(Buffer.alloc(1000, ' '), { credential: probe.sender.wrongCredential() })
+      await connection.write(writeHead(probe.url, { ...request, length: DECLARED }))
+      await connection.write(Buffer.alloc(1000, ' '))
+      const reply = probe.record(await connection.read())
+      connection.destroy()
+      return stops(reply, 'the first 1,000 bytes of 1 GiB')
+    },
+  },
+  {
+    id: 'too-large-chunked',
+    level: 'should',
+    phase: 'slow',
+    title: 'refuses a body of unknown length before 32 MiB have arrived',
+    reason: 'A body in chunks has no content-length, so a limit that reads only this header does nothing.',
+    fix: 'Count the bytes of the body while they arrive, and answer 413 above the limit.',
+    async run(probe) {
+      const connection = await probe.connect()
+      const request = probe.request(Buffer.alloc(0), {
+        credential: probe.sender.wrongCredential(),
+        headers: [['transfer-encoding', 'chunked']],
+      })
+      await connection.write(writeHead(probe.url, { ...request, length: null }))
+      let reply: Reply | undefined
+      const read = connection.read({ timeout: 2 * probe.timeout }).then((value) => {
+        reply = value
+      })
+      const chunk = writeChunk(Buffer.alloc(65_536, ' '))
+      let sent = 0
+      for (; sent < STREAMED && reply === undefined; sent += 65_536)
+        await Promise.race([connection.write(chunk), read])
+      if (reply === undefined) void connection.write(writeChunk(Buffer.alloc(0)))
+      const finished = sent >= STREAMED
+      await read
+      connection.destroy()
+      const finding = stops(probe.record(reply!), `${Math.ceil(sent / MEBIBYTE)} MiB in chunks`)
+      return finished ? { ...finding, verdict: 'failed' } : finding
+    },
+  },
+  {
+    id: 'compressed-bomb',
+    level: 'must',
+    title: 'refuses an unsigned compressed body that grows to 64 MiB',
+    reason: 'A receiver that decompresses before it verifies fills its memory for anyone.',
+    fix: 'Refuse content-encoding with 415, or verify the compressed bytes and limit the decompressed size.',
+    async run(probe) {
+      const reply = await probe.deliver(createBomb(), {
+        credential: probe.sender.wrongCredential(),
+        headers: [['content-encoding', 'gzip']],
+      })
+      return refuses(reply, '64 MiB compressed to 64 KiB')
+    },
+  },
+]

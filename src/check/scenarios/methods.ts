@@ -1,0 +1,51 @@
+import { headerOf, isRefusal } from '../http/reply.ts'
+import { describe, failed, passed, skipped } from '../judge.ts'
+import type { Probe } from '../probe.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Finding } from '../types.ts'
+
+/** Sends unsigned requests with these methods. 4xx and 501 pass. */
+async function refusesMethods(probe: Probe, methods: readonly string[]): Promise<Finding> {
+  let evidence = ''
+  for (const method of methods) {
+    const reply = await probe.send({ method, headers: [['content-type', 'application/json']] })
+    evidence = `sent ${method} without a signature: ${describe(reply)}`
+    if (!isRefusal(reply) && reply.status !== 501) return failed(evidence)
+  }
+  return passed(evidence)
+}
+
+/** Requests with other methods than POST. */
+export const METHODS: readonly Scenario[] = [
+  {
+    id: 'other-methods',
+    level: 'must',
+    title: 'refuses PUT, PATCH and DELETE',
+    reason: 'Deliveries are POST requests. A route for all methods may skip the verification for others.',
+    fix: 'Accept only POST at the payload URL, and answer 405 otherwise.',
+    run: (probe) => refusesMethods(probe, ['PUT', 'PATCH', 'DELETE']),
+  },
+  {
+    id: 'get-request',
+    level: 'should',
+    title: 'refuses GET and HEAD without a token',
+    reason: 'A 2xx shows strangers that the URL exists, and hides a wrong method in the configuration.',
+    fix: 'Answer 405 to GET, unless it is a handshake.',
+    run: (probe) => refusesMethods(probe, ['GET', 'HEAD']),
+  },
+  {
+    id: 'method-not-allowed',
+    level: 'may',
+    title: 'answers 405 with the header allow',
+    reason: 'RFC 9110 section 15.5.6: it says which methods the URL has.',
+    fix: 'Answer 405 with `allow: POST`.',
+    async run(probe) {
+      const reply = await probe.send({ method: 'PUT', headers: [['content-type', 'application/json']] })
+      const allow = headerOf(reply, 'allow')
+      if (reply.status === 401 || reply.status === 404)
+        return skipped(`PUT got ${reply.status}, which also refuses it`)
+      const evidence = `sent PUT: ${describe(reply)}, allow: ${allow ?? 'missing'}`
+      return reply.status === 405 && allow !== undefined ? passed(evidence) : failed(evidence)
+    },
+  },
+]

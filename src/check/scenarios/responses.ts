@@ -1,0 +1,134 @@
+import { headerOf, isSuccess } from '../http/reply.ts'
+import { accepts, describe, failed, passed } from '../judge.ts'
+import { findSecret, findSignature, findStackTrace } from '../leaks.ts'
+import { compareRefusals, compareTimes } from '../refusals.ts'
+import type { Scenario } from '../scenario.ts'
+
+/** What responses reveal, and when they come. */
+export const RESPONSES: readonly Scenario[] = [
+  {
+    id: 'response-time',
+    level: 'should',
+    phase: 'alone',
+    title: "answers within half of the sender's timeout",
+    reason: 'A sender that gets no response in time counts a failure, and sends the delivery again.',
+    fix: 'Store the delivery, answer 202, and do slow work afterwards.',
+    async run(probe) {
+      const { body } = probe.sender.create()
+      const reply = await probe.deliver(body)
+      const finding = accepts(reply, 'a valid delivery')
+      return reply.milliseconds > probe.timeout / 2 ? failed(finding.evidence) : finding
+    },
+  },
+  {
+    id: 'refusal-status',
+    level: 'should',
+    title: 'answers an unsigned delivery with 401 or 403',
+    reason: 'Other codes hide the cause: 404 looks like a wrong URL, and 400 like a broken payload.',
+    fix: 'Answer 401 for a missing or wrong signature.',
+    async run(probe) {
+      const reply = await probe.deliver(probe.sender.create().body, { credential: null })
+      const evidence = `sent a delivery without a signature: ${describe(reply)}`
+      return reply.status === 401 || reply.status === 403 ? passed(evidence) : failed(evidence)
+    },
+  },
+  {
+    id: 'uniform-refusal',
+    level: 'should',
+    phase: 'alone',
+    title: 'answers all wrong signatures alike',
+    reason: 'The difference tells an attacker how close a guess is, or which part of a request was checked.',
+    fix: 'Answer a missing, a malformed and a wrong signature with the same status, headers and body. Log the reason.',
+    run: compareRefusals,
+  },
+  {
+    id: 'uniform-refusal-time',
+    level: 'should',
+    phase: 'alone',
+    needsSignature: true,
+    title: 'takes the same time to refuse a signature that is half right',
+    reason:
+      'A comparison that stops at the first difference lets an attacker guess the signature piece by piece.',
+    fix: 'Compare the 32 bytes with a constant-time function.',
+    run: compareTimes,
+  },
+  {
+    id: 'no-secret',
+    level: 'must',
+    phase: 'last',
+    title: 'never sends the key',
+    reason: 'Whoever has the key can forge every delivery.',
+    fix: 'Do not put settings, environment variables or error objects into responses.',
+    run: findSecret,
+  },
+  {
+    id: 'no-signature',
+    level: 'must',
+    phase: 'last',
+    needsSignature: true,
+    title: 'never sends the signature that it expected',
+    reason:
+      'An attacker sends a forged body, reads the right signature from the refusal, and sends it again.',
+    fix: 'Do not put the computed signature into responses.',
+    run: findSignature,
+  },
+  {
+    id: 'no-stack-trace',
+    level: 'should',
+    phase: 'last',
+    title: 'never sends a stack trace or a file path',
+    reason: 'They show strangers which software runs, and where.',
+    fix: 'Switch off the debug mode of the framework, and answer errors with a fixed text.',
+    run: findStackTrace,
+  },
+  {
+    id: 'no-product-name',
+    level: 'may',
+    phase: 'last',
+    title: 'does not name its software in headers',
+    reason: 'A version number tells attackers which known holes to try.',
+    fix: 'Remove x-powered-by, and the version in server.',
+    run({ replies }) {
+      for (const { reply } of replies) {
+        const powered = headerOf(reply, 'x-powered-by')
+        const server = headerOf(reply, 'server')
+        if (powered !== undefined) return failed(`x-powered-by: ${powered}`)
+        if (server !== undefined && /\d/.test(server)) return failed(`server: ${server}`)
+      }
+      return passed(`none of ${replies.length} responses has x-powered-by, or a version in server`)
+    },
+  },
+  {
+    id: 'redirect',
+    level: 'must',
+    phase: 'last',
+    title: 'answers at the payload URL, without a redirect',
+    reason: 'Senders do not follow redirects.',
+    fix: 'Register the final URL as the payload URL.',
+    run({ replies: [first] }) {
+      const { reply } = first!
+      const isRedirect = reply.status !== undefined && reply.status >= 300 && reply.status < 400
+      const to = headerOf(reply, 'location')
+      return isRedirect
+        ? failed(`${describe(reply)}, location: ${to}`)
+        : passed('the first response was no redirect')
+    },
+  },
+  {
+    id: 'alive-afterwards',
+    level: 'must',
+    phase: 'last',
+    title: 'still accepts a valid delivery after all other requests',
+    reason: 'One of the requests has damaged or stopped the receiver.',
+    fix: 'Look in the log of the receiver for an uncaught error. Run the scenarios one by one with --only.',
+    async run(probe) {
+      try {
+        const reply = await probe.deliver(probe.sender.create().body)
+        const finding = accepts(reply, 'a valid delivery at the end')
+        return isSuccess(reply) ? finding : { ...finding, verdict: 'failed' }
+      } catch (error) {
+        return failed(`no connection any more: ${(error as Error).message}`)
+      }
+    },
+  },
+]

@@ -1,0 +1,83 @@
+import { hostOf } from '../http/connection.ts'
+import { acceptsOldTls, inspectTls, type TlsReport } from '../http/inspect-tls.ts'
+import { failed, passed, skipped } from '../judge.ts'
+import type { Probe } from '../probe.ts'
+import type { Scenario } from '../scenario.ts'
+import type { Finding } from '../types.ts'
+
+const DAY = 86_400_000
+const MIN_DAYS = 14
+
+const isHttps = ({ url }: Probe): boolean => url.protocol === 'https:'
+
+/** True for addresses and names that lead to this machine. */
+const isLoopback = (url: URL): boolean => /^(localhost|127(\.\d+){3}|::1|.+\.localhost)$/.test(hostOf(url))
+
+const withTls =
+  (judge: (report: TlsReport, probe: Probe) => Finding): Scenario['run'] =>
+  async (probe) =>
+    isHttps(probe) ? judge(await inspectTls(probe.target), probe) : skipped('the URL has no TLS')
+
+/** The certificate and the encryption. */
+export const TLS: readonly Scenario[] = [
+  {
+    id: 'tls-used',
+    level: 'must',
+    title: 'has an https URL',
+    reason: 'Without TLS everyone on the way reads the deliveries, and can send a captured one again.',
+    fix: 'Put a certificate on the receiver, or on a proxy in front of it.',
+    run(probe) {
+      if (isHttps(probe)) return passed(`the URL begins with https`)
+      if (isLoopback(probe.url)) return skipped('the receiver is on this machine')
+      return failed('the URL begins with http')
+    },
+  },
+  {
+    id: 'tls-chain',
+    level: 'must',
+    title: 'has a certificate that senders trust, with all certificates between it and its CA',
+    reason:
+      'A sender that does not trust the certificate sends nothing. Browsers fetch missing certificates of the chain, and senders do not.',
+    fix: 'Configure the full chain, and renew expired certificates. Give a CA of your own with --ca.',
+    run: withTls(({ chainError }) =>
+      chainError === undefined
+        ? passed('the chain is trusted')
+        : failed(`the chain is not trusted: ${chainError}`),
+    ),
+  },
+  {
+    id: 'tls-host-name',
+    level: 'must',
+    title: 'has a certificate for the host name of the URL',
+    reason: 'A sender must refuse a certificate for another host (RFC 9110 section 4.3.4).',
+    fix: 'Add the host name to the certificate, as a subject alternative name.',
+    run: withTls(({ hostError }) =>
+      hostError === undefined ? passed('the certificate is for this host') : failed(hostError),
+    ),
+  },
+  {
+    id: 'tls-expiry',
+    level: 'should',
+    title: `has a certificate that is valid for ${MIN_DAYS} more days`,
+    reason: 'Deliveries stop without notice on the day when the certificate expires.',
+    fix: 'Renew the certificate automatically.',
+    run: withTls(({ validTo }) => {
+      const days = Math.floor((validTo.getTime() - Date.now()) / DAY)
+      const evidence = `the certificate is valid for ${days} more days`
+      return days >= MIN_DAYS ? passed(evidence) : failed(evidence)
+    }),
+  },
+  {
+    id: 'tls-version',
+    level: 'should',
+    title: 'refuses TLS 1.0 and 1.1',
+    reason: 'They have known weaknesses.',
+    fix: 'Allow only TLS 1.2 and later.',
+    async run(probe) {
+      if (!isHttps(probe)) return skipped('the URL has no TLS')
+      return (await acceptsOldTls(probe.target))
+        ? failed('accepted TLS 1.0 or 1.1')
+        : passed('refused TLS 1.0 and 1.1')
+    },
+  },
+]

@@ -1,0 +1,101 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import type { SignatureKey } from '../signature/keyring.ts'
+import { arcgis, type ProfileName, portal, service } from '../signature/profiles.ts'
+import { createPayload } from '../testing/create-payload.ts'
+import type { Dialect, PayloadEvents } from '../testing/payloads/details.ts'
+
+/** How a signature is written; members that are left out are as the sender usually writes them. */
+export interface Notation {
+  readonly key?: SignatureKey
+  readonly algorithm?: string
+  readonly encoding?: 'hex' | 'base64'
+  readonly prefix?: string
+}
+
+/** A new delivery. */
+export interface NewDelivery {
+  /** Occurs in the name of the webhook, and in no other delivery. */
+  readonly id: string
+  readonly body: Buffer
+}
+
+/** What one kind of sender writes. */
+export interface Sender {
+  readonly profile: ProfileName
+  readonly dialect: Dialect
+  readonly key: SignatureKey
+  /** The header for the signature or, for senders that do not sign, for the key itself. */
+  readonly header: string
+  /** False for senders that send the key itself. */
+  readonly isSigned: boolean
+  readonly encoding: 'hex' | 'base64'
+  readonly prefix: string
+  /**
+   * Creates a delivery that was never sent before.
+   *
+   * @param options `when` is in milliseconds since 1970; `note` is the value of an additional member
+   */
+  create(options?: { events?: PayloadEvents; when?: number; note?: string }): NewDelivery
+  /** Returns the value of the header for a body. */
+  credential(body: Uint8Array, notation?: Notation): string
+  /** Returns a value that is well-formed, and right for no body. */
+  wrongCredential(): string
+}
+
+/** Who the sender is; members that are left out are those of the profile or the dialect. */
+export interface SenderOptions {
+  readonly signatureKey: SignatureKey
+  readonly profile?: ProfileName | undefined
+  readonly dialect?: Dialect | undefined
+  readonly signatureHeader?: string | undefined
+  readonly encoding?: 'hex' | 'base64' | undefined
+  readonly prefix?: string | undefined
+  readonly changeType?: string | undefined
+}
+
+const PROFILES: Readonly<Record<Dialect, ProfileName>> = {
+  service: 'service',
+  hosted: 'arcgis',
+  organization: 'portal',
+}
+const DIALECTS: Readonly<Record<ProfileName, Dialect>> = {
+  service: 'service',
+  arcgis: 'hosted',
+  portal: 'organization',
+}
+const HEADERS: Readonly<Record<ProfileName, string>> = {
+  service: service.signatureHeader,
+  arcgis: arcgis.signatureHeader,
+  portal: portal.secretHeader,
+}
+
+export function createSender(options: SenderOptions): Sender {
+  const profile = options.profile ?? PROFILES[options.dialect ?? 'service']
+  const dialect = options.dialect ?? DIALECTS[profile]
+  const isSigned = profile !== 'portal'
+  const header = options.signatureHeader ?? HEADERS[profile]
+  const encoding = options.encoding ?? (profile === 'arcgis' ? 'base64' : 'hex')
+  const prefix = options.prefix ?? (profile === 'arcgis' ? 'sha256=' : '')
+  const changeType = options.changeType ?? (dialect === 'organization' ? 'update' : 'FeaturesUpdated')
+  const key = options.signatureKey
+
+  function create({ events = changeType, when, note }: Parameters<Sender['create']>[0] = {}): NewDelivery {
+    const id = randomUUID()
+    const payload = createPayload(events, { dialect, name: `geohook check ${id}`, id, when })
+    if (note !== undefined) Object.assign([payload].flat()[0] as object, { note }) // hosted payloads are arrays
+    return { id, body: Buffer.from(JSON.stringify(payload)) }
+  }
+
+  function credential(body: Uint8Array, notation: Notation = {}): string {
+    const { key: signingKey = key, algorithm = 'sha256' } = notation
+    if (!isSigned) return Buffer.from(signingKey as Uint8Array).toString('latin1')
+    const digest = createHmac(algorithm, signingKey)
+      .update(body)
+      .digest(notation.encoding ?? encoding)
+    return (notation.prefix ?? prefix) + digest
+  }
+
+  const wrongCredential = (): string => credential(Buffer.from(randomUUID()), { key: 'another key' })
+
+  return { profile, dialect, key, header, isSigned, encoding, prefix, create, credential, wrongCredential }
+}
