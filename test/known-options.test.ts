@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { createReceiver, explain, type Observer, parsePayload, sign, verify } from 'geohook'
 import { createChanges, createSnapshots } from 'geohook/changes'
+import { checkReceiver } from 'geohook/check'
 import { webhook as express } from 'geohook/express'
 import { createMemoryDuplicates, createMemoryInbox, createMemoryRows } from 'geohook/inbox'
 import { createReception } from 'geohook/inspector'
@@ -49,6 +50,13 @@ const bags: [string, string, (options: never) => unknown, object, object][] = [
   ['createMockService', 'webhooks', createMockService, { webhook: [] }, {}],
   ['createOtelObserver', 'destination', createOtelObserver, { destinaton: 'x' }, {}],
   ['createOtelChangesObserver', 'observer', createOtelChangesObserver, { obsever: {} }, {}],
+  [
+    'checkReceiver',
+    'timeout',
+    checkReceiver,
+    { timeot: 1 },
+    { url: 'http://127.0.0.1:9/', signatureKey: KEY },
+  ],
   ['createChanges', 'timeout', createChanges, { timeOut: 1 }, { origins }],
   ['createReception', 'maxBytes', createReception, { maxByte: 1 }, { signatureKey: KEY }],
   ['createMemoryInbox', 'retention', createMemoryInbox, { retenton: 1 }, {}],

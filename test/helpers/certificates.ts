@@ -93,8 +93,8 @@ export async function serveSecurely(
   let requests = 0
   const server = createServer({ cert, key }, (req, res) => {
     requests++
-    req.resume()
     listener(req, res)
+    setImmediate(() => req.resume()) // for listeners that do not read the body
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const close = async (): Promise<void> => {

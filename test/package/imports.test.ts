@@ -22,7 +22,7 @@ const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
   platform: ['node:buffer', 'node:timers'],
 }
 /** Entries that run only on Node. */
-const NODE_ENTRIES = ['node', 'express', 'fastify', 'koa', 'sqlite', 'inspector', 'mock']
+const NODE_ENTRIES = ['node', 'express', 'fastify', 'koa', 'sqlite', 'inspector', 'check', 'mock']
 
 const isReceiver = (name: string): boolean => name === 'index' || name === 'otel' || ADAPTERS.includes(name)
 

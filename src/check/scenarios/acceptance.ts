@@ -21,7 +21,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
     fix: 'Verify the signature over the bytes of the form, then decode the form, then parse the field `payload`.',
     async run(probe) {
       const form = await signedForm(probe.sender, probe.sender.create().body)
-      return accepts(await probe.send(probe.request(form.body, form.parts)), 'a valid delivery as a form')
+      return accepts(await probe.deliver(form.body, form.parts), 'a valid delivery as a form')
     },
   },
   {

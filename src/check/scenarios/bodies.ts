@@ -143,7 +143,7 @@ export const BODIES: readonly Scenario[] = [
   },
   {
     id: 'unverified-json',
-    level: 'must',
+    level: 'should',
     title: 'answers an unsigned request alike, whether or not its body is JSON',
     reason:
       'A different answer shows that the receiver parses bodies before it verifies them, so anyone can attack its parser.',

@@ -1,0 +1,51 @@
+import { createReceiver } from 'geohook'
+import { checkReceiver } from 'geohook/check'
+import { webhook } from 'geohook/node'
+import { expect, it } from 'vitest'
+import { issue, issueCa, serveSecurely } from '../helpers/certificates.ts'
+import { KEY } from '../helpers/deliver.ts'
+import { resultOf } from './receiver.ts'
+
+const listener = webhook(createReceiver({ signatureKey: KEY, observer: {} }).on('*', () => {}))
+const only = ['tls']
+
+it('passes a receiver with a trusted certificate', async () => {
+  const ca = await issueCa()
+  const { url } = await serveSecurely(await issue({ issuer: ca, days: [-1, 30] }), listener)
+  const report = await checkReceiver({ url, signatureKey: KEY, ca: ca.cert, only })
+  expect(report.conclusion).toBe('conforms')
+  expect(report.counts).toMatchObject({ passed: 6, failed: 0, undecided: 0 })
+})
+
+it('sends nothing to a receiver whose certificate is not trusted', async () => {
+  const server = await serveSecurely(await issue(), listener)
+  const report = await checkReceiver({ url: server.url, signatureKey: KEY })
+  expect(report.conclusion).toBe('fails')
+  expect(resultOf(report, 'tls-chain')).toMatchObject({
+    verdict: 'failed',
+    evidence: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT'),
+  })
+  expect(resultOf(report, 'valid-json').verdict).toBe('undecided')
+  expect(resultOf(report, 'signature-missing').verdict).toBe('undecided')
+  expect(server.requests).toBe(0)
+})
+
+it('finds a certificate for another host', async () => {
+  const ca = await issueCa()
+  const server = await serveSecurely(
+    await issue({ issuer: ca, dns: ['hooks.example.com'], ip: [] }),
+    listener,
+  )
+  const report = await checkReceiver({ url: server.url, signatureKey: KEY, ca: ca.cert })
+  expect(report.conclusion).toBe('fails')
+  expect(resultOf(report, 'tls-host-name')).toMatchObject({ verdict: 'failed' })
+  expect(resultOf(report, 'tls-chain')).toMatchObject({ verdict: 'passed' })
+  expect(server.requests).toBe(0)
+})
+
+it('finds a certificate that expires soon', async () => {
+  const ca = await issueCa()
+  const { url } = await serveSecurely(await issue({ issuer: ca, days: [-30, 3] }), listener)
+  const report = await checkReceiver({ url, signatureKey: KEY, ca: ca.cert, only })
+  expect(resultOf(report, 'tls-expiry')).toMatchObject({ verdict: 'failed', level: 'should' })
+})
