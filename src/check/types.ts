@@ -30,6 +30,8 @@ export const GROUPS = [
   'responses',
   'tls',
 ] as const
+
+/** A group of scenarios. */
 export type Group = (typeof GROUPS)[number]
 
 /** The text of a scenario. */
