@@ -1,4 +1,4 @@
-import type { Reply } from './http/reply.ts'
+import { isRefusal, type Reply } from './http/reply.ts'
 import type { Attempt } from './judge.ts'
 import { describe, failed, passed, undecided } from './judge.ts'
 import type { Probe } from './probe.ts'
@@ -12,14 +12,14 @@ const VARIABLE: ReadonlySet<string> = new Set(['date', 'age', 'connection', 'kee
 export async function compareRefusals(probe: Probe): Promise<Finding> {
   const wrong = refusedAttempts(probe)
   const [first, again] = [await deliver(probe, wrong[0]!), await deliver(probe, wrong[0]!)]
-  if (first.status === undefined || again.status === undefined)
-    return undecided(`sent ${wrong[0]!.sent}: ${describe(first)}`)
+  if (!isRefusal(first) || !isRefusal(again)) return undecided(`sent ${wrong[0]!.sent}: ${describe(first)}`)
   if (String(first.body) !== String(again.body))
     return undecided('the body differs between two equal requests, for example by an id of the request')
   const changing = new Set([...VARIABLE, ...changingHeaders(first.headers, again.headers)])
   const expected = shape(first, changing)
   for (const attempt of wrong.slice(1)) {
     const reply = await deliver(probe, attempt)
+    if (!isRefusal(reply)) return undecided(`sent ${attempt.sent}: ${describe(reply)}`)
     if (shape(reply, changing) !== expected)
       return failed(`sent ${wrong[0]!.sent}: ${describe(first)}; sent ${attempt.sent}: ${describe(reply)}`)
   }

@@ -33,4 +33,5 @@ export function headerOf(reply: Reply, name: string): string | undefined {
 export const isSuccess = ({ status }: Reply): boolean => status !== undefined && status >= 200 && status < 300
 
 /** Returns true for 4xx: the receiver has refused the request, and the sender is to blame. */
-export const isRefusal = ({ status }: Reply): boolean => status !== undefined && status >= 400 && status < 500
+export const isRefusal = (reply: Reply): reply is ReceivedResponse =>
+  reply.status !== undefined && reply.status >= 400 && reply.status < 500

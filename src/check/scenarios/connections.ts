@@ -1,6 +1,6 @@
-import { isSuccess, type Reply } from '../http/reply.ts'
+import { isRefusal, isSuccess, type Reply } from '../http/reply.ts'
 import { writeHead, writeRequest } from '../http/write-request.ts'
-import { accepts, describe, failed, passed, refuses } from '../judge.ts'
+import { accepts, describe, failed, passed, refuses, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
@@ -22,8 +22,8 @@ async function afterRefusal(probe: Probe, { isPipelined }: { isPipelined: boolea
   const requests = [probe.bytes(forged, { credential: null }), probe.bytes(valid)]
   await connection.write(isPipelined ? Buffer.concat(requests) : requests[0]!)
   const refusal = probe.record(await connection.read(), forged)
-  const first = refuses(refusal, 'an unsigned delivery')
-  if (first.verdict !== 'passed') return first
+  if (!isRefusal(refusal))
+    return undecided(`the receiver did not refuse an unsigned delivery: ${describe(refusal)}`)
   if (!isPipelined && connection.isReusable()) await connection.write(requests[1]!)
   const reply = connection.isReusable() ? probe.record(await connection.read(), valid) : undefined
   connection.destroy()
@@ -160,10 +160,11 @@ export const CONNECTIONS: readonly Scenario[] = [
       const connection = await probe.connect()
       await connection.write(probe.bytes(inner, { credential: null }))
       const refusal = probe.record(await connection.read(), inner)
-      const first = refuses(refusal, 'an unsigned body that is an HTTP request')
       const second = await connection.read({ timeout: QUIET })
       connection.destroy()
-      if (first.verdict !== 'passed' || second.status === undefined) return first
+      const evidence = `sent an unsigned body that is an HTTP request: ${describe(refusal)}`
+      if (!isRefusal(refusal)) return undecided(evidence)
+      if (second.status === undefined) return passed(evidence)
       return failed(`sent one request, and got two responses: ${describe(refusal)}; ${describe(second)}`)
     },
   },

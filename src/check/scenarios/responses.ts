@@ -1,5 +1,5 @@
-import { headerOf, isSuccess } from '../http/reply.ts'
-import { accepts, describe, failed, passed } from '../judge.ts'
+import { headerOf, isRefusal, isSuccess } from '../http/reply.ts'
+import { accepts, describe, failed, passed, undecided } from '../judge.ts'
 import { findSecret, findSignature, findStackTrace } from '../leaks.ts'
 import { compareRefusals, compareTimes } from '../refusals.ts'
 import type { Scenario } from '../scenario.ts'
@@ -29,6 +29,7 @@ export const RESPONSES: readonly Scenario[] = [
     async run(probe) {
       const reply = await probe.deliver(probe.sender.create().body, { credential: null })
       const evidence = `sent a delivery without a signature: ${describe(reply)}`
+      if (!isRefusal(reply)) return undecided(evidence)
       return reply.status === 401 || reply.status === 403 ? passed(evidence) : failed(evidence)
     },
   },

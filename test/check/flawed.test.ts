@@ -1,0 +1,21 @@
+import { checkReceiver } from 'geohook/check'
+import { expect, it } from 'vitest'
+import { KEY } from '../helpers/deliver.ts'
+import { FLAWS } from './flawed/flaws.ts'
+import { serveFlawed } from './flawed/serve.ts'
+import { idsOf } from './receiver.ts'
+
+// flawed.long.ts runs all scenarios against each of them.
+it.each(Object.entries(FLAWS))('finds a receiver that %s', async (_, flaw) => {
+  const { url, observer } = await serveFlawed(flaw)
+  const report = await checkReceiver({
+    url,
+    observer,
+    signatureKey: KEY,
+    profile: flaw.profile,
+    timeout: 500,
+    sideEffects: true,
+    only: flaw.finds,
+  })
+  expect(idsOf(report, 'failed')).toEqual(expect.arrayContaining([...flaw.finds]))
+})
