@@ -13,8 +13,21 @@ function textsOf(key: Buffer): string[] {
   ]
 }
 
+/** Makes a receiver respond with errors, so that there are some also if no other scenario runs. */
+async function provoke(probe: Probe): Promise<readonly RecordedReply[]> {
+  const notJson = Buffer.from('{"events":')
+  const { body } = probe.sender.create()
+  await probe.deliver(body, { credential: probe.sender.wrongCredential() })
+  await probe.deliver(body, { credential: null })
+  await probe.deliver(notJson)
+  await probe.send({ method: 'PUT', body: notJson })
+  return probe.replies
+}
+
 /** Looks for the key in all responses. */
-export function findSecret({ sender, replies }: Probe): Finding {
+export async function findSecret(probe: Probe): Promise<Finding> {
+  const { sender } = probe
+  const replies = await provoke(probe)
   const texts = textsOf(Buffer.from(sender.key as Uint8Array)).map((text) => text.toLowerCase())
   const found = replies.find((recorded) => {
     const text = textOf(recorded).toLowerCase()
@@ -26,7 +39,9 @@ export function findSecret({ sender, replies }: Probe): Finding {
 }
 
 /** Looks in each response for the signature of the body that was sent. */
-export function findSignature({ sender, replies }: Probe): Finding {
+export async function findSignature(probe: Probe): Promise<Finding> {
+  const { sender } = probe
+  const replies = await provoke(probe)
   const found = replies.find(({ reply, body }) => {
     if (body.length === 0 || reply.status === undefined) return false
     const text = textOf({ reply, body })
@@ -55,7 +70,8 @@ const TRACES: readonly RegExp[] = [
 ]
 
 /** Looks for stack traces and file paths in all responses. */
-export function findStackTrace({ replies }: Probe): Finding {
+export async function findStackTrace(probe: Probe): Promise<Finding> {
+  const replies = await provoke(probe)
   const found = replies.find((recorded) => TRACES.some((trace) => trace.test(textOf(recorded))))
   return found ? failed(describe(found.reply)) : passed(`none of ${replies.length} responses contains one`)
 }

@@ -9,9 +9,10 @@ import { idsOf } from './receiver.ts'
 const OPTIONAL = ['encoding-base64', 'percent-encoded', 'time-stale', 'time-future']
 
 async function check(flaw?: Flaw): Promise<CheckReport> {
-  const { url, observer } = await serveFlawed(flaw)
+  await using server = await serveFlawed(flaw)
+  const { url, observer } = server
   const sideEffects = flaw === undefined || flaw.hasSideEffects === true
-  return checkReceiver({
+  return await checkReceiver({
     url,
     observer,
     signatureKey: KEY,
@@ -28,16 +29,10 @@ it('finds nothing wrong in a correct receiver written by hand', async () => {
   expect(report.conclusion).toBe('conforms')
 })
 
-it.each(Object.entries(FLAWS))('finds only the flaw of a receiver that %s', async (_, flaw) => {
-  const report = await check(flaw)
-  const failed = idsOf(report, 'failed').filter((id) => !OPTIONAL.includes(id))
-  const expected = [...flaw.finds, ...(flaw.also ?? [])]
-  expect(
-    failed.sort(),
-    JSON.stringify(
-      report.results.filter(({ id }) => failed.includes(id) && !expected.includes(id)),
-      null,
-      1,
-    ),
-  ).toEqual(expected.sort())
+it.concurrent.each(Object.entries(FLAWS))('finds only the flaw of a receiver that %s', async (_, flaw) => {
+  const { results } = await check(flaw)
+  const failed = results.filter(({ verdict, id }) => verdict === 'failed' && !OPTIONAL.includes(id))
+  expect(failed.map(({ id }) => id)).toEqual(expect.arrayContaining([...flaw.finds]))
+  const others = failed.filter(({ id }) => ![...flaw.finds, ...(flaw.also ?? [])].includes(id))
+  if (!flaw.acceptsForgeries) expect(others.map(({ id, evidence }) => `${id}: ${evidence}`)).toEqual([])
 })

@@ -7,7 +7,8 @@ import { idsOf } from './receiver.ts'
 
 // flawed.long.ts runs all scenarios against each of them.
 it.each(Object.entries(FLAWS))('finds a receiver that %s', async (_, flaw) => {
-  const { url, observer } = await serveFlawed(flaw)
+  await using server = await serveFlawed(flaw)
+  const { url, observer } = server
   const report = await checkReceiver({
     url,
     observer,

@@ -8,6 +8,8 @@ import type { Finding } from '../types.ts'
 const MEBIBYTE = 1_048_576
 const DECLARED = 1024 * MEBIBYTE
 const STREAMED = 32 * MEBIBYTE
+/** Milliseconds after which a response is no longer due to the head of the request. */
+const AT_ONCE = 3_000
 
 /** Returns 64 MiB of zeros, compressed. A file of gzip may have several members (RFC 1952 section 2.2). */
 const createBomb = (): Buffer => {
@@ -37,7 +39,7 @@ export const LIMITS: readonly Scenario[] = [
       const request = probe.request(Buffer.alloc(1000, ' '), { credential: probe.sender.wrongCredential() })
       await connection.write(writeHead(probe.url, { ...request, length: DECLARED }))
       await connection.write(Buffer.alloc(1000, ' '))
-      const reply = probe.record(await connection.read())
+      const reply = probe.record(await connection.read({ timeout: Math.min(probe.timeout, AT_ONCE) }))
       connection.destroy()
       return stops(reply, 'the first 1,000 bytes of 1 GiB')
     },

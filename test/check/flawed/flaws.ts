@@ -8,6 +8,8 @@ export interface Flaw {
   finds: readonly string[]
   /** Ids of other scenarios that the receiver cannot pass with this flaw. */
   also?: readonly string[]
+  /** True if it accepts everything, so that it fails all scenarios with forgeries. */
+  acceptsForgeries?: true
   profile?: 'arcgis'
   hasSideEffects?: true
   /** Returns the steps to replace. */
@@ -56,6 +58,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'answers 200 before it verifies': {
     finds: ['signature-missing', 'signature-wrong-key', 'body-altered'],
+    acceptsForgeries: true,
     change: () => ({ before: (_, res) => void res.writeHead(200).end() }),
   },
   'parses the body before it verifies': {
@@ -73,6 +76,13 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'never answers a malformed signature': {
     finds: ['signature-malformed', 'signature-empty'],
+    also: [
+      'signature-odd-hex',
+      'signature-truncated',
+      'signature-other-algorithm',
+      'signature-repeated',
+      'signature-double-encoded',
+    ],
     change: ({ refuse }) => ({
       refuse(res, error) {
         const { 'x-service': signature = '0'.repeat(64) } = res.req.headers
@@ -157,6 +167,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'compares only as many characters as it gets': {
     finds: ['signature-truncated'],
+    also: ['signature-malformed'],
     change: ({ key }) =>
       verifyWith(({ body }, signature) => {
         const expected = hmac(key, body).toString('hex').slice(0, signature.length)
@@ -165,6 +176,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'answers 500 if the lengths differ': {
     finds: ['signature-odd-hex'],
+    also: ['signature-malformed', 'signature-truncated'],
     change: ({ key }) => ({
       ...verifyWith(({ body }, signature) => {
         const text = /^[0-9a-f]{2,}$/i.test(signature) ? signature : '0'.repeat(64)
@@ -178,6 +190,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'verifies only JSON': {
     finds: ['content-type-forged'],
+    also: ['form-decoded'],
     change: ({ verify, parse }) => ({
       verify: (given, signature) => given.type === 'application/json' && verify(given, signature),
       parse: (given) => (given.type === 'application/json' ? parse(given) : {}),
@@ -211,6 +224,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'signs every token of a handshake': {
     finds: ['handshake-payload-token', 'handshake-missing-token'],
+    also: ['valid-form', 'encoding-hex', 'get-request'],
     profile: 'arcgis',
     change: ({ key }) => ({
       get(req, res) {
@@ -243,7 +257,9 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   'decompresses before it verifies': {
     finds: ['compressed-bomb'],
     change: ({ read }) => ({
-      before() {},
+      before(req) {
+        if (Number(req.headers['content-length'] ?? 0) > this.limit) throw new Refusal(413, 'too large')
+      },
       async read(req) {
         if (req.headers['content-encoding'] !== 'gzip') return read.call(this, req)
         const { createGunzip } = await import('node:zlib')

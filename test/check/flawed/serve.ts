@@ -1,16 +1,34 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Observer } from 'geohook/check'
 import { KEY } from '../../helpers/deliver.ts'
-import { serve } from '../../helpers/served.ts'
 import type { Flaw } from './flaws.ts'
 import { createListener, createSteps } from './steps.ts'
 
-/** Starts a receiver with a flaw, or a correct one. The observer counts what its handler gets. */
-export async function serveFlawed(flaw?: Flaw): Promise<{ url: string; observer: Observer }> {
+/** A receiver to check. */
+export interface FlawedServer extends AsyncDisposable {
+  url: string
+  /** Counts what the handler gets. */
+  observer: Observer
+}
+
+/** Starts a receiver with a flaw, or a correct one. */
+export async function serveFlawed(flaw?: Flaw): Promise<FlawedServer> {
   const names: unknown[] = []
   const steps = createSteps(KEY)
   const listener = createListener({ ...steps, ...flaw?.change(steps) }, async (payload) => {
     names.push((payload as { name?: unknown } | null)?.name)
   })
-  const { url } = await serve(listener)
-  return { url, observer: (id) => names.filter((name) => name === `geohook check ${id}`).length }
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    observer: (id) => names.filter((name) => name === `geohook check ${id}`).length,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
 }

@@ -49,7 +49,7 @@ export const createSteps = (key: string): Steps => {
   return {
     key,
     limit: 1_000_000,
-    uploadTime: 300,
+    uploadTime: 2_000,
     before(req) {
       if (req.headers['content-encoding'] !== undefined) throw new Refusal(415, 'compressed')
       if (Number(req.headers['content-length'] ?? 0) > this.limit) throw new Refusal(413, 'too large')
