@@ -3,6 +3,7 @@ import { describeCertificateError } from '../adapters/certificate-errors.ts'
 import { CONNECTION_ERRORS } from '../adapters/connection-errors.ts'
 import { openConnection, type Target } from './http/connection.ts'
 import { inspectTls } from './http/inspect-tls.ts'
+import { isRequired } from './is-required.ts'
 import type { CheckOptions } from './options.ts'
 import { createProbe } from './probe.ts'
 import { readOptions } from './read-options.ts'
@@ -82,9 +83,10 @@ async function whyUnreachable(target: Target): Promise<string | undefined> {
 }
 
 function conclude(results: readonly CheckResult[], strict: boolean): [Conclusion, string] {
-  const isRequired = ({ level }: CheckResult): boolean => level === 'must' || (strict && level === 'should')
   const idsOf = (verdict: Verdict): string[] =>
-    results.filter((result) => result.verdict === verdict && isRequired(result)).map(({ id }) => id)
+    results
+      .filter((result) => result.verdict === verdict && isRequired(result, { strict }))
+      .map(({ id }) => id)
   const failed = idsOf('failed')
   const open = idsOf('undecided')
   if (failed.length > 0) return ['fails', `The receiver does not conform: ${failed.join(', ')}.`]

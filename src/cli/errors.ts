@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { WebhookError } from '../index.ts'
 
-/** Exit codes of every command, the last two of `trigger` only. Its help, terminal/help.ts and docs/cli.md describe them. */
+/** Exit codes of every command, the last two of `trigger`, and `undecided` of `check` only. Its help, terminal/help.ts and docs/cli.md describe them. */
 export const EXIT = {
   success: 0,
   failure: 1,
@@ -9,6 +9,7 @@ export const EXIT = {
   unreachable: 3,
   noSubscription: 4,
   inactive: 5,
+  undecided: 4,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command } from 'commander'
 import { createChangesCommand } from './changes/changes.ts'
+import { createCheckCommand } from './check/check.ts'
 import { createCompletionCommand } from './completion/completion.ts'
 import { createDemoCommand } from './demo/demo.ts'
 import { EXIT, toCliError } from './errors.ts'
@@ -49,6 +50,7 @@ export function createProgram(): Command {
     createVerifyCommand(),
     createExplainCommand(),
     createKeyCommand(),
+    createCheckCommand(),
     createMockCommand(),
     createListCommand(),
     createCreateCommand(),

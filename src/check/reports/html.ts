@@ -1,0 +1,66 @@
+import { type Html, html } from '../../inspector/html/template.ts'
+import { isRequired } from '../is-required.ts'
+import { type CheckReport, type CheckResult, GROUPS, type Verdict } from '../types.ts'
+import { STYLE } from './style.ts'
+
+/** Marks of the verdicts, besides their colours. */
+const MARKS: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗', undecided: '?', skipped: '–' }
+
+/**
+ * Writes a report as one HTML file without scripts and external resources.
+ *
+ * @example
+ * ```ts
+ * import { writeFileSync } from 'node:fs'
+ * import { checkReceiver, toHtml } from 'geohook/check'
+ *
+ * const report = await checkReceiver({ url: 'http://127.0.0.1:3000/', signatureKey: 'parcels2026' })
+ * writeFileSync('check.html', toHtml(report))
+ * ```
+ */
+export function toHtml(report: CheckReport): string {
+  const { url, summary, conclusion, counts, startedAt, version, profile, dialect, duration } = report
+  const title = `${url}: ${conclusion}`
+  const groups = GROUPS.map((group) => renderGroup(group, report))
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>Conformance of ${url}</h1>
+<p class="${conclusion}">${summary}</p>
+<p>${counts.passed} passed, ${counts.failed} failed, ${counts.undecided} undecided, ${counts.skipped} skipped.
+Profile ${profile}, dialect ${dialect}${report.strict ? ', strict' : ''}. <time datetime="${startedAt}">${startedAt}</time>, ${(duration / 1000).toFixed(1)} s, geohook ${version}.</p>
+${groups}
+</main>
+</body>
+</html>
+`.markup
+}
+
+function renderGroup(group: string, report: CheckReport): Html {
+  const results = report.results.filter((result) => result.group === group)
+  if (results.length === 0) return html``
+  return html`<section aria-labelledby="${group}">
+<h2 id="${group}">${group}</h2>
+${results.map((result) => renderResult(result, report))}
+</section>
+`
+}
+
+function renderResult(result: CheckResult, report: CheckReport): Html {
+  const { id, level, title, verdict, evidence, reason, fix } = result
+  const isOpen = verdict === 'failed' || verdict === 'undecided'
+  const name = verdict === 'failed' && !isRequired(result, report) ? 'tolerated' : verdict
+  return html`<details id="${id}"${isOpen ? html` open` : ''}>
+<summary><span class="${name}">${MARKS[verdict]} ${verdict}</span> <code>${id}</code> <span class="level">${level}</span> ${title}</summary>
+<dl><dt>Evidence</dt><dd>${evidence}</dd><dt>Reason</dt><dd>${reason}</dd><dt>Fix</dt><dd>${fix}</dd></dl>
+</details>
+`
+}

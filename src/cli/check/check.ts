@@ -1,0 +1,149 @@
+import { Command } from 'commander'
+import { type CheckReport, type Conclusion, checkReceiver } from '../../check/index.ts'
+import { EXIT, type ExitCode, usageError } from '../errors.ts'
+import type { HeaderPairs } from '../io/http.ts'
+import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
+import { choice, type Dialect, dialectOption } from '../options/sender.ts'
+import { headerLine, headerName, httpUrl, wholeNumber } from '../options/values.ts'
+import { addExamples } from '../terminal/help.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { type CaOptions, caOption, readCas } from '../tls/trust.ts'
+import { nameList } from './names.ts'
+import { commandObserver, urlObserver } from './observers.ts'
+import { printScenarios } from './print-scenarios.ts'
+import { FORMATS, type Format, printReport, reportFile, writeReport } from './report-files.ts'
+
+interface Options extends KeyOptions, CaOptions {
+  profile?: 'service' | 'arcgis' | 'portal'
+  dialect?: Dialect
+  signatureHeader?: string
+  encoding?: 'hex' | 'base64'
+  prefix?: string
+  changeType?: string
+  sideEffects?: true
+  observer?: URL
+  observerCommand?: string
+  only?: string[]
+  skip?: string[]
+  strict?: true
+  timeout: number
+  header?: HeaderPairs
+  format: Format
+  json?: true
+  report?: string[]
+  list?: true
+}
+
+const EXIT_CODES: Readonly<Record<Conclusion, ExitCode>> = {
+  conforms: EXIT.success,
+  fails: EXIT.failure,
+  unreachable: EXIT.unreachable,
+  undecided: EXIT.undecided,
+}
+
+export function createCheckCommand(): Command {
+  const command = new Command('check')
+    .summary('check whether a receiver conforms')
+    .description(
+      'Sends valid, forged, unusual, slow and broken requests to a receiver in any language, and reports what it does wrong. ' +
+        'Handlers of the receiver get some deliveries with the webhook name "geohook check <id>", each of them once unless --side-effects is given. ' +
+        'The exit code is 0 if the receiver conforms, 1 if it fails a scenario of the level must, 3 if it is unreachable, and 4 if nothing failed, but a must could not be decided.',
+    )
+    .argument('[url]', 'payload URL of the receiver', httpUrl)
+    .addOption(
+      choice('--profile <name>', 'kind of sender: service, arcgis or portal (default: by dialect)', [
+        'service',
+        'arcgis',
+        'portal',
+      ]),
+    )
+    .addOption(dialectOption('format of the payloads (default: by profile)'))
+    .option('--signature-header <name>', 'header for signatures (default: by profile)', headerName)
+    .addOption(choice('--encoding <name>', 'encoding of signatures (default: by profile)', ['hex', 'base64']))
+    .option('--prefix <text>', 'text before signatures, for example sha256= (default: by profile)')
+    .option(
+      '--change-type <name>',
+      'change type of valid deliveries (default: FeaturesUpdated, or update for organizations)',
+    )
+    .option('--side-effects', 'also send valid deliveries more than once, and break some off')
+    .option(
+      '--observer <url>',
+      'URL that returns how many deliveries were handled, as a number or as {"count": n}; {id} in it becomes the id of the delivery',
+      httpUrl,
+    )
+    .option(
+      '--observer-command <command>',
+      'shell command that prints this number; the variable GEOHOOK_CHECK_ID is the id of the delivery',
+    )
+    .option('--only <names>', 'run only these scenarios or groups, separated by commas; repeatable', nameList)
+    .option('--skip <names>', 'skip these scenarios or groups, separated by commas; repeatable', nameList)
+    .option('--strict', 'a failed should counts like a failed must')
+    .option('--timeout <seconds>', 'seconds to wait for each response, 1 to 60', wholeNumber(1, 60), 10)
+    .option('--header <line>', "additional header for each request, as 'name: value'; repeatable", headerLine)
+    .addOption(choice('--format <name>', 'format on standard output', FORMATS, 'text'))
+    .option('--json', 'print JSON, as --format json does')
+    .option(
+      '--report <file>',
+      'also write a report; the ending says the format: .json, .xml (JUnit), .tap or .html; repeatable',
+      reportFile,
+    )
+    .option('--list', 'print all scenarios, and send nothing')
+  addKeyOptions(command)
+  command.addOption(caOption())
+  addExamples(command, [
+    'geohook check http://127.0.0.1:3000/ --key-file key.txt',
+    'geohook check https://hooks.example.com/parcels --profile arcgis --key-file key.txt --report check.xml',
+    'geohook check http://127.0.0.1:3000/ --key-file key.txt --side-effects --observer http://127.0.0.1:3000/count?id={id}',
+    'geohook check http://127.0.0.1:3000/ --key-file key.txt --only signatures,body-altered',
+    'geohook check --list',
+  ])
+  return command.action(async (url: URL | undefined, options: Options) => {
+    const format = options.json ? 'json' : options.format
+    if (options.list) return printScenarios(format === 'json')
+    if (!url) throw usageError('the URL of the receiver is missing', 'Give the payload URL, or --list.')
+    const report = await run(url, options, format !== 'text')
+    for (const file of options.report ?? []) await writeReport(file, report)
+    printReport(report, format)
+    process.exitCode = EXIT_CODES[report.conclusion]
+  })
+}
+
+async function run(url: URL, options: Options, quiet: boolean): Promise<CheckReport> {
+  const signatureKey = await requireKey(options)
+  const ca = await readCas(options)
+  return withProgress(`checking ${url.origin}`, quiet, (progress) =>
+    checkReceiver({
+      url,
+      signatureKey,
+      ca,
+      profile: options.profile,
+      dialect: options.dialect,
+      signatureHeader: options.signatureHeader,
+      encoding: options.encoding,
+      prefix: options.prefix,
+      changeType: options.changeType,
+      sideEffects: options.sideEffects,
+      observer: toObserver(options),
+      only: options.only,
+      skip: options.skip,
+      strict: options.strict,
+      timeout: options.timeout * 1000,
+      headers: Object.fromEntries(options.header ?? []),
+      onResult: ({ id }, { done, total }) =>
+        progress.update(`checking ${url.origin}: ${done} of ${total}, ${id}`),
+    }),
+  )
+}
+
+/** @throws {CliError} exit code 2 if there are two observers, or one without effect */
+function toObserver({
+  observer,
+  observerCommand,
+  sideEffects,
+}: Options): ReturnType<typeof urlObserver> | undefined {
+  if (observer === undefined && observerCommand === undefined) return undefined
+  if (!sideEffects) throw usageError('an observer requires --side-effects')
+  if (observer !== undefined && observerCommand !== undefined)
+    throw usageError('give either --observer or --observer-command')
+  return observer ? urlObserver(observer) : commandObserver(observerCommand as string)
+}

@@ -1,0 +1,42 @@
+import { writeFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { InvalidArgumentError } from 'commander'
+import { type CheckReport, toHtml, toJson, toJUnit, toTap } from '../../check/index.ts'
+import { usageError } from '../errors.ts'
+import { reasonOf } from '../io/files.ts'
+import { printJson } from '../terminal/output.ts'
+import { printText } from './print-text.ts'
+
+export type Format = 'text' | 'json' | 'junit' | 'tap' | 'html'
+export const FORMATS: readonly Format[] = ['text', 'json', 'junit', 'tap', 'html']
+
+type Writer = (report: CheckReport) => string
+
+const BY_ENDING: Readonly<Record<string, Writer>> = {
+  '.json': toJson,
+  '.xml': toJUnit,
+  '.tap': toTap,
+  '.html': toHtml,
+}
+
+/** Parses the name of a report file, and adds it to the previous ones. */
+export function reportFile(value: string, previous: readonly string[] = []): string[] {
+  if (Object.hasOwn(BY_ENDING, extname(value))) return [...previous, value]
+  throw new InvalidArgumentError(`must end with ${Object.keys(BY_ENDING).join(', ')}`)
+}
+
+/** @throws {CliError} exit code 2 if the file cannot be written */
+export async function writeReport(file: string, report: CheckReport): Promise<void> {
+  try {
+    await writeFile(file, (BY_ENDING[extname(file)] as Writer)(report))
+  } catch (error) {
+    throw usageError(`cannot write ${file}: ${reasonOf(error)}`)
+  }
+}
+
+/** Prints a report to standard output. */
+export function printReport(report: CheckReport, format: Format): void {
+  if (format === 'text') printText(report)
+  else if (format === 'json') printJson(report)
+  else process.stdout.write({ junit: toJUnit, tap: toTap, html: toHtml }[format](report))
+}
