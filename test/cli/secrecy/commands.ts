@@ -52,6 +52,7 @@ export function commandsIn(folder: Folder): Record<string, (url: string) => stri
     verify: () => ['verify', body, '--signature', 'none'],
     send: (url) => ['send', body, '--to', url],
     replay: (url) => ['replay', capture, '--to', url, '--resign'],
+    check: (url) => ['check', url, '--only', 'signature-missing'],
     explain: () => ['explain', capture],
     create: (url) => ['create', 'P.GPServer', '--name', 'n', '--hook-url', url, '--url', url],
     edit: (url) => ['edit', 'Parcels.FeatureServer', 'edits', '--url', url],

@@ -1,0 +1,195 @@
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { createReceiver } from 'geohook'
+import { SCENARIOS } from 'geohook/check'
+import { createMemoryDuplicates } from 'geohook/inbox'
+import { webhook } from 'geohook/node'
+import { describe, expect, it } from 'vitest'
+import { createFolder } from '../../helpers/cli.ts'
+import { useGeohook } from '../../helpers/cli-host.ts'
+import { KEY } from '../../helpers/deliver.ts'
+import { serve } from '../../helpers/served.ts'
+
+const { geohook } = useGeohook()
+const env = { SIGNATURE_KEY: KEY }
+
+/** A receiver that conforms and, at /count, the number of the deliveries that it has handled. */
+function conforming(): RequestListener {
+  const names: (string | undefined)[] = []
+  const receiver = createReceiver({
+    signatureKey: KEY,
+    observer: {},
+    bodyTimeout: 300,
+    duplicates: createMemoryDuplicates(),
+  }).on('*', ({ webhook: { name } }) => {
+    names.push(name)
+  })
+  const receive = webhook(receiver)
+  return (req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost')
+    const count = names.filter((name) => name?.includes(searchParams.get('id') ?? '')).length
+    if (pathname === '/count') res.end(String(count))
+    else if (pathname === '/count.json') res.end(JSON.stringify({ count }))
+    else if (pathname === '/count.txt') res.end('many')
+    else receive(req, res)
+  }
+}
+
+const acceptsAll: RequestListener = (req, res) => void req.resume().on('end', () => res.end())
+
+describe('the exit code', () => {
+  it('is 0 for a receiver that conforms', async () => {
+    const { url } = await serve(conforming())
+    const { code, stdout, stderr } = await geohook(['check', url], { env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('  ✓ signature-missing  refuses a delivery without the signature header\n')
+    expect(stdout).toMatch(/\nThe receiver conforms: \d+ scenarios passed\.\n$/)
+    expect(stdout).not.toContain(KEY)
+  })
+
+  it('is 1 for one that fails a must, with the reason, the evidence and the fix', async () => {
+    const { url } = await serve(acceptsAll)
+    const { code, stdout } = await geohook(['check', url, '--only', 'signature-missing'], { env })
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      / {2}✗ signature-missing .*\n {6}sent a delivery without the header: 200 in \d+ ms\n {6}why: .*\n {6}fix: /,
+    )
+  })
+
+  it('is 1 for a failed should only with --strict', async () => {
+    const { url } = await serve((req, res) => {
+      if (req.method === 'GET') res.end('It works!')
+      else conforming()(req, res)
+    })
+    const args = ['check', url, '--only', 'get-request']
+    expect((await geohook(args, { env })).code).toBe(0)
+    expect((await geohook([...args, '--strict'], { env })).code).toBe(1)
+  })
+
+  it('is 2 without a key, without a URL, and for an unknown scenario', async () => {
+    const url = 'http://127.0.0.1:9/'
+    expect((await geohook(['check', url])).code).toBe(2)
+    expect(await geohook(['check'], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the URL of the receiver is missing'),
+    })
+    const { code, stderr } = await geohook(['check', url, '--only', 'body-altred'], { env })
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Did you mean body-altered?'),
+    })
+  })
+
+  it('is 3 for an unreachable receiver', async () => {
+    const { url, close } = await serve(acceptsAll)
+    await close()
+    const { code, stdout } = await geohook(['check', url], { env })
+    expect({ code, stdout }).toEqual({ code: 3, stdout: `cannot reach ${url}: connection refused\n` })
+  })
+
+  it('is 4 if nothing failed, but a must is undecided', async () => {
+    const { url } = await serve(conforming())
+    const args = ['check', url, '--side-effects', '--only', 'retry-after-lost-response']
+    const { code, stdout } = await geohook(args, { env })
+    expect(code).toBe(4)
+    expect(stdout).toContain('cannot be known without an observer')
+  })
+})
+
+describe('the observer', () => {
+  const args = ['--side-effects', '--only', 'duplicate-in-turn,retry-after-lost-response']
+
+  it.each(['/count', '/count?id={id}', '/count.json?id={id}'])('%s counts deliveries', async (path) => {
+    const { url } = await serve(conforming())
+    const { code, stdout } = await geohook(['check', url, ...args, '--observer', url + path], { env })
+    expect(stdout).toContain('✓ duplicate-in-turn')
+    expect(code).toBe(0)
+  })
+
+  it('can be a command, which gets the id of the delivery', async () => {
+    const { url } = await serve(conforming())
+    const script = `fetch('${url}/count?id=' + process.env.GEOHOOK_CHECK_ID).then((r) => r.text()).then(console.log)`
+    const command = `"${process.execPath}" -e "${script}"`
+    const { code, stdout } = await geohook(['check', url, ...args, '--observer-command', command], { env })
+    expect(stdout).toContain('✓ retry-after-lost-response')
+    expect(code).toBe(0)
+  })
+
+  it.each([
+    [['--observer', '/count.txt'], 'the observer returned neither a number nor {"count": n}'],
+    [['--observer-command', 'exit 7'], 'the observer command failed: exit code 7'],
+  ])('that fails (%j) makes scenarios undecided', async ([option = '', value = ''], message) => {
+    const { url } = await serve(conforming())
+    const observer = value.startsWith('/') ? url + value : value
+    const { code, stdout } = await geohook(['check', url, ...args, option, observer], { env })
+    expect(code).toBe(4)
+    expect(stdout).toContain(message)
+  })
+
+  it('requires --side-effects', async () => {
+    const result = await geohook(['check', 'http://127.0.0.1:9/', '--observer', 'http://127.0.0.1:9/'], {
+      env,
+    })
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('requires --side-effects') })
+  })
+})
+
+it('writes reports by the ending of their names', async () => {
+  const folder = createFolder()
+  const { url } = await serve(conforming())
+  const files = ['xml', 'tap', 'html', 'json'].map((ending) => `${folder.path}/check.${ending}`)
+  const reports = files.flatMap((file) => ['--report', file])
+  const { code } = await geohook(['check', url, '--only', 'signature-missing', ...reports], { env })
+  expect(code).toBe(0)
+  const texts = files.map((file) => readFileSync(file, 'utf8'))
+  expect(texts.map((text) => text.slice(0, 9))).toEqual(['<?xml ver', 'TAP versi', '<!doctype', '{\n  "form'])
+  for (const text of texts) expect(text).not.toContain(KEY)
+})
+
+it('reports a file that cannot be written', async () => {
+  const { url } = await serve(conforming())
+  const args = ['check', url, '--only', 'signature-missing', '--report', '/nowhere/check.xml']
+  expect(await geohook(args, { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('cannot write /nowhere/check.xml: no such file'),
+  })
+})
+
+it.each([
+  ['json', '{'],
+  ['tap', 'TAP version 14'],
+  ['junit', '<?xml'],
+  ['html', '<!doctype html>'],
+])('prints %s', async (format, start) => {
+  const { url } = await serve(conforming())
+  const { stdout } = await geohook(['check', url, '--only', 'methods', '--format', format], { env })
+  expect(stdout.startsWith(start)).toBe(true)
+})
+
+it('acts as other senders', async () => {
+  const receiver = createReceiver({ signatureKey: KEY, profile: 'arcgis', observer: {} }).on('*', () => {})
+  const { url } = await serve(webhook(receiver))
+  const args = ['check', url, '--only', 'handshake', '--profile', 'arcgis']
+  const { code, stdout } = await geohook(args, { env })
+  expect(stdout).toContain('✓ handshake-payload-token')
+  expect(code).toBe(0)
+})
+
+it('lists all scenarios without a URL or a key', async () => {
+  const { stdout } = await geohook(['check', '--list'])
+  expect(stdout.trimEnd().split('\n').length).toBe(SCENARIOS.length + 1)
+  const { stdout: json } = await geohook(['check', '--list', '--json'])
+  expect(JSON.parse(json)).toEqual({ scenarios: SCENARIOS })
+})
+
+it('never prints the key, even if the receiver sends it', async () => {
+  const server = createServer(
+    (req, res) => void req.resume().on('end', () => res.writeHead(401).end(`not ${KEY}`)),
+  )
+  const { url } = await serve((req, res) => server.emit('request', req, res))
+  for (const format of ['text', 'json', 'junit', 'tap', 'html']) {
+    const { stdout, stderr } = await geohook(['check', url, '--format', format], { env })
+    expect(stdout + stderr).not.toContain(KEY)
+    expect(stdout).toContain('***')
+  }
+})
