@@ -47,8 +47,8 @@ ${groups}
 function renderGroup(group: string, report: CheckReport): Html {
   const results = report.results.filter((result) => result.group === group)
   if (results.length === 0) return html``
-  return html`<section aria-labelledby="${group}">
-<h2 id="${group}">${group}</h2>
+  return html`<section aria-labelledby="group-${group}">
+<h2 id="group-${group}">${group}</h2>
 ${results.map((result) => renderResult(result, report))}
 </section>
 `

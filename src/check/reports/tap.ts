@@ -32,15 +32,23 @@ function directive(result: CheckResult, report: CheckReport): string {
   return verdict === 'failed' && !isRequired(result, report) ? ` # TODO ${level} only` : ''
 }
 
-/** A YAML block. Strings in JSON are strings in YAML. */
+/** A YAML block. Strings in JSON are strings in YAML, except for the characters that only YAML forbids. */
 const toYaml = ({ level, verdict, evidence, reason, fix }: CheckResult): string =>
   [
     '  ---',
     ...Object.entries({ level, verdict, evidence, reason, fix }).map(
-      ([name, value]) => `  ${name}: ${JSON.stringify(value)}`,
+      ([name, value]) =>
+        `  ${name}: ${JSON.stringify(value).replace(/[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g, escapeCode)}`,
     ),
     '  ...',
   ].join('\n')
 
+const escapeCode = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 /** Escapes the characters that have a meaning in a description. */
-const escapeText = (text: string): string => text.replace(/[\\#]/g, '\\$&').replace(/[\r\n]+/g, ' ')
+const escapeText = (text: string): string =>
+  text
+    .replace(/[\\#]/g, '\\$&')
+    .replace(/[\r\n]+/g, ' ')
+    .replace(/\p{Cc}/gu, '\u{fffd}')

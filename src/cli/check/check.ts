@@ -102,8 +102,8 @@ export function createCheckCommand(): Command {
     if (options.list) return printScenarios(format === 'json')
     if (!url) throw usageError('the URL of the receiver is missing', 'Give the payload URL, or --list.')
     const report = await run(url, options, format !== 'text')
+    printReport(report, format) // first, so that a file that cannot be written does not lose the result of the run
     for (const file of options.report ?? []) await writeReport(file, report)
-    printReport(report, format)
     process.exitCode = EXIT_CODES[report.conclusion]
   })
 }
