@@ -24,6 +24,7 @@ it('has at least 40 scenarios with unique ids, and a reason and a fix for each',
 it('finds that a receiver of geohook conforms, and reports each scenario once', async () => {
   const seen: string[] = []
   const report = await checkListener(correct, {
+    timeout: 10_000, // for a busy machine
     onResult: ({ id }, { done, total }) => {
       seen.push(id)
       expect([done, total]).toEqual([seen.length, SCENARIOS.length])
@@ -47,7 +48,7 @@ it('sends no delivery twice unless sideEffects is set', async () => {
       deliveries.add(delivery)
     },
   )
-  const report = await checkListener(webhook(receiver))
+  const report = await checkListener(webhook(receiver), { timeout: 10_000 })
   const bodies = [...deliveries].map(({ rawBody }) => rawBody.toString())
   expect(bodies.length).toBeGreaterThan(20)
   expect(new Set(bodies).size).toBe(bodies.length)

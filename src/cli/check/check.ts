@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { type CheckReport, type Conclusion, checkReceiver } from '../../check/index.ts'
+import { createTrust, type Trust } from '../../adapters/tls-trust.ts'
+import { type CheckReport, type Conclusion, checkReceiver, type Observer } from '../../check/index.ts'
 import { EXIT, type ExitCode, usageError } from '../errors.ts'
 import type { HeaderPairs } from '../io/http.ts'
 import { addKeyOptions, type KeyOptions, requireKey } from '../options/keys.ts'
@@ -123,7 +124,7 @@ async function run(url: URL, options: Options, quiet: boolean): Promise<CheckRep
       prefix: options.prefix,
       changeType: options.changeType,
       sideEffects: options.sideEffects,
-      observer: toObserver(options),
+      observer: toObserver(options, createTrust(ca)),
       only: options.only,
       skip: options.skip,
       strict: options.strict,
@@ -136,14 +137,10 @@ async function run(url: URL, options: Options, quiet: boolean): Promise<CheckRep
 }
 
 /** @throws {CliError} exit code 2 if there are two observers, or one without effect */
-function toObserver({
-  observer,
-  observerCommand,
-  sideEffects,
-}: Options): ReturnType<typeof urlObserver> | undefined {
+function toObserver({ observer, observerCommand, sideEffects }: Options, trust: Trust): Observer | undefined {
   if (observer === undefined && observerCommand === undefined) return undefined
   if (!sideEffects) throw usageError('an observer requires --side-effects')
   if (observer !== undefined && observerCommand !== undefined)
     throw usageError('give either --observer or --observer-command')
-  return observer ? urlObserver(observer) : commandObserver(observerCommand as string)
+  return observer ? urlObserver(observer, trust) : commandObserver(observerCommand as string)
 }

@@ -1,5 +1,6 @@
-import { exec } from 'node:child_process'
+import { type ExecException, exec } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { Trust } from '../../adapters/tls-trust.ts'
 import type { Observer } from '../../check/index.ts'
 import { sendRequest } from '../io/http.ts'
 
@@ -9,13 +10,13 @@ const TIMEOUT = 10_000
 const MAX_OUTPUT = 10_000
 
 /** Requests the number from a URL. */
-export function urlObserver(url: URL): Observer {
+export function urlObserver(url: URL, trust: Trust): Observer {
   return async (id) => {
     const withId = new URL(url.href.replaceAll(/\{id\}|%7Bid%7D/gi, id))
     const { status, body } = await sendRequest(
       withId,
       { method: 'GET', headers: [], body: Buffer.alloc(0) },
-      { timeout: TIMEOUT },
+      { timeout: TIMEOUT, trust },
     )
     if (status !== 200) throw new Error(`the observer answered ${status}`)
     return toCount(body.toString())
@@ -25,6 +26,7 @@ export function urlObserver(url: URL): Observer {
 /** Reads the number from the output of a shell command. */
 export function commandObserver(command: string): Observer {
   return async (id) => {
+    let output: string
     try {
       const options = {
         timeout: TIMEOUT,
@@ -32,14 +34,19 @@ export function commandObserver(command: string): Observer {
         env: { ...process.env, GEOHOOK_CHECK_ID: id },
       }
       const { stdout } = await promisify(exec)(command, options)
-      return toCount(stdout)
+      output = stdout
     } catch (error) {
-      // Node's message contains the command, which can contain a secret.
-      const { code, killed } = error as { code?: number | string; killed?: boolean }
-      if (code === undefined && !killed) throw error
-      throw new Error(`the observer command failed: ${killed ? 'no result in time' : `exit code ${code}`}`)
+      throw new Error(`the observer command failed: ${whyFailed(error as ExecException)}`)
     }
+    return toCount(output)
   }
+}
+
+/** Describes a failure without Node's message, which contains the command, and so perhaps a secret. */
+function whyFailed({ code, killed, signal }: ExecException): string {
+  if (String(code) === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'it printed more than a number'
+  if (killed) return `no result within ${TIMEOUT / 1000} s`
+  return signal ?? `exit code ${code}`
 }
 
 /** Reads `7` or `{"count": 7}`. */

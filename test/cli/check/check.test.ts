@@ -118,6 +118,8 @@ describe('the observer', () => {
   it.each([
     [['--observer', '/count.txt'], 'the observer returned neither a number nor {"count": n}'],
     [['--observer-command', 'exit 7'], 'the observer command failed: exit code 7'],
+    [['--observer-command', 'kill -9 $$'], 'the observer command failed: SIGKILL'],
+    [['--observer-command', 'yes'], 'the observer command failed: it printed more than a number'],
   ])('that fails (%j) makes scenarios undecided', async ([option = '', value = ''], message) => {
     const { url } = await serve(conforming())
     const observer = value.startsWith('/') ? url + value : value
@@ -146,11 +148,12 @@ it('writes reports by the ending of their names', async () => {
   for (const text of texts) expect(text).not.toContain(KEY)
 })
 
-it('reports a file that cannot be written', async () => {
+it('reports a file that cannot be written, after the result', async () => {
   const { url } = await serve(conforming())
   const args = ['check', url, '--only', 'signature-missing', '--report', '/nowhere/check.xml']
   expect(await geohook(args, { env })).toMatchObject({
     code: 2,
+    stdout: expect.stringContaining('✓ signature-missing'),
     stderr: expect.stringContaining('cannot write /nowhere/check.xml: no such file'),
   })
 })
