@@ -11,6 +11,8 @@ const MAX_WARM_UP = 180_000
 const MIN_WARM_UP = 6
 /** Number of samples from which on an interval is narrow enough. On a slow machine, the run takes longer for them. */
 const MIN_SAMPLES = 15
+/** Number of samples of each generation after the first. */
+const MIN_LATER_SAMPLES = 3
 const MIN_RESTARTS = 9
 const MAX_RESTARTS = 40
 /** Number of requests before each of these restarts. */
@@ -59,7 +61,8 @@ export async function runSoak({ minutes, ...options }) {
     const count = Math.max(1, Math.ceil(time / MAX_GENERATION))
     for (let index = 1; index <= count; index++) {
       await driver.open()
-      generations.push(await takeSamples(beginning + (time * index) / count, MIN_SAMPLES))
+      const minimum = index === 1 ? MIN_SAMPLES : MIN_LATER_SAMPLES
+      generations.push(await takeSamples(beginning + (time * index) / count, minimum))
       await driver.close()
     }
     return generations
