@@ -35,10 +35,15 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
   const afterDrain = stream ? endAfterResponse(stream) : delayClose(socket)
   const cut = (): unknown => (stream ? stream.close(CANCEL) : req.destroy())
   const timer = setTimeout(cut, MAX_DURATION).unref()
+  let reading: ReturnType<typeof setTimeout> | undefined
   const stop = (): void => {
     clearTimeout(timer)
+    clearTimeout(reading)
+    if (!stream) socket.off('close', stop)
     afterDrain?.()
   }
+  // Once the response is sent, Node does not close the request with its socket.
+  if (!stream) socket.once('close', stop)
   let remaining = Math.max(limit, MIN_DISCARDED)
   req
     .removeAllListeners('data') // the previous reader would still buffer the bytes or pause the request
@@ -49,7 +54,7 @@ export function drain(req: IncomingMessage, res: ServerResponse, limit: number):
       req.pause()
       // If the request is complete after `READ_TIME`, the connection stays open, because the sender may already be
       // using it for another request.
-      setTimeout(() => (req.complete ? req.resume() : cut()), READ_TIME).unref()
+      reading = setTimeout(() => (req.complete ? req.resume() : cut()), READ_TIME).unref()
     })
     .once('end', stop)
     .once('close', stop)

@@ -113,6 +113,16 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
     await closed.finally(() => clearInterval(writing))
   })
 
+  it.each(Object.entries(REFUSALS))('leaves no timer behind if it disconnects: %s', async (_, refusal) => {
+    const { url } = await start(refusal.setup)
+    const before = vi.getTimerCount()
+    const socket = await refused(url, refusal)
+    socket.destroy()
+    // The server uses the same event loop. Hono's server has a timer of its own, of 500 ms.
+    for (let tick = 0; tick < 20; tick++) await setImmediate(await vi.advanceTimersByTimeAsync(40))
+    expect(vi.getTimerCount()).toBe(before)
+  })
+
   it('cannot smuggle requests in its body, and its next request is handled', async () => {
     const { url, entries } = await start('plain')
     const { headers = {} } = signed(BODY)

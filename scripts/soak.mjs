@@ -1,0 +1,54 @@
+// Runs correct and hostile requests against all adapters and a SQLite inbox for minutes, restarts them, and fails if
+// memory, sockets, timers or files grow, if a delivery is lost or handled twice, or if a response is wrong.
+//
+//   npm run soak -- --minutes 30 --seed 1 --json soak.json
+//   npm run soak -- --minutes 0.5 --leak 100
+//
+// --leak plants a leak of this many bytes per request, which the run must find. The exit code is 0 if nothing grows, 1
+// for a leak or a wrong response, 2 for a wrong option, and 3 if the run is too short for a verdict.
+import { randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { printReport, printVerdict } from './soak/report.mjs'
+import { runSoak } from './soak/run.mjs'
+import { judgeAdapters, judgeResources, judgeRestarts } from './soak/verdict.mjs'
+
+const { json, ...options } = readOptions()
+console.log(`seed ${options.seed}`)
+const run = await runSoak(options)
+const result = {
+  seed: options.seed,
+  run,
+  resources: judgeResources(run.generations),
+  adapters: judgeAdapters(run.generations, run.adapters),
+  restarts: judgeRestarts(run.restarts),
+}
+printReport(result)
+process.exitCode = printVerdict(result)
+if (json) writeFileSync(json, JSON.stringify({ ...result, run: { ...run, faults: [...run.faults] } }))
+
+function readOptions() {
+  try {
+    const { minutes, seed, leak, json } = parseArgs({
+      options: {
+        minutes: { type: 'string', default: '5' },
+        seed: { type: 'string' },
+        leak: { type: 'string', default: '0' },
+        json: { type: 'string' },
+      },
+    }).values
+    if (!(Number(minutes) > 0)) throw new Error('--minutes must be a number greater than 0')
+    if (seed !== undefined && !/^\d{1,9}$/.test(seed)) throw new Error('--seed must be an integer below 10^9')
+    if (leak !== '0' && !(/^\d+$/.test(leak) && Number(leak) >= 32))
+      throw new Error('--leak must be an integer from 32')
+    return {
+      minutes: Number(minutes),
+      seed: seed === undefined ? randomInt(1e9) : Number(seed),
+      leak: Number(leak),
+      json,
+    }
+  } catch (error) {
+    console.error(error.message)
+    process.exit(2)
+  }
+}

@@ -1,0 +1,48 @@
+// The process whose memory is measured: `node --expose-gc main.mjs <path of the inbox> <bytes to leak per request>`.
+// Each message names one of the tasks; the reply is its result.
+
+import { plantLeak } from './leak.mjs'
+import { startReceivers } from './receivers.mjs'
+import { takeSample } from './samples.mjs'
+import { countIdleTimers } from './timers.mjs'
+
+const [path, leak] = process.argv.slice(2)
+if (Number(leak) > 0) plantLeak(Number(leak))
+
+let handled = []
+let receivers
+let timers = 0
+const onHandled = (id) => handled.push(id)
+
+function takeHandled() {
+  const ids = handled
+  handled = []
+  return ids
+}
+
+const tasks = {
+  /** @returns the targets: a name, a URL, and how the host and the receiver treat deliveries */
+  async open({ generation }) {
+    receivers = await startReceivers({ path, generation, onHandled })
+    await receivers.drain()
+    timers = await countIdleTimers()
+    return receivers.targets
+  },
+  /** Waits until all deliveries are handled. @returns their ids, and failures of the inbox */
+  async drain() {
+    const troubles = await receivers.drain()
+    return { handled: takeHandled(), troubles }
+  },
+  sample: () => takeSample(timers),
+  /** @returns the ids of the deliveries that were handled since the last `drain` */
+  async close() {
+    await receivers.close()
+    receivers = undefined
+    timers = 0
+    return takeHandled()
+  },
+}
+
+process.on('message', async ({ task, ...options }) => process.send(await tasks[task](options)))
+process.on('disconnect', () => process.exit())
+process.send('ready')
