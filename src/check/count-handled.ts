@@ -20,7 +20,11 @@ export interface Counter {
 export async function startCounter({ observer, timeout }: Probe, id: string): Promise<Counter | undefined> {
   if (!observer) return undefined
   const count = async (): Promise<number> => {
-    const value: unknown = await observer(id)
+    const stop = new AbortController()
+    const late = wait(timeout, 'late', { signal: stop.signal })
+    late.catch(() => {}) // aborted
+    const value: unknown = await Promise.race([observer(id), late]).finally(() => stop.abort())
+    if (value === 'late') throw new Error(`the observer did not answer within ${timeout / 1000} s`)
     if (typeof value === 'number' && Number.isFinite(value)) return value
     throw new Error('the observer did not return a number')
   }

@@ -42,12 +42,14 @@ export async function findSecret(probe: Probe): Promise<Finding> {
 export async function findSignature(probe: Probe): Promise<Finding> {
   const { sender } = probe
   const replies = await provoke(probe)
-  const found = replies.find(({ reply, body }) => {
-    if (body.length === 0 || reply.status === undefined) return false
-    const text = textOf({ reply, body })
+  const found = replies.find((recorded) => {
+    const { body, headers = [] } = recorded.request ?? {}
+    if (!body) return false
     const hex = sender.credential(body, { encoding: 'hex', prefix: '' })
     const base64 = sender.credential(body, { encoding: 'base64', prefix: '' }).replaceAll('=', '')
-    return text.toLowerCase().includes(hex) || text.includes(base64)
+    const contains = (text: string): boolean => text.toLowerCase().includes(hex) || text.includes(base64)
+    // A receiver may echo what a valid delivery contains.
+    return contains(textOf(recorded)) && !headers.some(([, value]) => contains(value))
   })
   return found
     ? failed(

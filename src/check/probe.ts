@@ -6,10 +6,10 @@ import type { Sender } from './sender.ts'
 
 type Headers = NonNullable<RequestParts['headers']>
 
-/** A reply, and the body whose signature it must not contain. */
+/** A reply, and the request if a scenario judges them together. */
 export interface RecordedReply {
   readonly reply: Reply
-  readonly body: Uint8Array
+  readonly request?: RequestParts | undefined
 }
 
 /** How to write a request with a body. */
@@ -44,7 +44,7 @@ export interface Probe {
   /** Sends any request on a new connection. */
   send(request: RequestParts): Promise<Reply>
   /** Keeps a reply for the scenarios that judge all of them. Returns it. */
-  record(reply: Reply, body?: Uint8Array): Reply
+  record(reply: Reply, request?: RequestParts): Reply
   /** Closes all connections. */
   close(): void
 }
@@ -64,8 +64,8 @@ export function createProbe(
     return connection
   }
 
-  function record(reply: Reply, body: Uint8Array = new Uint8Array()): Reply {
-    replies.push({ reply, body })
+  function record(reply: Reply, request?: RequestParts): Reply {
+    replies.push({ reply, request })
     return reply
   }
 
@@ -93,7 +93,7 @@ export function createProbe(
       // Not awaited, because a receiver may respond before it has read the whole body.
       void connection.write(writeRequest(target.url, withHeaders(parts)))
       const reply = await connection.read({ method: parts.method })
-      return record(reply, parts.body)
+      return record(reply, parts)
     } finally {
       connections.delete(connection)
       connection.destroy()

@@ -57,9 +57,15 @@ export function readOptions(options: CheckOptions): Settings {
   for (const name of ['observer', 'onResult'] as const)
     if (!['undefined', 'function'].includes(typeof options[name]))
       throw configInvalid(`${name} must be a function`)
+  const sender = createSender(options)
+  for (const [name, value] of [
+    ['prefix', sender.prefix],
+    ['signatureKey', sender.isSigned ? '' : sender.credential(new Uint8Array())],
+  ] as const)
+    if (!VALUE.test(value)) throw configInvalid(`${name} contains characters that a header cannot have`)
   return {
     target: { url: readUrl(options.url), timeout: readTimeout(options.timeout), trust: readTrust(options) },
-    sender: createSender(options),
+    sender,
     headers: readHeaders(options.headers),
   }
 }

@@ -76,7 +76,7 @@ export async function compareTimes(probe: Probe): Promise<Finding> {
       // Alternates the order, so that what comes first is not always the same.
       const side = (round + (round >> 1)) & 1
       await connection.write(side === 0 ? request : half)
-      const reply = probe.record(await connection.read(), body)
+      const reply = probe.record(await connection.read())
       if (reply.status === undefined) return undecided(describe(reply))
       times[side]!.push(reply.milliseconds)
       if (!connection.isReusable()) {

@@ -2,7 +2,7 @@ import { createSigner } from '../testing/signer.ts'
 import type { DeliveryParts } from './probe.ts'
 import type { Sender } from './sender.ts'
 
-const FORM_TYPE = 'application/x-www-form-urlencoded'
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** Returns a delivery as this sender writes forms: hosted services sign in the last field, the others in the header. */
 export async function signedForm(

@@ -157,6 +157,12 @@ const invalid: [string, Partial<Record<keyof CheckOptions, unknown>>, string][] 
   ['a timeout in words', { timeout: '10s' }, 'timeout must be a number of milliseconds from 100 to 60000'],
   ['a header of its own', { headers: { Host: 'a' } }, 'headers must not contain Host: the scenarios set it'],
   ['a header with a line break', { headers: { 'x-a': 'a\r\nb: c' } }, 'the header x-a has an invalid value'],
+  ['a prefix with a line break', { prefix: 'a\r\nb: c' }, 'prefix contains characters'],
+  [
+    'a key that a portal cannot send',
+    { profile: 'portal', signatureKey: 'a\nb2345678' },
+    'signatureKey contains characters',
+  ],
   ['a CA that is none', { ca: 'nonsense' }, 'ca: a CA certificate must be'],
   ['an observer that is no function', { observer: 7 }, 'observer must be a function'],
   ['strict that is no boolean', { strict: 'yes' }, 'strict must be true or false'],
@@ -173,4 +179,19 @@ it('suggests the scenario that a wrong name means', async () => {
   await expect(checkReceiver({ url, signatureKey: KEY, skip: ['body-altred'] })).rejects.toMatchObject({
     hint: 'Did you mean body-altered?',
   })
+})
+
+it('does not take the echo of a valid delivery for a leak', async () => {
+  const report = await checkListener(
+    (req, res) => {
+      const echo = JSON.stringify(req.headers)
+      const { end } = res
+      // Receivers for trials often answer with what they got.
+      res.end = ((...args: [unknown]) =>
+        end.call(res, res.statusCode === 200 ? echo : args[0], 'utf8')) as never
+      correct(req, res)
+    },
+    { only: ['acceptance', 'no-signature'] },
+  )
+  expect(resultOf(report, 'no-signature').verdict).toBe('passed')
 })

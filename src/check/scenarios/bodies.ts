@@ -1,6 +1,7 @@
 import { isRefusal } from '../http/reply.ts'
 import { describe, judgeEach, passed, refuses, undecided } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
+import { FORM_TYPE } from '../signed-form.ts'
 
 /** Bodies other than the signed one. */
 export const BODIES: readonly Scenario[] = [
@@ -102,7 +103,7 @@ export const BODIES: readonly Scenario[] = [
         probe,
         [
           'text/plain',
-          'application/x-www-form-urlencoded',
+          FORM_TYPE,
           'multipart/form-data; boundary=x',
           'application/octet-stream',
           'application/geo+json',
@@ -110,12 +111,16 @@ export const BODIES: readonly Scenario[] = [
           'nonsense',
           null,
         ].flatMap((contentType) =>
-          [null, '0'.repeat(64)].map((credential) => ({
-            sent: `${credential === null ? 'no' : 'a wrong'} signature with ${contentType === null ? 'no content type' : `content-type: ${contentType}`}`,
-            body: probe.sender.create().body,
-            contentType,
-            credential,
-          })),
+          [null, probe.sender.wrongCredential()].map((credential) => {
+            const { body } = probe.sender.create()
+            const form = Buffer.from(new URLSearchParams({ payload: body.toString() }).toString())
+            return {
+              sent: `${credential === null ? 'no' : 'a wrong'} signature with ${contentType === null ? 'no content type' : `content-type: ${contentType}`}`,
+              body: contentType === FORM_TYPE ? form : body,
+              contentType,
+              credential,
+            }
+          }),
         ),
         refuses,
       ),
@@ -135,7 +140,7 @@ export const BODIES: readonly Scenario[] = [
         [json, Buffer.from(`payload=${json}&a=1`)].map((signed) => ({
           sent: 'a form with the signature of its decoded text',
           body: form,
-          contentType: 'application/x-www-form-urlencoded',
+          contentType: FORM_TYPE,
           credential: probe.sender.credential(signed),
         })),
         refuses,

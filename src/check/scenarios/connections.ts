@@ -21,11 +21,11 @@ async function afterRefusal(probe: Probe, { isPipelined }: { isPipelined: boolea
   const valid = probe.sender.create().body
   const requests = [probe.bytes(forged, { credential: null }), probe.bytes(valid)]
   await connection.write(isPipelined ? Buffer.concat(requests) : requests[0]!)
-  const refusal = probe.record(await connection.read(), forged)
+  const refusal = probe.record(await connection.read())
   if (!isRefusal(refusal))
     return undecided(`the receiver did not refuse an unsigned delivery: ${describe(refusal)}`)
   if (!isPipelined && connection.isReusable()) await connection.write(requests[1]!)
-  const reply = connection.isReusable() ? probe.record(await connection.read(), valid) : undefined
+  const reply = connection.isReusable() ? probe.record(await connection.read()) : undefined
   connection.destroy()
   if (reply === undefined || isClosed(reply))
     return passed('the receiver closed the connection after the refusal')
@@ -67,7 +67,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       const bytes = probe.bytes(body)
       await connection.write(bytes.subarray(0, bytes.length - 20))
       connection.end()
-      const reply = probe.record(await connection.read({ timeout: Math.min(probe.timeout, 3 * QUIET) }), body)
+      const reply = probe.record(await connection.read({ timeout: Math.min(probe.timeout, 3 * QUIET) }))
       connection.destroy()
       const evidence = `sent a valid delivery without its last 20 bytes: ${describe(reply)}`
       return isSuccess(reply) ? failed(evidence) : passed(evidence)
@@ -85,7 +85,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       const { body } = probe.sender.create()
       const request = probe.request(body)
       await connection.write(writeRequest(probe.url, { ...request, length: body.length - 5 }))
-      const reply = probe.record(await connection.read(), body)
+      const reply = probe.record(await connection.read())
       connection.destroy()
       return refuses(reply, 'a content-length that is 5 bytes too small')
     },
@@ -102,7 +102,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       const request = probe.request(body, { headers: [['content-length', String(body.length)]] })
       const connection = await probe.connect()
       await connection.write(writeRequest(probe.url, { ...request, length: body.length - 5 }))
-      const reply = probe.record(await connection.read(), body)
+      const reply = probe.record(await connection.read())
       connection.destroy()
       const finding = refuses(reply, 'two different values of content-length')
       return isClosed(reply) ? passed(finding.evidence) : finding
@@ -122,9 +122,9 @@ export const CONNECTIONS: readonly Scenario[] = [
       await connection.write(writeHead(probe.url, request))
       const interim = await connection.read({ interim: true, timeout: Math.min(probe.timeout, 3 * QUIET) })
       if (interim.status !== undefined && interim.status >= 200)
-        return accepts(probe.record(interim, body), 'only the head of a valid delivery')
+        return accepts(probe.record(interim), 'only the head of a valid delivery')
       await connection.write(body)
-      const reply = probe.record(await connection.read(), body)
+      const reply = probe.record(await connection.read())
       connection.destroy()
       const waited = interim.status === undefined ? 'without a 100 Continue' : `after ${interim.status}`
       return accepts(reply, `the body of a valid delivery ${waited}`)
@@ -159,7 +159,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       const inner = writeRequest(probe.url, { method: 'GET', path: '/geohook-check' })
       const connection = await probe.connect()
       await connection.write(probe.bytes(inner, { credential: null }))
-      const refusal = probe.record(await connection.read(), inner)
+      const refusal = probe.record(await connection.read())
       const second = await connection.read({ timeout: QUIET })
       connection.destroy()
       const evidence = `sent an unsigned body that is an HTTP request: ${describe(refusal)}`

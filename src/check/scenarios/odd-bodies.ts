@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { answers, judgeEach } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
+import { FORM_TYPE } from '../signed-form.ts'
 
 /** Signed bodies that are unusual, or no payloads. */
 export const ODD_BODIES: readonly Scenario[] = [
@@ -35,13 +36,13 @@ export const ODD_BODIES: readonly Scenario[] = [
       id: 'form-many-fields',
       what: 'a form with 100,000 fields',
       body: 'a=1&'.repeat(100_000),
-      contentType: 'application/x-www-form-urlencoded',
+      contentType: FORM_TYPE,
     },
     {
       id: 'form-malformed',
       what: 'a form with broken percent-encoding',
       body: 'payload=%zz%',
-      contentType: 'application/x-www-form-urlencoded',
+      contentType: FORM_TYPE,
     },
     {
       id: 'content-type-wrong',
