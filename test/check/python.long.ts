@@ -1,29 +1,25 @@
+import type { CheckReport } from 'geohook/check'
 import { describe, it } from 'vitest'
-import { KEY } from '../helpers/deliver.ts'
-import { startProgram } from '../helpers/process.ts'
 import { hasProgram } from '../helpers/programs.ts'
-import { checkUrl, expectConforms, expectFinds, type Finds } from './check-flawed.ts'
+import { checkUrl, expectConforms, expectFinds } from './expectations.ts'
 import { PYTHON_FLAWS } from './python/flaws.ts'
+import { startPython } from './python/start.ts'
 
-/** Starts a receiver written in Python, and checks it. */
-async function checkPython(args: string[], finds: Partial<Finds>) {
-  const app = startProgram('python3', args.with(0, `test/check/python/${args[0]}`), { SIGNATURE_KEY: KEY })
+async function check(sideEffects: boolean, ...args: Parameters<typeof startPython>): Promise<CheckReport> {
+  const { url, observer, stop } = await startPython(...args)
   try {
-    const [, url = ''] = await app.printed(/listening on (\S+)/)
-    const count = (name: string): number =>
-      app.stdout.split('\n').filter((line) => line === `handled ${name}`).length
-    return await checkUrl(url, count, finds)
+    return await checkUrl(url, { observer, sideEffects })
   } finally {
-    await app.stop()
+    await stop()
   }
 }
 
 describe.skipIf(!hasProgram('python3'))('Python', () => {
   it('finds nothing wrong in a correct receiver', async () => {
-    expectConforms(await checkPython(['receiver.py'], { hasSideEffects: true }))
+    expectConforms(await check(true, 'receiver.py'))
   })
 
-  it.concurrent.each(Object.entries(PYTHON_FLAWS))('finds the receiver %s', async (name, finds) => {
-    expectFinds(await checkPython(['flaws.py', name], finds), finds)
+  it.concurrent.each(Object.entries(PYTHON_FLAWS))('finds only the flaw of %s', async (name, finds) => {
+    expectFinds(await check(finds.hasSideEffects ?? false, 'flaws.py', name), finds)
   })
 })

@@ -1,4 +1,4 @@
-import type { Finds } from '../check-flawed.ts'
+import type { Finds } from '../expectations.ts'
 
 /** Scenarios that expect a refusal of a signature that is not 64 hex digits. */
 const MALFORMED = [
