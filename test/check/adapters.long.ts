@@ -35,7 +35,7 @@ async function check(
   const receiver = createReceiver({
     signatureKey: KEY,
     observer: {},
-    bodyTimeout: 1_000,
+    bodyTimeout: 3_000,
     duplicates: createMemoryDuplicates(),
     ...receiverOptions,
   }).on('*', ({ webhook: { name } }) => {

@@ -33,6 +33,6 @@ it.skipIf(!hasProgram('python3')).concurrent('finds nothing wrong in a receiver 
 })
 
 it.concurrent('finds nothing wrong in the adapter for Fastify', async () => {
-  const receiver = createReceiver({ signatureKey: KEY, observer: {}, bodyTimeout: 1_000 }).on('*', () => {})
+  const receiver = createReceiver({ signatureKey: KEY, observer: {}, bodyTimeout: 3_000 }).on('*', () => {})
   await expectStartedConforms(await mountFastify(receiver))
 })

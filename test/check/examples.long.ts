@@ -54,15 +54,12 @@ const EXAMPLES: Record<string, Example> = {
   azure: {},
 }
 
-// The examples wait 10 s for a body, and a check waits 5 s longer than its timeout.
-const OPTIONS = { timeout: 8_000 }
-
 it.concurrent.for(Object.entries(EXAMPLES))('examples/%s conforms', async ([name, example], { skip }) => {
   const { needs, env, finds } = example
   if (needs && process.env.CI !== 'true') skip(needs in inject('missing'))
   const app = startExample(name, env, KEY)
   try {
-    const report = await checkUrl(await urlOf(app), OPTIONS)
+    const report = await checkUrl(await urlOf(app))
     if (finds) expectFinds(report, { fails: finds })
     else expectConforms(report)
   } finally {
@@ -85,7 +82,7 @@ it('examples/nginx conforms behind nginx, except for slow uploads', async ({ ski
       return process.getuid?.() === 0 ? `user root;\n${ours}` : ours
     })
     try {
-      const report = await checkUrl(nginx.url + new URL(url).pathname, OPTIONS)
+      const report = await checkUrl(nginx.url + new URL(url).pathname)
       expectFinds(report, { fails: ['slow-upload'] })
     } finally {
       await nginx.close()

@@ -52,7 +52,7 @@ class ParsesFirst(Receiver):
 
 class HasNoLimit(Receiver):
     limit = 1 << 60
-    upload_seconds = 4
+    upload_seconds = 12
 
 
 class WaitsWithoutEnd(Receiver):

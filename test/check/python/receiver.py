@@ -36,7 +36,7 @@ class Receiver(BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
     timeout = 5
     limit = LIMIT
-    upload_seconds = 1
+    upload_seconds = 3
     handled = {}
     lock = threading.Lock()
 
