@@ -9,13 +9,12 @@ import { geohook, startGeohook } from './helpers/cli.ts'
 import { readCompose } from './helpers/compose.ts'
 import { deliver, expectExampleWorks, KEY, type OtherRoute, urlOf } from './helpers/example.ts'
 import { findNginx, startNginx } from './helpers/nginx.ts'
-import { type Started, startNode } from './helpers/process.ts'
+import type { Started } from './helpers/process.ts'
 import type { Need } from './helpers/requirements.ts'
 import { POSTGRES } from './helpers/servers.ts'
+import { manifestOf, startExample } from './helpers/start-example.ts'
 
 interface Example {
-  /** Arguments of Node, relative to the example's folder. Default: those in the `start` script of its package.json. */
-  args?: string[]
   otherRoute?: OtherRoute
   env?: Record<string, string | undefined>
   /** The status of a successful delivery. Default: 200. */
@@ -48,10 +47,7 @@ afterAll(async () => {
 const health: OtherRoute = ['/health', { ok: true }]
 const layers: OtherRoute = ['/layers', { added: 'Roads' }, { name: 'Roads' }]
 
-/**
- * How to start and test each example. Those for hosts that are not on npm run on the simulated hosts in
- * `test/helpers/hosts`.
- */
+/** How to test each example. */
 const EXAMPLES: Record<string, Example> = {
   express: {
     otherRoute: health,
@@ -175,17 +171,9 @@ const EXAMPLES: Record<string, Example> = {
     },
   },
   h3: { otherRoute: health },
-  google: {
-    args: [
-      '--import=../../test/helpers/hosts/loopback.mjs',
-      '../../node_modules/.bin/functions-framework',
-      '--target=parcels',
-      '--port=3000',
-    ],
-  },
+  google: {},
   lambda: {},
   azure: {
-    args: ['--import', 'tsx', '../../test/helpers/hosts/azure.ts', 'functions.js'],
     otherRoute: ['/api/health', { ok: true }],
   },
 }
@@ -223,29 +211,12 @@ async function checkCompose(app: Started, url: string): Promise<void> {
   }
 }
 
-interface Manifest {
-  type: string
-  scripts: Record<string, string>
-  dependencies: Record<string, string>
-  devDependencies?: Record<string, string>
-}
-
-const manifestOf = (folder: string): Manifest =>
-  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-
-function start(name: string, { args, env }: Example, key: string): Started {
-  const cwd = join('examples', name)
-  const [program, ...rest] = manifestOf(cwd).scripts.start?.split(' ') ?? []
-  if (!args) expect(program).toBe('node')
-  return startNode(args ?? rest, { ...env, SIGNATURE_KEY: key, PORT: '0' }, { cwd })
-}
-
 it.concurrent.for(Object.entries(EXAMPLES))(
   'examples/%s handles a delivery and rejects a forged one',
   async ([name, example], { skip }) => {
     const { needs } = example
     if (needs && process.env.CI !== 'true') skip(needs in inject('missing') || (needs === 'nginx' && !NGINX))
-    const app = start(name, example, KEY)
+    const app = startExample(name, example.env, KEY)
     try {
       const url = await urlOf(app)
       await expectExampleWorks(app, url, example.otherRoute, example.success)
@@ -264,8 +235,8 @@ const CHECK_NO_KEY = ['polka', 'tenants', 'compose']
 
 it.concurrent.for(Object.entries(EXAMPLES).filter(([name]) => !CHECK_NO_KEY.includes(name)))(
   'examples/%s does not start without a key',
-  async ([name, example]) => {
-    const app = start(name, { ...example, env: {} }, '')
+  async ([name]) => {
+    const app = startExample(name, {}, '')
     expect(await app.exited).toBe(1)
     expect(app.output).toContain('signatureKey is empty')
   },

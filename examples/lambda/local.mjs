@@ -2,9 +2,27 @@
 import { createServer } from 'node:http'
 import { handler } from './index.mjs'
 
-const server = createServer(async (req, res) => {
+/** Maximum size of a body in bytes, as Lambda has. */
+const LIMIT = 6 * 1024 * 1024
+const times = { requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }
+
+/** Reads a body. Returns undefined if it is too large. */
+async function read(req) {
   const chunks = []
-  for await (const chunk of req) chunks.push(chunk)
+  let length = 0
+  if (Number(req.headers['content-length']) > LIMIT) return undefined
+  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+    length += chunk.length
+    if (length > LIMIT) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const server = createServer(times, async (req, res) => {
+  const bytes = await read(req).catch(() => null)
+  if (bytes === null) return // the client has disconnected
+  if (bytes === undefined) return res.writeHead(413, { connection: 'close' }).end()
   const { pathname, search } = new URL(req.url, 'http://localhost')
   const { statusCode, headers, body } = await handler({
     version: '2.0',
@@ -12,7 +30,7 @@ const server = createServer(async (req, res) => {
     rawQueryString: search.slice(1),
     headers: req.headers,
     requestContext: { http: { method: req.method, path: pathname } },
-    body: Buffer.concat(chunks).toString('base64'),
+    body: bytes.toString('base64'),
     isBase64Encoded: true,
   })
   res.writeHead(statusCode, headers).end(body)

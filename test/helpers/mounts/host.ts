@@ -22,18 +22,37 @@ export interface HostResponse {
 
 const HOP_BY_HOP = /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 
+/** Maximum size of a body in bytes, as the gateways in front of functions have one. That of API Gateway is 10 MB. */
+const HOST_LIMIT = 10_000_000
+/** A whole request must arrive within five seconds. */
+const HOST_TIMES = { requestTimeout: 5_000, headersTimeout: 5_000, connectionsCheckingInterval: 250 }
+
+/** Reads the body of a request. Returns undefined if it is larger than the host allows. */
+async function readBody(req: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(req.headers['content-length'] ?? 0) > HOST_LIMIT) return undefined
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of req.iterator({ destroyOnReturn: false })) {
+    length += part.length
+    if (length > HOST_LIMIT) return undefined
+    parts.push(part as Buffer)
+  }
+  return Buffer.concat(parts)
+}
+
 /** Starts a host that reads the whole request, calls a function, and sends the function's response. */
 export async function listenHost(
   invoke: (request: HostRequest, message: IncomingMessage) => Promise<HostResponse>,
   host: Host = {},
 ): Promise<Mounted> {
-  const server = createServer(async (req, res) => {
-    const parts: Buffer[] = []
+  const server = createServer(HOST_TIMES, async (req, res) => {
+    let body: Buffer | undefined
     try {
-      for await (const part of req) parts.push(part as Buffer)
+      body = await readBody(req)
     } catch {
       return // the client disconnected; hosts do not call the function in this case
     }
+    if (body === undefined) return void res.writeHead(413, { connection: 'close' }).end()
     const target = req.url ?? '/'
     const [path = '', ...rest] = target.split('?')
     const { rawHeaders } = req
@@ -46,7 +65,7 @@ export async function listenHost(
       path,
       query: rest.join('?'),
       headers,
-      body: Buffer.concat(parts),
+      body,
     }
     const response = await invoke(request, req).catch(
       // The response that hosts send if the function throws.

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { Server, ServerOptions } from 'node:http'
 import { serve as serveHono } from '@hono/node-server'
 import { webhook as h3Webhook } from 'geohook/h3'
 import { webhook as honoWebhook } from 'geohook/hono'
@@ -10,8 +10,11 @@ const CLASSES = { Request, Response }
 
 async function listenFetch(
   fetch: (request: Request, env: unknown) => Response | Promise<Response>,
+  serverOptions: ServerOptions = {},
 ): Promise<Mounted> {
-  const mounted = await mountServer(serveHono({ fetch, port: 0, hostname: '127.0.0.1' }) as Server)
+  const mounted = await mountServer(
+    serveHono({ fetch, port: 0, hostname: '127.0.0.1', serverOptions }) as Server,
+  )
   return {
     ...mounted,
     async close() {
@@ -28,8 +31,8 @@ export const mountFetch: Mount = (receiver, { bodyIsRead } = {}) =>
     return receiver.fetch(request, env)
   })
 
-export const listenHono = (app: Hono): Promise<Mounted> =>
-  listenFetch(app.fetch as (request: Request) => Promise<Response>)
+export const listenHono = (app: Hono, serverOptions?: ServerOptions): Promise<Mounted> =>
+  listenFetch(app.fetch as (request: Request) => Promise<Response>, serverOptions)
 
 export const mountHono: Mount = (receiver, { bodyIsRead } = {}) => {
   const app = new Hono()

@@ -1,0 +1,39 @@
+import type { Mounted } from '../../helpers/mounts/mounted.ts'
+
+/** A correct receiver without any code of geohook. `handle` gets each payload once. */
+export type StartReceiver = (key: string, handle: (payload: unknown) => void) => Promise<Mounted>
+
+/** Maximum size of a body in bytes. */
+export const LIMIT = 1_000_000
+
+/** Options for servers of Node: a whole request must arrive within three seconds. */
+export const SERVER_OPTIONS = {
+  requestTimeout: 1_000,
+  headersTimeout: 1_000,
+  connectionsCheckingInterval: 100,
+}
+
+/** Returns the payload of a verified body. Throws if there is none. */
+export function parse(body: Uint8Array, contentType = ''): unknown {
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  const isForm = /^application\/x-www-form-urlencoded/i.test(contentType)
+  return JSON.parse(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text)
+}
+
+/** Returns a function that handles each signature once. It returns the status of the response. */
+export function createOnce(): (signature: string, handle: () => unknown) => Promise<number> {
+  const states = new Map<string, 'pending' | 'done'>()
+  return async (signature, handle) => {
+    const state = states.get(signature)
+    if (state !== undefined) return state === 'done' ? 200 : 409
+    states.set(signature, 'pending')
+    try {
+      await handle()
+      states.set(signature, 'done')
+      return 200
+    } catch {
+      states.delete(signature)
+      return 400
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { type CheckOptions, type CheckReport, checkReceiver, type Verdict } from 'geohook/check'
+import { expect } from 'vitest'
+import { KEY } from '../helpers/deliver.ts'
+
+/** What a check of a flawed receiver finds. */
+export interface Finds {
+  /** Ids of all scenarios of the levels `must` and `should` that fail. The first one is the scenario for this flaw. */
+  fails: readonly [string, ...string[]]
+  hasSideEffects?: true
+}
+
+/**
+ * Runs all scenarios without side effects, except that which measures times: other tests run at the same time.
+ *
+ * @param options override these settings
+ */
+export const checkUrl = (url: string, options: Partial<CheckOptions> = {}): Promise<CheckReport> =>
+  checkReceiver({
+    url,
+    signatureKey: KEY,
+    timeout: 10_000, // tests must pass on a busy machine, too
+    strict: true,
+    skip: ['uniform-refusal-time'],
+    ...options,
+  })
+
+/** Returns `id: evidence` of the results with a verdict that matter for the conclusion. */
+const linesOf = ({ results }: CheckReport, verdict: Verdict): string[] =>
+  results
+    .filter((result) => result.verdict === verdict && result.level !== 'may')
+    .map(({ id, evidence }) => `${id}: ${evidence}`)
+
+/** Expects that no `must` and no `should` failed or is undecided. */
+export function expectConforms(report: CheckReport): void {
+  expect(linesOf(report, 'failed')).toEqual([])
+  expect(linesOf(report, 'undecided')).toEqual([])
+  expect(report.conclusion).toBe('conforms')
+}
+
+/** Expects that exactly these scenarios failed. */
+export function expectFinds(report: CheckReport, { fails }: Finds): void {
+  const found = linesOf(report, 'failed')
+  expect(found.map((line) => line.split(':')[0]).sort(), found.join('\n')).toEqual([...fails].sort())
+  expect(report.conclusion).toBe('fails')
+}

@@ -1,0 +1,209 @@
+"""Receivers with one flaw each, as people write them. Usage: flaws.py <class>"""
+
+import hmac
+import json
+import sys
+import time
+import traceback
+from urllib.parse import parse_qs, unquote
+
+from receiver import FORM, Receiver, Refusal, serve, sign
+
+
+class ComparesText(Receiver):
+    def verify(self, body):
+        if self.signature() != sign(body):
+            raise Refusal(401)
+
+
+class VerifiesOnlyGivenSignatures(Receiver):
+    def verify(self, body):
+        if self.headers.get('x-service'):
+            super().verify(body)
+
+
+class SerializesAgain(Receiver):
+    def verify(self, body):
+        if self.media_type() == 'application/json':
+            body = json.dumps(json.loads(body), separators=(',', ':'), ensure_ascii=False).encode()
+        super().verify(body)
+
+
+class DecodesTwice(Receiver):
+    def signature(self):
+        return unquote(unquote(unquote(super().signature())))
+
+
+class AnswersFirst(Receiver):
+    def verify(self, body):
+        self.respond(202)
+        self.respond = lambda *args: None
+        super().verify(body)
+
+
+class ParsesFirst(Receiver):
+    def verify(self, body):
+        try:
+            self.parse(body)
+        except (ValueError, KeyError):
+            raise Refusal(422)
+        super().verify(body)
+
+
+class HasNoLimit(Receiver):
+    limit = 1 << 60
+    upload_seconds = 12
+
+
+class WaitsWithoutEnd(Receiver):
+    timeout = None
+
+    def read_exactly(self, length):
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise ConnectionError
+        return body
+
+
+class NeverAnswersOddSignatures(Receiver):
+    def verify(self, body):
+        try:
+            bytes.fromhex(self.signature())
+        except ValueError:
+            time.sleep(60)
+        super().verify(body)
+
+
+class TellsExpectedSignature(Receiver):
+    def verify(self, body):
+        if not hmac.compare_digest(self.signature().lower().encode(), sign(body).encode()):
+            raise Refusal(401, f'invalid signature: expected {sign(body)}')
+
+    def refuse(self, error):
+        self.close_connection = True
+        self.respond(error.status if isinstance(error, Refusal) else 400, str(error))
+
+
+class TellsReason(Receiver):
+    def verify(self, body):
+        if 'x-service' not in self.headers:
+            raise Refusal(403)
+        super().verify(body)
+
+
+class LosesRetries(Receiver):
+    seen = set()
+
+    def deliver(self, body, payload):
+        if body in self.seen:
+            return 200
+        self.seen.add(body)
+        time.sleep(0.1)
+        self.connection.setblocking(False)
+        try:
+            if self.connection.recv(1) == b'':
+                raise ConnectionError  # the client has disconnected
+        except BlockingIOError:
+            pass
+        self.connection.settimeout(self.timeout)
+        self.handle_payload(payload)
+        return 200
+
+
+class ComparesOnlyStart(Receiver):
+    def verify(self, body):
+        signature = self.signature().lower().removeprefix('sha256=')
+        if not signature or not sign(body).startswith(signature):
+            raise Refusal(401)
+
+
+class FailsOnOddHex(Receiver):
+    def verify(self, body):
+        if not hmac.compare_digest(bytes.fromhex(self.signature()), bytes.fromhex(sign(body))):
+            raise Refusal(401)
+
+    def refuse(self, error):
+        self.close_connection = True
+        self.respond(error.status if isinstance(error, Refusal) else 500, 'refused\n')
+
+    def parse(self, body):
+        try:
+            return super().parse(body)
+        except Exception:
+            raise Refusal(400)
+
+
+class ComparesNonAscii(FailsOnOddHex):
+    def verify(self, body):
+        # compare_digest raises TypeError for text that is not ASCII.
+        if not hmac.compare_digest(self.signature().lower().removeprefix('sha256='), sign(body)):
+            raise Refusal(401)
+
+
+class VerifiesOnlyJson(Receiver):
+    def verify(self, body):
+        if self.media_type() == 'application/json':
+            super().verify(body)
+
+    def parse(self, body):
+        return super().parse(body) if self.media_type() == 'application/json' else None
+
+
+class SignsReplacedText(Receiver):
+    def verify(self, body):
+        super().verify(body.decode('utf-8', 'replace').encode())
+
+    def parse(self, body):
+        return super().parse(body.decode('utf-8', 'replace').encode())
+
+
+class StripsByteOrderMark(Receiver):
+    def verify(self, body):
+        try:
+            super().verify(body.decode('utf-8-sig').encode())
+        except UnicodeDecodeError:
+            raise Refusal(401)
+
+    def parse(self, body):
+        return super().parse(body.decode('utf-8-sig').encode())
+
+
+class DecodesForms(Receiver):
+    def verify(self, body):
+        try:
+            super().verify(body)
+        except Refusal:
+            if self.media_type() != FORM:
+                raise
+            super().verify(parse_qs(body.decode('utf-8', 'replace')).get('payload', [''])[0].encode())
+
+
+class SendsTraces(Receiver):
+    def refuse(self, error):
+        self.close_connection = True
+        if isinstance(error, Refusal):
+            self.respond(error.status, 'refused\n')
+        else:
+            self.respond(400, traceback.format_exc())
+
+
+class HandlesAgain(Receiver):
+    def deliver(self, body, payload):
+        self.handle_payload(payload)
+        return 200
+
+
+class LeavesBodyUnread(Receiver):
+    def check_head(self):
+        super().check_head()
+        if 'x-service' not in self.headers:
+            raise Refusal(401)
+
+    def refuse(self, error):
+        if not isinstance(error, Refusal) or error.status != 401:
+            self.close_connection = True
+        self.respond(error.status if isinstance(error, Refusal) else 400, 'refused\n')
+
+
+if __name__ == '__main__':
+    serve(globals()[sys.argv[1]])
