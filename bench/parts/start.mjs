@@ -67,13 +67,19 @@ export async function run({ smoke }) {
     ),
   )
   const measured = await interleave(subjects, {
-    rounds: smoke ? 1 : 5,
-    // No warm-up: a slow first round with a cold disk cache is outside the quartiles of five rounds.
+    rounds: smoke ? 1 : 9,
+    seconds: 25,
+    // No warm-up: one slow first round with a cold disk cache changes no median.
     warmup: 0,
     measure: load,
   })
 
-  const first = await interleave(FIRST, { rounds: smoke ? 1 : 5, warmup: 0, measure: verifyFirst })
+  const first = await interleave(FIRST, {
+    rounds: smoke ? 1 : 25,
+    seconds: 10,
+    warmup: 0,
+    measure: verifyFirst,
+  })
 
   const find = (name, how) =>
     measured.get(subjects.find((subject) => subject.name === name && subject.how === how))
