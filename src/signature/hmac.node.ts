@@ -1,4 +1,5 @@
 import type { Hash } from 'node:crypto'
+import { utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
 /** Sizes in bytes of a SHA-256 block and of a digest (FIPS 180-4). */
@@ -40,7 +41,7 @@ export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
 
 /** Imports a key for HMAC on Node, Bun and Deno. */
 export function importKey(key: Uint8Array | string): HmacKey {
-  const bytes = typeof key === 'string' ? Buffer.from(key) : key
+  const bytes = typeof key === 'string' ? utf8(key) : key
   const { createHash } = crypto()
   const block = new Uint8Array(BLOCK)
   block.set(bytes.length > BLOCK ? createHash('sha256').update(bytes).digest() : bytes)
