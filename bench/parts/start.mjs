@@ -68,7 +68,7 @@ export async function run({ smoke }) {
   )
   const measured = await interleave(subjects, {
     rounds: smoke ? 1 : 9,
-    seconds: 25,
+    seconds: 18,
     // No warm-up: one slow first round with a cold disk cache changes no median.
     warmup: 0,
     measure: load,
