@@ -6,7 +6,7 @@ import { exchangeWith } from './exchange.mjs'
 const { outputs } = JSON.parse(readFileSync('out/meta.json', 'utf8'))
 const inputs = Object.keys(outputs['out/receiver.cjs'].inputs)
 assert.ok(
-  inputs.some((input) => /geohook\/dist\/hmac\.node\./.test(input)),
+  inputs.some((input) => /geohook\/dist\/runtime\.node\./.test(input)),
   `runtime.node is bundled: ${inputs}`,
 )
 // The bundle must not contain code that the receiver does not use.
