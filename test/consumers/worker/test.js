@@ -9,7 +9,7 @@ assert.ok(Object.keys(inputs).some((input) => input.includes('geohook/dist/runti
 assert.deepEqual(
   Object.keys(inputs).filter(
     (input) =>
-      !/^(worker\.js|node_modules\/geohook\/dist\/(index|(chunk|join-events)-\w+|(hmac|platform)\.web)\.js)$/.test(
+      !/^(worker\.js|node_modules\/geohook\/dist\/(index|(chunk|join-events)-\w+|runtime\.web)\.js)$/.test(
         input,
       ),
   ),
