@@ -32,16 +32,34 @@ const inlineAssets: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
+/**
+ * Makes the main entry five files, because Node takes longer to load a file than to run its code. esbuild writes modules
+ * that the same entries load into one chunk, so here all entries load the receiver, and share three large chunks instead
+ * of a dozen small ones. Not in these chunks is `explain`: bundles that do not call it would still contain its code.
+ * `geohook/changes` does not load the receiver, because it must stay small in browsers.
+ */
+const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'join-chunks',
+  setup({ onLoad, onResolve }) {
+    const { changes, ...others } = entry
+    const receiver = ['src/receiver/create-receiver.ts', 'src/signature/sign.ts']
+    const added = new Map(Object.values(others).map((path) => [resolve(path), receiver]))
+    added.set(resolve(changes, '../engine.ts'), ['src/receiver/option-values.ts'])
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const imports = added.get(path)?.map((path) => `\nimport ${JSON.stringify(resolve(path))}`)
+      return imports && { contents: readFileSync(path, 'utf8') + imports.join(''), loader: 'ts' }
+    })
+    // The inspector and the mock service get a copy, so that `explain` is in the file of the main entry.
+    onResolve({ filter: /\/receiver\/explain\.ts$/ }, ({ path, importer, resolveDir }) => {
+      const isCopied = /src[\\/](inspector|mock)[\\/]/.test(importer)
+      return isCopied ? { path: resolve(resolveDir, path), suffix: '?copy' } : undefined
+    })
+  },
+}
+
 export default defineConfig([
   {
-    entry: {
-      ...entry,
-      // Platform modules. "imports" in package.json selects the Node or the web version at runtime.
-      'hmac.node': 'src/signature/hmac.node.ts',
-      'hmac.web': 'src/signature/hmac.web.ts',
-      'platform.node': 'src/platform/platform.node.ts',
-      'platform.web': 'src/platform/platform.web.ts',
-    },
+    entry,
     external: ['#hmac', '#platform', '#diagnose', /^node:/],
     format: ['esm', 'cjs'],
     // Creates shared chunks, so that all entries of a format have the same WebhookError class.
@@ -50,8 +68,25 @@ export default defineConfig([
     platform: 'neutral',
     // Without the `node:` prefix, bundlers would take "stream" for a package, and some runtimes would not find it.
     removeNodeProtocol: false,
-    esbuildPlugins: [inlineAssets],
+    esbuildPlugins: [inlineAssets, joinChunks],
+    esbuildOptions(options) {
+      options.logOverride = { 'ignored-bare-import': 'silent' } // of joinChunks
+    },
     dts: withTypes ? { entry } : false,
+  },
+  {
+    // "imports" in package.json selects one of these files. Each contains copies of the few functions that it imports.
+    entry: {
+      'runtime.node': 'src/runtimes/node.ts',
+      'runtime.compatible': 'src/runtimes/compatible.ts',
+      'runtime.web': 'src/runtimes/web.ts',
+    },
+    external: [/^node:/],
+    format: ['esm', 'cjs'],
+    splitting: false,
+    target: 'node20',
+    platform: 'neutral',
+    removeNodeProtocol: false,
   },
   {
     // A separate bundle that contains copies of its imports; see src/receiver/explain.ts.

@@ -13,6 +13,7 @@ export async function measureAll(subjects, smoke) {
   for (const subject of subjects) counts.set(subject, smoke ? 1 : await countFor(subject.time))
   return interleave(subjects, {
     rounds: smoke ? 1 : 51,
+    seconds: 2,
     warmup: smoke ? 0 : 1,
     measure: (subject) => subject.time(counts.get(subject)),
   })

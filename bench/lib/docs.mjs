@@ -55,8 +55,8 @@ function writePart(name) {
   return result.plots.map(({ name, title }) => `![${title}](plots/${name}.svg)`).join('\n\n')
 }
 
-function writeMachine({ date, machine, versions }) {
+function writeMachine({ date, machine, brackets = 'quartiles', versions }) {
   const { cpu, cores, memory, system, node } = machine
   const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
-  return `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}.`
+  return `Measured on ${date}: ${cpu}, ${cores} cores, ${memory}, ${system}, Node ${node}; ${packages.join(', ')}. The brackets contain ${brackets}.`
 }

@@ -11,12 +11,12 @@ export function digits(value) {
   return number(value, size >= 10 ? 1 : size >= 0.1 ? 2 : 3)
 }
 
-/** Formats a median and its quartiles: `0.52 (0.51-0.54)`. @param {Summary} summary */
+/** Formats a median and its interval: `0.52 (0.51-0.54)`. @param {Summary} summary */
 export function spread({ median, low, high }, write = digits) {
   return `${write(median)} (${write(low)}-${write(high)})`
 }
 
-/** Formats a median and its quartiles as a factor: `0.52× (0.51-0.54)`. @param {Summary} summary */
+/** Formats a median and its interval as a factor: `0.52× (0.51-0.54)`. @param {Summary} summary */
 export const times = ({ median, low, high }) => `${digits(median)}× (${digits(low)}-${digits(high)})`
 
 /** @param {Summary} summary */

@@ -88,7 +88,7 @@ function bars({ y, logY, base = 0, goals = [], points }) {
         },
       },
     }
-    const quartiles = {
+    const intervals = {
       mark: { type: 'rule', strokeWidth: 1.5, color: TEXT },
       encoding: { x: { field: 'low', ...scale }, x2: { field: 'high' } },
     }
@@ -105,7 +105,7 @@ function bars({ y, logY, base = 0, goals = [], points }) {
       encoding: { y: { field: 'x', type: 'nominal', sort: null, title: null } },
       layer: [
         bar,
-        quartiles,
+        intervals,
         ...(base === 0 ? [] : [line(base, { color: FAINT })]),
         ...ownGoals.map((goal) => line(goal.y, { color: GOAL, strokeDash: [4, 3] })),
       ],
@@ -114,7 +114,7 @@ function bars({ y, logY, base = 0, goals = [], points }) {
   return { vconcat: panels }
 }
 
-/** Draws a line per series, and shades the area between its quartiles. */
+/** Draws a line per series, and shades the area between the ends of its intervals. */
 function lines({ x, y, logX, logY, points }) {
   const series = distinct(points.map((point) => point.series))
   const horizontal = quantity(

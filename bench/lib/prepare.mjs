@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -10,8 +10,19 @@ const bench = join(root, 'bench')
 export function prepare() {
   const build = [join(root, 'node_modules/tsup/dist/cli-default.js'), '--no-dts', '--silent']
   execFileSync(process.execPath, build, { cwd: root, stdio: 'inherit' })
-  if (isInstalled()) return
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: bench, stdio: 'inherit' })
+  if (!isInstalled())
+    execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+      cwd: bench,
+      stdio: 'inherit',
+    })
+  linkGeohook()
+}
+
+/** Makes `geohook` a package of the benchmarks, so that it can be imported by name like the others. */
+function linkGeohook() {
+  const link = join(bench, 'node_modules/geohook')
+  rmSync(link, { force: true })
+  symlinkSync(root, link, 'junction')
 }
 
 /** True if the packages were installed after the last change of the lock file. */

@@ -11,6 +11,7 @@ import { versionsOf } from './versions.mjs'
  * @property {string} part
  * @property {string} date
  * @property {ReturnType<typeof machine>} machine
+ * @property {string} [brackets] what the brackets contain; quartiles in older results
  * @property {Record<string, string>} versions
  * @property {Record<string, import('./rounds.mjs').Summary>} figures
  * @property {readonly import('./part.mjs').Table[]} tables
@@ -35,6 +36,7 @@ export async function writeResult(folder, part, { figures, tables, plots, versio
     part,
     date: new Date().toISOString().slice(0, 10),
     machine: machine(),
+    brackets: '95 % confidence intervals',
     versions: { ...versionsOf(['geohook']), ...versions },
     figures,
     tables,

@@ -1,17 +1,32 @@
-/** @typedef {{ median: number, low: number, high: number }} Summary a median and its quartiles */
+/** @typedef {{ median: number, low: number, high: number }} Summary a median and its 95 % confidence interval */
+
+/** Rounds to measure in any case, if the plan has as many: with five, the interval is the whole range. */
+const MIN_ROUNDS = 6
+/** Width of the interval of a ratio, relative to its median, that needs no further rounds. */
+const PRECISE = 0.02
 
 /**
  * Measures every subject once per round, so that other work on the machine affects all subjects alike. The order within
  * a round is random, so that no subject always follows the same other subject.
  *
+ * Ends before the last round if all figures are numbers, and their ratios to those of the first subject are precise; or
+ * after `seconds`, not counting the warm-up.
+ *
  * @template Subject, Figure
  * @param {readonly Subject[]} subjects
- * @param {{ rounds: number, warmup?: number, measure(subject: Subject, round: number): Figure | Promise<Figure> }} options
+ * @param {{ rounds: number, seconds?: number, warmup?: number, measure(subject: Subject, round: number): Figure | Promise<Figure> }} options
  * @returns {Promise<Map<Subject, Figure[]>>} by subject, one figure per round
  */
-export async function interleave(subjects, { rounds, warmup = 1, measure }) {
+export async function interleave(
+  subjects,
+  { rounds, seconds = Number.POSITIVE_INFINITY, warmup = 1, measure },
+) {
   const figures = new Map(subjects.map((subject) => [subject, []]))
+  let started = performance.now()
   for (let round = -warmup; round < rounds; round++) {
+    if (round === 0) started = performance.now()
+    const isLate = performance.now() - started > seconds * 1000
+    if (round >= MIN_ROUNDS && (isLate || arePrecise([...figures.values()]))) break
     for (const subject of shuffle(subjects)) {
       const figure = await measure(subject, round)
       if (round >= 0) figures.get(subject).push(figure)
@@ -26,15 +41,36 @@ const shuffle = (list) =>
     .sort((a, b) => a.order - b.order)
     .map(({ item }) => item)
 
-/** @param {readonly number[]} figures @returns {Summary} */
+/** True if the ratios of all subjects to the first one have narrow intervals. */
+function arePrecise([base, ...others]) {
+  if (others.length === 0 || typeof base[0] !== 'number') return false
+  return others.every((figures) => {
+    const { median, low, high } = ratio(figures, base)
+    return (high - low) / median < PRECISE
+  })
+}
+
+/**
+ * Computes the median, and the confidence interval that needs no assumption about the distribution: the narrowest pair
+ * of figures, equally far from both ends, between which the median lies with a probability of at least 95 %. With fewer
+ * than six figures there is none, and the interval is their range.
+ *
+ * @param {readonly number[]} figures
+ * @returns {Summary}
+ */
 export function summarize(figures) {
   const sorted = [...figures].sort((a, b) => a - b)
-  const at = (part) => {
-    const position = (sorted.length - 1) * part
-    const [below, above] = [sorted[Math.floor(position)], sorted[Math.ceil(position)]]
-    return below + (above - below) * (position % 1)
+  const { length } = sorted
+  // The number of figures below the median has a binomial distribution. `outside` is the probability of at most `skipped`.
+  let skipped = 0
+  let term = 0.5 ** length
+  for (let outside = term; ; skipped++) {
+    term *= (length - skipped) / (skipped + 1)
+    outside += term
+    if (outside > 0.025) break
   }
-  return { median: at(0.5), low: at(0.25), high: at(0.75) }
+  const middle = [sorted[Math.floor((length - 1) / 2)], sorted[Math.ceil((length - 1) / 2)]]
+  return { median: (middle[0] + middle[1]) / 2, low: sorted[skipped], high: sorted[length - 1 - skipped] }
 }
 
 /**

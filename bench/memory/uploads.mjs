@@ -31,7 +31,7 @@ export async function measureUploads(listeners, { count, size, limit, rounds }) 
     }
   }
   try {
-    return await interleave(listeners, { rounds, warmup: 0, measure })
+    return await interleave(listeners, { rounds, seconds: 12, warmup: 0, measure })
   } finally {
     await client.close()
   }

@@ -43,15 +43,17 @@ export async function measureVerdict(listeners, { size, limit, rounds, tickRound
 
     const wrong = await interleave(listeners, {
       rounds,
+      seconds: 6,
       warmup,
       measure: (name) => verdict(name, requests.wrong),
     })
     const right = await interleave(listeners, {
       rounds,
+      seconds: 6,
       warmup,
       measure: (name) => verdict(name, requests.right),
     })
-    const ticks = await interleave(listeners, { rounds: tickRounds, measure: tick })
+    const ticks = await interleave(listeners, { rounds: tickRounds, seconds: 4, measure: tick })
     return new Map(
       listeners.map((name) => [
         name,

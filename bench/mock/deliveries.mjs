@@ -61,6 +61,7 @@ async function measureOnce({ smoke }) {
     }
     const measured = await interleave(senders, {
       rounds: smoke ? 1 : ROUNDS,
+      seconds: 5,
       warmup: smoke ? 0 : 2,
       measure: (sender) => measure(sender, receiver),
     })

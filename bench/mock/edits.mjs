@@ -68,6 +68,7 @@ export async function measureEdits({ smoke }) {
   for (const [name, measure] of Object.entries(MEASURES)) {
     const measured = await interleave(subjects, {
       rounds: smoke ? 1 : 31,
+      seconds: 3,
       warmup: smoke ? 0 : 5,
       measure: ({ service }, round) => measure(service, round),
     })

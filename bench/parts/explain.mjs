@@ -62,6 +62,7 @@ async function measureCell(size, kind, smoke) {
     subject.count = smoke ? 1 : await countFor((count) => time(subject.call, count))
   const figures = await interleave(subjects, {
     rounds: smoke ? 1 : 15,
+    seconds: 1.2,
     warmup: smoke ? 0 : 2,
     measure: ({ call, count }) => time(call, count),
   })

@@ -13,7 +13,7 @@ import { sqliteVersion, versionsOf } from '../lib/versions.mjs'
 
 /** `counts` and `putCounts`: deliveries per round, by concurrency. `handling`: milliseconds to observe the workers. */
 const FULL = {
-  rounds: 5,
+  rounds: 7,
   counts: { 1: 200, 50: 1_000 },
   putCounts: { 1: 200, 50: 2_000 },
   workingRounds: 3,
@@ -81,6 +81,7 @@ async function measureAccepting(subjects, { rounds, counts }) {
   for (const [atOnce, count] of Object.entries(counts)) {
     const measured = await interleave(subjects, {
       rounds,
+      seconds: 12,
       measure: (subject) => accept(subject, count, Number(atOnce)),
     })
     const ratesOf = (subject) => measured.get(subject).map(({ rate }) => rate)
@@ -117,6 +118,7 @@ async function measureDirectPuts(subjects, { rounds, putCounts }) {
   for (const [atOnce, count] of Object.entries(putCounts)) {
     const measured = await interleave(candidates, {
       rounds,
+      seconds: 8,
       async measure({ subject, question }) {
         const rate = await subject.ask(question, { count, concurrency: Number(atOnce) })
         if (question === 'put') subject.accepted += count

@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import entries from '../../entries.json' with { type: 'json' }
-import { spread } from '../lib/format.mjs'
-import { interleave, summarize } from '../lib/rounds.mjs'
+import { spread, times } from '../lib/format.mjs'
+import { jsonBody, KEY, signature } from '../lib/payloads.mjs'
+import { interleave, ratio, summarize } from '../lib/rounds.mjs'
 import { versionsOf } from '../lib/versions.mjs'
 
 const execute = promisify(execFile)
@@ -28,13 +29,28 @@ const NOTHING = {
 }
 const MODULES = [
   NOTHING,
-  ...Object.keys(entries).map((name) => ({
-    name: name === 'index' ? 'geohook' : `geohook/${name}`,
-    import: file(`../../dist/${name}.js`),
-    require: file(`../../dist/${name}.cjs`),
-  })),
+  ...Object.keys(entries)
+    .map((name) => (name === 'index' ? 'geohook' : `geohook/${name}`))
+    .map((name) => ({ name, import: name, require: name })),
   ...PEERS.map((name) => ({ name, import: name })),
 ]
+
+const FIRST_LOADER = file('../start/first.mjs')
+const BODY = jsonBody(1024).toString()
+const PEER = '@octokit/webhooks'
+const FIRST = ['geohook', PEER, '@octokit/webhooks-methods', 'node:crypto']
+
+/** Measures the milliseconds to import a package and verify a first signature. */
+async function verifyFirst(name) {
+  const { stdout } = await execute(process.execPath, [
+    FIRST_LOADER,
+    name,
+    BODY,
+    `sha256=${signature(BODY)}`,
+    KEY,
+  ])
+  return Number(stdout)
+}
 
 /** Measures the milliseconds to load one module in a new process, and to run that whole process. */
 async function load({ how, path }) {
@@ -51,10 +67,18 @@ export async function run({ smoke }) {
     ),
   )
   const measured = await interleave(subjects, {
-    rounds: smoke ? 1 : 5,
-    // No warm-up: a slow first round with a cold disk cache is outside the quartiles of five rounds.
+    rounds: smoke ? 1 : 9,
+    seconds: 18,
+    // No warm-up: one slow first round with a cold disk cache changes no median.
     warmup: 0,
     measure: load,
+  })
+
+  const first = await interleave(FIRST, {
+    rounds: smoke ? 1 : 25,
+    seconds: 10,
+    warmup: 0,
+    measure: verifyFirst,
   })
 
   const find = (name, how) =>
@@ -66,6 +90,9 @@ export async function run({ smoke }) {
   const figures = {}
   for (const { name, how } of subjects)
     figures[`start/${how} ${name}`] = summarize(find(name, how).map(({ loading }) => loading))
+  const loading = (name) => find(name, 'import').map((figure) => figure.loading)
+  figures['start/geohook'] = ratio(loading('geohook'), loading(PEER))
+  figures['start/first'] = ratio(first.get('geohook'), first.get(PEER))
   return {
     tables: [
       {
@@ -76,6 +103,15 @@ export async function run({ smoke }) {
           ...['loading', 'whole'].flatMap((field) =>
             Object.keys(LOADERS).map((how) => text(name, how, field)),
           ),
+        ]),
+      },
+      {
+        title: 'start: milliseconds to import a package and verify a first signature in a new process',
+        columns: ['', 'milliseconds', `relative to ${PEER}`],
+        rows: FIRST.map((name) => [
+          name,
+          spread(summarize(first.get(name))),
+          times(ratio(first.get(name), first.get(PEER))),
         ]),
       },
     ],

@@ -47,6 +47,7 @@ async function measureCell(size, format, encoding, smoke) {
     subject.count = smoke ? 1 : await countFor((count) => time(subject, body, count), SLICE)
   const figures = await interleave(subjects, {
     rounds: smoke ? 1 : 25,
+    seconds: 1.2,
     warmup: smoke ? 0 : 1,
     measure: (subject) => time(subject, body, subject.count),
   })

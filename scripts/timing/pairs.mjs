@@ -1,11 +1,13 @@
 import { createHmac } from 'node:crypto'
-import { arcgis, createReceiver } from '../../dist/index.js'
+import { arcgis, createReceiver, verify } from '../../dist/index.js'
 
 /**
  * @typedef {object} Pair two kinds of requests whose times are compared
  * @property {string} name
  * @property {[send: Send, send: Send]} sides
- * @property {boolean} [isControl] true if the times are known to differ, so that the measurement must detect it
+ * @property {'secret' | 'public' | 'control'} [kind] default `secret`: the times must not differ. `public`: they may,
+ *   because the sender knows the difference. `control`: the measurement must find that they differ
+ * @property {number} [visible] nanoseconds that a certain difference may not reach; default 2000
  *
  * @typedef {(index: number) => unknown} Send sends one request; throws if the outcome is unexpected
  */
@@ -80,38 +82,85 @@ function importKnown(keys) {
   return keys
 }
 
-/** @returns {Send} compares a hundred times, because a single comparison is too fast to measure */
+/** @returns {Send} compares digit by digit and stops at the first difference, as insecure code does */
 const compare = (signature) => () => {
-  let equal = 0
-  for (let round = 0; round < 100; round++) if (DIGEST === signature) equal++
-  if (equal > 0) throw new Error('a wrong digest is equal')
+  let index = 0
+  while (index < 64 && DIGEST[index] === signature[index]) index++
+  if (index === 64) throw new Error('a wrong digest is equal')
 }
 
-/** @returns {Pair[]} */
-export const createPairs = () => [
-  pairOf('one key: wrong at the end, at the beginning', 'parcels2026', [
-    { requests: [delivery('/', NEAR_MISS)], code: 'signature_mismatch' },
-    { requests: [delivery('/', FAR_MISS)], code: 'signature_mismatch' },
-  ]),
-  tenant('function: known, unknown', (keys) => keys),
-  tenant('async function: known, unknown', async (keys) => keys),
-  tenant('function: known with two keys, unknown', (keys) => keys, ['parcels2027', 'parcels2026']),
-  tenant('function: known, blank key', (keys = ' ') => keys),
-  tenants('50 tenants: known, unknown', (key) => key),
-  tenants('50 tenants, some with two keys', (key) => (key.endsWith('0') ? [key, `${key}-old`] : key)),
-  tenants('50 tenants with keys of 128 characters', (key) => key.padEnd(128, '-')),
-  tenants('50 tenants with keys as bytes', (key) => Buffer.from(key)),
-  tenants('50 tenants, handshake: known, unknown', (key) => key, {
-    toRequest: handshake,
-    code: 'handshake',
-  }),
-  {
-    ...tenants('control: keys imported for known tenants only', (key) => key, { lookUp: importKnown }),
-    isControl: true,
-  },
-  {
-    name: 'control: === at the end, at the beginning',
-    sides: [compare(NEAR_MISS), compare(FAR_MISS)],
-    isControl: true,
-  },
-]
+/** @returns {Send} verifies a signature, and expects that key `keyIndex` has made it */
+const matching =
+  (signatureKey, keyIndex, signature = DIGEST) =>
+  async () => {
+    const verdict = await verify({ body: BODY, signature, signatureKey })
+    if (verdict.keyIndex !== keyIndex) throw new Error(`key ${verdict.keyIndex} instead of ${keyIndex}`)
+  }
+
+const OTHER_KEYS = Array.from({ length: 7 }, (_, index) => `parcels-old-${index}`)
+
+/** @returns {Pair} the same request to receivers with different keys */
+function receivers(name, first, second) {
+  const [a, b] = [first, second].map((keys) =>
+    pairOf(name, keys, [{ requests: [delivery('/')], code: 'signature_mismatch' }]),
+  )
+  return { name, sides: [a.sides[0], b.sides[0]] }
+}
+
+/** A difference here would help to forge signatures, so it must be invisible even within a data centre. */
+const aboutSignature = (pair) => ({ ...pair, visible: 100 })
+const isPublic = (pair) => ({ ...pair, kind: 'public' })
+const isControl = (pair) => ({ ...pair, kind: 'control' })
+
+/** @param {() => number} random @returns {Pair[]} */
+export function createPairs(random) {
+  const randomDigest = () => Array.from({ length: 64 }, () => Math.floor(random() * 16).toString(16)).join('')
+  // Both sides are a thousand strings, because a single one would stay in the CPU's cache.
+  const thousand = (signature) => Array.from({ length: 1000 }, () => delivery('/', signature()))
+  const code = 'signature_mismatch'
+  return [
+    aboutSignature(
+      pairOf('forged signature: 63 digits right, random', 'parcels2026', [
+        { requests: thousand(() => Buffer.from(NEAR_MISS).toString()), code },
+        { requests: thousand(() => Buffer.from(randomDigest()).toString()), code },
+      ]),
+    ),
+    aboutSignature(
+      pairOf('forged signature: wrong at the end, at the beginning', 'parcels2026', [
+        { requests: [delivery('/', NEAR_MISS)], code },
+        { requests: [delivery('/', FAR_MISS)], code },
+      ]),
+    ),
+    {
+      name: '8 keys: the first matches, the last matches',
+      sides: [
+        matching(['parcels2026', ...OTHER_KEYS], 0),
+        matching([...OTHER_KEYS, 'parcels2026'], OTHER_KEYS.length),
+      ],
+    },
+    tenant('function: known, unknown', (keys) => keys),
+    tenant('async function: known, unknown', async (keys) => keys),
+    tenant('function: known with two keys, unknown', (keys) => keys, ['parcels2027', 'parcels2026']),
+    tenant('function: known, blank key', (keys = ' ') => keys),
+    tenants('50 tenants: known, unknown', (key) => key),
+    tenants('50 tenants, some with two keys', (key) => (key.endsWith('0') ? [key, `${key}-old`] : key)),
+    tenants('50 tenants with keys of 128 characters', (key) => key.padEnd(128, '-')),
+    tenants('50 tenants with keys as bytes', (key) => Buffer.from(key)),
+    tenants('50 tenants, handshake: known, unknown', (key) => key, {
+      toRequest: handshake,
+      code: 'handshake',
+    }),
+    isPublic(receivers('one key, 8 keys', 'parcels2026', ['parcels2026', ...OTHER_KEYS])),
+    isPublic({
+      name: 'signature in hex, in base64',
+      sides: [
+        matching('parcels2026', 0),
+        matching('parcels2026', 0, Buffer.from(DIGEST, 'hex').toString('base64')),
+      ],
+    }),
+    isControl(
+      tenants('control: keys imported for known tenants only', (key) => key, { lookUp: importKnown }),
+    ),
+    isControl({ name: 'control: digit by digit', sides: [compare(NEAR_MISS), compare(FAR_MISS)] }),
+  ]
+}

@@ -1,12 +1,10 @@
-import { Buffer, isAscii } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import timers from 'node:timers'
 import { drain } from './drain.node.ts'
 
 // Read at import time, before tests install fake timers, which would never fire.
-const { setImmediate } = timers
+const { setImmediate } = globalThis
 
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+const strictUtf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Minimum size in bytes of a body to decode as Latin-1. Node stores Latin-1 strings of more than 1 MiB outside V8's
@@ -19,7 +17,8 @@ const LARGE = 4 * 1024 * 1024
  * returns the same text and takes less memory (docs/architecture.md, "Speed").
  */
 export function decodeUtf8(bytes: Uint8Array): string {
-  if (bytes.length < LARGE || !isAscii(bytes)) return strictUtf8.decode(bytes)
+  if (bytes.length < LARGE || !process.getBuiltinModule('node:buffer').isAscii(bytes))
+    return strictUtf8.decode(bytes)
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 

@@ -1,4 +1,4 @@
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+const strictUtf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true })
 
 /** Decodes strict UTF-8, and throws a TypeError for invalid bytes. */
 export const decodeUtf8 = (bytes: Uint8Array): string => strictUtf8.decode(bytes)

@@ -32,14 +32,15 @@ export interface ExplainOptions extends GivenRequest, CommonReceiverOptions {
   thorough?: boolean | undefined
 }
 
-const NAMES: OptionNames<ExplainOptions> = {
-  ...OPTION_NAMES,
+const OWN_NAMES: OptionNames<Omit<ExplainOptions, keyof CommonReceiverOptions>> = {
   body: true,
   headers: true,
   method: true,
   url: true,
   params: true,
   remoteAddress: true,
+  signatureKey: true,
+  unsigned: true,
   code: true,
   thorough: true,
 }
@@ -69,7 +70,7 @@ const NAMES: OptionNames<ExplainOptions> = {
  * ```
  */
 export async function explain(options: ExplainOptions): Promise<Diagnosis> {
-  requireKnownOptions(options, NAMES)
+  requireKnownOptions(options, { ...OPTION_NAMES, ...OWN_NAMES })
   const { body, code } = options
   const bytes = body === undefined && code ? undefined : toBytes(body as Body)
   // `#diagnose` is loaded on demand, because it is larger than the verification code. Its bundle has its own copy of

@@ -3,7 +3,7 @@ import { WebhookError } from '../errors.ts'
 /** A request body. A string means its UTF-8 bytes. */
 export type Body = Uint8Array | ArrayBuffer | string
 
-const encoder = new TextEncoder()
+const encoder = /* @__PURE__ */ new TextEncoder()
 
 /** Encodes text as UTF-8. */
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)

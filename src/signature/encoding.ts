@@ -54,11 +54,15 @@ export function percentDecode(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** Maps each character code to the value of its digit plus one, or to 0 if the character is not in the alphabet. */
-const HEX = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) + 1)
-const BASE64 = new Uint8Array(128)
-for (let value = 0; value < 64; value++)
-  BASE64[btoa(String.fromCharCode(value << 2)).charCodeAt(0)] = value + 1
+/** Maps the character code of each digit to its value plus one, and other codes to 0. */
+const toAlphabet = (toValue: (digit: string) => number): Uint8Array =>
+  Uint8Array.from({ length: 128 }, (_, code) => toValue(String.fromCharCode(code)) + 1)
+
+const HEX = /* @__PURE__ */ toAlphabet((digit) => Number.parseInt(digit, 16))
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const BASE64 = /* @__PURE__ */ toAlphabet((digit) =>
+  `${LETTERS}${LETTERS.toLowerCase()}0123456789+/`.indexOf(digit),
+)
 
 /**
  * Decodes text to 32 bytes; returns `undefined` if its length or a character is invalid. Node's own decoders do not

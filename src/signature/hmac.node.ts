@@ -1,4 +1,4 @@
-import crypto, { createHash, type Hash, timingSafeEqual } from 'node:crypto'
+import type { Hash } from 'node:crypto'
 import { utf8 } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
@@ -18,11 +18,22 @@ const outer = Buffer.allocUnsafeSlow(BLOCK + DIGEST)
 const computed = Buffer.allocUnsafeSlow(DIGEST)
 const expected = Buffer.allocUnsafeSlow(DIGEST)
 
+let loaded: typeof import('node:crypto') | undefined
+
+/** Loads `node:crypto` with the first key, because that takes as long as loading all of geohook. */
+function crypto(): typeof import('node:crypto') {
+  loaded ??= process.getBuiltinModule('node:crypto')
+  return loaded
+}
+
 /** `binary` output is a string with one character per byte, which avoids allocating a Buffer. */
 type Output = 'binary' | 'hex'
-const hash: (data: Uint8Array, encoding: Output) => string = crypto.hash
-  ? (data, encoding) => crypto.hash('sha256', data, encoding)
-  : (data, encoding) => createHash('sha256').update(data).digest(encoding) // for runtimes without crypto.hash
+
+function hash(data: Uint8Array, encoding: Output): string {
+  const { hash } = crypto()
+  // Some runtimes lack crypto.hash.
+  return hash ? hash('sha256', data, encoding) : crypto().createHash('sha256').update(data).digest(encoding)
+}
 
 export const isSync: boolean = true
 
@@ -31,6 +42,7 @@ export const sha256 = (bytes: Uint8Array): string => hash(bytes, 'hex')
 /** Imports a key for HMAC on Node, Bun and Deno. */
 export function importKey(key: Uint8Array | string): HmacKey {
   const bytes = typeof key === 'string' ? utf8(key) : key
+  const { createHash } = crypto()
   const block = new Uint8Array(BLOCK)
   block.set(bytes.length > BLOCK ? createHash('sha256').update(bytes).digest() : bytes)
   const innerPad = block.map((byte) => byte ^ 0x36)
@@ -72,11 +84,11 @@ class NodeHmac implements Hmac {
   matches(signature: Uint8Array): boolean {
     computed.write(this.end('binary'), 'latin1')
     expected.set(signature)
-    return timingSafeEqual(computed, expected)
+    return crypto().timingSafeEqual(computed, expected)
   }
 
   private startLarge(): Hash {
-    const hash = createHash('sha256').update(this.innerPad)
+    const hash = crypto().createHash('sha256').update(this.innerPad)
     for (const chunk of this.chunks) hash.update(chunk)
     return hash
   }

@@ -1,4 +1,4 @@
-import { concat, toHex, utf8 } from './bytes.ts'
+import { concat, toHex } from './bytes.ts'
 import type { Hmac, HmacKey } from './hmac.ts'
 
 /**
@@ -6,7 +6,7 @@ import type { Hmac, HmacKey } from './hmac.ts'
  * can sign only a complete message.
  */
 export function importKey(key: Uint8Array | string): HmacKey {
-  const copy = typeof key === 'string' ? utf8(key) : new Uint8Array(key) // a copy; slice() would not copy a Buffer
+  const copy = typeof key === 'string' ? new TextEncoder().encode(key) : new Uint8Array(key) // a copy; slice() would not copy a Buffer
   let imported: Promise<CryptoKey> | undefined
   const toKey = () =>
     (imported ??= crypto.subtle.importKey('raw', copy, { name: 'HMAC', hash: 'SHA-256' }, false, [
@@ -17,7 +17,9 @@ export function importKey(key: Uint8Array | string): HmacKey {
     start(): Hmac {
       const chunks: Uint8Array[] = []
       return {
-        update: (chunk) => void chunks.push(chunk),
+        update(chunk) {
+          chunks.push(chunk)
+        },
         digest: async () => toHex(await crypto.subtle.sign('HMAC', await toKey(), concat(chunks))),
         // Compares in constant time (Web Cryptography API, section 31.6.2).
         matches: async (signature) =>

@@ -26,20 +26,38 @@ describe('the benchmark suite', () => {
       warmup: 1,
       measure(subject: string, round: number) {
         order.push(subject)
-        return round
+        return { round }
       },
     })
     const rounds = Array.from({ length: 100 }, (_, round) => order.slice(round * 3, round * 3 + 3).join(''))
     // With 100 rounds, the probability that one of the six orders is missing is one in ten million.
     expect(new Set(rounds)).toEqual(new Set(['abc', 'acb', 'bac', 'bca', 'cab', 'cba']))
-    const each = Array.from({ length: 99 }, (_, round) => round)
+    const each = Array.from({ length: 99 }, (_, round) => ({ round }))
     expect(Object.fromEntries(figures)).toEqual({ a: each, b: each, c: each })
   })
 
-  it('computes medians with quartiles, and ratios within each round', async () => {
+  it('ends early with precise ratios, or when its time is over', async () => {
+    const { interleave } = await load('lib/rounds.mjs')
+    const roundsOf = async (options: object) => {
+      const figures = await interleave(['a', 'b'], { rounds: 50, warmup: 0, ...options })
+      return figures.get('b').length
+    }
+    const noisy = (subject: string, round: number) => (subject === 'a' ? 1 : 1 + (round % 2))
+    expect(await roundsOf({ measure: (subject: string) => (subject === 'a' ? 1 : 2) })).toBe(6)
+    expect(await roundsOf({ measure: noisy })).toBe(50)
+    expect(await roundsOf({ measure: noisy, seconds: -1 })).toBe(6)
+    expect(await roundsOf({ measure: noisy, seconds: -1, rounds: 2 })).toBe(2)
+  })
+
+  it('computes medians with 95 % intervals, and ratios within each round', async () => {
     const { ratio, summarize } = await load('lib/rounds.mjs')
-    expect(summarize([5, 1, 4, 2, 3])).toEqual({ median: 3, low: 2, high: 4 })
-    expect(summarize([1, 2])).toEqual({ median: 1.5, low: 1.25, high: 1.75 })
+    expect(summarize([5, 1, 4, 2, 3])).toEqual({ median: 3, low: 1, high: 5 })
+    expect(summarize([1, 2])).toEqual({ median: 1.5, low: 1, high: 2 })
+    expect(summarize([1])).toEqual({ median: 1, low: 1, high: 1 })
+    // From tables of the sign test: the 2nd and the 8th of 9 figures, the 8th and the 18th of 25.
+    const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+    expect(summarize(upTo(9))).toEqual({ median: 5, low: 2, high: 8 })
+    expect(summarize(upTo(25))).toEqual({ median: 13, low: 8, high: 18 })
     // Every other round is slow for both subjects. This must not change the ratio.
     expect(ratio([2, 20, 2, 20], [1, 10, 1, 10])).toEqual({ median: 2, low: 2, high: 2 })
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ADAPTERS, ENTRIES, specifierOf } from './entries.ts'
-import { builtinsOf, closureOf, type Format, type Loaded, load, sourcesOf } from './load.ts'
+import { builtinsOf, builtinsOnDemand, closureOf, type Format, type Loaded, load, sourcesOf } from './load.ts'
 
 /** Packages that an entry may load, including their dependencies. Entries not listed must not load any package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -14,13 +14,10 @@ const HEAVY = ['express', 'undici', 'zod', 'commander', 'dayjs']
 const FORMATS: readonly Format[] = ['esm', 'cjs']
 
 /**
- * Built-in modules that the files named `<name>.node.*` import, by `<name>`. Unless an entry is in `NODE_ENTRIES`, its
- * other files may import none.
+ * Built-in modules that the file for Node uses. Unless an entry is in `NODE_ENTRIES`, its other files may use none. Node
+ * takes longer to load `node:crypto` than geohook, so the file must load it on demand.
  */
-const NODE_MODULES: Readonly<Record<string, readonly string[]>> = {
-  hmac: ['node:crypto'],
-  platform: ['node:buffer', 'node:timers'],
-}
+const ON_DEMAND = ['node:buffer', 'node:crypto']
 /** Entries that run only on Node. */
 const NODE_ENTRIES = ['node', 'express', 'fastify', 'koa', 'sqlite', 'inspector', 'check', 'mock']
 
@@ -59,11 +56,12 @@ describe.each(FORMATS)('importing from %s', (format) => {
     }
 
     if (!NODE_ENTRIES.includes(name)) {
-      it('imports built-in modules only in files with a counterpart for other platforms', async () => {
+      it('uses built-in modules only in the file for Node, and loads them on demand', async () => {
         const { own } = await loaded()
         for (const file of own) {
-          const [name = '', platform] = file.split('.')
-          expect([file, builtinsOf(file)]).toEqual([file, platform === 'node' ? NODE_MODULES[name] : []])
+          expect([file, builtinsOf(file)]).toEqual([file, []])
+          const used = file.startsWith('runtime.node.') ? ON_DEMAND : []
+          expect([file, builtinsOnDemand(file)]).toEqual([file, used])
         }
       })
     }
@@ -74,8 +72,13 @@ describe.each(FORMATS)('importing from %s', (format) => {
     expect(packages).toContain('express')
     expect(packages).toContain('body-parser') // a dependency of express
     expect(own.flatMap(builtinsOf)).toContain('node:http')
-    const main = await load('geohook', format)
-    expect(main.own.flatMap(builtinsOf).sort()).toEqual(Object.values(NODE_MODULES).flat().sort())
+  })
+
+  it('the main entry is five files, of which one depends on the runtime', async () => {
+    const { own } = await load('geohook', format)
+    const copies = own.filter((file) => sourcesOf(file).includes('src/errors.ts'))
+    expect(own).toHaveLength(5)
+    expect(copies).toEqual([expect.stringMatching(/^chunk-/)])
   })
 
   it.each([

@@ -93,6 +93,12 @@ export function builtinsOf(file: string): string[] {
     .filter((name) => isBuiltin(name))
 }
 
+/** Returns the built-in modules that a file in `dist` loads on demand, in the order of their names in the file. */
+export function builtinsOnDemand(file: string): string[] {
+  const code = readFileSync(join(root, 'dist', file), 'utf8')
+  return [...code.matchAll(/\bgetBuiltinModule\(['"]([^'"]+)['"]\)/g)].map(([, name = '']) => name)
+}
+
 /** Returns the source files that a file in `dist` contains, according to the comments that esbuild writes. */
 export function sourcesOf(file: string): string[] {
   const code = readFileSync(join(root, 'dist', file), 'utf8')

@@ -6,11 +6,11 @@ import { exchangeWith } from './exchange.mjs'
 const { outputs } = JSON.parse(readFileSync('out/meta.json', 'utf8'))
 const inputs = Object.keys(outputs['out/receiver.cjs'].inputs)
 assert.ok(
-  inputs.some((input) => /geohook\/dist\/hmac\.node\./.test(input)),
-  `hmac.node is bundled: ${inputs}`,
+  inputs.some((input) => /geohook\/dist\/runtime\.node\./.test(input)),
+  `runtime.node is bundled: ${inputs}`,
 )
 // The bundle must not contain code that the receiver does not use.
-for (const name of ['diagnose', 'mock', 'testing', 'cli', 'hmac.web']) {
+for (const name of ['diagnose', 'mock', 'testing', 'cli', 'runtime.web']) {
   assert.ok(
     !inputs.some((input) => input.includes(`geohook/dist/${name}`)),
     `${name} is not bundled: ${inputs}`,

@@ -5,11 +5,11 @@ import worker, { received } from './out/worker.js'
 
 const { imports, inputs } = JSON.parse(readFileSync('out/meta.json', 'utf8')).outputs['out/worker.js']
 assert.deepEqual(imports, [], 'everything is bundled')
-assert.ok(Object.keys(inputs).some((input) => input.includes('geohook/dist/hmac.web.')))
+assert.ok(Object.keys(inputs).some((input) => input.includes('geohook/dist/runtime.web.')))
 assert.deepEqual(
   Object.keys(inputs).filter(
     (input) =>
-      !/^(worker\.js|node_modules\/geohook\/dist\/(index|(chunk|join-events)-\w+|(hmac|platform)\.web)\.js)$/.test(
+      !/^(worker\.js|node_modules\/geohook\/dist\/(index|(chunk|join-events)-\w+|runtime\.web)\.js)$/.test(
         input,
       ),
   ),
