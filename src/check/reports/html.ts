@@ -11,11 +11,9 @@ const MARKS: Readonly<Record<Verdict, string>> = { passed: '✓', failed: '✗',
  *
  * @example
  * ```ts
- * import { writeFileSync } from 'node:fs'
  * import { checkReceiver, toHtml } from 'geohook/check'
  *
- * const report = await checkReceiver({ url: 'http://127.0.0.1:3000/', signatureKey: 'parcels2026' })
- * writeFileSync('check.html', toHtml(report))
+ * process.stdout.write(toHtml(await checkReceiver({ url: 'http://127.0.0.1:3000/', signatureKey: 'parcels2026' })))
  * ```
  */
 export function toHtml(report: CheckReport): string {

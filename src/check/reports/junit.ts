@@ -8,11 +8,9 @@ import { type CheckReport, type CheckResult, GROUPS } from '../types.ts'
  *
  * @example
  * ```ts
- * import { writeFileSync } from 'node:fs'
  * import { checkReceiver, toJUnit } from 'geohook/check'
  *
- * const report = await checkReceiver({ url: 'http://127.0.0.1:3000/', signatureKey: 'parcels2026' })
- * writeFileSync('check.xml', toJUnit(report))
+ * process.stdout.write(toJUnit(await checkReceiver({ url: 'http://127.0.0.1:3000/', signatureKey: 'parcels2026' })))
  * ```
  */
 export function toJUnit(report: CheckReport): string {
