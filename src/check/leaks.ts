@@ -58,23 +58,30 @@ export async function findSignature(probe: Probe): Promise<Finding> {
     : passed(`none of ${replies.length} responses contains a signature`)
 }
 
-/** Lines of stack traces in Node, Python, Java, .NET, PHP, Ruby and Go, and paths of source files. */
+/** Parts of stack traces in Node, Python, Java, .NET, PHP, Ruby and Go. */
 const TRACES: readonly RegExp[] = [
-  /\bat [^\n]{1,200}:\d+:\d+/,
+  /\.[cm]?[jt]s:\d+:\d/,
   /Traceback \(most recent call last\)/,
-  /File "[^"\n]{1,300}", line \d+/,
-  /\bat [\w$.]{1,200}\([\w$]{1,100}\.(?:java|kt|scala):\d+\)/,
-  /\bin [^\s]{1,300}:line \d+/,
-  /#\d+ \/[^\s(]{1,300}\(\d+\)/,
-  /goroutine \d+ \[/,
-  /\/(?:home|usr|var|app|srv|opt|root)\/[\w./-]{1,200}\.(?:js|ts|mjs|cjs|py|rb|php|go|java)\b/,
-  /[A-Z]:\\[\w.\\ -]{1,200}\.(?:js|ts|py|rb|php|cs|java)\b/,
+  /\.py", line \d/,
+  /\.(?:java|kt|scala):\d+\)/,
+  /\.cs:line \d/,
+  /\.php(?:\(\d|:\d| on line )/,
+  /\.rb:\d+:in /,
+  /\.go:\d/,
 ]
+/** Matches everything that can be a path of Unix or Windows. */
+const PATH = /(?:\/|[A-Z]:\\)[\w./\\-]+/g
+const SOURCE_ROOT = /^(?:\/(?:home|usr|var|app|srv|opt|root)\/|[A-Z]:)/
+const SOURCE_FILE = /\.(?:[cm]?[jt]s|py|rb|php|go|java|cs)$/
+
+const showsSource = (text: string): boolean =>
+  TRACES.some((trace) => trace.test(text)) ||
+  (text.match(PATH) ?? []).some((path) => SOURCE_ROOT.test(path) && SOURCE_FILE.test(path))
 
 /** Looks for stack traces and file paths in all responses. */
 export async function findStackTrace(probe: Probe): Promise<Finding> {
   const replies = await provoke(probe)
-  const found = replies.find((recorded) => TRACES.some((trace) => trace.test(textOf(recorded))))
+  const found = replies.find((recorded) => showsSource(textOf(recorded)))
   return found ? failed(describe(found.reply)) : passed(`none of ${replies.length} responses contains one`)
 }
 

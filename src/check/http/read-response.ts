@@ -89,9 +89,6 @@ const valuesOf = (headers: readonly [string, string][], name: string): string[] 
   headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value)
 
 const hasToken = (headers: readonly [string, string][], name: string, token: string): boolean =>
-  valuesOf(headers, name).some((value) =>
-    value
-      .toLowerCase()
-      .split(/[ \t]*,[ \t]*/)
-      .includes(token),
-  )
+  valuesOf(headers, name)
+    .flatMap((value) => value.toLowerCase().split(','))
+    .some((part) => part.trim() === token)
