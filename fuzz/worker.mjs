@@ -7,7 +7,7 @@ import { shrink } from './shrink.mjs'
 const { outfile, counters, words, inputs, seed, seconds, executions, replay, save, shared } = workerData
 const MAX_LENGTH = 4096
 /** Milliseconds that an input may take: a base, and a part for each byte. */
-const MAX_TIME = { base: 50, perByte: 0.05 }
+const MAX_TIME = { base: 100, perByte: 0.05 }
 const MAX_FINDINGS = 5
 
 // main.mjs reads these: the number of executions, and the input that runs now.
@@ -41,6 +41,8 @@ process.on('unhandledRejection', (reason) => {
   rejection = reason
 })
 
+// Capturing long stack traces takes longer than most inputs.
+if (!replay) Error.stackTraceLimit = 3
 const target = await import(outfile)
 const random = seeded(seed)
 const mutate = createMutator(random, [...words, ...(target.words ?? [])], target.maxLength ?? MAX_LENGTH)

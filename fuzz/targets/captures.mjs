@@ -2,7 +2,7 @@
 // survives a round trip: the JSON that geohook writes for it is read as the same capture. The redacted headers contain
 // neither a known key nor the value of a header `secret`, and Node accepts all headers.
 //
-// An input is the text of the file; if it is no JSON, geohook refuses it before it reads the capture.
+// An input is the text of the file; if it is not JSON, geohook refuses it before it reads the capture.
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { parseCapture, toCaptureJson } from '../../src/cli/captures/capture.ts'

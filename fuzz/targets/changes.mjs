@@ -80,7 +80,9 @@ export async function run(input) {
   const [first, ...rest] = splitBlocks(input)
   responses = rest
   violation = undefined
-  hasTokenInUrl = /(https?:|(^|\n\n)[19AQaq])[^"\s]*sekret/i.test(input.toString('latin1'))
+  hasTokenInUrl =
+    /https?:[^"\s]*sekret/i.test(input.toString('latin1')) ||
+    rest.some((block) => statusOf(block) === 302 && block.includes('sekret'))
   let changes
   try {
     changes = await client.of(readEvent(first))
@@ -94,10 +96,16 @@ export async function run(input) {
 function splitBlocks(input) {
   const blocks = []
   let start = 0
-  for (let end; (end = input.indexOf('\n\n', start)) >= 0; start = end + 2)
+  let end = input.indexOf('\n\n')
+  while (end >= 0) {
     blocks.push(input.subarray(start, end))
+    start = end + 2
+    end = input.indexOf('\n\n', start)
+  }
   return [...blocks, input.subarray(start)]
 }
+
+const statusOf = (block) => STATUSES[(block[0] ?? 0) & 7]
 
 function readEvent(block) {
   try {
@@ -113,7 +121,7 @@ function readEvent(block) {
 
 /** A response of `fetch`, with the members that geohook uses. Creating a real one takes longer than the rest. */
 function toResponse(block) {
-  const status = STATUSES[(block[0] ?? 0) & 7]
+  const status = statusOf(block)
   if (status === 0) throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
   const body = block.subarray(1)
   const headers = new Map(status === 302 ? [['location', body.toString('latin1')]] : [])
