@@ -76,7 +76,10 @@ function watch(name, built) {
   const progress = new Int32Array(shared, 0, 2)
   const { replay, save } = values
   const workerData = { ...built, seed, seconds, executions, replay: replay !== undefined, save, shared }
-  const worker = new Worker(new URL('./worker.mjs', import.meta.url), { workerData })
+  const worker = new Worker(new URL('./worker.mjs', import.meta.url), {
+    workerData,
+    execArgv: ['--no-warnings'],
+  })
   let findings = 0
   let end
   let before = -1
@@ -92,17 +95,19 @@ function watch(name, built) {
       }
       before = count
     }, 500)
-    const report = (input, error) => {
+    const report = (input, error, found) => {
       findings++
       const file = values.replay ?? saveFinding(name, input)
       const which = values.module ? `--module ${values.module}` : `--target ${name}`
       console.log(
         `${name}: ${error}\n  input: ${JSON.stringify(Buffer.from(input).toString('latin1')).slice(0, 600)}`,
       )
+      if (found)
+        console.log(`  after ${found.executed} executions in ${(found.milliseconds / 1000).toFixed(1)} s`)
       console.log(`  replay: npm run fuzz -- ${which} --replay ${file}`)
     }
     worker.on('message', (message) => {
-      if ('finding' in message) report(Buffer.from(message.finding), message.error)
+      if ('finding' in message) report(Buffer.from(message.finding), message.error, message)
       else end = message
       // Handles of the target, such as timers, must not keep the worker alive.
       if (end) worker.terminate()

@@ -102,11 +102,12 @@ async function addFinding(input, error) {
   const key = keyOf(error)
   if (findings.has(key)) return
   findings.set(key, input)
+  const found = { executed: count, milliseconds: elapsed() }
   const small = await shrink(input, async (shorter) => {
-    const found = await execute(shorter)
-    return found !== undefined && keyOf(found) === key
+    const other = await execute(shorter)
+    return other !== undefined && keyOf(other) === key
   })
-  parentPort.postMessage({ finding: small, error: String(error?.stack ?? error) })
+  parentPort.postMessage({ finding: small, error: String(error?.stack ?? error), ...found })
 }
 
 async function tryInput(input) {
