@@ -79,7 +79,10 @@ const SKIPS = new Set([
   ts.SyntaxKind.AmpersandAmpersandEqualsToken,
 ])
 
-/** Returns the string literals of a source text: a mutator cannot guess names that the code compares with. */
+/**
+ * Returns the names, strings and numbers of a source text, because a mutator cannot guess what the code compares with.
+ * A number is one Latin-1 character if it can be a byte, otherwise its digits.
+ */
 export function findWords(source) {
   const words = new Set()
   const visit = (node) => {
@@ -91,6 +94,8 @@ export function findWords(source) {
     )
       words.add(node.text)
     if (ts.isPropertyAccessExpression(node) || ts.isBindingElement(node)) words.add(node.name.getText())
+    if (ts.isNumericLiteral(node))
+      words.add(Number(node.text) < 256 ? String.fromCharCode(Number(node.text)) : node.text)
     ts.forEachChild(node, visit)
   }
   visit(ts.createSourceFile('module.js', source, ts.ScriptTarget.ES2022, true, ts.ScriptKind.JS))

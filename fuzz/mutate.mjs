@@ -36,7 +36,11 @@ const BYTES = [0, 9, 10, 13, 32, 34, 37, 38, 44, 45, 48, 57, 61, 92, 127, 128, 1
 
 /** Creates a function that changes an input at random, within `maxLength` bytes. */
 export function createMutator(random, words, maxLength) {
-  const tokens = [...new Set([...TOKENS, ...words])].map((word) => Buffer.from(word))
+  const tokens = [
+    ...TOKENS.map((word) => Buffer.from(word)),
+    ...words.map((word) => Buffer.from(word, 'latin1')),
+  ]
+  const bytes = [...BYTES, ...tokens.filter(({ length }) => length === 1).map(([byte]) => byte)]
   const below = (limit) => Math.floor(random() * limit)
   const pick = (list) => list[below(list.length)]
   /** A range of an input; short ranges are more likely. */
@@ -56,7 +60,7 @@ export function createMutator(random, words, maxLength) {
     },
     (input) => {
       const copy = Buffer.from(input)
-      if (copy.length > 0) copy[below(copy.length)] = random() < 0.5 ? pick(BYTES) : below(256)
+      if (copy.length > 0) copy[below(copy.length)] = random() < 0.5 ? pick(bytes) : below(256)
       return copy
     },
     (input) => replace(input, ...range(input), Buffer.alloc(0)),
@@ -99,7 +103,7 @@ export function createMutator(random, words, maxLength) {
 
   return (input, other) => {
     let mutated = input
-    for (let steps = 1 << below(4); steps > 0; steps--) {
+    for (let steps = 1 << below(1 + below(4)); steps > 0; steps--) {
       const next = pick(mutations)(mutated, other)
       mutated = next.length > maxLength ? next.subarray(0, maxLength) : next
     }
