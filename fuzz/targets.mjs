@@ -1,0 +1,15 @@
+/** The targets, and the folders of `src` in which their new branches count. */
+export const TARGETS = {
+  verify: ['src/signature/'],
+  payload: ['src/payload/'],
+  receiver: ['src/receiver/', 'src/signature/', 'src/payload/'],
+  captures: ['src/cli/captures/', 'src/cli/io/json.ts', 'src/inspector/redact.ts'],
+  forms: [
+    'src/mock/admin/',
+    'src/mock/state/',
+    'src/mock/http/',
+    'src/payload/form.ts',
+    'src/mock/schemas.ts',
+  ],
+  changes: ['src/changes/', 'src/payload/changes-url.ts', 'src/payload/limits.ts'],
+}

@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { parse } from './planted/flaw.ts'
+
+const root = new URL('../..', import.meta.url).pathname
+const SEED = process.env.SEED ?? '2026'
+
+async function fuzz(...args: string[]): Promise<{ code: number; output: string }> {
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ['fuzz/main.mjs', ...args], { cwd: root })
+    return { code: 0, output: stdout }
+  } catch (error) {
+    const { code, stdout } = error as { code: number; stdout: string }
+    return { code, output: stdout }
+  }
+}
+
+function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'geohook-fuzz-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+test('finds a flaw behind nested branches that as many random inputs do not reach', async () => {
+  const findings = createFolder()
+  const module = 'test/fuzz/planted/target.mjs'
+  const limits = ['--executions', '3000000', '--seconds', '120', '--seed', SEED]
+  const { code, output } = await fuzz('--module', module, '--findings', findings, ...limits)
+  expect(output).toContain('planted flaw')
+  expect(code).toBe(1)
+
+  const [name = ''] = readdirSync(join(findings, 'module'))
+  const file = join(findings, 'module', name)
+  expect(() => parse(readFileSync(file))).toThrow('planted flaw')
+  // Shrinking has removed the bytes that the flaw does not need.
+  expect(readFileSync(file).length).toBeLessThan(14)
+
+  const replayed = await fuzz('--module', module, '--findings', findings, '--replay', file)
+  expect(replayed.output).toContain('planted flaw')
+  expect(replayed.code).toBe(1)
+
+  let deepest = 0
+  const random = crypto.getRandomValues.bind(crypto)
+  for (let count = 0; count < 3_000_000; count++)
+    deepest = Math.max(deepest, parse(random(new Uint8Array(12))))
+  expect(deepest).toBeLessThan(5)
+})
+
+test('reports an input that hangs', async () => {
+  const findings = createFolder()
+  const module = 'test/fuzz/planted/hang.mjs'
+  const { code, output } = await fuzz('--module', module, '--findings', findings, '--seconds', '60')
+  expect(output).toMatch(/module: hang: \d+ bytes ran/)
+  expect(code).toBe(1)
+  const [name = ''] = readdirSync(join(findings, 'module'))
+  expect(readFileSync(join(findings, 'module', name))[0]).toBe(7)
+})
+
+test('rejects an unknown target', async () => {
+  expect((await fuzz('--target', 'other')).code).toBe(2)
+})

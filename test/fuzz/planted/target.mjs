@@ -1,0 +1,3 @@
+import { parse } from './flaw.ts'
+
+export const run = (input) => void parse(input)
