@@ -72,5 +72,6 @@ function parseOutcome(value: unknown): Capture['outcome'] | undefined {
   const { status, code } = toRecord(value) ?? {}
   if (typeof status !== 'number' || !Number.isInteger(status)) return undefined
   if (code !== undefined && typeof code !== 'string') return undefined
-  return code === undefined ? { status } : { status, code }
+  const outcome = { status: status + 0 } // JSON has -0, which would be written as 0
+  return code === undefined ? outcome : { ...outcome, code }
 }
