@@ -15,7 +15,7 @@ import { PARTS } from './parts.mjs'
 
 const HELP = `npm run bench -- [options]
 
-Compares geohook with similar packages and with code written by hand. Takes up to six minutes; nothing else should run meanwhile.
+Compares geohook with similar packages and with code written by hand. Takes several minutes; nothing else should run meanwhile.
 
   --only <parts>      some of ${PARTS.join(',')}
   --engines <names>   for the parts inbox and changes: some of none,memory,sqlite,postgres,redis
