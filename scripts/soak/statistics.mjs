@@ -30,6 +30,7 @@ export function theilSen(series) {
   }
   if (slopes.length === 0)
     return { slope: Number.NaN, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY }
+  slopes.sort((a, b) => a - b)
   const half = (Z * Math.sqrt(variance)) / 2 / slopes.length
   return {
     slope: quantile(slopes, 0.5),

@@ -2,10 +2,10 @@
 const CROPS = [0.5, 0.75, 0.9, 0.95, 0.99, 1]
 
 /**
- * @param {Float64Array} sorted
+ * @param {ArrayLike<number>} sorted
  * @param {number} part the quantile to return, from 0 to 1; 0.5 is the median
  */
-const quantile = (sorted, part) => sorted[Math.floor((sorted.length - 1) * part)]
+export const quantile = (sorted, part) => sorted[Math.floor((sorted.length - 1) * part)]
 
 const sort = (values) => Float64Array.from(values).sort()
 

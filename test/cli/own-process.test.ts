@@ -31,6 +31,7 @@ const COMMANDS: Record<string, (url: string) => { args: string[]; code?: number 
   replay: (url) => ({ args: commandsIn(folder).replay?.(url) ?? [] }),
   sign: () => ({ args: ['sign', body] }),
   verify: () => ({ args: ['verify', body, '--signature', signatureOf('other')], code: 1 }),
+  check: (url) => ({ args: ['check', url, '--only', 'signature-missing', '--format', 'tap'], code: 1 }),
   explain: () => ({ args: ['explain', '--body', body, '--header', 'x-service: 00'], code: 1 }),
   key: () => ({ args: ['key', '--bytes', '1'], code: 2 }),
   list: (url) => ({ args: ['list', '--url', url] }),

@@ -6,7 +6,6 @@ const { getBuiltinModule } = process
 const hash = (name: string, text: string): string => createHash(name).update(text).digest('hex')
 
 afterEach(() => {
-  process.getBuiltinModule = getBuiltinModule
   vi.resetModules()
 })
 
@@ -14,7 +13,11 @@ afterEach(() => {
 async function importDigests(): Promise<typeof import('../../src/explain/digests.ts')> {
   process.getBuiltinModule = undefined as never
   vi.resetModules()
-  return import('../../src/explain/digests.ts')
+  try {
+    return await import('../../src/explain/digests.ts')
+  } finally {
+    process.getBuiltinModule = getBuiltinModule
+  }
 }
 
 it('computes SHA-1, SHA-256, SHA-384 and SHA-512 with WebCrypto', async () => {
