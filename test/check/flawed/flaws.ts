@@ -42,6 +42,7 @@ export const FLAWS: Readonly<Record<string, Flaw>> = {
   },
   'accepts requests without the header': {
     finds: ['signature-missing'],
+    also: ['content-type-forged'],
     change: ({ verify }) => ({
       verify: (given, signature) => signature !== undefined && verify(given, signature),
     }),
