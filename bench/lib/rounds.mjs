@@ -53,7 +53,7 @@ function arePrecise([base, ...others]) {
 /**
  * Computes the median, and the confidence interval that needs no assumption about the distribution: the narrowest pair
  * of figures, equally far from both ends, between which the median lies with a probability of at least 95 %. With fewer
- * than six figures there is none, and the interval is their range.
+ * than six figures no such pair exists, and the interval is their range.
  *
  * @param {readonly number[]} figures
  * @returns {Summary}

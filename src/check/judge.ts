@@ -59,7 +59,7 @@ export interface Attempt extends DeliveryParts {
 
 type Judge = (reply: Reply, sent: string) => Finding
 
-/** Sends requests one after another until one does not pass. Returns the first finding that is no pass, or the last. */
+/** Sends requests one after another until one fails or is undecided. Returns that finding, or the last one. */
 export async function judgeEach(probe: Probe, attempts: readonly Attempt[], judge: Judge): Promise<Finding> {
   let finding = undecided('nothing was sent')
   for (const { sent, body, ...parts } of attempts) {

@@ -38,7 +38,7 @@ export async function findSecret(probe: Probe): Promise<Finding> {
     : passed(`none of ${replies.length} responses contains the key`)
 }
 
-/** Looks in each response for the signature of the body that was sent. */
+/** Looks in each response for the signature of the request body. */
 export async function findSignature(probe: Probe): Promise<Finding> {
   const { sender } = probe
   const replies = await provoke(probe)
@@ -52,9 +52,7 @@ export async function findSignature(probe: Probe): Promise<Finding> {
     return contains(textOf(recorded)) && !headers.some(([, value]) => contains(value))
   })
   return found
-    ? failed(
-        `a response with status ${found.reply.status} contains the right signature of the body that was sent`,
-      )
+    ? failed(`a response with status ${found.reply.status} contains the right signature of the request body`)
     : passed(`none of ${replies.length} responses contains a signature`)
 }
 

@@ -73,7 +73,7 @@ export async function compareTimes(probe: Probe): Promise<Finding> {
   let connection = await probe.connect()
   try {
     for (let round = 0; round < 2 * MAX_ROUNDS && performance.now() < end; round++) {
-      // Alternates the order, so that what comes first is not always the same.
+      // Alternates the order, so that neither side is always first.
       const side = (round + (round >> 1)) & 1
       await connection.write(side === 0 ? request : half)
       const reply = probe.record(await connection.read())

@@ -13,7 +13,7 @@ export type Verdict = 'passed' | 'failed' | 'undecided' | 'skipped'
 /** What a scenario found out. */
 export interface Finding {
   readonly verdict: Verdict
-  /** What was sent and what came back, or why there is no verdict. Contains no key. */
+  /** The request and the response, or the reason for an undecided or skipped verdict. Contains no key. */
   readonly evidence: string
 }
 

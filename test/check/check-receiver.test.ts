@@ -163,9 +163,9 @@ const invalid: [string, Partial<Record<keyof CheckOptions, unknown>>, string][] 
     { profile: 'portal', signatureKey: 'a\nb2345678' },
     'signatureKey contains characters',
   ],
-  ['a CA that is none', { ca: 'nonsense' }, 'ca: a CA certificate must be'],
-  ['an observer that is no function', { observer: 7 }, 'observer must be a function'],
-  ['strict that is no boolean', { strict: 'yes' }, 'strict must be true or false'],
+  ['an invalid CA', { ca: 'nonsense' }, 'ca: a CA certificate must be'],
+  ['an observer of another type than function', { observer: 7 }, 'observer must be a function'],
+  ['a strict of another type than boolean', { strict: 'yes' }, 'strict must be true or false'],
 ]
 
 it.each(invalid)('rejects %s', async (_, options, message) => {

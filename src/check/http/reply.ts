@@ -1,4 +1,4 @@
-/** A response, or why there is none. */
+/** A response, or the reason why none arrived. */
 export type Reply = ReceivedResponse | Silence
 
 /** A response as it came over the connection. */

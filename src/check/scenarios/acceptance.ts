@@ -43,7 +43,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
     needsSignature: true,
     title: 'accepts JSON that a parser would write differently',
     reason:
-      'Senders may indent JSON, escape characters, or write 1.0. A receiver that parses and serializes the body before it computes the signature refuses such deliveries, and accepts bodies that nobody signed.',
+      'Senders may indent JSON, escape characters, or write 1.0. A receiver that parses and serializes the body before it computes the signature refuses such deliveries, and accepts unsigned bodies.',
     fix: 'Keep the raw bytes of the body, and compute the signature over them.',
     async run(probe) {
       const { body } = probe.sender.create()
@@ -110,7 +110,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
   {
     id: 'split-writes',
     level: 'must',
-    title: 'accepts a body that arrives in several packets',
+    title: 'accepts a body in several packets',
     reason: 'The network may split a request anywhere, also inside a character.',
     fix: 'Collect all bytes of the body before you compute the signature, and never decode single chunks.',
     async run(probe) {

@@ -36,8 +36,7 @@ export const BODIES: readonly Scenario[] = [
     level: 'must',
     needsSignature: true,
     title: 'refuses a body that means the same as the signed one, with other bytes',
-    reason:
-      'The signature covers bytes. A receiver that serializes the body again accepts what nobody signed.',
+    reason: 'The signature covers bytes. A receiver that serializes the body again accepts unsigned bytes.',
     fix: 'Compute the signature over the raw bytes, before any parsing.',
     run: (probe) =>
       judgeEach(
@@ -130,7 +129,7 @@ export const BODIES: readonly Scenario[] = [
     level: 'must',
     needsSignature: true,
     title: 'refuses a form whose signature covers only its decoded text',
-    reason: 'Different forms decode to the same text, so the receiver would accept bytes that nobody signed.',
+    reason: 'Different forms decode to the same text, so the receiver would accept unsigned bytes.',
     fix: 'Compute the signature over the bytes of the form as they arrived.',
     run: (probe) => {
       const { body: json } = probe.sender.create()

@@ -78,7 +78,7 @@ export const CONNECTIONS: readonly Scenario[] = [
     level: 'must',
     title: 'refuses a delivery that is longer than its content-length',
     reason:
-      'The bytes after content-length are another request; what comes before them is not the signed body.',
+      'The bytes after content-length are another request, and the bytes before them are not the signed body.',
     fix: 'Read exactly content-length bytes, and verify them.',
     async run(probe) {
       const connection = await probe.connect()

@@ -67,7 +67,7 @@ export const DELIVERIES: readonly Scenario[] = [
     level: 'should',
     phase: 'alone',
     hasSideEffects: true,
-    title: 'handles a delivery once that arrives five times at the same time',
+    title: 'handles five simultaneous copies of a delivery once',
     reason: 'A sender may repeat a delivery while the receiver still handles it.',
     fix: 'Reserve a delivery before you handle it. Answer 409 to repetitions until it is handled.',
     async run(probe) {
@@ -87,7 +87,7 @@ export const DELIVERIES: readonly Scenario[] = [
     level: 'must',
     phase: 'alone',
     hasSideEffects: true,
-    title: 'handles a delivery that is sent again because the response was lost',
+    title: 'handles a retried delivery whose first response was lost',
     reason:
       'A receiver that marks a delivery as seen, and stops when the sender disconnects, loses the delivery: it takes the retry for a repetition.',
     fix: 'Mark a delivery as handled only after it was handled or stored.',

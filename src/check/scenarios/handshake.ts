@@ -50,7 +50,7 @@ export const HANDSHAKE: readonly Scenario[] = [
     id: 'handshake-missing-token',
     level: 'should',
     title: 'refuses a handshake without a token, or with an empty one',
-    reason: 'The signature of an empty body is a valid signature for anyone who sends an empty delivery.',
+    reason: 'Attackers could use the signature of an empty token to send a delivery with an empty body.',
     fix: 'Answer 400 if the token is missing, empty, or given twice.',
     run: forHosted(async (probe) => {
       let finding: Finding = passed('')

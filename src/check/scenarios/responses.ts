@@ -58,7 +58,7 @@ export const RESPONSES: readonly Scenario[] = [
     level: 'must',
     phase: 'last',
     title: 'never sends the key',
-    reason: 'Whoever has the key can forge every delivery.',
+    reason: 'An attacker with the key can forge every delivery.',
     fix: 'Do not put settings, environment variables or error objects into responses.',
     run: findSecret,
   },

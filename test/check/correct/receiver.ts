@@ -13,7 +13,7 @@ export const SERVER_OPTIONS = {
   connectionsCheckingInterval: 100,
 }
 
-/** Returns the payload of a verified body. Throws if there is none. */
+/** Returns the payload of a verified body. Throws if the body has no payload. */
 export function parse(body: Uint8Array, contentType = ''): unknown {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
   const isForm = /^application\/x-www-form-urlencoded/i.test(contentType)
