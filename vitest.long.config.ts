@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { alias, each, once } from './vitest.config.ts'
 
@@ -8,6 +9,8 @@ export default defineConfig({
     name: 'long',
     ...once,
     ...each,
+    // These tests wait for processes and leases even more than those of `npm test`.
+    maxWorkers: availableParallelism() * 3,
     // Milliseconds. Only ends tests that hang: on a busy machine, some take minutes.
     testTimeout: 600_000,
     hookTimeout: 600_000,

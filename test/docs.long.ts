@@ -43,7 +43,7 @@ const isTest = (code: string): boolean => code.includes("from 'vitest'")
 const programs = [...blocks.filter((code) => !isTest(code)), ...examples.filter(isEndless), ...fragments]
 
 // Most of them are servers, which never end. Each one has to reach its last line without an error, and is then killed.
-it.each(programs.map(titled))('%s\n… runs', async (_, code) => {
+it.concurrent.each(programs.map(titled))('%s\n… runs', async (_, code) => {
   const { code: script } = await transform(isolate(code), { loader: 'ts', format: 'esm', target: 'node20' })
   const run = startNode(['--input-type=module', '--eval', `${script}\nconsole.log('the last line')`], {
     SIGNATURE_KEY: 'parcels2026',

@@ -50,11 +50,11 @@ async function check(
   }
 }
 
-it.each(NAMES.filter((name) => !(name in FOUND_IN_HOSTS)))('%s conforms', async (name) => {
+it.concurrent.each(NAMES.filter((name) => !(name in FOUND_IN_HOSTS)))('%s conforms', async (name) => {
   expectConforms(await check(mountOf(name)))
 })
 
-it.each(Object.entries(FOUND_IN_HOSTS))('%s conforms except for its host', async (name, fails) => {
+it.concurrent.each(Object.entries(FOUND_IN_HOSTS))('%s conforms except for its host', async (name, fails) => {
   // How long a host takes to decompress 64 MiB depends on the machine.
   const skip = ['uniform-refusal-time', 'compressed-bomb']
   expectFinds(await check(mountOf(name), { skip }), { fails })
@@ -64,6 +64,6 @@ const PROFILES = ['node:http', 'Lambda HTTP API'].flatMap((name) =>
   (['arcgis', 'portal'] as const).map((profile) => [name, profile] as const),
 )
 
-it.each(PROFILES)('%s conforms with the profile %s', async (name, profile) => {
+it.concurrent.each(PROFILES)('%s conforms with the profile %s', async (name, profile) => {
   expectConforms(await check(mountOf(name), { profile }, { profile }))
 })

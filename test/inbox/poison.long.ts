@@ -17,7 +17,7 @@ function describePoison(
   describe(`deliveries whose handlers exit the process, ${name}, POISON_SEED=${seed}`, () => {
     it.concurrent.each([
       ['one, 5 attempts', 5, [...INNOCENT, 'Poison']],
-      ['one, 20 attempts', 20, [...INNOCENT, 'Poison']],
+      ['one, 10 attempts', 10, [...INNOCENT, 'Poison']],
       ['one that does it later, 5 attempts', 5, [...INNOCENT, 'PoisonLater']],
       ['three among slow ones, 8 attempts', 8, MIXED],
     ] as const)('only these become dead letters: %s', async (_, attempts, deliveries) => {
