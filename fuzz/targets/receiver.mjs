@@ -80,7 +80,7 @@ export const seeds = [
 export async function run(input) {
   const given = read(input)
   if (!given) return
-  const { profile, receiver, isStrict, viaFetch, url, body } = given
+  const { profile, receiver, isStrict, viaFetch, body } = given
   const calls = handled
   const response = viaFetch ? await fetchWith(receiver, given) : await receiver.receive(toRequest(given))
   if (!response) return
@@ -91,7 +91,7 @@ export async function run(input) {
   require(!text.includes(KEY), 'the response contains the key')
   if (status === 401) require(text === UNAUTHORIZED, 'a 401 differs', text)
   if (status !== 200) return require(handled === calls, 'a handler ran, but the status is', status)
-  const { method, headers } = given // fetchWith changes them
+  const { method, url, headers } = given // fetchWith changes them
   if (method === 'GET') return requireHandshake(profile, url, text)
   require(method === 'POST', 'method', method)
   if (text === '{"status":"registered"}')
@@ -149,9 +149,10 @@ function fetchWith(receiver, given) {
       headers: pairs,
       ...(body.length > 0 ? { body } : {}),
     })
-    // Web requests trim the values of headers, and write some methods in upper case.
+    // Web requests trim the values of headers, write some methods in upper case, and remove tabs from the URL.
     given.headers = Object.fromEntries(request.headers)
     given.method = request.method
+    given.url = request.url
     return receiver.fetch(request)
   } catch {
     return undefined

@@ -18,7 +18,7 @@ for (const runtime of RUNTIMES) {
     return use
   }
   for (const { name, run } of CASES) {
-    it(`geohook/changes in ${runtime.name}: ${name}`, async () => {
+    it.concurrent(`geohook/changes in ${runtime.name}: ${name}`, async () => {
       starting ??= start()
       await run(await starting)
     })

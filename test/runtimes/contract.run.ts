@@ -19,6 +19,6 @@ for (const runtime of RUNTIMES) {
     })
     afterAll(() => remote?.stop())
     for (const { name, run } of CASES)
-      it.concurrent(name, () => run((...args) => (remote as { start: Start }).start(...args)))
+      it(name, () => run((...args) => (remote as { start: Start }).start(...args)))
   })
 }
