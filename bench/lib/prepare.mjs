@@ -8,8 +8,10 @@ const bench = join(root, 'bench')
 
 /** Builds the package, and installs the packages of the benchmarks if needed. */
 export function prepare() {
-  const build = [join(root, 'node_modules/tsup/dist/cli-default.js'), '--no-dts', '--silent']
-  execFileSync(process.execPath, build, { cwd: root, stdio: 'inherit' })
+  if (process.env.KEEP_BUILD !== 'true') {
+    const build = [join(root, 'node_modules/tsup/dist/cli-default.js'), '--no-dts', '--silent']
+    execFileSync(process.execPath, build, { cwd: root, stdio: 'inherit' })
+  }
   if (!isInstalled())
     execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
       cwd: bench,

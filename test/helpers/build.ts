@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 
-/** Builds the package once before all tests, because some of them run the built files. */
+/**
+ * Builds the package once before all tests, because some of them run the built files. With `KEEP_BUILD=true`, uses the
+ * last build, so that several test runs can use it at the same time.
+ */
 export function setup(): void {
   linkForExamples()
+  if (process.env.KEEP_BUILD === 'true') return
   execFileSync(process.execPath, ['node_modules/tsup/dist/cli-default.js', '--no-dts', '--silent'], {
     stdio: 'inherit',
   })

@@ -19,14 +19,10 @@ declare module 'vitest' {
 export async function setup({ provide }: TestProject): Promise<() => void> {
   npm(isInstalled() ? ['ci', '--dry-run'] : ['ci', '--ignore-scripts'], here)
   const folder = mkdtempSync(join(tmpdir(), 'geohook-runtimes-'))
-  execFileSync(
-    process.execPath,
-    [join(root, 'node_modules/tsup/dist/cli-default.js'), '--no-dts', '--silent'],
-    {
-      cwd: root,
-      stdio: 'inherit',
-    },
-  )
+  if (process.env.KEEP_BUILD !== 'true') {
+    const tsup = join(root, 'node_modules/tsup/dist/cli-default.js')
+    execFileSync(process.execPath, [tsup, '--no-dts', '--silent'], { cwd: root, stdio: 'inherit' })
+  }
   const packed = npm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder], root)
   const [{ filename }] = JSON.parse(packed) as [{ filename: string }]
   npm(['install', '--ignore-scripts', '--prefer-offline', join(folder, filename)], folder)
