@@ -37,7 +37,8 @@ try {
   console.log(`${here}  the last build in this folder`)
   const clone = await packClone()
   console.log(`${clone}  npm pack in a fresh clone`)
-  if (here !== clone) throw new Error('The same commit gives two different tarballs. Commit, and run npm run build.')
+  if (here !== clone)
+    throw new Error('The same commit gives two different tarballs. Commit, and run npm run build.')
 } catch (error) {
   console.error(error.message)
   process.exitCode = 1
