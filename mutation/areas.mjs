@@ -40,4 +40,25 @@ export const AREAS = {
     mutate: ['src/adapters/*.ts', 'src/platform/drain.node.ts'],
     tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.test.ts'],
   },
+  inbox: {
+    // The parts that all engines share, with the engine in memory. The tests of the other engines repeat the contract.
+    mutate: ['src/inbox/*.ts', 'src/inbox/memory/*.ts'],
+    tests: [
+      'test/contract/inbox/memory.test.ts',
+      'test/inbox/!(docs|poison|sharding).test.ts',
+      'test/inbox/memory/*.test.ts',
+    ],
+  },
+  sqlite: {
+    mutate: ['src/inbox/sqlite/*.ts'],
+    tests: ['test/contract/inbox/sqlite.test.ts', 'test/inbox/sqlite/!(backup|full-disk|processes).test.ts'],
+  },
+  postgres: {
+    mutate: ['src/inbox/postgres/*.ts'],
+    tests: ['test/contract/inbox/postgres.test.ts', 'test/inbox/postgres/!(connection).test.ts'],
+  },
+  redis: {
+    mutate: ['src/inbox/redis/*.ts'],
+    tests: ['test/contract/inbox/redis.test.ts', 'test/inbox/redis/!(connection).test.ts'],
+  },
 }

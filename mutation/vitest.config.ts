@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { alias } from '../vitest.config.ts'
+import { TAGS } from '../test/helpers/drivers.ts'
 import { AREAS } from './areas.mjs'
 
 /** Runs the tests of the area in MUTATION_AREA. */
@@ -8,7 +9,9 @@ export default defineConfig({
   test: {
     include: [...AREAS[process.env.MUTATION_AREA as keyof typeof AREAS].tests, 'mutation/loads.test.ts'],
     testTimeout: 30_000,
+    globalSetup: ['test/helpers/requirements.ts'],
     setupFiles: ['mutation/setup.ts'],
+    tags: TAGS,
     isolate: false,
   },
 })
