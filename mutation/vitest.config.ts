@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
-import { alias } from '../vitest.config.ts'
 import { TAGS } from '../test/helpers/drivers.ts'
+import { alias } from '../vitest.config.ts'
 import { AREAS } from './areas.mjs'
 
 /** Runs the tests of the area in MUTATION_AREA. */

@@ -1,26 +1,32 @@
-import { afterAll, inject, it } from 'vitest'
+import { afterAll, expect, inject, it } from 'vitest'
 import { CASES } from '../changes/contract/cases.ts'
-import type { Start } from '../changes/contract/subject.ts'
 import { startRemote } from './remote.ts'
-import { RUNTIMES } from './runtimes.ts'
+import { RUNTIMES, type Runtime } from './runtimes.ts'
 
-const stops: (() => Promise<void>)[] = []
+type Remote = Awaited<ReturnType<typeof startRemote>>
+
+const remotes = new Map<Runtime, Promise<Remote>>()
 afterAll(async () => {
-  for (const stop of stops) await stop()
+  for (const remote of remotes.values()) await (await remote).stop()
 })
 
-// These tests are not in a `describe`, because `contract/matrix.ts` prints each `describe` as a column of the contract.
-for (const runtime of RUNTIMES) {
-  let starting: Promise<Start> | undefined
-  const start = async (): Promise<Start> => {
-    const { use, stop } = await startRemote(runtime, inject('appFolder'))
-    stops.push(stop)
-    return use
-  }
-  for (const { name, run } of CASES) {
-    it.concurrent(`geohook/changes in ${runtime.name}: ${name}`, async () => {
-      starting ??= start()
-      await run(await starting)
-    })
-  }
+function remoteOf(runtime: Runtime): Promise<Remote> {
+  const remote = remotes.get(runtime) ?? startRemote(runtime, inject('appFolder'))
+  remotes.set(runtime, remote)
+  return remote
 }
+
+// All runtimes run a case at the same time, because many cases wait for a second. These tests are not in a `describe`,
+// because `contract/matrix.ts` prints each `describe` as a column of the contract.
+it.each(CASES.map(({ name, run }) => [name, run] as const))(
+  'geohook/changes in every runtime: %s',
+  async (_, run) => {
+    const results = await Promise.allSettled(
+      RUNTIMES.map(async (runtime) => run((await remoteOf(runtime)).use)),
+    )
+    const failures = results.map((result, at) =>
+      result.status === 'rejected' ? `${RUNTIMES[at]?.name}: ${result.reason}` : undefined,
+    )
+    expect(failures.filter(Boolean)).toEqual([])
+  },
+)

@@ -40,7 +40,7 @@ it('Node 20 without better-sqlite3 reports what to install', async () => {
   expect(await use(20)).toEqual({ error: expect.stringContaining('neither node:sqlite nor better-sqlite3') })
 })
 
-it.each([22, 26])(
+it.concurrent.each([22, 26])(
   'the tests of the SQLite inbox pass with node:sqlite of Node %d',
   { timeout: 120_000 },
   async (version) => {
@@ -55,6 +55,7 @@ it.each([22, 26])(
       nodeOf(version),
       ['node_modules/vitest/vitest.mjs', 'run', '--project=node', ...files.map((file) => `test/${file}`)],
       {
+        KEEP_BUILD: 'true', // both versions run at the same time
         NO_COLOR: '1',
         FORCE_COLOR: undefined,
         VITEST: undefined,
