@@ -32,26 +32,33 @@ const inlineAssets: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
+/** Imports the code for the runtime by one name, because Node takes time to look up each name in package.json. */
+const joinRuntime: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'join-runtime',
+  setup({ onResolve }) {
+    onResolve({ filter: /^#(hmac|platform)$/ }, () => ({ path: '#runtime', external: true }))
+  },
+}
+
 /**
- * Makes the main entry five files, because Node takes longer to load a file than to run its code. esbuild writes modules
- * that the same entries load into one chunk, so here all entries load the receiver, and share three large chunks instead
- * of a dozen small ones. Not in these chunks is `explain`: bundles that do not call it would still contain its code.
- * `geohook/changes` does not load the receiver, because it must stay small in browsers.
+ * Makes the main entry three files, because Node takes longer to load a file than to run its code. esbuild writes modules
+ * that the same entries load into one chunk, so here all entries load the receiver, and share one large chunk instead of
+ * a dozen small ones. Not in this chunk is `explain`: bundles that do not call it would still contain its code.
  */
 const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'join-chunks',
   setup({ onLoad, onResolve }) {
-    const { changes, ...others } = entry
+    const files = [...Object.values(entry), 'src/changes/engine.ts'].map((path) => resolve(path))
     const receiver = ['src/receiver/create-receiver.ts', 'src/signature/sign.ts']
-    const added = new Map(Object.values(others).map((path) => [resolve(path), receiver]))
-    added.set(resolve(changes, '../engine.ts'), ['src/receiver/option-values.ts'])
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const imports = added.get(path)?.map((path) => `\nimport ${JSON.stringify(resolve(path))}`)
-      return imports && { contents: readFileSync(path, 'utf8') + imports.join(''), loader: 'ts' }
-    })
-    // The inspector and the mock service get a copy, so that `explain` is in the file of the main entry.
-    onResolve({ filter: /\/receiver\/explain\.ts$/ }, ({ path, importer, resolveDir }) => {
-      const isCopied = /src[\\/](inspector|mock)[\\/]/.test(importer)
+    const imports = receiver.map((path) => `\nimport ${JSON.stringify(resolve(path))}`).join('')
+    onLoad({ filter: /\.ts$/ }, ({ path }) =>
+      files.includes(path) ? { contents: readFileSync(path, 'utf8') + imports, loader: 'ts' } : undefined,
+    )
+    // The inspector and the mock service get a copy of `explain`, so that it is in the file of the main entry. The engine
+    // gets copies, because bundlers would add what it imports from the large chunk to the part of `geohook/changes` that
+    // is loaded at once.
+    onResolve({ filter: /\/receiver\/(explain|delivery|log)\.ts$/ }, ({ path, importer, resolveDir }) => {
+      const isCopied = /src[\\/](inspector|mock|changes)[\\/]/.test(importer)
       return isCopied ? { path: resolve(resolveDir, path), suffix: '?copy' } : undefined
     })
   },
@@ -60,7 +67,7 @@ const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
 export default defineConfig([
   {
     entry,
-    external: ['#hmac', '#platform', '#diagnose', /^node:/],
+    external: ['#diagnose', /^node:/],
     format: ['esm', 'cjs'],
     // Creates shared chunks, so that all entries of a format have the same WebhookError class.
     splitting: true,
@@ -68,7 +75,7 @@ export default defineConfig([
     platform: 'neutral',
     // Without the `node:` prefix, bundlers would take "stream" for a package, and some runtimes would not find it.
     removeNodeProtocol: false,
-    esbuildPlugins: [inlineAssets, joinChunks],
+    esbuildPlugins: [inlineAssets, joinRuntime, joinChunks],
     esbuildOptions(options) {
       options.logOverride = { 'ignored-bare-import': 'silent' } // of joinChunks
     },
@@ -91,11 +98,11 @@ export default defineConfig([
   {
     // A separate bundle that contains copies of its imports; see src/receiver/explain.ts.
     entry: { diagnose: 'src/explain/diagnose.ts' },
-    external: ['#hmac', '#platform'],
     format: ['esm', 'cjs'],
     splitting: false,
     target: 'node20',
     platform: 'neutral',
+    esbuildPlugins: [joinRuntime],
   },
   {
     entry: { cli: 'src/cli/main.ts' },

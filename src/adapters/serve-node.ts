@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { endOfTick } from '#platform'
-import { cutUnreadResponse, drain } from '../platform/drain.node.ts'
+import { WebhookError } from '../errors.ts'
+import { cutUnreadResponse, drain, isClosing } from '../platform/drain.node.ts'
 import type { Delivery } from '../receiver/delivery.ts'
 import type { NextResult } from '../receiver/next-handler.ts'
 import type { Outcome } from '../receiver/outcome.ts'
@@ -75,6 +76,7 @@ export async function serve(receive: Receiver['receive'], exchange: NodeExchange
     params,
     remoteAddress: addressOf(req), // read now, because a closed socket may no longer know it
     read(options) {
+      if (isClosing(req)) throw new WebhookError('body_aborted')
       const bytes = bytesOf(parsed)
       if (bytes) {
         options.onChunk(bytes)

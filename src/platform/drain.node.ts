@@ -66,6 +66,18 @@ function endAfterResponse(stream: ServerHttp2Stream): undefined {
   stream.once('finish', () => void setTimeout(() => stream.close(), RESET_DELAY).unref())
 }
 
+/** Connections that stay open only for `drain()`, after a response with `connection: close`. */
+const closing = /* @__PURE__ */ new WeakSet<Socket>()
+
+/** Returns true if the server must not process further requests on this connection (RFC 9112 section 9.6). */
+export function isClosing(req: IncomingMessage): boolean {
+  try {
+    return closing.has(req.socket)
+  } catch {
+    return false // a substitute of a host without sockets
+  }
+}
+
 /**
  * Keeps Node from destroying the connection right after a response with `connection: close` (RFC 9112 section 9.6).
  *
@@ -76,8 +88,12 @@ function delayClose(socket: Socket): () => void {
   let isDue = false
   let isOver = false
   function delayed(): void {
-    if (isOver) destroySoon.call(socket)
-    else isDue = true
+    if (isOver) {
+      destroySoon.call(socket)
+    } else {
+      isDue = true
+      closing.add(socket)
+    }
   }
   socket.destroySoon = delayed
   return () => {

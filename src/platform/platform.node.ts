@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { drain } from './drain.node.ts'
+import { drain, isClosing } from './drain.node.ts'
 
 // Read at import time, before tests install fake timers, which would never fire.
 const { setImmediate } = globalThis
@@ -42,19 +42,37 @@ export function endOfTick(): Promise<void> {
 /**
  * Drains the Node request that a web request wraps.
  *
- * @param request the web request; srvx, the server of h3, adds Node's request as `runtime.node`
- * @param context the framework's context; `@hono/node-server` adds Node's request as `incoming`
  * @param limit maximum number of bytes to discard
  * @returns false if there is no Node request
  */
 export function drainWebRequest(request: object, context: unknown, limit: number): boolean {
-  const { node } = (request as { runtime?: { node?: Partial<NodeExchange> } }).runtime ?? {}
-  const { incoming, outgoing } = (context ?? {}) as { incoming?: IncomingMessage; outgoing?: ServerResponse }
-  const { req = incoming, res = outgoing } = node ?? {}
+  const { req, res } = nodeExchangeOf(request, context)
   // Contexts of other frameworks can have unrelated members with these names.
   if (!res || typeof req?.resume !== 'function') return false
   drain(req, res, limit)
   return true
+}
+
+/** Returns true if the connection of the Node request that a web request wraps is about to be closed. */
+export function isClosingWebRequest(request: object, context: unknown): boolean {
+  const { req } = nodeExchangeOf(request, context)
+  return req !== undefined && isClosing(req)
+}
+
+/**
+ * Finds the Node request that a web request wraps.
+ *
+ * @param request the web request; srvx, the server of h3, adds Node's request as `runtime.node`
+ * @param context the framework's context; `@hono/node-server` adds Node's request as `incoming`
+ */
+function nodeExchangeOf(request: object, context: unknown): Partial<NodeExchange> {
+  try {
+    const { node } = (request as { runtime?: { node?: Partial<NodeExchange> } }).runtime ?? {}
+    const { incoming, outgoing } = (context ?? {}) as Record<string, unknown>
+    return { req: incoming as IncomingMessage, res: outgoing as ServerResponse, ...node }
+  } catch {
+    return {} // an unrelated object with a getter that throws
+  }
 }
 
 interface NodeExchange {

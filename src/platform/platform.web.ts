@@ -11,3 +11,6 @@ export function endOfTick(): void {}
 
 /** Does nothing and returns false. Outside Node, the platform ends the request when its body is cancelled. */
 export const drainWebRequest = (_request: object, _context: unknown, _limit: number): boolean => false
+
+/** Returns false. Outside Node, the platform manages its connections. */
+export const isClosingWebRequest = (_request: object, _context: unknown): boolean => false

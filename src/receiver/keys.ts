@@ -1,7 +1,14 @@
 import { importKey } from '#hmac'
 import type { WebhookErrorOptions } from '../errors.ts'
+import { utf8 } from '../signature/bytes.ts'
 import type { HmacKey } from '../signature/hmac.ts'
-import { findKeyError, type Keyring, type SignatureKeys, toKeyList } from '../signature/keyring.ts'
+import {
+  findKeyError,
+  type Keyring,
+  type SignatureKey,
+  type SignatureKeys,
+  toKeyList,
+} from '../signature/keyring.ts'
 import { guard } from './guard.ts'
 import type { RequestHead } from './request.ts'
 
@@ -27,13 +34,14 @@ export type FindKeys = (request: RequestHead) => FoundKeys | Promise<FoundKeys>
 
 /**
  * Returns the function that finds the keys of each request. With a key function every request takes the same time, so
- * that timing does not reveal which tenants exist. Decoys extend each keyring to the largest size so far, and each
- * decoy is as long as the longest key so far at its index. Every key is imported and checked for each request.
+ * that timing does not reveal which tenants exist. Decoys extend each keyring to the largest size so far. Each decoy is
+ * as long as the longest key so far at its index, and a string or bytes like the latest one. Every key is imported and
+ * checked for each request.
  */
 export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
   if (typeof keys !== 'function') return () => ({ keyring: keys, count: keys.length, secret: '' })
   let secret = ''
-  const decoys: string[] = []
+  const decoys: SignatureKey[] = []
   return async (request) => {
     const given = await guard('key_unavailable', () => keys(request))
     // Created on the first request, because Cloudflare Workers cannot generate random values before it.
@@ -45,10 +53,17 @@ export function createKeyFinder(keys: Keyring | KeyFunction): FindKeys {
     const valid = keyError ? decoys : list
     const keyring: HmacKey[] = []
     for (let index = 0; index < Math.max(valid.length, decoys.length); index++) {
-      const key = valid[index] ?? (decoys[index] as string)
-      decoys[index] = (decoys[index] ?? secret).padEnd(key.length, secret)
+      const key = valid[index] ?? (decoys[index] as SignatureKey)
+      decoys[index] = adaptDecoy(decoys[index] ?? secret, key, secret)
       keyring.push(importKey(key))
     }
     return { keyring, count: isKnown && !keyError ? list.length : 0, keyError, secret }
   }
+}
+
+/** Returns a decoy of the type of `key`, and at least as long: strings take longer to import than bytes. */
+function adaptDecoy(decoy: SignatureKey, key: SignatureKey, secret: string): SignatureKey {
+  if (typeof decoy === typeof key && decoy.length >= key.length) return decoy
+  const text = ''.padEnd(Math.max(decoy.length, key.length), secret)
+  return typeof key === 'string' ? text : utf8(text)
 }

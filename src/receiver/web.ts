@@ -1,4 +1,4 @@
-import { drainWebRequest, endOfTick } from '#platform'
+import { drainWebRequest, endOfTick, isClosingWebRequest } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { concat } from '../signature/bytes.ts'
 import type { HeaderBag } from './headers.ts'
@@ -44,6 +44,7 @@ export async function toReceiverRequest(
     remoteAddress: remoteAddressOf(request, server),
     async read(options) {
       await endOfTick()
+      if (isClosingWebRequest(request, context)) throw new WebhookError('body_aborted')
       try {
         if (!request.bodyUsed) {
           if (isReservable(headers, options)) return await readAtOnce(request, options)

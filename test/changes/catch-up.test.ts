@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createReceiver, type WebhookEvent } from 'geohook'
+import { createReceiver, type Delivery, parsePayload, type WebhookEvent } from 'geohook'
 import { type CatchUpOptions, createChanges, type LayerChanges, type ResyncContext } from 'geohook/changes'
 import { createMemoryInbox } from 'geohook/inbox'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../contract/inbox/fixture.ts'
 import { KEY } from '../helpers/deliver.ts'
 import { type Parcels, startParcels } from '../mock/features/extract/support.ts'
@@ -74,6 +74,21 @@ describe('catchUp', () => {
     expect(await inbox.generations.get(url)).toEqual(new Map([[0, await generation()]]))
     expect(seen).toEqual([])
     expect(errors).toEqual([])
+  })
+
+  it('puts an announcement into the inbox that equals what its body decodes to', async () => {
+    const { inbox, add, catchUp } = await start()
+    const { poll } = catchUp()
+    await poll()
+    const put = vi.spyOn(inbox, 'put')
+    await add('one')
+    await poll() // leaves the change to its delivery
+    await poll()
+    const [announcement] = put.mock.calls[0] as [Delivery]
+    const { rawBody, contentType, payload, changeTypes, events } = announcement
+    const parsed = parsePayload({ body: rawBody, contentType })
+    expect({ ok: true, payload, changeTypes, events }).toEqual(parsed)
+    expect(events[0]?.changesUrl).toMatch(/^http/)
   })
 
   it('hands over changes that no delivery announced, as an event of the kind caught_up', async () => {

@@ -152,6 +152,24 @@ describe.each(COLUMNS)('a client that keeps sending after it was refused: %s', (
     ])
   })
 
+  it.each(['413 for its body', '408'] as const)(
+    'cannot have further requests handled on a connection that is being closed: %s',
+    async (name) => {
+      const { url, entries } = await start(REFUSALS[name].setup)
+      const socket = await refused(url, REFUSALS[name])
+      const ended = once(socket.resume(), 'end')
+      const { headers = {} } = signed(BODY)
+      const fields = { host: 'a', ...headers, 'content-length': BODY.length }
+      const lines = Object.entries(fields).map(([field, value]) => `${field}: ${value}\r\n`)
+      const request = `POST /hook HTTP/1.1\r\n${lines.join('')}\r\n${BODY}`
+      socket.write(`0\r\n\r\n${request}${request}`)
+      await ended
+      await setImmediate() // until a request that arrived with the end of the body would have been handled
+      const seen = (await entries()).flatMap(({ line }) => line ?? [])
+      expect(seen.filter((line) => !line.startsWith('refused '))).toEqual([])
+    },
+  )
+
   it('can close its half of the connection, and the server closes the other half', async () => {
     const { url } = await start('plain')
     const socket = await refused(url, REFUSALS['401'])

@@ -1,5 +1,5 @@
 import { arcgis, createReceiver, type ReceiverRequest, type SignatureKeys } from 'geohook'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { base64Of, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { createRecorder } from '../helpers/recorder.ts'
 
@@ -128,6 +128,24 @@ describe('decoy keys in a ring', () => {
     const codes = recorder.calls.flatMap(({ code }) => code ?? [])
     expect(codes.slice(0, 3)).toEqual(['signature_mismatch', 'signature_mismatch', 'key_unknown'])
   })
+})
+
+it.each<[string, SignatureKeys]>([
+  ['a string', KEY],
+  ['bytes', Buffer.from(KEY)],
+  ['bytes, then a string', [Buffer.from(KEY), 'old']],
+])('a decoy is of the same type as the keys of other tenants: %s', async (_, keys) => {
+  const { receiver } = createTenants({ '/known': keys })
+  const encode = vi.spyOn(TextEncoder.prototype, 'encode')
+  onTestFinished(() => encode.mockRestore())
+  // Counts the texts that are encoded, because each key that is a string costs one.
+  const countEncoded = async (path: string): Promise<number> => {
+    encode.mockClear()
+    await receiver.receive(delivery(path))
+    return encode.mock.calls.length
+  }
+  await receiver.receive(delivery('/known'))
+  expect(await countEncoded('/unknown')).toBe(await countEncoded('/known'))
 })
 
 /** The keys that the key function returns for `/known` and `/unknown`, and optionally the request to send. */

@@ -1,6 +1,7 @@
 import { writeChangesUrl } from '../../payload/changes-url.ts'
-import { parse } from '../../payload/parse.ts'
 import { CAUGHT_UP, type Delivery } from '../../receiver/delivery.ts'
+
+const CHANGE_TYPE = 'FeaturesEdited'
 
 /** Changes of a service that no delivery announced. */
 export interface MissedChanges {
@@ -29,22 +30,19 @@ export async function createAnnouncement({
 }: MissedChanges): Promise<Delivery> {
   const changesUrl = writeChangesUrl({ service, window: { min, max }, layers, parameters: new Map() })
   const receivedAt = new Date()
-  const contentType = 'application/json'
-  const payload = {
-    serviceType: 'FeatureServer',
-    changesUrl,
-    ...nameOf(service),
-    events: [{ eventType: 'FeaturesEdited', when: receivedAt.getTime() }],
-  }
-  const rawBody = new TextEncoder().encode(JSON.stringify(payload))
+  const raw = { eventType: CHANGE_TYPE, when: receivedAt.getTime() }
+  const names = { serviceType: 'FeatureServer', ...nameOf(service) }
+  const payload = { ...names, changesUrl, events: [raw] }
   return {
     id: await idOf(`${copies} ${changesUrl}`),
-    rawBody,
-    contentType,
+    rawBody: new TextEncoder().encode(JSON.stringify(payload)),
+    contentType: 'application/json',
     headers: {},
     receivedAt,
     profile: CAUGHT_UP,
-    ...parse(rawBody, contentType, ''),
+    payload,
+    changeTypes: [CHANGE_TYPE],
+    events: [{ changeType: CHANGE_TYPE, when: receivedAt, webhook: {}, service: names, changesUrl, raw }],
   }
 }
 
