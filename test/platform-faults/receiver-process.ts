@@ -12,6 +12,7 @@ const APP = fileURLToPath(new URL('./apps/receiver.mjs', import.meta.url))
 /** A receiver in a process of its own. */
 export interface ReceiverProcess {
   readonly app: Started
+  readonly url: string
   /** Sends a command of `apps/receiver.mjs`. */
   command(name: string): void
   /** Opens a connection. Resolves with undefined if the receiver closes it. */
@@ -41,6 +42,7 @@ export async function startReceiver({ env, descriptors }: StartOptions = {}): Pr
 
   return {
     app,
+    url: `http://127.0.0.1:${port}/`,
     command: (name) => void app.child.stdin?.write(`${name}\n`),
     open: () => openConnection(Number(port)),
     async post(socket, changeType) {

@@ -34,7 +34,8 @@ const gate = new Promise((resolve) => {
 const HANDLERS = {
   Wait: () => gate,
   Block() {
-    for (const end = performance.now() + 3_000; performance.now() < end; );
+    console.log('blocked')
+    for (const end = performance.now() + 2_000; performance.now() < end; );
   },
 }
 const receiver = createReceiver(options).on('*', async ({ changeType }, { id, payload }) => {
@@ -63,5 +64,9 @@ const COMMANDS = {
 }
 createInterface({ input: process.stdin }).on('line', (line) => COMMANDS[line]())
 
-const server = createServer({ keepAliveTimeout: 0, ...JSON.parse(SERVER) }, webhook(receiver))
+const hook = webhook(receiver)
+const server = createServer({ keepAliveTimeout: 0, ...JSON.parse(SERVER) }, (req, res) => {
+  if (req.method === 'POST') console.log(`request ${req.url}`)
+  return hook(req, res)
+})
 server.listen(0, '127.0.0.1', 20_000, () => console.log(`port ${server.address().port}.`))
