@@ -1,6 +1,8 @@
 // @module-tag sqlite
+import { readdirSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../contract/inbox/fixture.ts'
 import { CLEAN_ENV, CLI } from '../helpers/cli.ts'
 import { KEY, payloadOf } from '../helpers/deliver.ts'
 import { createFolder } from '../helpers/folder.ts'
@@ -77,15 +79,26 @@ describe('a receiver without free file descriptors (EMFILE)', () => {
 describe('geohook listen --save without free file descriptors (EMFILE)', () => {
   it('responds, reports that it cannot save the capture, and saves again later', async () => {
     const folder = useFolder()('captures')
-    const args = ['--import', NO_TIMEOUT, CLI, 'listen', '--port', '0', '--key', KEY, '--save', folder]
-    const app = startLimited(args, DESCRIPTORS, CLEAN_ENV)
+    const options = ['--port', '0', '--key', KEY, '--save', folder]
+    const app = startLimited(['--import', NO_TIMEOUT, CLI, 'listen', ...options], DESCRIPTORS, CLEAN_ENV)
     const [, port] = await app.printed(/http:\/\/127\.0\.0\.1:(\d+)/)
     const open = () => openConnection(Number(port))
-    const sockets = await openUntilFull({ open })
-    expect(await postOver(sockets.pop(), payloadOf('FeaturesCreated'))).toBe(200)
-    await app.printed(/cannot save a capture in .*: EMFILE/)
+    const post = (socket: Socket | undefined) => postOver(socket, payloadOf('FeaturesCreated'))
+    expect(await post(await open())).toBe(200) // after it, all packages are loaded
+    await app.printed(/-verified\.json/)
+    // The captures of the GET requests on these connections need a descriptor for a moment.
+    const sockets: Socket[] = []
+    for (let more = [await open()]; more.length > 0; more = await openUntilFull({ open })) {
+      sockets.push(...more.filter((socket) => socket !== undefined))
+      await until(() => app.stdout.split(' refused ').length > sockets.length + 1)
+    }
+    const before = readdirSync(folder).length
+    expect(await post(sockets.pop())).toBe(200)
+    await until(() => app.stdout.split(' verified ').length > 2)
+    expect(app.stderr).toMatch(/cannot save a capture in .*: EMFILE\n$/)
+    expect(readdirSync(folder).length).toBe(before)
     for (const socket of sockets) socket.destroy()
-    while ((await postOver(await open(), payloadOf('FeaturesUpdated'))) !== 200);
-    await app.printed(/saved: .*\.json/)
+    while ((await post(await open())) !== 200);
+    await until(() => readdirSync(folder).filter((name) => name.endsWith('-verified.json')).length === 2)
   })
 })

@@ -82,10 +82,10 @@ export async function openConnection(port: number): Promise<Socket | undefined> 
  * Posts a signed body in chunks, so that the receiver cannot read it at once. Resolves with the status, or with 0 if
  * there is no connection or no response.
  */
-export async function postOver(socket: Socket | undefined, body: string): Promise<number> {
+export async function postOver(socket: Socket | undefined, body: string, path = '/'): Promise<number> {
   if (!socket || socket.destroyed) return 0
   const headers = { 'content-type': JSON_TYPE, 'x-service': signatureOf(body), connection: 'keep-alive' }
-  const req = request({ method: 'POST', headers, createConnection: () => socket })
+  const req = request({ path, method: 'POST', headers, createConnection: () => socket })
   req.write(body.slice(0, 10))
   req.end(body.slice(10))
   return Promise.race([

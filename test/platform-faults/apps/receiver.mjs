@@ -4,7 +4,9 @@
 // closes them, `work` starts workers, `handle` lets the handlers of `Wait` end, `measure` prints the memory in use.
 import { closeSync, openSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { createReceiver } from 'geohook'
 import { webhook } from 'geohook/node'
 import { createSqliteInbox } from 'geohook/sqlite'
@@ -69,4 +71,13 @@ const server = createServer({ keepAliveTimeout: 0, ...JSON.parse(SERVER) }, (req
   if (req.method === 'POST') console.log(`request ${req.url}`)
   return hook(req, res)
 })
+
+// The packages that geohook loads in the background.
+const packages = [
+  'raw-body',
+  ...(STORE && !process.getBuiltinModule('node:sqlite') ? ['better-sqlite3'] : []),
+]
+const { cache } = createRequire(import.meta.url)
+const isLoaded = (name) => Object.keys(cache).some((file) => file.includes(`/node_modules/${name}/`))
+while (!packages.every(isLoaded) && performance.now() < 5_000) await setTimeout(10)
 server.listen(0, '127.0.0.1', 20_000, () => console.log(`port ${server.address().port}.`))
