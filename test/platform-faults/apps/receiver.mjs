@@ -1,7 +1,7 @@
 // A receiver that a test brings into trouble. `OPTIONS` are options of the receiver as JSON; with `STORE`, it has an
 // inbox in that SQLite file, which it does not open before the first delivery if `LAZY` is set. It prints its port and
 // each delivery that it has handled. Lines on stdin are commands: `fill` opens files until no descriptor is left, `free`
-// closes them, `work` starts workers, `handle` lets the handlers of `Wait` end, `measure` prints the memory in use.
+// closes them, `work` starts workers, `handle` lets the handlers of `Wait` end, `measure` prints how many connections are open, and the memory in use.
 import { closeSync, openSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -62,7 +62,10 @@ const COMMANDS = {
   },
   work: () => inbox.work(receiver),
   handle: () => release(),
-  measure: () => console.log(`memory ${process.memoryUsage().rss}`),
+  measure() {
+    const memory = process.memoryUsage().rss
+    server.getConnections((_, count) => console.log(`${count} connections, ${memory} bytes.`))
+  },
 }
 createInterface({ input: process.stdin }).on('line', (line) => COMMANDS[line]())
 
