@@ -5,8 +5,8 @@ import { answerOf, begin, send } from '../helpers/http.ts'
 import { type ReceiverProcess, startReceiver } from './receiver-process.ts'
 
 /** Milliseconds in which a body must arrive. Every pause is longer. */
-const BODY_TIMEOUT = 1_500
-const PAUSE = 2_000
+const BODY_TIMEOUT = 1_200
+const PAUSE = 1_600
 const env = { OPTIONS: JSON.stringify({ bodyTimeout: BODY_TIMEOUT }) }
 
 /** Starts a receiver that has loaded all its packages. */

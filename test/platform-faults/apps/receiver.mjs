@@ -37,7 +37,7 @@ const HANDLERS = {
   Wait: () => gate,
   Block() {
     console.log('blocked')
-    for (const end = performance.now() + 2_000; performance.now() < end; );
+    for (const end = performance.now() + 1_600; performance.now() < end; );
   },
 }
 const receiver = createReceiver(options).on('*', async ({ changeType }, { id, payload }) => {
