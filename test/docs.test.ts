@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -32,5 +32,29 @@ describe('docs/architecture.md', () => {
     const layers = [...rows].map(([, name]) => name)
     const [, list = ''] = /const LAYERS = \[(.*?)\]/s.exec(read('.dependency-cruiser.cjs')) ?? []
     expect(layers).toEqual([...list.matchAll(/'(\w+)'/g)].map(([, name]) => name))
+  })
+})
+
+describe('docs/reliability.md', () => {
+  const tables = read('docs/reliability.md')
+    .split('\n\n')
+    .filter((paragraph) => paragraph.startsWith('| fault |'))
+  const rows = tables.flatMap((table) => table.trim().split('\n').slice(2))
+
+  it('names tests that exist for each fault', () => {
+    expect(rows.length).toBeGreaterThan(30)
+    const untested = rows.filter((row) => {
+      const files = [...row.matchAll(/`(test\/[\w./-]+)`/g)].map(([, file = '']) => file)
+      return files.length === 0 || files.some((file) => !existsSync(join(root, file)))
+    })
+    expect(untested).toEqual([])
+  })
+
+  it('names every test of platform faults', () => {
+    const files = readdirSync(join(root, 'test/platform-faults')).filter((name) =>
+      /\.(?:test|long)\.ts$/.test(name),
+    )
+    const missing = files.filter((name) => !rows.join('\n').includes(`test/platform-faults/${name}`))
+    expect(missing).toEqual([])
   })
 })

@@ -3,6 +3,7 @@ import type { Delivery } from '../receiver/delivery.ts'
 import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 import type { RequestHead } from '../receiver/request.ts'
+import { preloadRawBody } from './node-body.ts'
 import { serve } from './serve-node.ts'
 import { toReceiver } from './to-receiver.ts'
 
@@ -88,6 +89,7 @@ export function webhook<Payload = unknown>(
   receiver: Receiver<Payload> | ReceiverOptions<Payload>,
 ): Middleware<Payload> {
   const { receive } = toReceiver(receiver, webhook)
+  preloadRawBody()
 
   return function webhook(req: ExpressRequest, res, next) {
     const { originalUrl: url, params } = req

@@ -5,6 +5,7 @@ import type { ReceiverOptions } from '../receiver/options.ts'
 import type { Outcome } from '../receiver/outcome.ts'
 import type { Receiver } from '../receiver/receiver-types.ts'
 import type { RequestHead } from '../receiver/request.ts'
+import { preloadRawBody } from './node-body.ts'
 import { serve, writeTo } from './serve-node.ts'
 import { toReceiver } from './to-receiver.ts'
 
@@ -74,6 +75,7 @@ export function webhook<Payload = unknown>(
   receiver: Receiver<Payload> | ReceiverOptions<Payload>,
 ): KoaMiddleware {
   const { receive } = toReceiver(receiver, webhook)
+  preloadRawBody()
 
   return function webhook(ctx, next) {
     const { req, res, originalUrl: url, request: parsed } = ctx

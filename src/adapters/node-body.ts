@@ -67,8 +67,21 @@ export function takeArrived(req: IncomingMessage, { limit, onChunk }: ReadOption
 
 const EVENTS = ['aborted', 'close', 'data', 'end', 'error'] as const
 
-/** Imported on first use: a static import would double the import time of the adapters. */
+/** Not imported statically, because that would double the import time of the adapters. */
 let getRawBody: typeof import('raw-body') | undefined
+
+/**
+ * Loads raw-body in the background when a receiver is mounted. Loading it with the first large body could be too late: if
+ * the process has no free file descriptor, the import fails, and Node 20 never repeats a failed import.
+ */
+export function preloadRawBody(): void {
+  loadRawBody().catch(() => {}) // the first body that needs raw-body reports the error
+}
+
+async function loadRawBody(): Promise<typeof import('raw-body')> {
+  getRawBody ??= (await import('raw-body')).default
+  return getRawBody
+}
 
 /** Reads the stream with raw-body. `onChunk` receives each chunk in the event loop tick in which it arrives. */
 async function readStream(
@@ -76,11 +89,11 @@ async function readStream(
   { limit, onChunk }: ReadOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  if (!getRawBody) {
+  let read = getRawBody
+  if (!read) {
     req.pause() // if other code already listens, chunks that arrive during the import would be lost here
-    getRawBody = (await import('raw-body')).default
+    read = await loadRawBody()
   }
-  const read = getRawBody
   signal.throwIfAborted() // while raw-body was imported
   return new Promise((resolve, reject) => {
     const listenersOf = (event: string) => req.listeners(event) as (() => void)[]

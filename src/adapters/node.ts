@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Receiver } from '../receiver/receiver-types.ts'
+import { preloadRawBody } from './node-body.ts'
 import { serve } from './serve-node.ts'
 import { requireReceiver } from './to-receiver.ts'
 
@@ -42,6 +43,7 @@ export function webhook(
   receiver: Pick<Receiver, 'receive'>,
 ): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   const { receive } = requireReceiver(receiver)
+  preloadRawBody()
 
   return function webhook(req, res) {
     return serve(receive, { req, res, parsers })

@@ -1,3 +1,4 @@
+import { endOfTick } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { readHeader } from './headers.ts'
 import type { ByteCounter } from './in-flight.ts'
@@ -39,12 +40,13 @@ export function readBody(
     },
   })
   // A body that was read synchronously needs no timer.
-  return 'then' in reading ? withTimeout(reading, bodyTimeout) : reading
-}
-
-function withTimeout(reading: Promise<Uint8Array>, milliseconds: number): Promise<Uint8Array> {
+  if (!('then' in reading)) return reading
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new WebhookError('body_timeout')), milliseconds)
+    const timer = setTimeout(async () => {
+      // After a pause of the process, timers run first: read what has arrived in the meantime.
+      await endOfTick()
+      reject(new WebhookError('body_timeout'))
+    }, bodyTimeout)
     reading.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -1,7 +1,7 @@
 import type { ConstructorOptions, PgBoss } from 'pg-boss'
 import { configInvalid } from '../../errors.ts'
 import type { InboxConfig } from '../inbox-options.ts'
-import { loadBoss } from './packages.ts'
+import { loadBoss, preloadBoss } from './packages.ts'
 import { isMissing } from './sqlstates.ts'
 import { CONNECT_TIMEOUT, STATEMENT_TIMEOUT, withTimeout } from './timeout.ts'
 
@@ -30,6 +30,7 @@ export function createBossConnection(
   { connectionString, schema, queue }: { connectionString: string; schema: string; queue: string },
   { lease, notify }: Pick<InboxConfig, 'lease' | 'notify'>,
 ): BossConnection {
+  preloadBoss()
   let starting: Promise<PgBoss> | undefined
   let running: PgBoss | undefined
   let stopping: Promise<unknown> = Promise.resolve()

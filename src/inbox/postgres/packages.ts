@@ -6,6 +6,14 @@ const BOSS_NODE = 'Node 22.12 or later'
 let warned = false
 
 /**
+ * Loads pg-boss in the background. Loading it with the first delivery could be too late: if the process has no free file
+ * descriptor, the import fails, and Node 20 never repeats a failed import.
+ */
+export function preloadBoss(): void {
+  import('pg-boss').catch(() => {}) // loadBoss() reports the error
+}
+
+/**
  * Loads pg-boss on first use. On a Node version that pg-boss does not support, warns once per process: the tests of
  * geohook pass on Node 20, but pg-boss may stop working there with any release.
  */
@@ -26,7 +34,7 @@ export async function loadBoss(): Promise<typeof import('pg-boss')> {
   }
 }
 
-/** Loads pg on first use. @param purpose what needs it, in the plural */
+/** Loads pg. @param purpose what needs it, in the plural */
 export async function loadPg(purpose: string): Promise<typeof import('pg')> {
   try {
     return await import('pg')

@@ -22,6 +22,7 @@ export interface TablePool {
 }
 
 export function createPool({ connectionString, table, createSql, contents }: PoolOptions): TablePool {
+  loadPg(contents).catch(() => {}) // loaded early for the same reason as pg-boss; the first call reports the error
   let opening: Promise<Pool> | undefined
   let closed = false
 

@@ -40,6 +40,7 @@ export interface ConnectionOptions<Opened> {
 
 export function createConnection<Opened>(options: ConnectionOptions<Opened>): Connection<Opened> {
   const { url, open, onError } = options
+  loadIoredis().catch(() => {}) // the first call reports the error
   let opening: Promise<{ client: Redis; opened: Opened }> | undefined
   let closing: Promise<void> | undefined
   /** Why the connection failed: a command's own error says only that the client is not connected. */

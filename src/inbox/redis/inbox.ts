@@ -6,6 +6,7 @@ import { readListOptions, readPurgeOptions, readWorkOptions, toPage } from '../m
 import { startRetentionSweep } from '../retention-sweep.ts'
 import { createConnection } from './connection.ts'
 import { createRedisGenerations } from './generations.ts'
+import { loadBullmq } from './packages.ts'
 import { createPut } from './put.ts'
 import { type OpenedQueue, openQueue } from './queue.ts'
 import { countJobs, listEntries, oldestWaiting, readItem } from './read.ts'
@@ -26,6 +27,7 @@ export interface BullmqInboxOptions {
 /** Creates an inbox from a BullMQ queue. It has no `DeliveriesTable`, because BullMQ has its own workers. */
 export function createBullmqInbox({ url, prefix, queue: name, config }: BullmqInboxOptions): DurableInbox {
   const { maxPending, notify } = config
+  loadBullmq().catch(() => {}) // the first call reports the error
   const running = new Set<Workers>()
   let closed = false
   const { run, close } = createConnection<OpenedQueue>({

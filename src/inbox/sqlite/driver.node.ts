@@ -33,11 +33,30 @@ interface Driver {
 }
 
 /**
+ * Loads the driver in the background. The returned function resolves with it. Loading it with the first delivery could
+ * be too late: if the process has no free file descriptor, the import fails, and Node 20 never repeats a failed import.
+ */
+export function preloadDriver(): () => Promise<OpenDatabase> {
+  let loading: Promise<OpenDatabase> | undefined
+  async function load(): Promise<OpenDatabase> {
+    try {
+      loading ??= loadDriver()
+      return await loading
+    } catch (error) {
+      loading = undefined
+      throw error
+    }
+  }
+  load().catch(() => {}) // the first operation reports the error
+  return load
+}
+
+/**
  * Loads `node:sqlite`, or `better-sqlite3` if this version of Node lacks `node:sqlite`.
  *
  * @throws {WebhookError} `config_invalid`
  */
-export async function loadDriver(): Promise<OpenDatabase> {
+async function loadDriver(): Promise<OpenDatabase> {
   const builtIn = process.getBuiltinModule('node:sqlite') as
     | { DatabaseSync: new (path: string) => Driver }
     | undefined

@@ -1,6 +1,6 @@
 import { type Connection, openFile } from './connection.node.ts'
 import { createDiskReserve, type DiskReserve } from './disk-reserve.node.ts'
-import { type Database, isBusy, isFull, isStoreError, loadDriver, mayBeFull } from './driver.node.ts'
+import { type Database, isBusy, isFull, isStoreError, mayBeFull, preloadDriver } from './driver.node.ts'
 import {
   memoize,
   type Operation,
@@ -43,7 +43,7 @@ export interface Transactions {
 }
 
 export function createTransactions(path: string): Transactions {
-  const reserve = createDiskReserve(path)
+  const [reserve, loadDriver] = [createDiskReserve(path), preloadDriver()]
   let connection: Connection | undefined
   let checking: ReturnType<typeof setInterval> | undefined
   let queue: Operation[] = []
