@@ -119,7 +119,10 @@ describe('the observer', () => {
     [['--observer', '/count.txt'], 'the observer returned neither a number nor {"count": n}'],
     [['--observer-command', 'exit 7'], 'the observer command failed: exit code 7'],
     [['--observer-command', 'kill -9 $$'], 'the observer command failed: SIGKILL'],
-    [['--observer-command', 'while :; do echo 1; done'], 'the observer command failed: it printed more than a number'],
+    [
+      ['--observer-command', 'while :; do echo 1; done'],
+      'the observer command failed: it printed more than a number',
+    ],
   ])('that fails (%j) makes scenarios undecided', async ([option = '', value = ''], message) => {
     const { url } = await serve(conforming())
     const observer = value.startsWith('/') ? url + value : value
