@@ -1,4 +1,4 @@
-import { type Connection, openConnection, type Target } from './http/connection.ts'
+import { type Connection, openConnection, type ReadOptions, type Target } from './http/connection.ts'
 import type { Reply } from './http/reply.ts'
 import { type RequestParts, writeRequest } from './http/write-request.ts'
 import type { Observer } from './options.ts'
@@ -41,6 +41,8 @@ export interface Probe {
   bytes(body: Uint8Array, parts?: DeliveryParts): Buffer
   /** Sends such a request on a new connection. */
   deliver(body: Uint8Array, parts?: DeliveryParts): Promise<Reply>
+  /** Opens a connection, writes to it, records the response, and closes the connection. */
+  exchange(write: (connection: Connection) => Promise<void>, options?: ReadOptions): Promise<Reply>
   /** Sends any request on a new connection. */
   send(request: RequestParts): Promise<Reply>
   /** Keeps a reply for the scenarios that judge all of them. Returns it. */
@@ -62,6 +64,24 @@ export function createProbe(
     const connection = await openConnection(target)
     connections.add(connection)
     return connection
+  }
+
+  function close(connection: Connection): void {
+    connections.delete(connection)
+    connection.destroy()
+  }
+
+  async function exchange(
+    write: (connection: Connection) => Promise<void>,
+    options?: ReadOptions,
+  ): Promise<Reply> {
+    const connection = await connect()
+    try {
+      await write(connection)
+      return record(await connection.read(options))
+    } finally {
+      close(connection)
+    }
   }
 
   function record(reply: Reply, request?: RequestParts): Reply {
@@ -95,8 +115,7 @@ export function createProbe(
       const reply = await connection.read({ method: parts.method })
       return record(reply, parts)
     } finally {
-      connections.delete(connection)
-      connection.destroy()
+      close(connection)
     }
   }
 
@@ -108,6 +127,7 @@ export function createProbe(
     observer,
     replies,
     connect,
+    exchange,
     request: (body, parts) => withHeaders(request(body, parts)),
     bytes: (body, parts) => writeRequest(target.url, withHeaders(request(body, parts))),
     deliver: (body, parts) => send(request(body, parts)),

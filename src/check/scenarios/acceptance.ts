@@ -97,13 +97,11 @@ export const ACCEPTANCE: readonly Scenario[] = [
     async run(probe) {
       const { body } = probe.sender.create()
       const request = probe.request(body, { headers: [['transfer-encoding', 'chunked']] })
-      const connection = await probe.connect()
-      await connection.write(writeHead(probe.url, { ...request, length: null }))
-      for (let at = 0; at < body.length; at += 100)
-        await connection.write(writeChunk(body.subarray(at, at + 100)))
-      await connection.write(writeChunk(Buffer.alloc(0)))
-      const reply = probe.record(await connection.read())
-      connection.destroy()
+      const reply = await probe.exchange(async ({ write }) => {
+        await write(writeHead(probe.url, { ...request, length: null }))
+        for (let at = 0; at < body.length; at += 100) await write(writeChunk(body.subarray(at, at + 100)))
+        await write(writeChunk(Buffer.alloc(0)))
+      })
       return accepts(reply, 'a valid delivery in chunks of 100 bytes')
     },
   },
@@ -118,13 +116,12 @@ export const ACCEPTANCE: readonly Scenario[] = [
         note: '\u{1f30d}'.repeat(20),
       })
       const bytes = probe.bytes(body)
-      const connection = await probe.connect()
-      for (let at = 0; at < bytes.length; at += 41) {
-        await connection.write(bytes.subarray(at, at + 41))
-        await new Promise((resolve) => setTimeout(resolve, 2)) // so that the packets stay apart
-      }
-      const reply = probe.record(await connection.read())
-      connection.destroy()
+      const reply = await probe.exchange(async ({ write }) => {
+        for (let at = 0; at < bytes.length; at += 41) {
+          await write(bytes.subarray(at, at + 41))
+          await new Promise((resolve) => setTimeout(resolve, 2)) // so that the packets stay apart
+        }
+      })
       return accepts(reply, 'a valid delivery in pieces of 41 bytes')
     },
   },

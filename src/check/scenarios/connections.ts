@@ -1,3 +1,4 @@
+import type { Connection } from '../http/connection.ts'
 import { isRefusal, isSuccess, type Reply } from '../http/reply.ts'
 import { writeHead, writeRequest } from '../http/write-request.ts'
 import { accepts, describe, failed, passed, refuses, undecided } from '../judge.ts'
@@ -62,13 +63,12 @@ export const CONNECTIONS: readonly Scenario[] = [
     reason: 'A connection can break at any byte.',
     fix: 'Compare the number of bytes with content-length, and verify the signature over the whole body.',
     async run(probe) {
-      const connection = await probe.connect()
-      const { body } = probe.sender.create()
-      const bytes = probe.bytes(body)
-      await connection.write(bytes.subarray(0, bytes.length - 20))
-      connection.end()
-      const reply = probe.record(await connection.read({ timeout: Math.min(probe.timeout, 3 * QUIET) }))
-      connection.destroy()
+      const bytes = probe.bytes(probe.sender.create().body)
+      async function cut({ write, end }: Connection): Promise<void> {
+        await write(bytes.subarray(0, bytes.length - 20))
+        end()
+      }
+      const reply = await probe.exchange(cut, { timeout: Math.min(probe.timeout, 3 * QUIET) })
       const evidence = `sent a valid delivery without its last 20 bytes: ${describe(reply)}`
       return isSuccess(reply) ? failed(evidence) : passed(evidence)
     },
@@ -81,12 +81,9 @@ export const CONNECTIONS: readonly Scenario[] = [
       'The bytes after content-length are another request, and the bytes before them are not the signed body.',
     fix: 'Read exactly content-length bytes, and verify them.',
     async run(probe) {
-      const connection = await probe.connect()
       const { body } = probe.sender.create()
-      const request = probe.request(body)
-      await connection.write(writeRequest(probe.url, { ...request, length: body.length - 5 }))
-      const reply = probe.record(await connection.read())
-      connection.destroy()
+      const bytes = writeRequest(probe.url, { ...probe.request(body), length: body.length - 5 })
+      const reply = await probe.exchange(({ write }) => write(bytes))
       return refuses(reply, 'a content-length that is 5 bytes too small')
     },
   },
@@ -100,10 +97,8 @@ export const CONNECTIONS: readonly Scenario[] = [
     async run(probe) {
       const { body } = probe.sender.create()
       const request = probe.request(body, { headers: [['content-length', String(body.length)]] })
-      const connection = await probe.connect()
-      await connection.write(writeRequest(probe.url, { ...request, length: body.length - 5 }))
-      const reply = probe.record(await connection.read())
-      connection.destroy()
+      const bytes = writeRequest(probe.url, { ...request, length: body.length - 5 })
+      const reply = await probe.exchange(({ write }) => write(bytes))
       const finding = refuses(reply, 'two different values of content-length')
       return isClosed(reply) ? passed(finding.evidence) : finding
     },

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import type { Connection } from '../http/connection.ts'
 import { isRefusal, type Reply } from '../http/reply.ts'
 import { writeChunk, writeHead } from '../http/write-request.ts'
 import { describe, failed, passed, refuses } from '../judge.ts'
@@ -35,12 +36,13 @@ export const LIMITS: readonly Scenario[] = [
     reason: 'Anyone can make the receiver wait for, or store, a body that is larger than any delivery.',
     fix: 'Limit the size of bodies, for example to 1 MiB, and answer 413 at once if content-length is above it.',
     async run(probe) {
-      const connection = await probe.connect()
-      const request = probe.request(Buffer.alloc(1000, ' '), { credential: probe.sender.wrongCredential() })
-      await connection.write(writeHead(probe.url, { ...request, length: DECLARED }))
-      await connection.write(Buffer.alloc(1000, ' '))
-      const reply = probe.record(await connection.read({ timeout: Math.min(probe.timeout, AT_ONCE) }))
-      connection.destroy()
+      const start = Buffer.alloc(1000, ' ')
+      const request = probe.request(start, { credential: probe.sender.wrongCredential() })
+      async function begin({ write }: Connection): Promise<void> {
+        await write(writeHead(probe.url, { ...request, length: DECLARED }))
+        await write(start)
+      }
+      const reply = await probe.exchange(begin, { timeout: Math.min(probe.timeout, AT_ONCE) })
       return stops(reply, 'the first 1,000 bytes of 1 GiB')
     },
   },
