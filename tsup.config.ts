@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 import entry from './entries.json' with { type: 'json' }
 
@@ -58,7 +58,7 @@ const joinChunks: NonNullable<Options['esbuildPlugins']>[number] = {
     // gets copies, because bundlers would add what it imports from the large chunk to the part of `geohook/changes` that
     // is loaded at once.
     onResolve({ filter: /\/receiver\/(explain|delivery|log)\.ts$/ }, ({ path, importer, resolveDir }) => {
-      const isCopied = /src[\\/](inspector|mock|changes)[\\/]/.test(importer)
+      const isCopied = /^src[\\/](inspector|mock|changes)[\\/]/.test(relative('.', importer))
       return isCopied ? { path: resolve(resolveDir, path), suffix: '?copy' } : undefined
     })
   },

@@ -76,12 +76,15 @@ export function createChanges(options: ChangesOptions): ChangesClient {
   const { origins } = settings.connection
   let engine: Engine | undefined
 
-  // Loaded on demand, as `explain` is: a process that only stores deliveries does not need it.
+  // A file of its own, so that pages and processes start before it is loaded.
   async function load(): Promise<Engine> {
     const { createEngine } = await import('./engine.ts')
     engine ??= createEngine(settings)
     return engine
   }
+  // Loaded in the background. The first extraction could be too late: if the process has no free file descriptor, the
+  // import fails, and Node 20 never repeats a failed import.
+  load().catch(() => {})
 
   function requireInbox(method: string): void {
     if (!settings.inbox)
@@ -100,6 +103,10 @@ export function createChanges(options: ChangesOptions): ChangesClient {
         return readCatchUpOptions(options, origins)
       })
       const running = load().then((loaded) => loaded.catchUp(config))
+      running.catch((error: unknown) => {
+        if (!config.onError) throw error
+        for (const service of config.services) config.onError(error, service)
+      })
       return { poll: async () => (await running).poll(), close: async () => (await running).close() }
     },
     async resync(service, copy, options) {

@@ -41,6 +41,9 @@ function readWait(receiver: DeliveryHandler, coalesce: CoalesceOptions): number 
   if (coalesce.by !== 'service') throw configInvalid("coalesce.by must be 'service'")
   if (typeof receiver.handleTogether !== 'function')
     throw configInvalid('coalesce needs a receiver with handleTogether(), such as that of createReceiver()')
+  // Loads in the background what the receiver needs for its first group. That could be too late: if the process has no
+  // free file descriptor, the import fails, and Node 20 never repeats a failed import.
+  import('../receiver/join-events.ts').catch(() => {})
   return readNumber('coalesce.wait', coalesce.wait ?? 1_000, 1, 60_000)
 }
 

@@ -1,10 +1,12 @@
-import { endOfTick } from '#platform'
 import { WebhookError } from '../errors.ts'
 import { readHeader } from './headers.ts'
 import type { ByteCounter } from './in-flight.ts'
 import type { Config } from './options.ts'
 import type { ReceiverRequest, RequestHead } from './request.ts'
 import { stacklessError } from './stackless-error.ts'
+
+/** A timer that fires this many milliseconds late shows that the process was paused. */
+const PAUSE = 100
 
 /**
  * Rejects a request whose headers announce a body that is too large or compressed. Compression is not supported,
@@ -42,11 +44,22 @@ export function readBody(
   // A body that was read synchronously needs no timer.
   if (!('then' in reading)) return reading
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(async () => {
-      // After a pause of the process, timers run first: read what has arrived in the meantime.
-      await endOfTick()
-      reject(new WebhookError('body_timeout'))
-    }, bodyTimeout)
+    let due = 0
+    let timer: ReturnType<typeof setTimeout> | undefined
+    function expireIn(milliseconds: number): void {
+      due = performance.now() + milliseconds
+      timer = setTimeout(expire, milliseconds)
+    }
+    function expire(): void {
+      const late = performance.now() - due
+      if (late < PAUSE) {
+        reject(new WebhookError('body_timeout'))
+      } else {
+        // The process was suspended, or its event loop blocked: give the sender the time that it had to wait.
+        expireIn(Math.min(late, bodyTimeout))
+      }
+    }
+    expireIn(bodyTimeout)
     reading.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

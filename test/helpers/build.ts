@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 
 /**
  * Builds the package once before all tests, because some of them run the built files. With `KEEP_BUILD=true`, uses the
@@ -16,6 +16,7 @@ export function setup(): void {
 /** Links the package into a folder where all examples find it, so that tests need not install each example. */
 function linkForExamples(): void {
   mkdirSync('examples/node_modules', { recursive: true })
-  rmSync('examples/node_modules/geohook', { force: true })
-  symlinkSync('../..', 'examples/node_modules/geohook', 'junction')
+  // Not created again if it exists, because another test run may use it.
+  if (!existsSync('examples/node_modules/geohook/package.json'))
+    symlinkSync('../..', 'examples/node_modules/geohook', 'junction')
 }

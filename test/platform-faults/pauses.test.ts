@@ -24,9 +24,12 @@ async function post({ url }: ReceiverProcess, changeType?: string): Promise<numb
   return (await send(url, { headers: headersOf(body), body })).status
 }
 
-/** Sends the first half of a delivery. The returned function sends the rest, and resolves with the status. */
+/**
+ * Sends the start of a delivery. The returned function sends the rest, and resolves with the status. The body is larger
+ * than the buffers of a connection, so the end of it arrives only after the pause.
+ */
 async function upload({ app, url }: ReceiverProcess): Promise<() => Promise<number>> {
-  const body = uniquePayload()
+  const body = uniquePayload() + ' '.repeat(500_000)
   const req = begin(`${url}upload`, headersOf(body), body.slice(0, 20))
   await app.printed(/request \/upload/)
   return async () => {

@@ -77,7 +77,7 @@ export const CODE_CAUSES: Readonly<Record<RefusalCode, CauseEntry>> = {
   body_aborted: {
     symptom: 'The sender closes the connection before the body is complete.',
     proof: 'The receiver reported it.',
-    fix: 'Check the timeouts of the sender and of proxies.',
+    fix: 'Check the timeouts of the sender and of proxies. After a response with `connection: close`, the sender must open a new connection.',
   },
   body_already_parsed: {
     symptom: 'Other code reads the body before geohook does.',
