@@ -27,21 +27,28 @@ function judge(resource, slope, limit) {
 /** @param {readonly (readonly object[])[]} generations @returns the slope of each resource over the requests */
 export function judgeResources(generations) {
   const present = Object.keys(RESOURCES).filter((name) => generations[0][0][name] !== undefined)
-  return present.map((name) => {
-    const series = generations.map((samples) => {
-      let requests = 0
-      return samples
-        .map((sample) => {
-          requests += sample.requests
-          return [requests, sample[name]]
-        })
-        .slice(IGNORED)
-    })
-    return judge(name, theilSen(series), RESOURCES[name])
-  })
+  return present.map((name) => judge(name, slopePerRequest(generations, name), RESOURCES[name]))
 }
 
-/** @returns the slope of the heap over the requests to each adapter; empty if there are too few samples */
+function slopePerRequest(generations, name) {
+  const series = generations.map((samples) => {
+    let requests = 0
+    return samples
+      .map((sample) => {
+        requests += sample.requests
+        return [requests, sample[name]]
+      })
+      .slice(IGNORED)
+  })
+  return theilSen(series)
+}
+
+/**
+ * What a block of requests leaves behind may be freed during a later block, which then seems to free memory. But nothing
+ * leaks less than nothing, so an adapter leaks at most what all adapters leak together.
+ *
+ * @returns the slope of the heap over the requests to each adapter; empty if there are too few samples
+ */
 export function judgeAdapters(generations, adapters) {
   const steps = generations.flatMap((samples) =>
     samples.slice(IGNORED + 1).map(({ counts, heap }, index) => ({
@@ -50,15 +57,22 @@ export function judgeAdapters(generations, adapters) {
     })),
   )
   const slopes = splitByCause(steps) ?? []
-  return slopes.map((slope, index) => judge(`heap, ${adapters[index]}`, slope, RESOURCES.heap))
+  const requestsTo = (index) => steps.reduce((sum, { counts }) => sum + counts[index], 0)
+  const requests = adapters.reduce((sum, _, index) => sum + requestsTo(index), 0)
+  const most = Math.max(0, slopePerRequest(generations, 'heap').high) * requests
+  return slopes.map(({ slope, low, high }, index) => {
+    const bound = most / requestsTo(index)
+    const bounded = { slope: Math.min(slope, bound), low: Math.min(low, bound), high: Math.min(high, bound) }
+    return judge(`heap, ${adapters[index]}`, bounded, RESOURCES.heap)
+  })
 }
 
 /** @returns the slopes over the restarts of receivers and inbox, while everything is closed */
 export function judgeRestarts(restarts) {
   const samples = restarts.slice(IGNORED)
-  const slopeOf = (name) => theilSen([samples.map((sample, index) => [index, sample[name]])])
+  const slopePerRestart = (name) => theilSen([samples.map((sample, index) => [index, sample[name]])])
   return Object.keys(RESOURCES)
     .filter((name) => samples[0][name] !== undefined)
     .filter((name) => name !== 'heap' || samples.length >= MIN_HEAP_RESTARTS)
-    .map((name) => judge(`${name}, closed`, slopeOf(name), name === 'heap' ? RESTART_LIMIT : 0.1))
+    .map((name) => judge(`${name}, closed`, slopePerRestart(name), name === 'heap' ? RESTART_LIMIT : 0.1))
 }

@@ -114,6 +114,28 @@ it('has no slopes of adapters if there are too few samples', () => {
   expect(judgeAdapters([samplesOf({ length: 60 })], ['a', 'b', 'c'])).toHaveLength(3)
 })
 
+it('calls an adapter flat that leaves garbage until the next block', () => {
+  const random = seeded(7)
+  const outcomesFor = (leak: number) => {
+    const samples: Sample[] = []
+    let leaked = 0
+    for (let index = 0; index < 200; index++) {
+      const counts = [0, 1, 2].map((adapter) => (adapter === index % 3 ? 250 : 50) + random() * 50)
+      const requests = counts.reduce((sum, count) => sum + count, 0)
+      leaked += (counts[1] ?? 0) * leak
+      samples.push({
+        requests,
+        counts,
+        heap: 3e7 + leaked + (counts[2] ?? 0) * 300 + random() * 1_000,
+        timers: 4,
+      })
+    }
+    return judgeAdapters([samples], ['a', 'b', 'c']).map(({ outcome }: { outcome: string }) => outcome)
+  }
+  expect(outcomesFor(0)).toEqual(['flat', 'flat', 'flat'])
+  expect(outcomesFor(300)[1]).toBe('leak')
+})
+
 it('judges restarts, and the heap only after many of them', () => {
   const restartsOf = (length: number, bytes: number) =>
     samplesOf({ length }).map(({ heap }, index) => ({ heap: heap + index * bytes, files: 20 + index }))
