@@ -1,68 +1,44 @@
-import { expect, it, onTestFinished, vi } from 'vitest'
-import { createGate } from '../helpers/gate.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { startNode } from '../helpers/process.ts'
 
-const CLOSED_PORT = '127.0.0.1:9'
-const connectionString = `postgres://${CLOSED_PORT}/none`
-const url = `redis://${CLOSED_PORT}`
-
-/** Resolves when a package or a module is imported for the first time. */
-function whenImported(name: string): Promise<void> {
-  const { gate, release } = createGate()
-  vi.doMock(name, async (importOriginal) => {
-    release()
-    return importOriginal()
-  })
-  onTestFinished(() => void vi.doUnmock(name))
-  return gate
+const CREATE = {
+  createPostgresInbox: `createPostgresInbox({ connectionString: 'postgres://127.0.0.1:9/none' })`,
+  createPostgresDuplicates: `createPostgresDuplicates({ connectionString: 'postgres://127.0.0.1:9/none' })`,
+  createRedisInbox: `createRedisInbox({ url: 'redis://127.0.0.1:9' })`,
+  createRedisDuplicates: `createRedisDuplicates({ url: 'redis://127.0.0.1:9' })`,
+  'work() with coalesce': `createMemoryInbox().work(createReceiver({ signatureKey: 'parcels2026' }), { coalesce: { by: 'service' } })`,
+  createChanges: `createChanges({ origins: ['http://127.0.0.1:9'] })`,
 }
+
+const hooks = new URL('./apps/print-imports.mjs', import.meta.url).href
 
 // If a package or a file were first imported while the process has no free file descriptor, Node 20 would never import
 // it.
-it.each<[string, readonly string[], () => Promise<{ close(): Promise<void> }>]>([
-  [
-    'createPostgresInbox',
-    ['pg-boss'],
-    async () => (await import('geohook/postgres')).createPostgresInbox({ connectionString }),
-  ],
-  [
-    'createPostgresDuplicates',
-    ['pg'],
-    async () => (await import('geohook/postgres')).createPostgresDuplicates({ connectionString }),
-  ],
-  [
-    'createRedisInbox',
-    ['ioredis', 'bullmq'],
-    async () => (await import('geohook/redis')).createRedisInbox({ url }),
-  ],
-  [
-    'createRedisDuplicates',
-    ['ioredis'],
-    async () => (await import('geohook/redis')).createRedisDuplicates({ url }),
-  ],
-  [
-    'work() with coalesce',
-    ['../../src/receiver/join-events.ts'],
-    async () => {
-      const { createReceiver } = await import('geohook')
-      const inbox = (await import('geohook/inbox')).createMemoryInbox()
-      inbox.work(createReceiver({ signatureKey: 'parcels2026' }), { coalesce: { by: 'service' } })
-      return inbox
-    },
-  ],
-  [
-    'createChanges',
-    ['../../src/changes/engine.ts'],
-    async () => {
-      const { createChanges } = await import('geohook/changes')
-      createChanges({ origins: ['http://127.0.0.1:9'] })
-      return { close: async () => {} }
-    },
-  ],
-])('%s loads its parts before the first delivery', async (_, packages, create) => {
-  vi.resetModules()
-  onTestFinished(() => void vi.resetModules())
-  const imported = packages.map(whenImported)
-  const store = await create()
-  onTestFinished(() => store.close())
-  await expect(Promise.all(imported)).resolves.toHaveLength(packages.length)
+it.each<[keyof typeof CREATE, entries: string, parts: readonly RegExp[]]>([
+  ['createPostgresInbox', 'geohook/postgres', [/^import pg-boss$/m]],
+  ['createPostgresDuplicates', 'geohook/postgres', [/^import pg$/m]],
+  ['createRedisInbox', 'geohook/redis', [/^import ioredis$/m, /^import bullmq$/m]],
+  ['createRedisDuplicates', 'geohook/redis', [/^import ioredis$/m]],
+  ['work() with coalesce', 'geohook geohook/inbox', [/^import \.\/join-events-\w+\.js$/m]],
+  ['createChanges', 'geohook/changes', [/^import \.\/engine-\w+\.js$/m]],
+])('%s loads its parts before the first delivery', async (name, entries, parts) => {
+  const imports = entries.split(' ').map((entry) => `...await import('${entry}')`)
+  const names = CREATE[name].match(/create\w+/g)
+  const app = startNode([
+    '--input-type=module',
+    '--eval',
+    `import { register } from 'node:module'
+    register(${JSON.stringify(hooks)})
+    const { ${names?.join()} } = { ${imports.join()} }
+    console.log('imported')
+    ${CREATE[name]}
+    setInterval(() => {}, 60_000)`,
+  ])
+  onTestFinished(async () => void (await app.stop('SIGKILL')))
+  await app.printed(/imported/)
+  const [before = ''] = app.stdout.split('imported')
+  for (const part of parts) {
+    expect(before).not.toMatch(part)
+    await app.printed(part)
+  }
 })

@@ -67,13 +67,21 @@ export function startLimited(
   return app
 }
 
-/** Opens a connection. Resolves when the server has responded to a GET, or with undefined if it closes the connection. */
+/** Milliseconds after which a connection is not accepted: it may wait in the operating system. */
+const NOT_ACCEPTED = 5_000
+
+/** Opens a connection. Resolves when the server has responded to a GET, or with undefined if it does not accept it. */
 export async function openConnection(port: number): Promise<Socket | undefined> {
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   onTestFinished(() => void socket.destroy())
   socket.write('GET / HTTP/1.1\r\nhost: receiver\r\n\r\n')
   const isOpen = await new Promise<boolean>((resolve) => {
-    socket.once('data', () => resolve(true)).once('close', () => resolve(false))
+    const timer = setTimeout(() => socket.destroy(), NOT_ACCEPTED)
+    const settle = (result: boolean) => () => {
+      clearTimeout(timer)
+      resolve(result)
+    }
+    socket.once('data', settle(true)).once('close', settle(false))
   })
   return isOpen ? socket : undefined
 }
