@@ -35,7 +35,6 @@ async function check(
   const receiver = createReceiver({
     signatureKey: KEY,
     observer: {},
-    bodyTimeout: 3_000,
     duplicates: createMemoryDuplicates(),
     ...receiverOptions,
   }).on('*', ({ webhook: { name } }) => {
