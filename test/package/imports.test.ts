@@ -74,7 +74,7 @@ describe.each(FORMATS)('importing from %s', (format) => {
     expect(own.flatMap(builtinsOf)).toContain('node:http')
   })
 
-  it('the main entry is three files, of which one depends on the runtime', async () => {
+  it('the main entry is three files, one of them for the runtime', async () => {
     const { own } = await load('geohook', format)
     const copies = own.filter((file) => sourcesOf(file).includes('src/errors.ts'))
     expect(own).toHaveLength(3)

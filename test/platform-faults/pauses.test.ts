@@ -44,7 +44,7 @@ const sendAll = (receiver: ReceiverProcess, finish: () => Promise<number>): Prom
 
 const countHandled = ({ app }: ReceiverProcess): number => app.stdout.split('handled').length - 1
 
-describe('a receiver handles every delivery that arrives', () => {
+describe('a receiver loses no delivery', () => {
   it('while a handler blocks the event loop for longer than bodyTimeout', async () => {
     const receiver = await startWarm()
     const finish = await upload(receiver)
