@@ -44,22 +44,15 @@ export function readBody(
   // A body that was read synchronously needs no timer.
   if (!('then' in reading)) return reading
   return new Promise((resolve, reject) => {
-    let due = 0
-    let timer: ReturnType<typeof setTimeout> | undefined
-    function expireIn(milliseconds: number): void {
-      due = performance.now() + milliseconds
-      timer = setTimeout(expire, milliseconds)
-    }
-    function expire(): void {
-      const late = performance.now() - due
-      if (late < PAUSE) {
-        reject(new WebhookError('body_timeout'))
-      } else {
-        // The process was suspended, or its event loop blocked: give the sender the time that it had to wait.
-        expireIn(Math.min(late, bodyTimeout))
-      }
-    }
-    expireIn(bodyTimeout)
+    const due = performance.now() + bodyTimeout
+    const expire = (): void => reject(new WebhookError('body_timeout'))
+    let timer = setTimeout(() => {
+      // If the process was suspended, or its event loop blocked, the sender gets the time that it had to wait, but only
+      // once: under constant load, slow uploads must end.
+      const late = Math.min(performance.now() - due, bodyTimeout)
+      if (late < PAUSE) expire()
+      else timer = setTimeout(expire, late)
+    }, bodyTimeout)
     reading.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
