@@ -3,6 +3,8 @@ import { expect } from 'vitest'
 
 /** Fails if the page violates a rule of WCAG 2.2 A or AA, or one of axe's best practices. The page must have axe. */
 export async function expectAccessible(page: Page): Promise<void> {
+  // After a click, the elements of the next page are there before its style sheet.
+  await page.waitForLoadState()
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
     const { violations } = await axe.run(document, { resultTypes: ['violations'] })
