@@ -9,8 +9,8 @@ export const AREAS = {
       'test/signature/{errors,hmac,sizes,vectors,verify}.test.ts',
       'test/explain/{input,rewritten}.test.ts',
       'test/payload/decode.test.ts',
-      'test/receiver/{form-field,options,outcomes}.test.ts',
-      'test/{known-traps,properties,testing}.test.ts',
+      'test/receiver/{arcgis,form-field,handshake,option-bounds,options,outcomes,portal,secret-header}.test.ts',
+      'test/{known-options,known-traps,properties,testing}.test.ts',
     ],
   },
   explain: {
@@ -24,6 +24,9 @@ export const AREAS = {
       'test/receiver/dispatch.test.ts',
       'test/mock/admin/edit-parameters.test.ts',
       'test/{properties,known-traps}.test.ts',
+      // The URLs of changes.
+      'test/changes/{client,contract/contract,ends,generations,many-events,partial}.test.ts',
+      'test/inbox/coalesce.test.ts',
     ],
   },
   receiver: {
@@ -31,7 +34,11 @@ export const AREAS = {
     tests: [
       'test/receiver/!(stackless-error-frozen).test.ts',
       'test/known-traps.test.ts',
-      'test/adapters/drain-refused.test.ts',
+      'test/adapters/{drain-refused,hono,remote-address}.test.ts',
+      // Deliveries that are handled together, or caught up.
+      'test/inbox/coalesce.test.ts',
+      'test/contract/inbox/memory.test.ts',
+      'test/changes/{attempts,catch-up,client}.test.ts',
     ],
   },
   adapters: {

@@ -1,45 +1,50 @@
-// Mutation tests of the signature, payload, receiver and adapter code: makes one small change at a time and checks that
-// at least one test fails. Prints each unnoticed change and the score of each area.
+// Mutation tests of the receiver's code and of the inboxes: makes one small change at a time and checks that at least
+// one test fails. Prints each unnoticed change and the score of each area.
 //
-//   npm run mutation                       all areas, takes an hour or more
-//   npm run mutation -- payload receiver   only these areas
+//   npm run mutation                               all areas, takes most of a day
+//   npm run mutation -- payload receiver           only these areas
+//   npm run mutation -- --percent 5 explain        a random sample of 5 % of the changes
+//
+// The score of a sample has a 95 % confidence interval. SEED selects another sample.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { AREAS } from './areas.mjs'
 
-/** Minimum percentage of changes that tests must notice. */
+/** Minimum percentage of changes that tests must notice, in each area. */
 const GOAL = 90
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const names = process.argv.slice(2)
+const { values, positionals: names } = parseArgs({
+  options: { percent: { type: 'string', default: '100' } },
+  allowPositionals: true,
+})
 const unknown = names.find((name) => !(name in AREAS))
-if (unknown) {
-  console.error(`Unknown area: ${unknown}. Areas: ${Object.keys(AREAS).join(', ')}`)
-  process.exit(2)
-}
+if (unknown) fail(`Unknown area: ${unknown}. Areas: ${Object.keys(AREAS).join(', ')}`)
+if (!(values.percent > 0 && values.percent <= 100)) fail('--percent must be above 0, at most 100')
 if (!existsSync(`${folder}node_modules`)) {
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' })
 }
 
-const total = { noticed: 0, all: 0 }
 for (const area of names.length > 0 ? names : Object.keys(AREAS)) {
   const { status } = spawnSync(
     process.execPath,
     [`${folder}node_modules/@stryker-mutator/core/bin/stryker.js`, 'run', 'mutation/stryker.config.mjs'],
-    // Sets the seed, because Stryker selects tests by title and the titles of randomised tests contain the seed.
-    { cwd: `${folder}..`, stdio: 'inherit', env: { SEED: '2026', ...process.env, MUTATION_AREA: area } },
+    {
+      cwd: `${folder}..`,
+      stdio: 'inherit',
+      // Sets the seed, because Stryker selects tests by title and the titles of randomised tests contain the seed.
+      env: { SEED: '2026', ...process.env, MUTATION_AREA: area, MUTATION_PERCENT: values.percent },
+    },
   )
   if (status !== 0) process.exit(status ?? 1)
   const { noticed, all } = report(JSON.parse(readFileSync(`${folder}reports/${area}.json`, 'utf8')))
-  console.log(`${area}: ${noticed} of ${all} changes noticed, ${percent(noticed, all)} %`)
-  total.noticed += noticed
-  total.all += all
+  console.log(
+    `${area}: ${noticed} of ${all} changes noticed, ${percent(noticed / all)}${interval(noticed, all)}; goal ${GOAL} %`,
+  )
+  if (noticed < (all * GOAL) / 100) process.exitCode = 1
 }
-console.log(
-  `all: ${total.noticed} of ${total.all} changes noticed, ${percent(total.noticed, total.all)} %; goal ${GOAL} %`,
-)
-if (total.noticed < (total.all * GOAL) / 100) process.exitCode = 1
 
 /** Prints the unnoticed changes, and returns the number of noticed changes and of all changes. */
 function report({ files }) {
@@ -62,6 +67,20 @@ function report({ files }) {
   return count
 }
 
-function percent(part, whole) {
-  return ((100 * part) / whole).toFixed(1)
+function percent(share) {
+  return `${(100 * share).toFixed(1)} %`
+}
+
+/** The 95 % confidence interval of a sample's score, by Wilson's formula. */
+function interval(noticed, all) {
+  if (Number(values.percent) === 100) return ''
+  const z = 1.96
+  const middle = (noticed + z ** 2 / 2) / (all + z ** 2)
+  const half = (z / (all + z ** 2)) * Math.sqrt((noticed * (all - noticed)) / all + z ** 2 / 4)
+  return ` (${percent(middle - half)} to ${percent(middle + half)})`
+}
+
+function fail(message) {
+  console.error(message)
+  process.exit(2)
 }

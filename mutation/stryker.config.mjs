@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { AREAS } from './areas.mjs'
 
 const area = process.env.MUTATION_AREA
@@ -6,11 +7,12 @@ const area = process.env.MUTATION_AREA
 export default {
   // Excludes modules for other platforms, because the tests of the areas run with the modules for Node.
   mutate: [...AREAS[area].mutate, '!src/**/*.web.ts'],
+  plugins: ['@stryker-mutator/*', './mutation/ignored.mjs', './mutation/sample.mjs'],
+  ignorers: ['option-names'],
+  checkers: ['sample'],
   testRunner: 'vitest',
   vitest: { configFile: 'mutation/vitest.config.ts', related: false },
   coverageAnalysis: 'perTest',
-  incremental: true,
-  incrementalFile: `mutation/reports/${area}.incremental.json`,
   jsonReporter: { fileName: `mutation/reports/${area}.json` },
   reporters: ['progress-append-only', 'json'],
   tempDirName: 'mutation/.tmp',
@@ -23,6 +25,9 @@ export default {
     'test/runtimes',
     'test/consumers',
   ],
+  // Milliseconds. The tests themselves end after 15 s, so this only ends changes that never return.
   timeoutMS: 20_000,
+  // A core each: most tests calculate.
+  concurrency: availableParallelism(),
   warnings: { slow: false },
 }

@@ -8,7 +8,8 @@ export default defineConfig({
   resolve: { alias: alias('node') },
   test: {
     include: [...AREAS[process.env.MUTATION_AREA as keyof typeof AREAS].tests, 'mutation/loads.test.ts'],
-    testTimeout: 30_000,
+    // Milliseconds. A test that hangs because of a change fails soon.
+    testTimeout: 15_000,
     globalSetup: ['test/helpers/requirements.ts'],
     setupFiles: ['mutation/setup.ts'],
     tags: TAGS,

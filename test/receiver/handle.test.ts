@@ -77,6 +77,7 @@ describe('receiver.handle', () => {
     for (const message of ['first', 'second']) receiver.on('*', () => Promise.reject(new Error(message)))
     await expect(receiver.handle(await store('{}'))).rejects.toMatchObject({
       name: 'AggregateError',
+      message: 'handlers failed',
       errors: [{ message: 'first' }, { message: 'second' }],
     })
   })
@@ -92,6 +93,9 @@ describe('receiver.handle', () => {
     const handling = receiver.handle(stored as never)
     await expect(handling).rejects.toMatchObject({ name: 'WebhookError', code: 'config_invalid' })
     await expect(handling).rejects.toThrow(message)
+    const isAboutBytes = message.includes('rawBody')
+    const hint = isAboutBytes ? 'store delivery.rawBody itself, for example in base64.' : ''
+    await expect(handling).rejects.toMatchObject({ hint: expect.stringContaining(hint) })
   })
 
   it('accepts bytes from another realm', async () => {
@@ -102,7 +106,10 @@ describe('receiver.handle', () => {
 
   it('rejects if the receiver has no handlers', async () => {
     const receiver = createReceiver({ signatureKey: KEY })
-    await expect(receiver.handle(await store('{}'))).rejects.toMatchObject({ code: 'config_invalid' })
+    await expect(receiver.handle(await store('{}'))).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: 'handle() needs a handler: call receiver.on() first',
+    })
   })
 
   it('rejects a delivery that the schema no longer accepts', async () => {

@@ -150,6 +150,26 @@ describe('maxInFlightBytes', () => {
     await Promise.all(announced.map(({ response }) => response))
   })
 
+  it('reserves exactly half of the limit', async () => {
+    const receiver = createSmall({ maxInFlightBytes: 4 * length })
+    const reserved: (boolean | undefined)[] = []
+    const ended = createGate()
+    const outcomes = Array.from({ length: 3 }, () =>
+      receiver.receive({
+        method: 'POST',
+        url: '/',
+        headers: { 'x-service': signatureOf(body) },
+        async read({ reserve }) {
+          if (reserved.push(reserve?.(length)) === 3) ended.release()
+          await ended.gate
+          throw new Error('gone')
+        },
+      }),
+    )
+    await Promise.all(outcomes)
+    expect(reserved).toEqual([true, true, false])
+  })
+
   it('counts the bytes of an announced body as they arrive if its length cannot be reserved', async () => {
     const receiver = createSmall()
     const announced = { 'content-length': String(length) }

@@ -1,6 +1,6 @@
 import { createReceiver, WebhookError } from 'geohook'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { deliver, KEY, payloadOf } from '../helpers/deliver.ts'
+import { deliver, KEY, payloadOf, signatureOf } from '../helpers/deliver.ts'
 import { warningsOf } from '../helpers/warnings.ts'
 
 /** Returns the log lines of a delivery whose handlers throw these values. */
@@ -19,6 +19,26 @@ it.each<[string, unknown[], string]>([
   ['undefined for a rejection without a reason', [undefined], 'undefined.'],
 ])('a line has %s', async (_, thrown, text) => {
   expect(await linesOf(...thrown)).toEqual([expect.stringContaining(`: Handler failed: ${text} `)])
+})
+
+it('a refusal names a command that explains it, once', async () => {
+  const receiver = createReceiver({ signatureKey: KEY })
+  const parsed = new Request('http://a.example/hook', {
+    method: 'POST',
+    body: '{}',
+    headers: { 'x-service': signatureOf('{}') },
+  })
+  await parsed.text()
+  const lines = await warningsOf(async () => {
+    await deliver(receiver, '{}', { 'x-service': '' })
+    await receiver.fetch(parsed)
+  })
+  expect(lines).toEqual([
+    `signature_missing: /hook: Signature missing. ${new WebhookError('signature_missing').hint}`,
+    expect.stringMatching(
+      /Mount geohook before .*\. Run "npx geohook explain --code body_already_parsed"\.$/,
+    ),
+  ])
 })
 
 it('a line quotes at most 500 characters of an error', async () => {

@@ -228,6 +228,16 @@ describe('the log', () => {
     expect(lines).toEqual([expect.stringMatching(/^handler_failed/)])
   })
 
+  it('replaces the log of what it observes', async () => {
+    const observer: Observer = { refused() {}, failed() {} }
+    const receiver = createReceiver({ signatureKey: KEY, observer }).on('*', () => Promise.reject('x'))
+    const lines = await warningsOf(async () => {
+      await deliver(receiver, '{}', { 'x-service': '' })
+      await deliver(receiver, payloadOf('A'))
+    })
+    expect(lines).toEqual([])
+  })
+
   it('may lack functions, and get them later', async () => {
     const observer: Observer = { handled: undefined } as object
     const receiver = createReceiver({ signatureKey: KEY, observer })

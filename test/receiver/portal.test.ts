@@ -184,6 +184,15 @@ describe('the registration of a portal webhook', () => {
     expect((await send({}, body)).status).toBe(401)
     expect((await send({}, JSON.stringify({ WebhookRegistry: 'x'.repeat(5000) }))).status).toBe(401)
   })
+
+  it.each([
+    ['no body with its name', {}, 401],
+    ['its name with info', { WebhookRegistry: {}, info: {} }, 200],
+    ['its name with events', { WebhookRegistry: {}, events: [] }, 200],
+    ['its name with both members of a delivery', { WebhookRegistry: {}, info: {}, events: [] }, 401],
+  ])('is recognised in a request without the secret: %s', async (_, body, status) => {
+    expect((await createPortal().send({}, JSON.stringify(body))).status).toBe(status)
+  })
 })
 
 describe('a profile with secretHeader', () => {

@@ -115,6 +115,11 @@ describe('the warning about a change type without a handler', () => {
 })
 
 describe('on()', () => {
+  it('warns once about a name that is subscribed twice', async () => {
+    const lines = await warningsOf(() => create().on('FeatureCreated', NOTHING).on('FeatureCreated', NOTHING))
+    expect(lines.length).toBe(1)
+  })
+
   it.each([
     ['FeatureCreated', 'FeaturesCreated'],
     ['featurescreated', 'FeaturesCreated'],
