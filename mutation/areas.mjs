@@ -44,8 +44,21 @@ export const AREAS = {
   adapters: {
     // refused-uploads.test.ts is included because only tests with sockets cover the draining of refused requests. The
     // other contract tests are excluded, because they would take half a minute per change.
-    mutate: ['src/adapters/*.ts', 'src/platform/drain.node.ts'],
+    mutate: [
+      'src/adapters/!(certificate-errors|connection-errors|tls-trust).ts',
+      'src/platform/drain.node.ts',
+    ],
     tests: ['test/adapters/!(close-before-exit).test.ts', 'test/contract/refused-uploads.test.ts'],
+  },
+  outgoing: {
+    // What the mock, the inspector and the check share for their own requests.
+    mutate: ['src/adapters/{certificate-errors,connection-errors,tls-trust}.ts'],
+    tests: [
+      'test/check/{check-receiver,tls}.test.ts',
+      'test/cli/{listen/https,inbox/store-errors}.test.ts',
+      'test/mock/delivery/https.test.ts',
+      'test/inspector/reception-recording.test.ts',
+    ],
   },
   inbox: {
     // The parts that all engines share, with the engine in memory. The tests of the other engines repeat the contract.
