@@ -14,8 +14,8 @@ import type { CheckReport, CheckResult, Conclusion, Verdict } from './types.ts'
 
 /**
  * Checks whether a receiver of webhooks conforms: whether it accepts valid deliveries, refuses all others, and stays
- * available. The receiver can be written in any language. It gets valid deliveries with the webhook name
- * `geohook check <id>`, each of them once unless `sideEffects` is true.
+ * available. The receiver can be written in any language. It gets valid deliveries, each of them once unless
+ * `sideEffects` is true, and handles them: use a receiver for tests.
  *
  * @param options the URL and the key of the receiver, how its sender signs, and which scenarios to run
  * @returns the report. It contains no key. Receivers that are unreachable get a report too, not an error
@@ -91,8 +91,11 @@ function conclude(results: readonly CheckResult[], strict: boolean): [Conclusion
   const open = idsOf('undecided')
   if (failed.length > 0) return ['fails', `The receiver does not conform: ${failed.join(', ')}.`]
   if (open.length > 0) return ['undecided', `The run could not decide ${open.join(', ')}.`]
-  const count = results.filter(({ verdict }) => verdict === 'passed').length
-  return ['conforms', `The receiver conforms: ${count} scenarios passed.`]
+  const { passed, skipped } = countVerdicts(results)
+  return [
+    'conforms',
+    `The receiver conforms: ${passed} of ${results.length} scenarios passed, ${skipped} were skipped.`,
+  ]
 }
 
 function countVerdicts(results: readonly CheckResult[]): CheckReport['counts'] {

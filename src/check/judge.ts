@@ -29,7 +29,7 @@ const PROBLEMS = {
 const printable = (text: string): string => text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '\u{fffd}').trim()
 
 /** True if a gateway or the receiver has limited the number of requests, which says nothing about the scenario. */
-const isLimited = ({ status }: Reply): boolean => status === 429
+export const isLimited = ({ status }: Reply): boolean => status === 429
 
 /** Judges a reply to a valid delivery: 2xx passes. */
 export function accepts(reply: Reply, sent: string): Finding {

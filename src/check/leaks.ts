@@ -1,10 +1,13 @@
-import { describe, failed, passed } from './judge.ts'
+import { describe, failed, passed, undecided } from './judge.ts'
 import type { Probe, RecordedReply } from './probe.ts'
 import type { Finding } from './types.ts'
 
-/** Returns the texts in which any response must not contain the key. Short keys are in unrelated text by chance. */
+/** Bytes of the shortest key to search for. Shorter ones are in unrelated text by chance. */
+const MIN_SEARCHED = 6
+
+/** Returns the texts in which any response must not contain the key. */
 function textsOf(key: Buffer): string[] {
-  if (key.length < 6) return []
+  if (key.length < MIN_SEARCHED) return []
   return [
     key.toString(),
     key.toString('hex'),
@@ -29,6 +32,8 @@ export async function findSecret(probe: Probe): Promise<Finding> {
   const { sender } = probe
   const replies = await provoke(probe)
   const texts = textsOf(Buffer.from(sender.key as Uint8Array)).map((text) => text.toLowerCase())
+  if (texts.length === 0)
+    return undecided(`the key is too short to search for: use a key of ${MIN_SEARCHED} or more bytes`)
   const found = replies.find((recorded) => {
     const text = textOf(recorded).toLowerCase()
     return texts.some((secret) => text.includes(secret))
@@ -41,7 +46,7 @@ export async function findSecret(probe: Probe): Promise<Finding> {
 /** Looks in each response for the signature of the request body. */
 export async function findSignature(probe: Probe): Promise<Finding> {
   const { sender } = probe
-  const replies = await provoke(probe)
+  const replies = (await provoke(probe)).filter(({ request }) => request?.body)
   const found = replies.find((recorded) => {
     const { body, headers = [] } = recorded.request ?? {}
     if (!body) return false
@@ -53,7 +58,7 @@ export async function findSignature(probe: Probe): Promise<Finding> {
   })
   return found
     ? failed(`a response with status ${found.reply.status} contains the right signature of the request body`)
-    : passed(`none of ${replies.length} responses contains a signature`)
+    : passed(`none of ${replies.length} responses contains the signature of its request`)
 }
 
 /** Parts of stack traces in Node, Python, Java, .NET, PHP, Ruby and Go. */

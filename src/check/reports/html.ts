@@ -58,7 +58,7 @@ function renderResult(result: CheckResult, report: CheckReport): Html {
   const name = verdict === 'failed' && !isRequired(result, report) ? 'tolerated' : verdict
   return html`<details id="${id}"${isOpen ? html` open` : ''}>
 <summary><span class="${name}">${MARKS[verdict]} ${verdict}</span> <code>${id}</code> <span class="level">${level}</span> ${title}</summary>
-<dl><dt>Evidence</dt><dd>${evidence}</dd><dt>Reason</dt><dd>${reason}</dd><dt>Fix</dt><dd>${fix}</dd></dl>
+<dl><dt>Evidence</dt><dd>${evidence}</dd>${verdict === 'failed' ? html`<dt>Reason</dt><dd>${reason}</dd><dt>Fix</dt><dd>${fix}</dd>` : ''}</dl>
 </details>
 `
 }

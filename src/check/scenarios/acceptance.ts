@@ -10,7 +10,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
     level: 'must',
     title: 'accepts a valid JSON delivery',
     reason: 'Otherwise the receiver gets no events, and refusing other requests means nothing.',
-    fix: 'Check the URL, the key, the signature header and the encoding: `geohook listen --save` and `geohook explain` show which one differs.',
+    fix: 'Check the URL and the key. Then capture a delivery of the real sender with `geohook listen --save`, run `geohook explain` on it, and give `geohook check` the same profile, signature header, encoding and prefix.',
     run: async (probe) => accepts(await probe.deliver(probe.sender.create().body), 'a valid delivery'),
   },
   {

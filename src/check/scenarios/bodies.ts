@@ -62,9 +62,9 @@ export const BODIES: readonly Scenario[] = [
     id: 'body-invalid-utf8',
     level: 'must',
     needsSignature: true,
-    title: 'refuses invalid UTF-8 under the signature of its replacement characters',
+    title: 'refuses invalid UTF-8 that is signed as if it were U+FFFD',
     reason:
-      'A receiver that decodes the body to text before it computes the signature takes different bytes for the same.',
+      'Decoding turns every invalid byte into U+FFFD. A receiver that computes the signature over decoded text accepts bytes that nobody signed.',
     fix: 'Compute the signature over bytes; decode them to text afterwards.',
     async run(probe) {
       const { body } = probe.sender.create({ note: '\u{fffd}' })
@@ -151,7 +151,7 @@ export const BODIES: readonly Scenario[] = [
     level: 'should',
     title: 'answers an unsigned request alike, whether or not its body is JSON',
     reason:
-      'A different answer shows that the receiver parses bodies before it verifies them, so anyone can attack its parser.',
+      'A different response shows that the receiver parses bodies before it verifies them, so anyone can attack its parser.',
     fix: 'Verify the signature first, and parse the body afterwards.',
     async run(probe) {
       const bodies = ['{"a":', `${'['.repeat(5000)}${']'.repeat(5000)}`, '', '\u0000']

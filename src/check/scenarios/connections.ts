@@ -1,7 +1,7 @@
 import type { Connection } from '../http/connection.ts'
 import { isRefusal, isSuccess, type Reply } from '../http/reply.ts'
 import { writeHead, writeRequest } from '../http/write-request.ts'
-import { accepts, describe, failed, passed, refuses, undecided } from '../judge.ts'
+import { accepts, describe, failed, isLimited, passed, refuses, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
@@ -39,7 +39,7 @@ export const CONNECTIONS: readonly Scenario[] = [
     id: 'slow-upload',
     level: 'should',
     phase: 'slow',
-    title: 'ends a request whose body arrives too slowly',
+    title: 'ends an upload that is not complete 5 s after the time limit of the sender',
     reason: 'Anyone can hold all connections of the receiver open with some bytes per second.',
     fix: 'Limit the time for the whole body, for example to 10 s, and answer 408.',
     async run(probe) {
@@ -53,6 +53,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       clearInterval(drip)
       connection.destroy()
       const evidence = `sent one byte every ${DRIP} ms: ${describe(reply)}`
+      if (isLimited(reply)) return undecided(evidence)
       return reply.status === undefined && reply.problem === 'timeout' ? failed(evidence) : passed(evidence)
     },
   },

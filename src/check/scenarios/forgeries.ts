@@ -28,8 +28,9 @@ export const FORGERIES: readonly Scenario[] = [
     level: 'must',
     needsSignature: true,
     title: 'refuses a signature made with an empty key',
-    reason: 'If the key is read from a variable that is not set, everyone knows the key.',
-    fix: 'Stop at the start if the key is empty.',
+    reason:
+      'If the variable with the key is not set, some receivers use an empty key or the text `undefined`, which anyone can guess.',
+    fix: 'Do not start without a key.',
     run: (probe) =>
       judgeEach(
         probe,

@@ -1,6 +1,6 @@
 import { arcgis } from '../../signature/profiles.ts'
 import { isSuccess, type Reply } from '../http/reply.ts'
-import { describe, failed, passed, refuses, skipped } from '../judge.ts'
+import { describe, failed, isLimited, passed, refuses, skipped, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
@@ -43,6 +43,7 @@ export const HANDSHAKE: readonly Scenario[] = [
       const reply = await shake(probe, `${parameter}=${token}`)
       const expected = probe.sender.credential(Buffer.from(token), { encoding: 'base64', prefix: 'sha256=' })
       const evidence = `sent a token: ${describe(reply)}`
+      if (isLimited(reply)) return undecided(evidence)
       return reply.status === 200 && tokenIn(reply) === expected ? passed(evidence) : failed(evidence)
     }),
   },
@@ -84,6 +85,7 @@ export const HANDSHAKE: readonly Scenario[] = [
       for (const token of tokens) {
         const reply = await shake(probe, `${parameter}=${encodeURIComponent(token)}`)
         const evidence = `sent a payload as the token: ${describe(reply)}`
+        if (isLimited(reply)) return undecided(evidence)
         if (isSuccess(reply) && tokenIn(reply) !== undefined) return failed(evidence)
       }
       return passed(`sent ${tokens.length} payloads as tokens: none was signed`)

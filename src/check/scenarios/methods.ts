@@ -1,5 +1,5 @@
 import { headerOf, isRefusal } from '../http/reply.ts'
-import { describe, failed, passed, skipped } from '../judge.ts'
+import { describe, failed, isLimited, passed, skipped, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
@@ -10,6 +10,7 @@ async function refusesMethods(probe: Probe, methods: readonly string[]): Promise
   for (const method of methods) {
     const reply = await probe.send({ method, headers: [['content-type', 'application/json']] })
     evidence = `sent ${method} without a signature: ${describe(reply)}`
+    if (isLimited(reply)) return undecided(evidence)
     if (!isRefusal(reply) && reply.status !== 501) return failed(evidence)
   }
   return passed(evidence)
@@ -22,22 +23,23 @@ export const METHODS: readonly Scenario[] = [
     level: 'must',
     title: 'refuses PUT, PATCH and DELETE',
     reason: 'Deliveries are POST requests. A route for all methods may skip the verification for others.',
-    fix: 'Accept only POST at the payload URL, and answer 405 otherwise.',
+    fix: 'Accept POST, and GET only for handshakes. Answer 405 to other methods.',
     run: (probe) => refusesMethods(probe, ['PUT', 'PATCH', 'DELETE']),
   },
   {
     id: 'get-request',
     level: 'should',
     title: 'refuses GET and HEAD without a token',
-    reason: 'A 2xx shows strangers that the URL exists, and hides a wrong method in the configuration.',
+    reason:
+      'A sender that is configured to use GET would count a 2xx as success, although nothing is handled.',
     fix: 'Answer 405 to GET, unless it is a handshake.',
     run: (probe) => refusesMethods(probe, ['GET', 'HEAD']),
   },
   {
     id: 'method-not-allowed',
     level: 'may',
-    title: 'answers 405 with the header allow',
-    reason: 'RFC 9110 section 15.5.6: it says which methods the URL has.',
+    title: 'answers PUT with 405 and an allow header',
+    reason: 'RFC 9110 section 15.5.6 requires the header: it lists the methods that the URL supports.',
     fix: 'Answer 405 with `allow: POST`.',
     async run(probe) {
       const reply = await probe.send({ method: 'PUT', headers: [['content-type', 'application/json']] })
@@ -45,6 +47,7 @@ export const METHODS: readonly Scenario[] = [
       if (reply.status === 401 || reply.status === 404)
         return skipped(`PUT got ${reply.status}, which also refuses it`)
       const evidence = `sent PUT: ${describe(reply)}, allow: ${allow ?? 'missing'}`
+      if (isLimited(reply)) return undecided(evidence)
       return reply.status === 405 && allow !== undefined ? passed(evidence) : failed(evidence)
     },
   },

@@ -3,67 +3,84 @@ import { answers, judgeEach } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
 import { FORM_TYPE } from '../signed-form.ts'
 
+const PARSE =
+  'Catch errors of the parser, check that the result is an object or an array, and answer 400 otherwise.'
+const BOUND = 'Limit the nesting and the number of fields, and answer 400 above the limits.'
+
 /** Signed bodies that are unusual, or no payloads. Creates them only when they are sent, because some are large. */
 export const ODD_BODIES: readonly Scenario[] = [
   ...[
-    { id: 'body-empty', what: 'an empty body', body: () => '' },
-    { id: 'body-not-json', what: 'a body that is not JSON', body: () => '{"a":' },
-    { id: 'body-scalar', what: 'JSON that is not an object', body: () => 'null' },
+    { id: 'body-empty', what: 'an empty body', fix: PARSE, body: () => '' },
+    { id: 'body-not-json', what: 'a body that is not JSON', fix: PARSE, body: () => '{"a":' },
+    { id: 'body-scalar', what: 'JSON that is not an object', fix: PARSE, body: () => 'null' },
     {
       id: 'body-not-utf8',
       what: 'a body that is not UTF-8',
+      fix: PARSE,
       body: () => Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
     },
-    { id: 'body-bom-signed', what: 'a byte order mark before the JSON', body: () => '\ufeff{"events":[]}' },
+    {
+      id: 'body-bom-signed',
+      what: 'a byte order mark before the JSON',
+      fix: PARSE,
+      body: () => '\ufeff{"events":[]}',
+    },
     {
       id: 'body-proto',
       what: 'members named __proto__ and constructor',
+      fix: 'Do not merge the payload into other objects, and look up change types in a Map.',
       body: () =>
         '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"events":[{"eventType":"__proto__"},{"eventType":"constructor"}]}',
     },
     {
       id: 'body-deep',
       what: 'JSON with 10,000 levels',
+      fix: BOUND,
       body: () => `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`,
     },
     {
       id: 'body-many-fields',
       what: 'JSON with 100,000 members',
+      fix: BOUND,
       body: () =>
         JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [at.toString(36), 0]))),
     },
     {
       id: 'form-many-fields',
       what: 'a form with 100,000 fields',
+      fix: BOUND,
       body: () => 'a=1&'.repeat(100_000),
       contentType: FORM_TYPE,
     },
     {
       id: 'form-malformed',
       what: 'a form with broken percent-encoding',
+      fix: PARSE,
       body: () => 'payload=%zz%',
       contentType: FORM_TYPE,
     },
     {
       id: 'content-type-wrong',
       what: 'JSON as text/plain',
+      fix: 'Answer 415, or parse the body as JSON.',
       body: () => '{"events":[]}',
       contentType: 'text/plain',
     },
     {
       id: 'compressed',
       what: 'a compressed body',
+      fix: 'Verify the compressed bytes before you decompress them, or answer 415.',
       body: () => gzipSync('{"events":[]}'),
       headers: [['content-encoding', 'gzip']] as const,
     },
   ].map(
-    ({ id, what, body, ...parts }): Scenario => ({
+    ({ id, what, fix, body, ...parts }): Scenario => ({
       id,
       level: 'must',
       title: `answers ${what} with 2xx or 4xx if it is signed`,
       reason:
-        'A 5xx, or no answer, makes the sender retry the same body, and disable the webhook after some failures.',
-      fix: 'Bound the size, the depth and the number of fields; catch errors of the parser, and answer 400.',
+        'After a 5xx or no response, the sender sends the same body again, and disables the webhook after some failures.',
+      fix,
       run: (probe) =>
         judgeEach(
           probe,

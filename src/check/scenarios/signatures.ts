@@ -97,7 +97,7 @@ export const SIGNATURES: readonly Scenario[] = [
           const whole = probe.sender.credential(body, { prefix: '' })
           const kept = Math.min(length, whole.length - 1)
           return {
-            sent: `the first ${kept} characters of the right ${isSigned ? 'signature' : 'key'}`,
+            sent: `the first ${kept === 1 ? 'character' : `${kept} characters`} of the right ${isSigned ? 'signature' : 'key'}`,
             body,
             credential: (isSigned ? prefix : '') + whole.slice(0, kept),
           }

@@ -47,7 +47,7 @@ export function createCheckCommand(): Command {
     .summary('check whether a receiver conforms')
     .description(
       'Sends valid, forged, unusual, slow and broken requests to a receiver in any language, and reports what it does wrong. ' +
-        'Handlers of the receiver get some deliveries with the webhook name "geohook check <id>", each of them once unless --side-effects is given. ' +
+        'Handlers run for the valid deliveries, each of them once unless --side-effects is given: use a receiver for tests. ' +
         'The exit code is 0 if the receiver conforms, 1 if it fails a scenario of the level must, 3 if it is unreachable, and 4 if nothing failed, but a must could not be decided.',
     )
     .argument('[url]', 'payload URL of the receiver', httpUrl)
@@ -94,7 +94,7 @@ export function createCheckCommand(): Command {
   addExamples(command, [
     'geohook check http://127.0.0.1:3000/ --key-file key.txt',
     'geohook check https://hooks.example.com/parcels --profile arcgis --key-file key.txt --report check.xml',
-    'geohook check http://127.0.0.1:3000/ --key-file key.txt --side-effects --observer http://127.0.0.1:3000/count?id={id}',
+    'geohook check http://127.0.0.1:3000/ --key-file key.txt --side-effects --observer http://127.0.0.1:3000/count',
     'geohook check http://127.0.0.1:3000/ --key-file key.txt --only signatures,body-altered',
     'geohook check --list',
   ])
