@@ -64,7 +64,7 @@ export const BODIES: readonly Scenario[] = [
     needsSignature: true,
     title: 'refuses invalid UTF-8 that is signed as if it were U+FFFD',
     reason:
-      'Decoding turns every invalid byte into U+FFFD. A receiver that computes the signature over decoded text accepts bytes that nobody signed.',
+      'Decoding turns every invalid byte into U+FFFD. If a receiver computes the signature over decoded text, it accepts bytes that nobody signed.',
     fix: 'Compute the signature over bytes; decode them to text afterwards.',
     async run(probe) {
       const { body } = probe.sender.create({ note: '\u{fffd}' })
