@@ -1,0 +1,52 @@
+import type { RequestListener } from 'node:http'
+import type { Socket } from 'node:net'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { expect, it } from 'vitest'
+import { KEY } from '../helpers/deliver.ts'
+import { checkListener, resultOf } from './receiver.ts'
+
+/** Milliseconds by which an answer comes later. */
+const DELAY = 3
+
+/**
+ * Verifies deliveries, and answers some of them later. `isSlow` gets whether the signature is wrong from the start,
+ * and the number of the comparison, from 0.
+ */
+function slow(isSlow: (isWrongFromStart: boolean, comparison: number) => boolean): RequestListener {
+  const listen = webhook(createReceiver({ signatureKey: KEY, observer: { refused() {} } }).on('*', () => {}))
+  const connections = new Set<Socket>()
+  return (req, res) => {
+    // In the signature that is wrong from the start, the check replaced all characters.
+    const isWrongFromStart = /^[01]+$/.test(String(req.headers['x-service']))
+    // Each comparison has a connection of its own, and begins with such a signature.
+    if (isWrongFromStart) connections.add(req.socket)
+    const delay = isSlow(isWrongFromStart, connections.size - 1) ? DELAY : 0
+    setTimeout(() => void listen(req, res), delay)
+  }
+}
+
+const check = async (listener: RequestListener) =>
+  resultOf(await checkListener(listener, { only: ['uniform-refusal-time'] }), 'uniform-refusal-time')
+
+it('a signature that is right until the middle takes longer', async () => {
+  expect(await check(slow((isWrongFromStart) => !isWrongFromStart))).toMatchObject({
+    verdict: 'failed',
+    evidence: expect.stringContaining('the half right signature took longer'),
+  })
+})
+
+it('a difference that the second comparison contradicts is not a failure', async () => {
+  const comparisons = new Set<number>()
+  const result = await check(
+    slow((isWrongFromStart, comparison) => {
+      comparisons.add(comparison)
+      return isWrongFromStart === (comparison === 1)
+    }),
+  )
+  expect(comparisons).toContain(1)
+  expect(result).toMatchObject({
+    verdict: 'passed',
+    evidence: 'a second comparison contradicted the difference that the first one found',
+  })
+})
