@@ -21,7 +21,7 @@ export const alias = (platform: 'node' | 'web') => [
 export const once = {
   globalSetup: [source('test/helpers/build.ts'), source('test/helpers/requirements.ts')],
   // More workers than cores, because the tests mostly wait for processes, sockets and leases.
-  maxWorkers: Math.ceil(availableParallelism() * 1.5),
+  maxWorkers: availableParallelism() * 2,
 }
 
 /** Settings of each test file. */

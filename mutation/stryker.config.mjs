@@ -27,7 +27,7 @@ export default {
   ],
   // Milliseconds. The tests themselves end after 15 s, so this only ends changes that never return.
   timeoutMS: 20_000,
-  // A core each: most tests calculate.
-  concurrency: availableParallelism(),
+  // More than the cores, because many tests wait: for sockets, leases and retries.
+  concurrency: availableParallelism() * 3,
   warnings: { slow: false },
 }
