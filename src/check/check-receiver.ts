@@ -18,7 +18,7 @@ import type { CheckReport, CheckResult, Conclusion, Verdict } from './types.ts'
  * `sideEffects` is true, and handles them: use a receiver for tests.
  *
  * @param options the URL and the key of the receiver, how its sender signs, and which scenarios to run
- * @returns the report. It contains no key. Receivers that are unreachable get a report too, not an error
+ * @returns the report. It contains no key of four or more characters. Receivers that are unreachable get a report too, not an error
  * @throws {WebhookError} `config_invalid` for an invalid or unknown option
  * @example
  * ```ts

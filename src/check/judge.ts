@@ -14,7 +14,7 @@ const MAX_SHOWN = 120
 export function describe(reply: Reply): string {
   const time = `${Math.round(reply.milliseconds)} ms`
   if (reply.status === undefined) return `${PROBLEMS[reply.problem]} after ${time}`
-  const text = printable(reply.body.subarray(0, 4 * MAX_SHOWN).toString())
+  const text = printable(reply.excerpt)
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
   return `${reply.status} in ${time}${shown === '' ? '' : `: ${shown}`}`
 }

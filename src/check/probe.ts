@@ -41,6 +41,8 @@ export interface Probe {
   bytes(body: Uint8Array, parts?: DeliveryParts): Buffer
   /** Sends such a request on a new connection. */
   deliver(body: Uint8Array, parts?: DeliveryParts): Promise<Reply>
+  /** Opens a connection, and closes it when the function has ended. Returns what the function returns. */
+  use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Opens a connection, writes to it, records the response, and closes the connection. */
   exchange(write: (connection: Connection) => Promise<void>, options?: ReadOptions): Promise<Reply>
   /** Sends any request on a new connection. */
@@ -66,23 +68,21 @@ export function createProbe(
     return connection
   }
 
-  function close(connection: Connection): void {
-    connections.delete(connection)
-    connection.destroy()
-  }
-
-  async function exchange(
-    write: (connection: Connection) => Promise<void>,
-    options?: ReadOptions,
-  ): Promise<Reply> {
+  async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await connect()
     try {
-      await write(connection)
-      return record(await connection.read(options))
+      return await work(connection)
     } finally {
-      close(connection)
+      connections.delete(connection)
+      connection.destroy()
     }
   }
+
+  const exchange: Probe['exchange'] = (write, options) =>
+    use(async (connection) => {
+      await write(connection)
+      return record(await connection.read(options))
+    })
 
   function record(reply: Reply, request?: RequestParts): Reply {
     replies.push({ reply, request })
@@ -107,17 +107,12 @@ export function createProbe(
     headers: [...headers, ...(parts.headers ?? [])],
   })
 
-  async function send(parts: RequestParts): Promise<Reply> {
-    const connection = await connect()
-    try {
+  const send = (parts: RequestParts): Promise<Reply> =>
+    use(async (connection) => {
       // Not awaited, because a receiver may respond before it has read the whole body.
       void connection.write(writeRequest(target.url, withHeaders(parts)))
-      const reply = await connection.read({ method: parts.method })
-      return record(reply, parts)
-    } finally {
-      close(connection)
-    }
-  }
+      return record(await connection.read({ method: parts.method }), parts)
+    })
 
   return {
     target,
@@ -127,6 +122,7 @@ export function createProbe(
     observer,
     replies,
     connect,
+    use,
     exchange,
     request: (body, parts) => withHeaders(request(body, parts)),
     bytes: (body, parts) => writeRequest(target.url, withHeaders(request(body, parts))),

@@ -1,5 +1,6 @@
 import { createTrust } from '../adapters/tls-trust.ts'
 import { configInvalid } from '../errors.ts'
+import { createRedactor } from '../inspector/redact.ts'
 import { type OptionNames, requireKnownOptions } from '../known-options.ts'
 import { requireEncoding } from '../signature/encoding.ts'
 import { createKeyring } from '../signature/keyring.ts'
@@ -58,13 +59,15 @@ export function readOptions(options: CheckOptions): Settings {
     if (!['undefined', 'function'].includes(typeof options[name]))
       throw configInvalid(`${name} must be a function`)
   const sender = createSender(options)
+  const trust = readTrust(options)
+  const { text: hide } = createRedactor([sender.key])
   for (const [name, value] of [
     ['prefix', sender.prefix],
     ['signatureKey', sender.isSigned ? '' : sender.credential(new Uint8Array())],
   ] as const)
     if (!VALUE.test(value)) throw configInvalid(`${name} contains characters that a header cannot have`)
   return {
-    target: { url: readUrl(options.url), timeout: readTimeout(options.timeout), trust: readTrust(options) },
+    target: { url: readUrl(options.url), timeout: readTimeout(options.timeout), trust, hide },
     sender,
     headers: readHeaders(options.headers),
   }

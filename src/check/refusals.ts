@@ -59,7 +59,7 @@ function shape(reply: Reply, changing: ReadonlySet<string>): string {
   return JSON.stringify([reply.status, headers, reply.body.toString('latin1')])
 }
 
-/** Milliseconds for all measurements, and the smallest and largest number of requests of each kind. */
+/** Milliseconds for one comparison, and the smallest and largest number of requests of each kind in it. */
 const BUDGET = 4_000
 const MIN_ROUNDS = 30
 const MAX_ROUNDS = 200

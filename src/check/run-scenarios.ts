@@ -1,4 +1,3 @@
-import { createRedactor, type Redactor } from '../inspector/redact.ts'
 import { undecided } from './judge.ts'
 import type { Probe } from './probe.ts'
 import type { GroupedScenario } from './scenarios/index.ts'
@@ -31,7 +30,6 @@ export async function runScenarios(
   }: { whySkipped(scenario: GroupedScenario): string | undefined; onResult(result: CheckResult): void },
 ): Promise<CheckResult[]> {
   const results = new Map<string, CheckResult>()
-  const redactor = createRedactor([probe.sender.key])
 
   async function run(scenario: GroupedScenario): Promise<void> {
     const why = scenario.id === BASELINE ? undefined : whySkipped(scenario)
@@ -43,7 +41,7 @@ export async function runScenarios(
       : isMeaningful
         ? find(scenario, probe)
         : undecided(NO_BASELINE))
-    const result = toResult(scenario, finding, performance.now() - started, redactor)
+    const result = toResult(scenario, finding, performance.now() - started, probe.target.hide)
     results.set(scenario.id, result)
     onResult(result)
   }
@@ -73,7 +71,7 @@ const toResult = (
   { id, group, level, title, reason, fix }: GroupedScenario,
   { verdict, evidence }: Finding,
   duration: number,
-  redactor: Redactor,
+  hide: (text: string) => string,
 ): CheckResult => ({
   id,
   group,
@@ -82,6 +80,6 @@ const toResult = (
   reason,
   fix,
   verdict,
-  evidence: redactor.text(evidence),
+  evidence: hide(evidence),
   duration: Math.round(duration),
 })

@@ -13,7 +13,7 @@ export type Verdict = 'passed' | 'failed' | 'undecided' | 'skipped'
 /** What a scenario found out. */
 export interface Finding {
   readonly verdict: Verdict
-  /** The request and the response, or the reason for an undecided or skipped verdict. Contains no key. */
+  /** The request and the response, or the reason for an undecided or skipped verdict, without the key. */
   readonly evidence: string
 }
 

@@ -25,7 +25,7 @@ const FOUND_IN_HOSTS: Readonly<Record<string, Finds['fails']>> = {
 const NAMES = Object.keys(MOUNTS)
 const mountOf = (name: string): Mount => MOUNTS[name]!.mount
 
-/** Runs all scenarios, also those with side effects. */
+/** Runs all scenarios, except the comparison of times, also those with side effects. */
 async function check(
   mount: Mount,
   options: Partial<CheckOptions> = {},

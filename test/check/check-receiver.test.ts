@@ -55,7 +55,7 @@ it('sends no delivery twice unless sideEffects is set', async () => {
   expect(resultOf(report, 'duplicate-in-turn')).toMatchObject({ verdict: 'skipped' })
 })
 
-it('decides nothing about a receiver that refuses everything', async () => {
+it('finds only that a receiver which refuses everything does not accept the valid delivery', async () => {
   const report = await checkListener(always(401))
   expect(report.conclusion).toBe('fails')
   expect(idsOf(report, 'failed')).toEqual(['valid-json'])

@@ -26,6 +26,10 @@ it('sends nothing to a receiver whose certificate is not trusted', async () => {
     evidence: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT'),
   })
   expect(resultOf(report, 'valid-json').verdict).toBe('undecided')
+  expect(resultOf(report, 'redirect')).toMatchObject({
+    verdict: 'undecided',
+    evidence: 'no response arrived',
+  })
   expect(resultOf(report, 'signature-missing').verdict).toBe('undecided')
   expect(server.requests).toBe(0)
 })

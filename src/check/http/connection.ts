@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { Trust } from '../../adapters/tls-trust.ts'
+import type { Redactor } from '../../inspector/redact.ts'
 import { createByteReader } from './byte-reader.ts'
 import { readResponse } from './read-response.ts'
 import type { Reply } from './reply.ts'
@@ -11,6 +12,8 @@ export interface Target {
   /** Milliseconds to wait for a connection, and for each response. */
   readonly timeout: number
   readonly trust: Trust
+  /** Hides the key in what the receiver sends. */
+  readonly hide: Redactor['text']
 }
 
 /** How to read a response. */
@@ -33,8 +36,6 @@ export interface Connection {
   read(options?: ReadOptions): Promise<Reply>
   /** True if another request can be sent, as far as the last response says. */
   isReusable(): boolean
-  /** Resolves when the receiver has closed the connection, or after so many milliseconds; returns true if it did. */
-  closed(timeout: number): Promise<boolean>
   /** Closes the connection at once. */
   destroy(): void
 }
@@ -74,6 +75,7 @@ export async function openConnection(target: Target): Promise<Connection> {
         started: lastWritten,
         deadline,
         hasBody: method !== 'HEAD',
+        hide: target.hide,
       })
       isReusable = result.isReusable
       const { status } = result.reply
@@ -81,25 +83,11 @@ export async function openConnection(target: Target): Promise<Connection> {
     }
   }
 
-  function closed(timeout: number): Promise<boolean> {
-    if (socket.readableEnded || socket.destroyed) return Promise.resolve(true)
-    return new Promise((resolve) => {
-      const done = (isClosed: boolean) => () => {
-        clearTimeout(timer)
-        resolve(isClosed)
-      }
-      const timer = setTimeout(done(false), timeout)
-      socket.once('end', done(true)).once('close', done(true))
-      socket.resume()
-    })
-  }
-
   return {
     write,
     end: () => void socket.end(),
     read,
     isReusable: () => isReusable,
-    closed,
     destroy: () => void socket.destroy(),
   }
 }

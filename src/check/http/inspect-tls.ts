@@ -30,8 +30,11 @@ export async function inspectTls(target: Target): Promise<TlsReport> {
   return report
 }
 
-/** Returns true if the receiver accepts a protocol version before TLS 1.2, false if it refuses it. */
-export async function acceptsOldTls(target: Target): Promise<boolean> {
+/** Errors of a handshake that the receiver ended. The others come from this side, or say only that nothing arrived. */
+const ENDED_BY_RECEIVER = /^ERR_SSL_(?!NO_|INTERNAL_ERROR)|^ECONNRESET$/
+
+/** Offers only versions before TLS 1.2. Returns an error if it does not show whether the receiver accepts them. */
+export async function offerOldTls(target: Target): Promise<'accepted' | 'refused' | Error> {
   try {
     const socket = await handshake(target, {
       minVersion: 'TLSv1',
@@ -39,9 +42,10 @@ export async function acceptsOldTls(target: Target): Promise<boolean> {
       ciphers: 'DEFAULT:@SECLEVEL=0', // OpenSSL would otherwise not offer them
     })
     socket.destroy()
-    return true
-  } catch {
-    return false
+    return 'accepted'
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    return ENDED_BY_RECEIVER.test(code) ? 'refused' : (error as Error)
   }
 }
 

@@ -1,5 +1,6 @@
+import type { Redactor } from '../../inspector/redact.ts'
 import { type ByteReader, ReadError } from './byte-reader.ts'
-import { MAX_BODY, type ReceivedResponse, type Reply, type Silence } from './reply.ts'
+import { MAX_BODY, MAX_EXCERPT, type ReceivedResponse, type Reply, type Silence } from './reply.ts'
 
 /** What the end of a response means for the connection. */
 export interface ReadResult {
@@ -7,6 +8,8 @@ export interface ReadResult {
   /** True if another response can follow on this connection. */
   readonly isReusable: boolean
 }
+
+type Hide = Redactor['text']
 
 /** Maximum number of header lines. */
 const MAX_HEADERS = 200
@@ -16,10 +19,11 @@ const MAX_HEADERS = 200
  *
  * @param started time from which the reply's milliseconds count
  * @param hasBody false for the response to HEAD
+ * @param hide hides the key in a text, and then cuts the text, because a part of the key would not be found
  */
 export async function readResponse(
   reader: ByteReader,
-  { started, deadline, hasBody }: { started: number; deadline: number; hasBody: boolean },
+  { started, deadline, hasBody, hide }: { started: number; deadline: number; hasBody: boolean; hide: Hide },
 ): Promise<ReadResult> {
   const silence = (problem: Silence['problem']): ReadResult => ({
     reply: { status: undefined, problem, milliseconds: performance.now() - started },
@@ -29,7 +33,9 @@ export async function readResponse(
     const { status, headers } = await readHead(reader, deadline)
     const length = bodyLength(status, headers, hasBody)
     const body = await readBody(reader, length, deadline)
-    const reply: ReceivedResponse = { status, headers, body, milliseconds: performance.now() - started }
+    const milliseconds = performance.now() - started
+    const excerpt = hide(body.toString(), MAX_EXCERPT)
+    const reply: ReceivedResponse = { status, headers, body, excerpt, milliseconds }
     return { reply, isReusable: length !== 'rest' && !hasToken(headers, 'connection', 'close') }
   } catch (error) {
     if (error instanceof ReadError) return silence(error.end)

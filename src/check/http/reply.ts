@@ -7,6 +7,8 @@ export interface ReceivedResponse {
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** The body, decoded from chunks. Bytes after {@link MAX_BODY} are missing. */
   readonly body: Buffer
+  /** The first {@link MAX_EXCERPT} characters of the body, without the key. */
+  readonly excerpt: string
   /** Milliseconds from the last byte of the request, or from the start of waiting, to the end of the response. */
   readonly milliseconds: number
 }
@@ -21,6 +23,8 @@ export interface Silence {
 
 /** Maximum number of bytes to keep of a body. */
 export const MAX_BODY = 65_536
+/** Maximum number of characters of an excerpt. */
+export const MAX_EXCERPT = 480
 
 /** Returns the values of a header, joined as RFC 9110 section 5.2 does; undefined if it is missing. */
 export function headerOf(reply: Reply, name: string): string | undefined {

@@ -17,20 +17,30 @@ const isClosed = (reply: Reply): boolean => reply.status === undefined && reply.
 
 /** Sends a forged and a valid delivery on one connection. */
 async function afterRefusal(probe: Probe, { isPipelined }: { isPipelined: boolean }): Promise<Finding> {
-  const connection = await probe.connect()
   const forged = probe.sender.create().body
   const valid = probe.sender.create().body
   const requests = [probe.bytes(forged, { credential: null }), probe.bytes(valid)]
-  await connection.write(isPipelined ? Buffer.concat(requests) : requests[0]!)
-  const refusal = probe.record(await connection.read())
-  if (!isRefusal(refusal))
-    return undecided(`the receiver did not refuse an unsigned delivery: ${describe(refusal)}`)
-  if (!isPipelined && connection.isReusable()) await connection.write(requests[1]!)
-  const reply = connection.isReusable() ? probe.record(await connection.read()) : undefined
-  connection.destroy()
-  if (reply === undefined || isClosed(reply))
-    return passed('the receiver closed the connection after the refusal')
-  return accepts(reply, 'a valid delivery after an unsigned one, on the same connection')
+  return probe.use(async (connection) => {
+    await connection.write(isPipelined ? Buffer.concat(requests) : requests[0]!)
+    const first = probe.record(await connection.read())
+    const next = async (): Promise<Reply | undefined> =>
+      connection.isReusable() ? probe.record(await connection.read()) : undefined
+    if (isPipelined && isSuccess(first)) return judgeOrder(first, await next())
+    if (!isRefusal(first) || isLimited(first))
+      return undecided(`the receiver did not refuse an unsigned delivery: ${describe(first)}`)
+    if (!isPipelined && connection.isReusable()) await connection.write(requests[1]!)
+    const reply = await next()
+    if (reply === undefined || isClosed(reply))
+      return passed('the receiver closed the connection after the refusal')
+    return accepts(reply, 'a valid delivery after an unsigned one, on the same connection')
+  })
+}
+
+/** Judges two responses to an unsigned and a valid delivery, of which the first one is a success. */
+function judgeOrder(first: Reply, second: Reply | undefined): Finding {
+  const responses = [first, ...(second ? [second] : [])].map(describe).join('; ')
+  const evidence = `sent an unsigned and a valid delivery together: ${responses}`
+  return second && isRefusal(second) && !isLimited(second) ? failed(evidence) : undecided(evidence)
 }
 
 /** Slow, broken and unusual connections. */
@@ -39,22 +49,24 @@ export const CONNECTIONS: readonly Scenario[] = [
     id: 'slow-upload',
     level: 'should',
     phase: 'slow',
-    title: 'ends an upload that is not complete 5 s after the time limit of the sender',
+    title: 'answers or closes an upload that is not complete 5 s after the time limit of the sender',
     reason: 'Anyone can hold all connections of the receiver open with some bytes per second.',
     fix: 'Limit the time for the whole body, for example to 10 s, and answer 408.',
     async run(probe) {
-      const connection = await probe.connect()
       const { body } = probe.sender.create()
       const request = probe.request(body, { credential: probe.sender.wrongCredential() })
-      await connection.write(writeHead(probe.url, { ...request, length: 100_000 }))
-      const read = connection.read({ timeout: probe.timeout + GRACE })
-      const drip = setInterval(() => void connection.write(' '), DRIP)
-      const reply = probe.record(await read)
-      clearInterval(drip)
-      connection.destroy()
+      const reply = await probe.use(async (connection) => {
+        await connection.write(writeHead(probe.url, { ...request, length: 100_000 }))
+        const drip = setInterval(() => void connection.write(' '), DRIP)
+        return connection
+          .read({ timeout: probe.timeout + GRACE })
+          .finally(() => clearInterval(drip))
+          .then(probe.record)
+      })
       const evidence = `sent one byte every ${DRIP} ms: ${describe(reply)}`
       if (isLimited(reply)) return undecided(evidence)
-      return reply.status === undefined && reply.problem === 'timeout' ? failed(evidence) : passed(evidence)
+      if (reply.status !== undefined || isClosed(reply)) return passed(evidence)
+      return reply.problem === 'timeout' ? failed(evidence) : undecided(evidence)
     },
   },
   {
@@ -71,6 +83,7 @@ export const CONNECTIONS: readonly Scenario[] = [
       }
       const reply = await probe.exchange(cut, { timeout: Math.min(probe.timeout, 3 * QUIET) })
       const evidence = `sent a valid delivery without its last 20 bytes: ${describe(reply)}`
+      if (isLimited(reply)) return undecided(evidence)
       return isSuccess(reply) ? failed(evidence) : passed(evidence)
     },
   },
@@ -114,16 +127,17 @@ export const CONNECTIONS: readonly Scenario[] = [
     async run(probe) {
       const { body } = probe.sender.create()
       const request = probe.request(body, { headers: [['expect', '100-continue']] })
-      const connection = await probe.connect()
-      await connection.write(writeHead(probe.url, request))
-      const interim = await connection.read({ interim: true, timeout: Math.min(probe.timeout, 3 * QUIET) })
-      if (interim.status !== undefined && interim.status >= 200)
-        return accepts(probe.record(interim), 'only the head of a valid delivery')
-      await connection.write(body)
-      const reply = probe.record(await connection.read())
-      connection.destroy()
-      const waited = interim.status === undefined ? 'without a 100 Continue' : `after ${interim.status}`
-      return accepts(reply, `the body of a valid delivery ${waited}`)
+      return probe.use(async (connection) => {
+        await connection.write(writeHead(probe.url, request))
+        const interim = await connection.read({ interim: true, timeout: Math.min(probe.timeout, 3 * QUIET) })
+        if (interim.status !== undefined && interim.status >= 200) {
+          const finding = accepts(probe.record(interim), 'only the head of a valid delivery')
+          return isSuccess(interim) ? failed(finding.evidence) : finding
+        }
+        await connection.write(body)
+        const waited = interim.status === undefined ? 'without a 100 Continue' : `after ${interim.status}`
+        return accepts(probe.record(await connection.read()), `the body of a valid delivery ${waited}`)
+      })
     },
   },
   {
@@ -153,13 +167,12 @@ export const CONNECTIONS: readonly Scenario[] = [
     fix: 'Read the refused body to its end, or close the connection.',
     async run(probe) {
       const inner = writeRequest(probe.url, { method: 'GET', path: '/geohook-check' })
-      const connection = await probe.connect()
-      await connection.write(probe.bytes(inner, { credential: null }))
-      const refusal = probe.record(await connection.read())
-      const second = await connection.read({ timeout: QUIET })
-      connection.destroy()
+      const [refusal, second] = await probe.use(async (connection) => {
+        await connection.write(probe.bytes(inner, { credential: null }))
+        return [probe.record(await connection.read()), await connection.read({ timeout: QUIET })]
+      })
       const evidence = `sent an unsigned body that is an HTTP request: ${describe(refusal)}`
-      if (!isRefusal(refusal)) return undecided(evidence)
+      if (!isRefusal(refusal) || isLimited(refusal)) return undecided(evidence)
       if (second.status === undefined) return passed(evidence)
       return failed(`sent one request, and got two responses: ${describe(refusal)}; ${describe(second)}`)
     },

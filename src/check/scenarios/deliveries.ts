@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { startCounter } from '../count-handled.ts'
 import { isSuccess, type Reply } from '../http/reply.ts'
-import { accepts, describe, failed, passed, refuses, undecided } from '../judge.ts'
+import { accepts, describe, failed, isLimited, passed, refuses, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
@@ -76,6 +76,7 @@ export const DELIVERIES: readonly Scenario[] = [
       const replies = await Promise.all(Array.from({ length: 5 }, () => probe.deliver(body)))
       const statuses = replies.map(({ status }) => status ?? 'no response').join(', ')
       const evidence = `sent one delivery five times at once: ${statuses}`
+      if (!replies.some(isSuccess) && replies.some(isLimited)) return undecided(evidence)
       if (!replies.some(isSuccess) || !replies.every((reply) => isSuccess(reply) || isTemporary(reply)))
         return failed(evidence)
       if (!counter) return undecided(`${evidence}; ${NO_OBSERVER}`)
@@ -100,6 +101,7 @@ export const DELIVERIES: readonly Scenario[] = [
       await wait(RETRY)
       const reply = await retry(probe, body)
       const evidence = `sent a delivery, disconnected, and sent it again: ${describe(reply)}`
+      if (isLimited(reply)) return undecided(evidence)
       if (!isSuccess(reply)) return failed(evidence)
       if (!counter) return undecided(`${evidence}; ${NO_OBSERVER}`)
       return judgeCount(await counter.result(), evidence, (count) => count >= 1)

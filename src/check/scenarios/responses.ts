@@ -107,7 +107,8 @@ export const RESPONSES: readonly Scenario[] = [
     reason: 'Senders do not follow redirects.',
     fix: 'Register the final URL as the payload URL.',
     run({ replies: [first] }) {
-      const { reply } = first!
+      if (!first) return undecided('no response arrived')
+      const { reply } = first
       const isRedirect = reply.status !== undefined && reply.status >= 300 && reply.status < 400
       const to = headerOf(reply, 'location')
       return isRedirect

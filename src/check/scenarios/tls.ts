@@ -1,6 +1,6 @@
 import { hostOf } from '../http/connection.ts'
-import { acceptsOldTls, inspectTls, type TlsReport } from '../http/inspect-tls.ts'
-import { failed, passed, skipped } from '../judge.ts'
+import { inspectTls, offerOldTls, type TlsReport } from '../http/inspect-tls.ts'
+import { failed, passed, skipped, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
@@ -75,9 +75,11 @@ export const TLS: readonly Scenario[] = [
     fix: 'Allow only TLS 1.2 and later.',
     async run(probe) {
       if (!isHttps(probe)) return skipped('the URL has no TLS')
-      return (await acceptsOldTls(probe.target))
-        ? failed('accepted TLS 1.0 or 1.1')
-        : passed('refused TLS 1.0 and 1.1')
+      const result = await offerOldTls(probe.target)
+      if (result === 'accepted') return failed('accepted TLS 1.0 or 1.1')
+      return result === 'refused'
+        ? passed('refused TLS 1.0 and 1.1')
+        : undecided(`a connection with TLS 1.0 and 1.1 failed: ${result.message}`)
     },
   },
 ]
