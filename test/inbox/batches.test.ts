@@ -36,7 +36,7 @@ it('sends the items of one tick in batches up to the limits, and the rest when a
 
 it('limits the bytes of a batch, and sends a larger item alone', async () => {
   const { sent, add, tick, endAll } = useBatches({ items: 100, inFlight: 100 })
-  const sizes = [600_000, 600_000, 3_000_000, 1, 1]
+  const sizes = [600_000, 600_000, 3_000_000, 1_048_575, 1]
   const results = Promise.all(sizes.map((bytes, index) => add(index, bytes)))
   await tick()
   expect(sent).toEqual([[0], [1], [2], [3, 4]])

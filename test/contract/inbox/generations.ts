@@ -108,11 +108,24 @@ export function describeGenerations(kind: InboxEngineKind): void {
       ['a generation that is text', SERVICE, [[0, '1']]],
     ] as [string, string, [number, number][]][])('reject %s', async (_, service, list) => {
       const { generations } = open()
-      const refusal = expect.objectContaining({ code: 'config_invalid' })
+      const wrong = service === SERVICE ? "generations must map a layer's id" : 'service must be a URL of at most'
+      const refusal = expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringContaining(wrong),
+      })
       await expect(generations.raise(service, new Map(list))).rejects.toEqual(refusal)
       await expect(generations.replace(service, new Map(list))).rejects.toEqual(refusal)
       if (service !== SERVICE) await expect(generations.get(service)).rejects.toEqual(refusal)
       else expect(await generations.get(service)).toEqual(new Map())
+    })
+
+    it('must be a Map', async () => {
+      const { generations } = open()
+      for (const change of [generations.raise, generations.replace])
+        await expect(change(SERVICE, [[0, 1]] as never)).rejects.toMatchObject({
+          code: 'config_invalid',
+          message: expect.stringContaining('generations must be a Map'),
+        })
     })
 
     it('end at the highest of many concurrent raises', async () => {

@@ -10,35 +10,78 @@ export function describeValidation(kind: InboxEngineKind): void {
   describe('validation', () => {
     const { open } = useEngine(kind)
 
-    it.each<[string, (inbox: DurableInbox) => unknown]>([
-      ['a limit of 0', (inbox) => inbox.list({ limit: 0 })],
-      ['a limit of 1001', (inbox) => inbox.list({ limit: 1001 })],
-      ['an unknown state', (inbox) => inbox.list({ state: 'gone' as 'done' })],
-      ['an `after` that is not a string', (inbox) => inbox.list({ after: 7 as never })],
-      ['an `after` that is not from a page', (inbox) => inbox.list({ after: 'x; --' })],
-      ['a purge without options', (inbox) => inbox.purge(undefined as never)],
-      ['a purge of waiting deliveries', (inbox) => inbox.purge({ state: 'waiting' as 'done' })],
-      ['a negative olderThan', (inbox) => inbox.purge({ state: 'done', olderThan: -1 })],
-      ['a concurrency of 0', async (inbox) => inbox.work({ handle: async () => {} }, { concurrency: 0 })],
+    it.each<[string, (inbox: DurableInbox) => unknown, string]>([
+      ['a limit of 0', (inbox) => inbox.list({ limit: 0 }), 'limit must be a whole number, 1 to 1000'],
+      ['a limit of 1001', (inbox) => inbox.list({ limit: 1001 }), 'limit must be a whole number, 1 to 1000'],
+      [
+        'an unknown state',
+        (inbox) => inbox.list({ state: 'gone' as 'done' }),
+        'state must be waiting, active, done or dead',
+      ],
+      [
+        'an `after` that is not a string',
+        (inbox) => inbox.list({ after: 7 as never }),
+        'after must be the next of a page',
+      ],
+      [
+        'an `after` that is not from a page',
+        (inbox) => inbox.list({ after: 'x; --' }),
+        'after must be the next of a page',
+      ],
+      ['a purge without options', (inbox) => inbox.purge(undefined as never), 'state must be done or dead'],
+      [
+        'a purge of waiting deliveries',
+        (inbox) => inbox.purge({ state: 'waiting' as 'done' }),
+        'state must be done or dead',
+      ],
+      [
+        'a negative olderThan',
+        (inbox) => inbox.purge({ state: 'done', olderThan: -1 }),
+        'olderThan must be a whole number',
+      ],
+      [
+        'a concurrency of 0',
+        async (inbox) => inbox.work({ handle: async () => {} }, { concurrency: 0 }),
+        'concurrency must be a whole number',
+      ],
       [
         'coalesce with a receiver without handleTogether',
         async (inbox) => inbox.work({ handle: async () => {} }, { coalesce: { by: 'service' } }),
+        'coalesce needs a receiver with handleTogether()',
       ],
       [
         'coalesce by something else',
         async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'layer' as never } }),
+        "coalesce.by must be 'service'",
       ],
-      ['coalesce of true', async (inbox) => inbox.work(HANDLER, { coalesce: true as never })],
-      ['coalesce of null', async (inbox) => inbox.work(HANDLER, { coalesce: null as never })],
-      ['a wait of 0', async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'service', wait: 0 } })],
+      [
+        'coalesce of true',
+        async (inbox) => inbox.work(HANDLER, { coalesce: true as never }),
+        'options must be an object',
+      ],
+      [
+        'coalesce of null',
+        async (inbox) => inbox.work(HANDLER, { coalesce: null as never }),
+        'coalesce must be an object',
+      ],
+      [
+        'a wait of 0',
+        async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'service', wait: 0 } }),
+        'coalesce.wait must be a whole number',
+      ],
       [
         'a wait of 60001',
         async (inbox) => inbox.work(HANDLER, { coalesce: { by: 'service', wait: 60_001 } }),
+        'coalesce.wait must be a whole number',
       ],
-      ['a missing receiver', async (inbox) => inbox.work({} as never)],
-    ])('rejects %s', async (_, call) => {
+      ['a missing receiver', async (inbox) => inbox.work({} as never), 'work() needs a receiver'],
+      ['no receiver', async (inbox) => inbox.work(undefined as never), 'work() needs a receiver'],
+    ])('rejects %s', async (_, call, message) => {
       const inbox = open()
-      await expect((async () => call(inbox))()).rejects.toMatchObject({ code: 'config_invalid' })
+      await expect((async () => call(inbox))()).rejects.toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining(message),
+      })
     })
 
     it.each([
@@ -52,7 +95,12 @@ export function describeValidation(kind: InboxEngineKind): void {
       'deadRetention',
     ])('rejects %s of 0, 1.5, a string and NaN', (name) => {
       for (const value of [0, 1.5, '5', Number.NaN])
-        expect(() => open({ [name]: value })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+        expect(() => open({ [name]: value })).toThrow(
+          expect.objectContaining({
+            code: 'config_invalid',
+            message: expect.stringContaining(`${name} must be a whole number, `),
+          }),
+        )
     })
   })
 }

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import { createCallQueue, type QueuedDelivery } from '../../src/inbox/call-queue.ts'
+import { editOf } from './deliveries.ts'
+
+const MIB = 1024 ** 2
+/** Milliseconds for which a group waits, longer than a test. */
+const LONG = 60_000
+
+const memberOf = (service?: string, size?: number): QueuedDelivery => ({
+  delivery: editOf(service, size),
+  isAlone: false,
+})
+const times = <T>(count: number, create: () => T): T[] => Array.from({ length: count }, create)
+const tick = () => new Promise((resolve) => setTimeout(resolve))
+
+/** Creates a queue whose calls run until `endAll` is called. */
+function useQueue({ concurrency = 4, isTogether = true } = {}) {
+  const calls: (readonly QueuedDelivery[])[] = []
+  const ends: (() => void)[] = []
+  let ended = 0
+  const queue = createCallQueue<QueuedDelivery>({
+    concurrency,
+    wait: isTogether ? LONG : undefined,
+    async run(members) {
+      calls.push(members)
+      await new Promise<void>((resolve) => ends.push(resolve))
+    },
+    onEnd: () => ended++,
+  })
+  const endAll = async () => {
+    for (const end of ends.splice(0)) end()
+    await tick()
+  }
+  return { queue, calls, endAll, ended: () => ended }
+}
+
+describe('the queue of calls', () => {
+  it('has room for as many deliveries as calls if they are handled one by one', async () => {
+    const { queue, calls, endAll, ended } = useQueue({ concurrency: 2, isTogether: false })
+    const members = times(2, () => memberOf())
+    for (const member of members) {
+      expect(queue.hasRoom()).toBe(true)
+      queue.add(member)
+    }
+    expect(queue.hasRoom()).toBe(false)
+    expect(calls).toEqual(members.map((member) => [member]))
+    await endAll()
+    expect([queue.hasRoom(), ended()]).toEqual([true, 2])
+  })
+
+  it('calls a group when it has 1,000 deliveries, or 16 MiB', async () => {
+    const { queue, calls, endAll } = useQueue()
+    for (const member of times(1_001, () => memberOf('Small'))) queue.add(member)
+    expect(calls.map(({ length }) => length)).toEqual([1_000])
+    const large = memberOf('Large', 8 * MIB)
+    for (let i = 0; i < 3; i++) queue.add({ ...large })
+    // A second one would make the group too large, so that it is called with one delivery.
+    expect(calls.map(({ length }) => length)).toEqual([1_000, 1])
+    queue.add(memberOf('Larger', 16 * MIB))
+    expect(calls.map(({ length }) => length)).toEqual([1_000, 1, 1])
+    await endAll()
+    expect(calls.map(({ length }) => length)).toEqual([1_000, 1, 1, 1])
+    await endAll()
+  })
+
+  it('takes at most 2,000 deliveries at a time, or 64 MiB', async () => {
+    const { queue, endAll } = useQueue()
+    for (const member of times(1_999, () => memberOf())) queue.add(member)
+    expect(queue.hasRoom()).toBe(true)
+    queue.add(memberOf())
+    expect(queue.hasRoom()).toBe(false)
+    queue.flush()
+    await endAll()
+    await endAll()
+    expect(queue.hasRoom()).toBe(true)
+
+    const large = memberOf('Large', 16 * MIB)
+    for (let round = 0; round < 3; round++) {
+      for (let i = 0; i < 4; i++) {
+        expect(queue.hasRoom()).toBe(true)
+        queue.add({ ...large })
+      }
+      expect(queue.hasRoom()).toBe(false)
+      for (let i = 0; i < 4; i++) await endAll()
+    }
+  })
+
+  it('counts a removed delivery no more', async () => {
+    const { queue, calls } = useQueue()
+    const large = memberOf('Large', 15 * MIB)
+    for (let i = 0; i < 6; i++) {
+      const member = { ...large }
+      queue.add(member)
+      expect(queue.remove(member)).toBe(true)
+      expect(queue.remove(member)).toBe(false)
+    }
+    expect(queue.hasRoom()).toBe(true)
+    // A group whose size still included removed deliveries would be called at once.
+    queue.add(memberOf('Large', MIB))
+    expect(calls).toEqual([])
+    queue.flush()
+    expect(calls.map(({ length }) => length)).toEqual([1])
+  })
+
+  it('does not remove a delivery whose call has begun', async () => {
+    const { queue, calls } = useQueue()
+    const [first, second] = [memberOf(), memberOf()]
+    queue.add(first)
+    queue.add(second)
+    queue.flush()
+    expect(queue.remove(first)).toBe(false)
+    expect(calls).toEqual([[first, second]])
+  })
+
+  it('calls without waiting once it is flushed', () => {
+    const { queue, calls } = useQueue()
+    queue.flush()
+    queue.add(memberOf('Parcels'))
+    queue.add(memberOf('Roads'))
+    expect(calls.map(({ length }) => length)).toEqual([1, 1])
+  })
+
+  it('runs the calls of a service one at a time, and lets deliveries join the next one until it begins', async () => {
+    const { queue, calls, endAll } = useQueue()
+    queue.flush()
+    for (let i = 0; i < 3; i++) queue.add(memberOf('Parcels'))
+    expect(calls.map(({ length }) => length)).toEqual([1])
+    await endAll()
+    expect(calls.map(({ length }) => length)).toEqual([1, 2])
+    await endAll()
+  })
+
+  it('calls a delivery that must be alone in a call of its own, after those of its service', async () => {
+    const { queue, calls, endAll } = useQueue()
+    queue.flush()
+    const [first, alone, last] = [memberOf(), { ...memberOf(), isAlone: true }, memberOf()]
+    for (const member of [first, alone, last]) queue.add(member)
+    expect(calls).toEqual([[first]])
+    await endAll()
+    expect(calls).toEqual([[first], [alone]])
+    await endAll()
+    expect(calls).toEqual([[first], [alone], [last]])
+  })
+
+  it('takes deliveries in advance while all calls are in use, as many as there are calls', () => {
+    const { queue } = useQueue({ concurrency: 2 })
+    for (let i = 0; i < 4; i++) {
+      expect(queue.hasRoom()).toBe(true)
+      queue.add({ ...memberOf(`Service${i}`), isAlone: true })
+    }
+    expect(queue.hasRoom()).toBe(false)
+  })
+})

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest'
+import { fromEnvelope, toEnvelope } from '../../src/inbox/serialize.ts'
+import { deliveryWithId, idOf } from './deliveries.ts'
+
+const { payload: _, events: __, changeTypes: ___, ...stored } = deliveryWithId(idOf('a'))
+
+it.each([
+  ['a key index', { keyIndex: 0 }],
+  ['another key index', { keyIndex: 3 }],
+  ['none', {}],
+])('keeps a delivery with %s exactly', (_, more) => {
+  // A part of a larger buffer, as Node's small buffers are.
+  const rawBody = new Uint8Array([9, 9, 0, 200, 255, 9]).subarray(2, 5)
+  const delivery = { ...deliveryWithId(idOf('a')), rawBody, headers: { 'x-many': ['a', 'b'] }, ...more }
+  const envelope = JSON.parse(JSON.stringify(toEnvelope(delivery)))
+  expect(envelope).toMatchObject({ id: delivery.id, size: 3, changeTypes: ['FeaturesCreated'] })
+  const restored = fromEnvelope(envelope)
+  expect(restored).toStrictEqual({
+    ...stored,
+    receivedAt: delivery.receivedAt,
+    rawBody,
+    headers: delivery.headers,
+    ...more,
+  })
+})

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import type { DeliveriesTable } from '../../src/inbox/engine-port.ts'
+import { type InboxOptions, readInboxOptions } from '../../src/inbox/inbox-options.ts'
+import { createMemoryTable } from '../../src/inbox/memory/table.ts'
+import { createTableInbox } from '../../src/inbox/table-inbox.ts'
+import { until } from '../contract/inbox/fixture.ts'
+import { createGate } from '../helpers/gate.ts'
+import { deliveryWithId, editOf, idOf } from './deliveries.ts'
+
+const LEASE = 30_000
+const ID = idOf('a')
+
+/** Creates an inbox whose table can fail, and notes what its observer gets. */
+function createInbox(
+  faults: (table: DeliveriesTable) => Partial<DeliveriesTable>,
+  options: InboxOptions = {},
+) {
+  const time = { now: Date.now() }
+  const clock = () => time.now
+  const noted: string[] = []
+  const note = (name: string) => (event: object) =>
+    noted.push('error' in event ? `${name}: ${(event.error as Error).message}` : name)
+  const observer = {
+    handled: note('handled'),
+    failed: note('failed'),
+    dead: note('dead'),
+    trouble: note('trouble'),
+  }
+  const table = createMemoryTable(clock)
+  const config = readInboxOptions({ lease: LEASE, observer, ...options })
+  const inbox = createTableInbox({ ...table, ...faults(table) }, config, clock)
+  return { inbox, table, time, noted }
+}
+
+/** Fails so many times, and then calls the function. */
+const failing = <Args extends unknown[], Result>(
+  count: number,
+  call: (...args: Args) => Promise<Result>,
+): ((...args: Args) => Promise<Result>) => {
+  let left = count
+  return async (...args) => {
+    if (left-- > 0) throw new Error('down')
+    return call(...args)
+  }
+}
+
+describe('workers of a table that fails', () => {
+  it('record a success as soon as the store works again, and do not handle the delivery again', async () => {
+    const { inbox, noted } = createInbox(({ endAttempts }) => ({ endAttempts: failing(2, endAttempts) }))
+    await inbox.put(deliveryWithId(ID))
+    let runs = 0
+    inbox.work({ handle: async () => void runs++ })
+    await until(async () => (await inbox.get(ID))?.state === 'done')
+    expect(noted).toEqual(['trouble: down', 'trouble: down', 'handled'])
+    expect(runs).toBe(1)
+    await inbox.close()
+  })
+
+  it('go on taking deliveries after an error', async () => {
+    const { inbox, noted } = createInbox(({ take }) => ({ take: failing(1, take) }))
+    inbox.work({ handle: async () => {} })
+    await until(() => noted.length === 1)
+    await inbox.put(deliveryWithId(ID))
+    await until(async () => (await inbox.get(ID))?.state === 'done')
+    expect(noted).toEqual(['trouble: down', 'handled'])
+    await inbox.close()
+  })
+
+  it('record nothing for a delivery that another process has taken over', async () => {
+    const { inbox, table, time, noted } = createInbox(() => ({}))
+    const { gate, release } = createGate()
+    let runs = 0
+    await inbox.put(deliveryWithId(ID))
+    inbox.work({
+      async handle() {
+        runs++
+        await gate
+      },
+    })
+    await until(() => runs === 1)
+    time.now += LEASE
+    await table.take({
+      owner: 'other',
+      inProgress: new Set(),
+      lease: 2 * LEASE,
+      attempts: 20,
+      suspects: true,
+    })
+    release()
+    await until(() => noted.length > 0)
+    // The handlers succeeded, and no heartbeat had noticed the other process.
+    expect(noted).toEqual(['handled'])
+    expect(await inbox.get(ID)).toMatchObject({ state: 'active', attempts: 2 })
+    await inbox.close()
+  })
+})
+
+describe('a group that waits until half of its lease has passed', () => {
+  const WAIT = 300
+
+  /** Puts two deliveries of a service, and passes time while their group waits for more. */
+  async function runGroup(
+    faults: (table: DeliveriesTable) => Partial<DeliveriesTable>,
+    after = LEASE / 2 + 1,
+  ) {
+    const created = createInbox(faults)
+    const { inbox, time, table } = created
+    const calls: number[] = []
+    const handle = async () => expect.unreachable()
+    const workers = inbox.work(
+      { handle, handleTogether: async ({ length }) => Array.from({ length }, () => calls.push(length)) },
+      { coalesce: { by: 'service', wait: WAIT } },
+    )
+    for (const delivery of [editOf(), editOf()]) await inbox.put(delivery)
+    await until(async () => (await table.counts()).active === 2)
+    time.now += after
+    return { ...created, calls, workers }
+  }
+
+  it('renews its leases, and begins', async () => {
+    const renewed: number[] = []
+    const { inbox, noted, calls } = await runGroup(({ renew }) => ({
+      renew(owner, ids, lease) {
+        renewed.push(ids.length)
+        return renew(owner, ids, lease)
+      },
+    }))
+    await until(async () => (await inbox.stats()).done === 2)
+    expect([calls[0], renewed[0], noted]).toEqual([2, 2, ['handled', 'handled']])
+    await inbox.close()
+  })
+
+  it('begins without the deliveries whose leases are lost', async () => {
+    const { inbox, noted, calls, table } = await runGroup(({ renew }) => ({
+      renew: async (owner, ids, lease) => renew(owner, ids.slice(1), lease),
+    }))
+    await until(() => noted.length === 2)
+    expect(calls).toEqual([1])
+    expect(noted).toEqual(['failed: another process has taken the delivery over', 'handled'])
+    expect(await table.counts()).toMatchObject({ active: 1, done: 1 })
+    await inbox.close()
+  })
+
+  it('waits for the store to work again', async () => {
+    const { inbox, noted, calls } = await runGroup(({ renew }) => ({ renew: failing(2, renew) }))
+    await until(async () => (await inbox.stats()).done === 2)
+    expect(calls[0]).toBe(2)
+    expect(noted).toEqual(['trouble: down', 'trouble: down', 'handled', 'handled'])
+    await inbox.close()
+  })
+
+  it('does not begin if the store fails until the lease has ended after the inbox was closed', async () => {
+    let calls = 0
+    const { inbox, noted, time } = await runGroup(() => ({
+      async renew() {
+        calls++
+        throw new Error('down')
+      },
+    }))
+    await until(() => calls > 0)
+    const closing = inbox.close()
+    time.now += LEASE + 1
+    await closing
+    const failures = noted.filter((text) => text !== 'trouble: down')
+    expect(failures).toEqual(Array.from({ length: 2 }, () => 'failed: the lease could not be renewed'))
+  })
+})
