@@ -103,7 +103,7 @@ function report(pairs) {
   }
 }
 
-/** A difference counts if it is both certain and visible. */
+/** A difference counts if it is both certain and visible. Controls only need to be certain. */
 function verdictOf(t, difference, visible) {
   if (Math.abs(t) < LIKELY) return 'none'
   if (Math.abs(t) < CERTAIN) return 'uncertain'
