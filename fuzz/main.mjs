@@ -16,6 +16,8 @@ import { TARGETS } from './targets.mjs'
 
 /** Milliseconds after which an input that still runs is a finding, and its worker is ended. */
 const HANG = 10_000
+/** Exit code of a worker that waits for a promise while nothing is left that could settle it. */
+const UNSETTLED = 13
 
 const { values } = parseArgs({
   options: {
@@ -70,7 +72,7 @@ async function runTarget(name) {
   }
 }
 
-/** Runs a worker until it ends, or until one of its inputs hangs. */
+/** Runs a worker until it ends, or until one of its inputs hangs or never settles. */
 function watch(name, built) {
   const shared = new SharedArrayBuffer(8 + 1024 * 1024)
   const progress = new Int32Array(shared, 0, 2)
@@ -82,14 +84,18 @@ function watch(name, built) {
   })
   let findings = 0
   let end
+  let isOver = false
   let before = -1
   let since = Date.now()
+  const currentInput = () => Buffer.from(new Uint8Array(shared, 8, progress[1]))
   return new Promise((done, failed) => {
     const timer = setInterval(() => {
       const count = Atomics.load(progress, 0)
       if (count !== before) since = Date.now()
       else if (!end && count > 0 && Date.now() - since > HANG) {
-        const input = Buffer.from(new Uint8Array(shared, 8, progress[1]))
+        clearInterval(timer)
+        isOver = true
+        const input = currentInput()
         report(input, `hang: ${input.length} bytes ran for more than ${HANG} ms`)
         worker.terminate()
       }
@@ -108,13 +114,24 @@ function watch(name, built) {
     }
     worker.on('message', (message) => {
       if ('finding' in message) report(Buffer.from(message.finding), message.error, message)
-      else end = message
-      // Handles of the target, such as timers, must not keep the worker alive.
-      if (end) worker.terminate()
+      else {
+        end = message
+        isOver = true
+        // Handles of the target, such as timers, must not keep the worker alive.
+        worker.terminate()
+      }
     })
-    worker.on('error', failed)
-    worker.on('exit', () => {
+    worker.on('error', (error) => {
+      isOver = true
+      failed(error)
+    })
+    worker.on('exit', (code) => {
       clearInterval(timer)
+      if (!isOver) {
+        const problem = code === UNSETTLED ? 'never settles' : `ended the worker with code ${code}`
+        if (progress[0] === 0) return failed(new Error(`${name}: the import of the target ${problem}`))
+        report(currentInput(), `this input ${problem}`)
+      }
       done({ findings, end })
     })
   })

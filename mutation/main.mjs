@@ -40,6 +40,11 @@ for (const area of names.length > 0 ? names : Object.keys(AREAS)) {
   )
   if (status !== 0) process.exit(status ?? 1)
   const { noticed, all } = report(JSON.parse(readFileSync(`${folder}reports/${area}.json`, 'utf8')))
+  if (all === 0) {
+    console.error(`${area}: no change was tested; use a larger --percent`)
+    process.exitCode = 1
+    continue
+  }
   console.log(
     `${area}: ${noticed} of ${all} changes noticed, ${percent(noticed / all)}${interval(noticed, all)}; goal ${GOAL} %`,
   )

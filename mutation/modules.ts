@@ -1,9 +1,10 @@
 import { AREAS } from './areas.mjs'
 
 const { mutate } = AREAS[process.env.MUTATION_AREA as keyof typeof AREAS]
-const folder = mutate[0]?.replace(/[*!{].*/, '') as string
+/** The start of each pattern, without its wildcards. */
+const prefixes = mutate.map((pattern) => `../${pattern.replace(/[*!{].*/, '')}`)
 
 /** Functions that each import a module of the area. */
 export const loaders = Object.entries(import.meta.glob(['../src/**/*.ts', '!../src/**/*.web.ts']))
-  .filter(([path]) => path.startsWith(`../${folder}`))
+  .filter(([path]) => prefixes.some((prefix) => path.startsWith(prefix)))
   .map(([, load]) => load)

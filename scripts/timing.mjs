@@ -3,6 +3,8 @@
 //
 //   npm run timing -- --rounds 2000 --seed 1
 //   npm run timing -- --all-nodes
+//
+// The exit code is 0 if all pairs are as expected, 1 if one is not, and 2 for a wrong option.
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -23,21 +25,32 @@ const BURST = 40
 const WARM_UP = 100
 const NODES = ['20', '22', '24', '26']
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '1000' },
-    seed: { type: 'string' },
-    node: { type: 'string' },
-    'all-nodes': { type: 'boolean', default: false },
-  },
-})
-const rounds = Number(values.rounds)
-const seed = values.seed === undefined ? randomInt(2 ** 32) : Number(values.seed)
+const { rounds, seed, node, allNodes } = readOptions()
 const random = seeded(seed)
 
-if (values['all-nodes']) for (const version of NODES) runOn(version)
-else if (values.node) runOn(values.node)
+if (allNodes) for (const version of NODES) runOn(version)
+else if (node) runOn(node)
 else await run()
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        rounds: { type: 'string', default: '1000' },
+        seed: { type: 'string' },
+        node: { type: 'string' },
+        'all-nodes': { type: 'boolean', default: false },
+      },
+    })
+    const { rounds, seed = String(randomInt(2 ** 32)), node, 'all-nodes': allNodes } = values
+    if (!/^[1-9]\d{0,8}$/.test(rounds)) throw new Error('--rounds must be an integer from 1, below 10^9')
+    if (!/^\d{1,10}$/.test(seed)) throw new Error('--seed must be an integer below 10^10')
+    return { rounds: Number(rounds), seed: Number(seed), node, allNodes }
+  } catch (error) {
+    console.error(error.message)
+    process.exit(2)
+  }
+}
 
 /** Runs this script with another version of Node. */
 function runOn(version) {
@@ -90,7 +103,7 @@ function report(pairs) {
   }
 }
 
-/** A difference counts if it is both certain and visible. */
+/** A difference counts if it is both certain and visible. Controls only need to be certain. */
 function verdictOf(t, difference, visible) {
   if (Math.abs(t) < LIKELY) return 'none'
   if (Math.abs(t) < CERTAIN) return 'uncertain'

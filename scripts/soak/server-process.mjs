@@ -20,6 +20,7 @@ const FLAGS = [
 ]
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+const timers = new URL('server/timers.mjs', import.meta.url)
 
 /**
  * Bundles the server, so that the process to measure needs no loader for TypeScript. The bundle imports the built
@@ -33,12 +34,15 @@ export async function bundleServer() {
     outfile: path,
     bundle: true,
     packages: 'external',
+    // Not bundled, so that the bundle shares the module that `--import` has loaded.
+    external: [fileURLToPath(timers)],
     platform: 'node',
     format: 'esm',
     logLevel: 'warning',
   })
   return {
-    start: (inbox, leak) => start(path, { args: [inbox, String(leak)], execArgv: FLAGS }),
+    start: (inbox, leak) =>
+      start(path, { args: [inbox, String(leak)], execArgv: ['--import', timers.href, ...FLAGS] }),
     remove: () => rm(folder, { recursive: true }),
   }
 }

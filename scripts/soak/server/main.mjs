@@ -1,4 +1,5 @@
-// The process whose memory is measured: `node --expose-gc main.mjs <path of the inbox> <bytes to leak per request>`.
+// The process whose memory is measured: `node --expose-gc --import ./timers.mjs main.mjs <path of the inbox> <bytes to
+// leak per request>`.
 // Each message names one of the tasks; the reply is its result.
 
 import { plantLeak } from './leak.mjs'

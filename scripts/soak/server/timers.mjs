@@ -1,6 +1,7 @@
 /**
- * Counts the pending timers of this process, also those that do not keep it alive. Import this before the code that
- * sets them. Node's own timers, for example those of connections, are not counted.
+ * Counts the pending timers of this process, also those that do not keep it alive. Loaded with `--import`, so that no
+ * module can take the original functions before. Node's own timers, for example those of connections, and those of
+ * `node:timers` are not counted.
  */
 const pending = new Set()
 const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis

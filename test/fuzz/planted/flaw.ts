@@ -1,4 +1,4 @@
-/** Throws for inputs that random bytes reach with a probability of about 2^-60. Returns how far an input gets. */
+/** Throws for inputs that random bytes reach with a probability of 2^-64, because eight bytes are fixed. Returns how far an input gets. */
 export function parse(bytes: Uint8Array): number {
   if (bytes[0] !== 0x67) return 0
   if (bytes[1] !== 0xc3) return 1
@@ -7,10 +7,7 @@ export function parse(bytes: Uint8Array): number {
   if (bytes[3] === bytes[4]) return 4
   if (bytes[5] !== 0x9e) return 5
   if (bytes[6] !== (bytes[1] ^ 0x55)) return 6
-  let sum = 0
-  for (const byte of bytes.subarray(7)) sum += byte
   if (bytes[7] !== 0x04) return 7
-  if (sum < 100) return 8
   if (bytes[8] === 0x71 && bytes[9] === 0x11) throw new Error('planted flaw')
-  return 9
+  return 8
 }
