@@ -108,7 +108,8 @@ export function describeGenerations(kind: InboxEngineKind): void {
       ['a generation that is text', SERVICE, [[0, '1']]],
     ] as [string, string, [number, number][]][])('reject %s', async (_, service, list) => {
       const { generations } = open()
-      const wrong = service === SERVICE ? "generations must map a layer's id" : 'service must be a URL of at most'
+      const wrong =
+        service === SERVICE ? "generations must map a layer's id" : 'service must be a URL of at most'
       const refusal = expect.objectContaining({
         code: 'config_invalid',
         message: expect.stringContaining(wrong),
