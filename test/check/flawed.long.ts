@@ -1,15 +1,16 @@
 import { type CheckReport, checkReceiver } from 'geohook/check'
 import { expect, it } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
-import { FLAWS, type Flaw } from './flawed/flaws.ts'
+import type { Flaw } from './flawed/flaw.ts'
+import { FLAWS, OPTIONAL } from './flawed/flaws.ts'
 import { serveFlawed } from './flawed/serve.ts'
 import { idsOf } from './receiver.ts'
 
-/** Conveniences that a receiver written by hand does not have. */
-const OPTIONAL = ['encoding-base64', 'percent-encoded', 'time-stale', 'time-future']
+/** Milliseconds. These tests run concurrently, and must pass on a busy machine, too. */
+const TIMEOUT = 10_000
 
 async function check(flaw?: Flaw): Promise<CheckReport> {
-  await using server = await serveFlawed(flaw)
+  await using server = await serveFlawed(TIMEOUT, flaw)
   const { url, observer } = server
   const sideEffects = flaw === undefined || flaw.hasSideEffects === true
   return await checkReceiver({
@@ -17,7 +18,7 @@ async function check(flaw?: Flaw): Promise<CheckReport> {
     observer,
     signatureKey: KEY,
     profile: flaw?.profile,
-    timeout: 10_000, // these tests run concurrently, and must pass on a busy machine, too
+    timeout: TIMEOUT,
     sideEffects,
   })
 }

@@ -7,16 +7,17 @@ import { idsOf } from './receiver.ts'
 
 // flawed.long.ts runs all scenarios against each of them.
 it.each(Object.entries(FLAWS))('finds a receiver that %s', async (_, flaw) => {
-  await using server = await serveFlawed(flaw)
+  const { timeout = 500, finds, triggers = [] } = flaw
+  await using server = await serveFlawed(timeout, flaw)
   const { url, observer } = server
   const report = await checkReceiver({
     url,
     observer,
     signatureKey: KEY,
     profile: flaw.profile,
-    timeout: 500,
+    timeout,
     sideEffects: true,
-    only: flaw.finds,
+    only: [...finds, ...triggers],
   })
-  expect(idsOf(report, 'failed')).toEqual(expect.arrayContaining([...flaw.finds]))
+  expect(idsOf(report, 'failed')).toEqual(expect.arrayContaining([...finds]))
 })

@@ -2,9 +2,11 @@ import { createReceiver } from 'geohook'
 import { checkReceiver } from 'geohook/check'
 import { webhook } from 'geohook/node'
 import { expect, it } from 'vitest'
+import type { Probe } from '../../src/check/probe.ts'
+import { TLS } from '../../src/check/scenarios/tls.ts'
 import { issue, issueCa, serveSecurely } from '../helpers/certificates.ts'
 import { KEY } from '../helpers/deliver.ts'
-import { resultOf } from './receiver.ts'
+import { idsOf, resultOf } from './receiver.ts'
 
 const listener = webhook(createReceiver({ signatureKey: KEY, observer: {} }).on('*', () => {}))
 const only = ['tls']
@@ -52,4 +54,30 @@ it('finds a certificate that expires soon', async () => {
   const { url } = await serveSecurely(await issue({ issuer: ca, days: [-30, 3] }), listener)
   const report = await checkReceiver({ url, signatureKey: KEY, ca: ca.cert, only })
   expect(resultOf(report, 'tls-expiry')).toMatchObject({ verdict: 'failed', level: 'should' })
+})
+
+it('finds a receiver that accepts TLS 1.1', async () => {
+  const ca = await issueCa()
+  const { url } = await serveSecurely(await issue({ issuer: ca, days: [-1, 30] }), listener, {
+    minVersion: 'TLSv1',
+    ciphers: 'DEFAULT:@SECLEVEL=0',
+  })
+  const report = await checkReceiver({ url, signatureKey: KEY, ca: ca.cert, only })
+  expect(idsOf(report, 'failed')).toEqual(['tls-version'])
+})
+
+// Called without a server, because tests listen only on addresses of this machine.
+it.each([
+  ['http://hooks.example.com/', 'failed'],
+  ['http://192.0.2.1:3000/', 'failed'],
+  ['http://localhost.example.com/', 'failed'],
+  ['http://127.0.0.1.example.com/', 'failed'],
+  ['http://localhost:3000/', 'skipped'],
+  ['http://receiver.localhost/', 'skipped'],
+  ['http://127.0.0.1:3000/', 'skipped'],
+  ['http://[::1]:3000/', 'skipped'],
+  ['https://hooks.example.com/', 'passed'],
+])('requires https unless the receiver is on this machine: %s', async (url, verdict) => {
+  const scenario = TLS.find(({ id }) => id === 'tls-used')
+  expect(await scenario?.run({ url: new URL(url) } as Probe)).toMatchObject({ verdict })
 })

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import * as x509 from '@peculiar/x509'
 import { onTestFinished } from 'vitest'
 
@@ -89,9 +90,10 @@ export interface SecureServer {
 export async function serveSecurely(
   { cert, key }: Certificate,
   listener: RequestListener = (_req, res) => res.end(),
+  options: SecureContextOptions = {},
 ): Promise<SecureServer> {
   let requests = 0
-  const server = createServer({ cert, key }, (req, res) => {
+  const server = createServer({ cert, key, ...options }, (req, res) => {
     requests++
     listener(req, res)
     setImmediate(() => req.resume()) // for listeners that do not read the body

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net'
+import { Transform } from 'node:stream'
 import type { Observer } from 'geohook/check'
 import { KEY } from '../../helpers/deliver.ts'
-import type { Flaw } from './flaws.ts'
+import type { Flaw } from './flaw.ts'
 import { createListener, createSteps } from './steps.ts'
 
 /** A receiver to check. */
@@ -13,22 +14,45 @@ export interface FlawedServer extends AsyncDisposable {
   observer: Observer
 }
 
-/** Starts a receiver with a flaw, or a correct one. */
-export async function serveFlawed(flaw?: Flaw): Promise<FlawedServer> {
+/**
+ * Starts a receiver with a flaw, or a correct one.
+ *
+ * @param senderTimeout the timeout of the check in milliseconds
+ */
+export async function serveFlawed(senderTimeout: number, flaw?: Flaw): Promise<FlawedServer> {
   const names: unknown[] = []
-  const steps = createSteps(KEY)
+  const steps = createSteps(KEY, senderTimeout)
   const listener = createListener({ ...steps, ...flaw?.change(steps) }, async (payload) => {
     names.push((payload as { name?: unknown } | null)?.name)
   })
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const server = createServer(listener)
+  let port = await listen(server)
+  const proxy = flaw?.forward && createProxy(port, flaw.forward)
+  if (proxy) port = await listen(proxy)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    url: `http://127.0.0.1:${port}/`,
     observer: (id) => names.filter((name) => name === `geohook check ${id}`).length,
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()
       await once(server, 'close')
+      proxy?.close()
     },
   }
+}
+
+async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** Returns a proxy that changes requests, and forwards responses as they are. */
+function createProxy(port: number, forward: (bytes: Buffer) => Buffer): Server {
+  return createTcpServer({ allowHalfOpen: true }, (client) => {
+    const receiver = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    const change = new Transform({ transform: (bytes, _, done) => done(null, forward(bytes)) })
+    client.pipe(change).pipe(receiver).pipe(client)
+    client.on('error', () => {}).on('close', () => receiver.destroy())
+    receiver.on('error', () => {}).on('close', () => client.destroySoon())
+  })
 }

@@ -27,6 +27,8 @@ export interface Steps {
   readonly limit: number
   /** Milliseconds for a whole body. */
   readonly uploadTime: number
+  /** Milliseconds that the sender waits for a response. */
+  readonly senderTimeout: number
   /** Runs before the body is read. */
   before(this: Steps, req: IncomingMessage, res: ServerResponse): void
   read(this: Steps, req: IncomingMessage): Promise<Buffer>
@@ -38,18 +40,21 @@ export interface Steps {
   refuse(res: ServerResponse, error: unknown): void
   /** Answers a GET request. */
   get(req: IncomingMessage, res: ServerResponse): void
+  /** Answers a request of another method than GET, HEAD and POST. */
+  other(req: IncomingMessage, res: ServerResponse): void
 }
 
 export const hmac = (key: string, body: Uint8Array | string): Buffer =>
   createHmac('sha256', key).update(body).digest()
 
 /** The steps of a correct receiver that is written by hand. */
-export const createSteps = (key: string): Steps => {
+export const createSteps = (key: string, senderTimeout: number): Steps => {
   const known = new Map<string, 'pending' | 'done'>()
   return {
     key,
     limit: 1_000_000,
     uploadTime: 2_000,
+    senderTimeout,
     before(req) {
       if (req.headers['content-encoding'] !== undefined) throw new Refusal(415, 'compressed')
       if (Number(req.headers['content-length'] ?? 0) > this.limit) throw new Refusal(413, 'too large')
@@ -94,6 +99,7 @@ export const createSteps = (key: string): Steps => {
       res.writeHead(status, { connection: 'close' }).end(`refused with ${status}\n`)
     },
     get: (_, res) => void res.writeHead(405, { allow: 'POST' }).end(),
+    other: (_, res) => void res.writeHead(405, { allow: 'POST' }).end(),
   }
 }
 
@@ -102,7 +108,7 @@ export function createListener(steps: Steps, handle: (payload: unknown) => Promi
   return async (req, res) => {
     try {
       if (req.method === 'GET' || req.method === 'HEAD') return steps.get(req, res)
-      if (req.method !== 'POST') return void res.writeHead(405, { allow: 'POST' }).end()
+      if (req.method !== 'POST') return steps.other(req, res)
       steps.before(req, res)
       const body = await steps.read(req)
       const [type = ''] = (req.headers['content-type'] ?? '').toLowerCase().split(/[; ]/)
