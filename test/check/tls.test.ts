@@ -76,6 +76,11 @@ it.each([
   ['http://receiver.localhost/', 'skipped'],
   ['http://127.0.0.1:3000/', 'skipped'],
   ['http://[::1]:3000/', 'skipped'],
+  ['http://0.0.0.0:3000/', 'skipped'],
+  ['http://[::]:3000/', 'skipped'],
+  ['http://[::ffff:127.0.0.1]:3000/', 'skipped'],
+  ['http://[::ffff:192.0.2.1]:3000/', 'failed'],
+  ['http://127.example.com/', 'failed'],
   ['https://hooks.example.com/', 'passed'],
 ])('requires https unless the receiver is on this machine: %s', async (url, verdict) => {
   const scenario = TLS.find(({ id }) => id === 'tls-used')

@@ -113,7 +113,7 @@ export const ACCEPTANCE: readonly Scenario[] = [
     fix: 'Collect all bytes of the body before you compute the signature, and never decode single chunks.',
     async run(probe) {
       const { body } = probe.sender.create({
-        note: '\u{1f30d}'.repeat(20),
+        note: '\u{1f30d}'.repeat(40),
       })
       const bytes = probe.bytes(body)
       const reply = await probe.exchange(async ({ write }) => {

@@ -10,8 +10,10 @@ const MIN_DAYS = 14
 
 const isHttps = ({ url }: Probe): boolean => url.protocol === 'https:'
 
-/** True for addresses and names that lead to this machine. */
-const isLoopback = (url: URL): boolean => /^(localhost|127(\.\d+){3}|::1|.+\.localhost)$/.test(hostOf(url))
+/** Addresses and names that lead to this machine. URLs write `::ffff:127.0.0.1` as `::ffff:7f00:1`. */
+const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|0\.0\.0\.0|::1?|::ffff:7f[\da-f]{2}:[\da-f]{1,4})$/
+
+const isLoopback = (url: URL): boolean => LOOPBACK.test(hostOf(url))
 
 const withTls =
   (judge: (report: TlsReport, probe: Probe) => Finding): Scenario['run'] =>

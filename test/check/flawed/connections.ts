@@ -57,6 +57,14 @@ export const CONNECTION_FLAWS: Flaws = {
       ),
     change: () => ({}),
   },
+  'is behind a proxy that changes the order of requests': {
+    finds: ['pipelined'],
+    forward(bytes) {
+      const second = bytes.lastIndexOf('POST /')
+      return Buffer.concat([bytes.subarray(Math.max(0, second)), bytes.subarray(0, Math.max(0, second))])
+    },
+    change: () => ({}),
+  },
   'verifies only the first delivery of a connection': {
     finds: ['keep-alive-after-refusal', 'pipelined'],
     change({ verify, refuse }) {
