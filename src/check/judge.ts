@@ -7,15 +7,14 @@ export const failed = (evidence: string): Finding => ({ verdict: 'failed', evide
 export const undecided = (evidence: string): Finding => ({ verdict: 'undecided', evidence })
 export const skipped = (evidence: string): Finding => ({ verdict: 'skipped', evidence })
 
-/** Maximum number of characters of a body in the evidence. */
+/** Maximum number of characters of a body or header in the evidence. */
 const MAX_SHOWN = 120
 
 /** Describes a reply in words: `401 in 3 ms: {"title":"Unauthorized"…`. */
 export function describe(reply: Reply): string {
   const time = `${Math.round(reply.milliseconds)} ms`
   if (reply.status === undefined) return `${PROBLEMS[reply.problem]} after ${time}`
-  const text = printable(reply.excerpt)
-  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+  const shown = shorten(reply.excerpt)
   return `${reply.status} in ${time}${shown === '' ? '' : `: ${shown}`}`
 }
 
@@ -25,11 +24,17 @@ const PROBLEMS = {
   malformed: 'a response that is not HTTP/1.1,',
 } as const
 
-/** Replaces control characters, and joins white space. */
-const printable = (text: string): string => text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '\u{fffd}').trim()
+/** Replaces control characters, joins white space, and cuts. The key must already be hidden. */
+export function shorten(text: string): string {
+  const shown = text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '\u{fffd}').trim()
+  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown
+}
 
-/** True if a gateway or the receiver has limited the number of requests, which says nothing about the scenario. */
-export const isLimited = ({ status }: Reply): boolean => status === 429
+/**
+ * True if a gateway or the receiver has limited the number of requests, which says nothing about the scenario: 429, or
+ * 503 as nginx answers above its limits.
+ */
+export const isLimited = ({ status }: Reply): boolean => status === 429 || status === 503
 
 /** Judges a reply to a valid delivery: 2xx passes. */
 export function accepts(reply: Reply, sent: string): Finding {

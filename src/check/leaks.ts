@@ -1,13 +1,15 @@
+import { MAX_BODY } from './http/reply.ts'
 import { describe, failed, passed, undecided } from './judge.ts'
 import type { Probe, RecordedReply } from './probe.ts'
 import type { Finding } from './types.ts'
 
-/** Bytes of the shortest key to search for. Shorter ones are in unrelated text by chance. */
+/** Bytes of the shortest key to search for. Shorter ones are in unrelated text by chance, and so are words. */
 const MIN_SEARCHED = 6
+const WORD = /^[a-z]{1,15}$/i
 
 /** Returns the texts in which any response must not contain the key. */
 function textsOf(key: Buffer): string[] {
-  if (key.length < MIN_SEARCHED) return []
+  if (key.length < MIN_SEARCHED || WORD.test(key.toString())) return []
   return [
     key.toString(),
     key.toString('hex'),
@@ -33,14 +35,15 @@ export async function findSecret(probe: Probe): Promise<Finding> {
   const replies = await provoke(probe)
   const texts = textsOf(Buffer.from(sender.key as Uint8Array)).map((text) => text.toLowerCase())
   if (texts.length === 0)
-    return undecided(`the key is too short to search for: use a key of ${MIN_SEARCHED} or more bytes`)
+    return undecided(
+      `the key is too short to search for, or a word: use a key of ${MIN_SEARCHED} or more bytes, with digits`,
+    )
   const found = replies.find((recorded) => {
     const text = textOf(recorded).toLowerCase()
     return texts.some((secret) => text.includes(secret))
   })
-  return found
-    ? failed(`a response with status ${found.reply.status} contains the key`)
-    : passed(`none of ${replies.length} responses contains the key`)
+  if (found) return failed(`a response with status ${found.reply.status} contains the key`)
+  return containsNone(replies, 'the key')
 }
 
 /** Looks in each response for the signature of the request body. */
@@ -56,9 +59,11 @@ export async function findSignature(probe: Probe): Promise<Finding> {
     // A receiver may echo what a valid delivery contains.
     return contains(textOf(recorded)) && !headers.some(([, value]) => contains(value))
   })
-  return found
-    ? failed(`a response with status ${found.reply.status} contains the right signature of the request body`)
-    : passed(`none of ${replies.length} responses contains the signature of its request`)
+  if (found)
+    return failed(
+      `a response with status ${found.reply.status} contains the right signature of the request body`,
+    )
+  return containsNone(replies, 'the signature of its request')
 }
 
 /** Parts of stack traces in Node, Python, Java, .NET, PHP, Ruby and Go. */
@@ -77,6 +82,9 @@ const PATH = /(?:\/|[A-Z]:\\)[\w./\\-]+/g
 const SOURCE_ROOT = /^(?:\/(?:home|usr|var|app|srv|opt|root)\/|[A-Z]:)/
 const SOURCE_FILE = /\.(?:[cm]?[jt]s|py|rb|php|go|java|cs)$/
 
+/** Links of a page, which are URLs and not paths. */
+const LINK = /\b(?:src|href)="[^"]*"/g
+
 const showsSource = (text: string): boolean =>
   TRACES.some((trace) => trace.test(text)) ||
   (text.match(PATH) ?? []).some((path) => SOURCE_ROOT.test(path) && SOURCE_FILE.test(path))
@@ -84,8 +92,20 @@ const showsSource = (text: string): boolean =>
 /** Looks for stack traces and file paths in all responses. */
 export async function findStackTrace(probe: Probe): Promise<Finding> {
   const replies = await provoke(probe)
-  const found = replies.find((recorded) => showsSource(textOf(recorded)))
-  return found ? failed(describe(found.reply)) : passed(`none of ${replies.length} responses contains one`)
+  const { pathname } = probe.url
+  const found = replies.find((recorded) => {
+    const text = textOf(recorded).replace(LINK, '')
+    return showsSource(pathname === '/' ? text : text.replaceAll(pathname, ''))
+  })
+  return found ? failed(describe(found.reply)) : containsNone(replies, 'one')
+}
+
+/** Only the beginning of a long body is kept, so nothing is known about its end. */
+function containsNone(replies: readonly RecordedReply[], what: string): Finding {
+  const long = replies.find(({ reply }) => reply.status !== undefined && reply.body.length >= MAX_BODY)
+  return long
+    ? undecided(`a response with status ${long.reply.status} is longer than ${MAX_BODY / 1024} KiB`)
+    : passed(`none of ${replies.length} responses contains ${what}`)
 }
 
 /** Returns the headers and the body of a response as text. */

@@ -1,6 +1,7 @@
 import { type Connection, openConnection, type ReadOptions, type Target } from './http/connection.ts'
-import type { Reply } from './http/reply.ts'
+import { MAX_EXCERPT, type Reply } from './http/reply.ts'
 import { type RequestParts, writeRequest } from './http/write-request.ts'
+import { shorten } from './judge.ts'
 import type { Observer } from './options.ts'
 import type { Sender } from './sender.ts'
 
@@ -49,6 +50,8 @@ export interface Probe {
   send(request: RequestParts): Promise<Reply>
   /** Keeps a reply for the scenarios that judge all of them. Returns it. */
   record(reply: Reply, request?: RequestParts): Reply
+  /** Returns a header or another text of the receiver as the evidence shows it: without the key, and not too long. */
+  show(text: string): string
   /** Closes all connections. */
   close(): void
 }
@@ -129,6 +132,7 @@ export function createProbe(
     deliver: (body, parts) => send(request(body, parts)),
     send,
     record,
+    show: (text) => shorten(target.hide(text, MAX_EXCERPT)),
     close() {
       for (const connection of connections) connection.destroy()
     },

@@ -60,17 +60,28 @@ export function readOptions(options: CheckOptions): Settings {
       throw configInvalid(`${name} must be a function`)
   const sender = createSender(options)
   const trust = readTrust(options)
-  const { text: hide } = createRedactor([sender.key])
+  const url = readUrl(options.url)
+  const headers = readHeaders(options.headers, sender)
+  const { text: hide } = createRedactor([sender.key, ...secretsIn(url, headers)])
   for (const [name, value] of [
     ['prefix', sender.prefix],
     ['signatureKey', sender.isSigned ? '' : sender.credential(new Uint8Array())],
   ] as const)
     if (!VALUE.test(value)) throw configInvalid(`${name} contains characters that a header cannot have`)
   return {
-    target: { url: readUrl(options.url), timeout: readTimeout(options.timeout), trust, hide },
+    target: { url, timeout: readTimeout(options.timeout), trust, hide },
     sender,
-    headers: readHeaders(options.headers),
+    headers,
   }
+}
+
+/** Shorter values are in unrelated text by chance. */
+const MIN_SECRET = 8
+
+/** Returns what may be a secret besides the key: values of headers and of the query, and credentials in headers. */
+function secretsIn(url: URL, headers: Settings['headers']): string[] {
+  const values = headers.flatMap(([, value]) => [value, value.slice(value.indexOf(' ') + 1)])
+  return [...url.searchParams.values(), ...values].filter(({ length }) => length >= MIN_SECRET)
 }
 
 function requireChoice(name: string, value: string | undefined, choices: readonly string[]): void {
@@ -105,10 +116,11 @@ const OWN = /^(host|content-length|content-type|transfer-encoding|connection|exp
 /** Characters of a header value (RFC 9110 section 5.5). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-function readHeaders(headers: CheckOptions['headers'] = {}): Settings['headers'] {
+function readHeaders(headers: CheckOptions['headers'] = {}, sender: Sender): Settings['headers'] {
   return Object.entries(headers).map(([name, value]) => {
     requireHeaderName(name, 'a name in headers')
-    if (OWN.test(name)) throw configInvalid(`headers must not contain ${name}: the scenarios set it`)
+    if (OWN.test(name) || name.toLowerCase() === sender.header.toLowerCase())
+      throw configInvalid(`headers must not contain ${name}: the scenarios set it`)
     if (typeof value !== 'string' || !VALUE.test(value))
       throw configInvalid(`the header ${name} has an invalid value`)
     return [name, value] as const

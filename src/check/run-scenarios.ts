@@ -50,7 +50,7 @@ export async function runScenarios(
   const inPhase = (...phases: GroupedScenario['phase'][]): GroupedScenario[] =>
     phases.flatMap((phase) => rest.filter((scenario) => scenario.phase === phase))
   for (const scenario of scenarios) if (scenario.id === BASELINE) await run(scenario)
-  const pending = inPhase('slow', undefined).values()
+  const pending = inPhase(undefined).values()
   const work = async (): Promise<void> => {
     for (const scenario of pending) await run(scenario)
   }

@@ -8,11 +8,10 @@ export interface Scenario extends ScenarioText {
   /** True if it means nothing for senders that do not sign the body. */
   readonly needsSignature?: true
   /**
-   * When it runs. `slow` ones start first, because they wait for a timeout of the receiver. `alone` ones run while no
-   * other scenario does, because they measure or count. `last` ones judge the answers to all others. Default: together
-   * with others.
+   * When it runs. `alone` ones run while no other scenario does, because they measure, count, or occupy the receiver.
+   * `last` ones judge the answers to all others. Default: together with others, and first.
    */
-  readonly phase?: 'slow' | 'alone' | 'last'
+  readonly phase?: 'alone' | 'last'
   /** Sends requests, and judges the answers. A thrown error makes the scenario undecided. */
   run(probe: Probe): Promise<Finding> | Finding
 }

@@ -33,7 +33,7 @@ export interface Sender {
   /**
    * Creates a delivery that was never sent before.
    *
-   * @param options `when` is in milliseconds since 1970; `note` is the value of an additional member
+   * @param options `when` is in milliseconds since 1970; `note` is added to the name of the webhook
    */
   create(options?: { events?: PayloadEvents; when?: number; note?: string }): NewDelivery
   /** Returns the value of the header for a body. */
@@ -81,8 +81,8 @@ export function createSender(options: SenderOptions): Sender {
 
   function create({ events = changeType, when, note }: Parameters<Sender['create']>[0] = {}): NewDelivery {
     const id = randomUUID()
-    const payload = createPayload(events, { dialect, name: `geohook check ${id}`, id, when })
-    if (note !== undefined) Object.assign([payload].flat()[0] as object, { note }) // hosted payloads are arrays
+    const name = `geohook check ${id}${note === undefined ? '' : ` ${note}`}`
+    const payload = createPayload(events, { dialect, name, id, when })
     return { id, body: Buffer.from(JSON.stringify(payload)) }
   }
 

@@ -8,7 +8,7 @@ import { always, checkListener, idsOf, resultOf } from './receiver.ts'
 
 const url = 'http://127.0.0.1:9/'
 const correct = webhook(
-  createReceiver({ signatureKey: KEY, observer: {}, bodyTimeout: 300 }).on('*', () => {}),
+  createReceiver({ signatureKey: KEY, observer: { refused() {} }, bodyTimeout: 300 }).on('*', () => {}),
 )
 
 it('has at least 40 scenarios with unique ids, and a reason and a fix for each', () => {
@@ -42,7 +42,7 @@ it('finds that a receiver of geohook conforms, and reports each scenario once', 
 
 it('sends no delivery twice unless sideEffects is set', async () => {
   const deliveries = new Set<StoredDelivery>()
-  const receiver = createReceiver({ signatureKey: KEY, observer: {}, bodyTimeout: 300 }).on(
+  const receiver = createReceiver({ signatureKey: KEY, observer: { refused() {} }, bodyTimeout: 300 }).on(
     '*',
     (_, delivery) => {
       deliveries.add(delivery)
@@ -156,6 +156,7 @@ const invalid: [string, Partial<Record<keyof CheckOptions, unknown>>, string][] 
   ['a timeout of 0', { timeout: 0 }, 'timeout must be a number of milliseconds from 100 to 60000'],
   ['a timeout in words', { timeout: '10s' }, 'timeout must be a number of milliseconds from 100 to 60000'],
   ['a header of its own', { headers: { Host: 'a' } }, 'headers must not contain Host: the scenarios set it'],
+  ['a second signature', { headers: { 'X-Service': 'a' } }, 'headers must not contain X-Service'],
   ['a header with a line break', { headers: { 'x-a': 'a\r\nb: c' } }, 'the header x-a has an invalid value'],
   ['a prefix with a line break', { prefix: 'a\r\nb: c' }, 'prefix contains characters'],
   [

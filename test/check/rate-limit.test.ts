@@ -6,7 +6,7 @@ import { KEY } from '../helpers/deliver.ts'
 import { checkListener, idsOf } from './receiver.ts'
 
 /** Verifies deliveries, and stands for a gateway that limits the number of refused or of repeated requests. */
-function limiting(isLimited: (status: number, signature: string) => boolean): RequestListener {
+function limiting(code: number, isLimited: (status: number, signature: string) => boolean): RequestListener {
   const receiver = createReceiver({
     signatureKey: KEY,
     observer: { refused() {} },
@@ -17,14 +17,14 @@ function limiting(isLimited: (status: number, signature: string) => boolean): Re
     const { writeHead } = res
     const signature = String(req.headers['x-service'])
     res.writeHead = (status: number, ...rest: never[]) =>
-      writeHead.call(res, isLimited(status, signature) ? 429 : status, ...rest)
+      writeHead.call(res, isLimited(status, signature) ? code : status, ...rest)
     void listen(req, res)
   }
 }
 
-it('is undecided about every refusal that a rate limit replaces', async () => {
+it.each([429, 503])('is undecided about every refusal that a rate limit replaces with %d', async (code) => {
   const report = await checkListener(
-    limiting((status) => status >= 400),
+    limiting(code, (status) => status >= 400),
     {
       timeout: 2000,
       only: [
@@ -32,6 +32,7 @@ it('is undecided about every refusal that a rate limit replaces', async () => {
         'methods',
         'limits',
         'connections',
+        'unverified-json',
         'refusal-status',
         'uniform-refusal',
         'uniform-refusal-time',
@@ -48,7 +49,7 @@ it('is undecided about every refusal that a rate limit replaces', async () => {
 it('is undecided about repeated deliveries that a rate limit refuses', async () => {
   const seen = new Set<string>()
   const isRepeated = (_: number, signature: string) => seen.size === seen.add(signature).size
-  const report = await checkListener(limiting(isRepeated), {
+  const report = await checkListener(limiting(429, isRepeated), {
     sideEffects: true,
     only: ['duplicate-in-turn', 'retry-after-lost-response'],
   })

@@ -68,11 +68,11 @@ export function createByteReader(socket: Socket): ByteReader {
   async function readLine(deadline: number): Promise<string> {
     for (let from = 0; ; ) {
       const end = pending.indexOf('\n', from)
+      if ((end < 0 ? pending.length : end) > MAX_LINE) throw new ReadError('malformed')
       if (end >= 0)
         return take(end + 1)
           .toString('latin1')
           .replace(/\r?\n$/, '')
-      if (pending.length > MAX_LINE) throw new ReadError('malformed')
       from = pending.length
       await waitForMore(deadline)
     }

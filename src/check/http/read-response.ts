@@ -11,8 +11,9 @@ export interface ReadResult {
 
 type Hide = Redactor['text']
 
-/** Maximum number of header lines. */
+/** Maximum number of header lines, and of their bytes. */
 const MAX_HEADERS = 200
+const MAX_HEAD = 65_536
 
 /**
  * Reads one response (RFC 9112). Never throws on what a receiver sends.
@@ -30,13 +31,15 @@ export async function readResponse(
     isReusable: false,
   })
   try {
-    const { status, headers } = await readHead(reader, deadline)
+    const { minor, status, headers } = await readHead(reader, deadline)
     const length = bodyLength(status, headers, hasBody)
     const body = await readBody(reader, length, deadline)
     const milliseconds = performance.now() - started
     const excerpt = hide(body.toString(), MAX_EXCERPT)
     const reply: ReceivedResponse = { status, headers, body, excerpt, milliseconds }
-    return { reply, isReusable: length !== 'rest' && !hasToken(headers, 'connection', 'close') }
+    const staysOpen =
+      minor === 1 ? !hasToken(headers, 'connection', 'close') : hasToken(headers, 'connection', 'keep-alive')
+    return { reply, isReusable: length !== 'rest' && staysOpen }
   } catch (error) {
     if (error instanceof ReadError) return silence(error.end)
     throw error
@@ -46,15 +49,16 @@ export async function readResponse(
 async function readHead(
   reader: ByteReader,
   deadline: number,
-): Promise<{ status: number; headers: [string, string][] }> {
-  const [, status] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |$)/.exec(await reader.readLine(deadline)) ?? []
+): Promise<{ minor: number; status: number; headers: [string, string][] }> {
+  const [, minor, status] = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/.exec(await reader.readLine(deadline)) ?? []
   if (status === undefined) throw new ReadError('malformed')
   const headers: [string, string][] = []
-  for (;;) {
+  for (let length = 0; ; ) {
     const line = await reader.readLine(deadline)
-    if (line === '') return { status: Number(status), headers }
+    if (line === '') return { minor: Number(minor), status: Number(status), headers }
+    length += line.length
     const colon = line.indexOf(':')
-    if (colon <= 0 || headers.length === MAX_HEADERS) throw new ReadError('malformed')
+    if (colon <= 0 || headers.length === MAX_HEADERS || length > MAX_HEAD) throw new ReadError('malformed')
     headers.push([line.slice(0, colon), line.slice(colon + 1).trim()])
   }
 }

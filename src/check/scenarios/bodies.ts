@@ -1,5 +1,5 @@
 import { isRefusal } from '../http/reply.ts'
-import { describe, judgeEach, passed, refuses, undecided } from '../judge.ts'
+import { describe, isLimited, judgeEach, passed, refuses, undecided } from '../judge.ts'
 import type { Scenario } from '../scenario.ts'
 import { FORM_TYPE } from '../signed-form.ts'
 
@@ -156,7 +156,8 @@ export const BODIES: readonly Scenario[] = [
     async run(probe) {
       const bodies = ['{"a":', `${'['.repeat(5000)}${']'.repeat(5000)}`, '', '\u0000']
       const reference = await probe.deliver(probe.sender.create().body, { credential: null })
-      if (!isRefusal(reference)) return undecided(`sent unsigned JSON: ${describe(reference)}`)
+      if (!isRefusal(reference) || isLimited(reference))
+        return undecided(`sent unsigned JSON: ${describe(reference)}`)
       for (const text of bodies) {
         const reply = await probe.deliver(Buffer.from(text), { credential: null })
         const sent = `an unsigned body that is ${text.startsWith('[') ? 'JSON with 5,000 levels' : 'not JSON'} (unsigned JSON got ${reference.status})`

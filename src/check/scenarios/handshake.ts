@@ -1,5 +1,6 @@
 import { arcgis } from '../../signature/profiles.ts'
 import { isSuccess, type Reply } from '../http/reply.ts'
+import type { RequestParts } from '../http/write-request.ts'
 import { describe, failed, isLimited, passed, refuses, skipped, undecided } from '../judge.ts'
 import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
@@ -8,9 +9,9 @@ import type { Finding } from '../types.ts'
 const { parameter, member } = arcgis.handshake!
 
 /** Sends a handshake with this query. */
-const shake = (probe: Probe, query: string, method = 'GET'): Promise<Reply> => {
+const shake = (probe: Probe, query: string, parts: RequestParts = { method: 'GET' }): Promise<Reply> => {
   const { pathname, search } = probe.url
-  return probe.send({ method, path: `${pathname}${search === '' ? '?' : `${search}&`}${query}` })
+  return probe.send({ ...parts, path: `${pathname}${search === '' ? '?' : `${search}&`}${query}` })
 }
 
 /** Returns the member of the response with the signature. */
@@ -68,9 +69,10 @@ export const HANDSHAKE: readonly Scenario[] = [
     title: 'refuses a POST with a token and no signature',
     reason: 'A handshake must not replace the verification of a delivery.',
     fix: 'Answer handshakes only for GET.',
-    run: forHosted(async (probe) =>
-      refuses(await shake(probe, `${parameter}=abc`, 'POST'), 'POST with a token'),
-    ),
+    run: forHosted(async (probe) => {
+      const delivery = probe.request(probe.sender.create().body, { credential: null })
+      return refuses(await shake(probe, `${parameter}=abc`, delivery), 'an unsigned delivery with a token')
+    }),
   },
   {
     id: 'handshake-payload-token',

@@ -4,11 +4,14 @@ import type { Probe } from '../probe.ts'
 import type { Scenario } from '../scenario.ts'
 import type { Finding } from '../types.ts'
 
-/** Sends unsigned requests with these methods. 4xx and 501 pass. */
+/** Sends unsigned requests with these methods, and with a payload unless they have no body. 4xx and 501 pass. */
 async function refusesMethods(probe: Probe, methods: readonly string[]): Promise<Finding> {
   let evidence = ''
   for (const method of methods) {
-    const reply = await probe.send({ method, headers: [['content-type', 'application/json']] })
+    const hasBody = method !== 'GET' && method !== 'HEAD'
+    const reply = hasBody
+      ? await probe.deliver(probe.sender.create().body, { method, credential: null })
+      : await probe.send({ method })
     evidence = `sent ${method} without a signature: ${describe(reply)}`
     if (isLimited(reply)) return undecided(evidence)
     if (!isRefusal(reply) && reply.status !== 501) return failed(evidence)
@@ -46,7 +49,7 @@ export const METHODS: readonly Scenario[] = [
       const allow = headerOf(reply, 'allow')
       if (reply.status === 401 || reply.status === 404)
         return skipped(`PUT got ${reply.status}, which also refuses it`)
-      const evidence = `sent PUT: ${describe(reply)}, allow: ${allow ?? 'missing'}`
+      const evidence = `sent PUT: ${describe(reply)}, allow: ${probe.show(allow ?? 'missing')}`
       if (isLimited(reply)) return undecided(evidence)
       return reply.status === 405 && allow !== undefined ? passed(evidence) : failed(evidence)
     },

@@ -129,11 +129,20 @@ async function run(url: URL, options: Options, quiet: boolean): Promise<CheckRep
       skip: options.skip,
       strict: options.strict,
       timeout: options.timeout * 1000,
-      headers: Object.fromEntries(options.header ?? []),
+      headers: toHeaders(options.header),
       onResult: ({ id }, { done, total }) =>
         progress.update(`checking ${url.origin}: ${done} of ${total}, ${id}`),
     }),
   )
+}
+
+/** @throws {CliError} exit code 2 if a name occurs twice */
+function toHeaders(pairs: HeaderPairs = []): Record<string, string> {
+  const names = pairs.map(([name]) => name.toLowerCase())
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined)
+    throw usageError(`--header ${repeated} is given twice`, 'Give each header once.')
+  return Object.fromEntries(pairs)
 }
 
 /** @throws {CliError} exit code 2 if there are two observers, or one without effect */

@@ -6,10 +6,10 @@ export type StartReceiver = (key: string, handle: (payload: unknown) => void) =>
 /** Maximum size of a body in bytes. */
 export const LIMIT = 1_000_000
 
-/** Options for servers of Node: a whole request must arrive within about a second. */
+/** Options for servers of Node: a whole request must arrive within three seconds. */
 export const SERVER_OPTIONS = {
-  requestTimeout: 1_000,
-  headersTimeout: 1_000,
+  requestTimeout: 3_000,
+  headersTimeout: 3_000,
   connectionsCheckingInterval: 100,
 }
 

@@ -96,11 +96,18 @@ export const ANSWER_FLAWS: Flaws = {
       before: (_, res) => void res.writeHead(308, { location: '/webhooks/' }).end(),
     }),
   },
-  'verifies only POST, and answers 200 to other methods': {
+  'verifies only POST, and handles the payloads of other methods': {
     finds: ['other-methods', 'method-not-allowed', 'get-request'],
-    change: () => ({
+    change: (steps) => ({
       get: (_, res) => void res.writeHead(200).end(),
-      other: (_, res) => void res.writeHead(200).end(),
+      async other(req, res) {
+        try {
+          steps.parse({ req, res, body: await steps.read(req), type: 'application/json' })
+          res.writeHead(200).end()
+        } catch {
+          res.writeHead(400).end()
+        }
+      },
     }),
   },
   'stops after an error in an event listener': {
@@ -121,7 +128,7 @@ export const ANSWER_FLAWS: Flaws = {
               hasStopped = true // in place of the end of the process
             }
           })
-          other(req, res)
+          other.call(this, req, res)
         },
       }
     },

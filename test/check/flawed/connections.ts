@@ -57,6 +57,15 @@ export const CONNECTION_FLAWS: Flaws = {
       ),
     change: () => ({}),
   },
+  'is behind a proxy that uses the last of two values of content-length': {
+    finds: ['length-conflicting'],
+    forward: (bytes) =>
+      Buffer.from(
+        bytes.toString('latin1').replace(/content-length: \d+\r\n(content-length: \d+\r\n)/, '$1'),
+        'latin1',
+      ),
+    change: () => ({}),
+  },
   'is behind a proxy that changes the order of requests': {
     finds: ['pipelined'],
     forward(bytes) {

@@ -41,7 +41,7 @@ export interface Steps {
   /** Answers a GET request. */
   get(req: IncomingMessage, res: ServerResponse): void
   /** Answers a request of another method than GET, HEAD and POST. */
-  other(req: IncomingMessage, res: ServerResponse): void
+  other(this: Steps, req: IncomingMessage, res: ServerResponse): void
 }
 
 export const hmac = (key: string, body: Uint8Array | string): Buffer =>

@@ -73,6 +73,10 @@ describe('the exit code', () => {
       code: 2,
       stderr: expect.stringContaining('the URL of the receiver is missing'),
     })
+    expect(await geohook(['check', url, '--header', 'x-a: 1', '--header', 'X-A: 2'], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--header x-a is given twice'),
+    })
     const { code, stderr } = await geohook(['check', url, '--only', 'body-altred'], { env })
     expect({ code, stderr }).toMatchObject({
       code: 2,

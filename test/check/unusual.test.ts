@@ -1,0 +1,139 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createReceiver } from 'geohook'
+import { webhook } from 'geohook/node'
+import { describe, expect, it } from 'vitest'
+import { KEY } from '../helpers/deliver.ts'
+import { always, checkListener, idsOf, resultOf } from './receiver.ts'
+
+const receiverWith = (bodyTimeout: number): RequestListener =>
+  webhook(createReceiver({ signatureKey: KEY, observer: { refused() {} }, bodyTimeout }).on('*', () => {}))
+const correct = receiverWith(300)
+
+/** Lets a function write the responses to refused requests. */
+const refusing =
+  (respond: (res: ServerResponse, req: IncomingMessage) => void): RequestListener =>
+  (req, res) => {
+    if (/^[0-9a-f]{64}$/.test(String(req.headers['x-service'])) && req.method === 'POST') {
+      const { writeHead, end } = res
+      let isRefused = false
+      res.writeHead = (status: number, ...rest: never[]) => {
+        isRefused = status >= 400
+        return isRefused ? res : writeHead.call(res, status, ...rest)
+      }
+      res.end = ((...args: Parameters<typeof end>) => {
+        if (!isRefused) return end.apply(res, args)
+        Object.assign(res, { writeHead, end })
+        return respond(res, req)
+      }) as never
+      void correct(req, res)
+    } else {
+      req.resume().on('end', () => respond(res, req))
+    }
+  }
+
+describe('no false alarm about a receiver', () => {
+  it('that handles one request at a time', async () => {
+    let last: Promise<unknown> = Promise.resolve()
+    const slow = receiverWith(60_000)
+    const report = await checkListener(
+      (req, res) => {
+        const before = last
+        last = new Promise((resolve) => res.once('close', resolve))
+        void before.then(() => slow(req, res))
+      },
+      { timeout: 2_000, skip: ['uniform-refusal-time'] },
+    )
+    const others = ['time-stale', 'time-future']
+    expect(idsOf(report, 'failed').filter((id) => !others.includes(id))).toEqual(['slow-upload'])
+  })
+
+  it('that has a header which changes now and then', async () => {
+    let count = 0
+    const report = await checkListener(
+      refusing((res) => res.writeHead(401, { 'x-upstream-time': String(count++ >> 1) }).end()),
+      { only: ['uniform-refusal'] },
+    )
+    expect(resultOf(report, 'uniform-refusal')).toMatchObject({ verdict: 'passed' })
+  })
+
+  it('whose responses change for another reason than the signature', async () => {
+    let count = 0
+    const report = await checkListener(
+      refusing((res) => res.writeHead(401).end(`unauthorized ${count++ >> 1}`)),
+      { only: ['uniform-refusal'] },
+    )
+    expect(resultOf(report, 'uniform-refusal')).toMatchObject({
+      verdict: 'undecided',
+      evidence: expect.stringContaining('differs between two equal requests'),
+    })
+  })
+
+  it('that answers with HTTP/1.0', async () => {
+    const report = await checkListener(
+      refusing((res) => res.socket?.end('HTTP/1.0 401 Unauthorized\r\ncontent-length: 0\r\n\r\n')),
+      { only: ['uniform-refusal-time'], timeout: 2_000 },
+    )
+    expect(resultOf(report, 'uniform-refusal-time').verdict).not.toBe('undecided')
+  })
+
+  it('that shows its own path, and links to scripts', async () => {
+    const { results } = await checkListener(
+      refusing((res, { url = '' }) =>
+        res.writeHead(401).end(`<script src="/app/main.js"></script> no access to ${url}`),
+      ),
+      { only: ['no-stack-trace'] },
+    )
+    expect(results.find(({ id }) => id === 'no-stack-trace')).toMatchObject({ verdict: 'passed' })
+  })
+
+  it('that closes the connection after a broken request', async () => {
+    const report = await checkListener(
+      (req, res) => {
+        // In place of Node's answer 400 to the bytes after the body.
+        if (req.socket.listenerCount('close') < 20)
+          req.socket.once('data', () => setImmediate(() => req.complete && req.socket.destroy()))
+        correct(req, res)
+      },
+      { only: ['length-short'] },
+    )
+    expect(resultOf(report, 'length-short').verdict).toBe('passed')
+  })
+})
+
+describe('undecided', () => {
+  it('is a long response without the key at its start', async () => {
+    const report = await checkListener(
+      refusing((res) => res.writeHead(401).end('x'.repeat(100_000))),
+      { only: ['no-secret', 'no-signature', 'no-stack-trace'] },
+    )
+    expect(idsOf(report, 'undecided')).toEqual(['no-secret', 'no-signature', 'no-stack-trace'])
+  })
+
+  it('is whether a response contains a key that is a word', async () => {
+    const signatureKey = 'secret'
+    const listener = webhook(createReceiver({ signatureKey, observer: { refused() {} } }).on('*', () => {}))
+    const report = await checkListener(
+      (req, res) => {
+        res.setHeader('x-why', 'invalid secret')
+        void listener(req, res)
+      },
+      { signatureKey, only: ['no-secret', 'signature-wrong-key'] },
+    )
+    expect(resultOf(report, 'no-secret').verdict).toBe('undecided')
+    expect(resultOf(report, 'signature-wrong-key').verdict).toBe('passed')
+  })
+})
+
+it('reads at most 64 KiB of headers', async () => {
+  const report = await checkListener(
+    (_, res) => res.socket?.end(`HTTP/1.1 200 OK\r\n${`x-long: ${'a'.repeat(1_000)}\r\n`.repeat(70)}\r\n`),
+    { only: ['redirect'] },
+  )
+  expect(resultOf(report, 'valid-json').evidence).toContain('a response that is not HTTP/1.1')
+})
+
+it('shows the first part of a long header', async () => {
+  const location = `/hook?${'a'.repeat(10_000)}`
+  const report = await checkListener(always(308, '', { location }), { only: ['redirect'] })
+  expect(resultOf(report, 'redirect').evidence).toMatch(/location: \/hook\?a{50,150}…$/)
+})
