@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import entries from './entries.json' with { type: 'json' }
 import { TAGS } from './test/helpers/drivers.ts'
+import { LongestFirst } from './test/helpers/longest-first.ts'
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
@@ -22,6 +23,7 @@ export const once = {
   globalSetup: [source('test/helpers/build.ts'), source('test/helpers/requirements.ts')],
   // More workers than cores, because the tests mostly wait for processes, sockets and leases.
   maxWorkers: availableParallelism() * 2,
+  sequence: { sequencer: LongestFirst },
 }
 
 /** Settings of each test file. */
