@@ -95,7 +95,7 @@ function report(pairs) {
     })),
   )
   for (const { name, kind, t, verdict } of results) {
-    const isMissed = kind === 'control' && Math.abs(t) < CERTAIN
+    const isMissed = kind === 'control' && !(Math.abs(t) >= CERTAIN)
     const isFound = kind === 'secret' && verdict === 'visible'
     if (isMissed) console.error(`No difference detected for ${name}`)
     if (isFound) console.error(`Response times differ: ${name}`)
@@ -105,7 +105,7 @@ function report(pairs) {
 
 /** A difference counts if it is both certain and visible. Controls only need to be certain. */
 function verdictOf(t, difference, visible) {
-  if (Math.abs(t) < LIKELY) return 'none'
+  if (!(Math.abs(t) >= LIKELY)) return 'none'
   if (Math.abs(t) < CERTAIN) return 'uncertain'
   return Math.abs(difference) < visible ? 'too small to see' : 'visible'
 }

@@ -129,6 +129,7 @@ export function describeHandling(kind: InboxEngineKind): void {
       isGood = true
       expect(await inbox.retry(id)).toBe(true)
       await until(async () => (await inbox.get(id))?.state === 'done')
+      expect((await inbox.list({ state: 'done' })).entries.map((entry) => entry.id)).toEqual([id])
       expect([await inbox.retry(id), await inbox.discard(id)]).toEqual([false, false])
     })
 

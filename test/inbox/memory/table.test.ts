@@ -58,6 +58,8 @@ describe('the table in memory', () => {
     now += 1
     expect(await take('second', { suspects: false })).toEqual({ wait: undefined })
     expect(await take('second', { inProgress: new Set([A]) })).toEqual({ wait: undefined })
+    await put(B)
+    expect(await take('second', { suspects: false })).toMatchObject({ id: B })
     expect(await take('second')).toEqual({ id: A, attempt: 2, isSuspect: true })
   })
 
