@@ -67,6 +67,9 @@ describe('throws config_invalid for', () => {
       createReceiver({ signatureKey: 'topsecret ' })
       expect.unreachable()
     } catch (error) {
+      expect(error).toMatchObject({
+        message: expect.stringContaining('signatureKey has white space around it'),
+      })
       expect(JSON.stringify(error) + String(error) + (error as Error).stack).not.toContain('topsecret')
     }
   })

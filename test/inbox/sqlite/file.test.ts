@@ -11,25 +11,6 @@ const fixture = useFolder()
 const { open, keep } = fixture
 
 describe('the file of a SQLite inbox', () => {
-  it.skipIf(process.platform === 'win32')('is readable by its owner only, like its log files', async () => {
-    const before = process.umask(0)
-    try {
-      await send(open())
-    } finally {
-      process.umask(before)
-    }
-    const modes = readdirSync(fixture.folder.path).map((name) => [
-      name,
-      (statSync(fixture.folder.fileIn(name)).mode & 0o777).toString(8),
-    ])
-    expect(modes.sort()).toEqual([
-      ['inbox.db', '600'],
-      ['inbox.db-reserve', '600'],
-      ['inbox.db-shm', '600'],
-      ['inbox.db-wal', '600'],
-    ])
-  })
-
   it('is created on first use, and has no log files when all inboxes are closed', async () => {
     const inbox = open()
     expect(existsSync(fixture.path)).toBe(false)

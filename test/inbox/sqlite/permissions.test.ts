@@ -1,0 +1,28 @@
+// @module-tag sqlite
+import { readdirSync, statSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { send, useFolder } from './fixture.ts'
+
+const fixture = useFolder()
+
+it.skipIf(process.platform === 'win32')(
+  'the file of a SQLite inbox is readable by its owner only, like its log files',
+  async () => {
+    const before = process.umask(0)
+    try {
+      await send(fixture.open())
+    } finally {
+      process.umask(before)
+    }
+    const modes = readdirSync(fixture.folder.path).map((name) => [
+      name,
+      (statSync(fixture.folder.fileIn(name)).mode & 0o777).toString(8),
+    ])
+    expect(modes.sort()).toEqual([
+      ['inbox.db', '600'],
+      ['inbox.db-reserve', '600'],
+      ['inbox.db-shm', '600'],
+      ['inbox.db-wal', '600'],
+    ])
+  },
+)
