@@ -79,10 +79,10 @@ export const AREAS = {
   },
   postgres: {
     mutate: ['src/inbox/postgres/*.ts'],
-    tests: ['test/contract/inbox/postgres.test.ts', 'test/inbox/postgres/!(connection).test.ts'],
+    tests: ['test/contract/inbox/postgres.test.ts', 'test/inbox/postgres/!(packages).test.ts'],
   },
   redis: {
     mutate: ['src/inbox/redis/*.ts'],
-    tests: ['test/contract/inbox/redis.test.ts', 'test/inbox/redis/!(connection).test.ts'],
+    tests: ['test/contract/inbox/redis.test.ts', 'test/inbox/redis/!(packages).test.ts'],
   },
 }

@@ -4,28 +4,50 @@ import { inspect } from 'node:util'
 import { createPostgresDuplicates, createPostgresInbox } from 'geohook/postgres'
 import pg from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startNode } from '../../helpers/process.ts'
 import { describeWith, POSTGRES } from '../../helpers/services.ts'
-import { root } from '../../package/entries.ts'
 import { deliveryWithId } from '../deliveries.ts'
 
 const PASSWORD = 'hunter-2-secret'
 const NOWHERE = `postgres://user:${PASSWORD}@127.0.0.1:1/x`
 const ID = 'ab'.repeat(16)
+const SCHEMA = 'schema must be letters, digits and _, at most 50, with no digit in front'
 
 describe('an unreachable PostgreSQL', () => {
   it.each([
-    ['no connection string', {}],
-    ['a number as connection string', { connectionString: 5 }],
-    ['a URL of another scheme', { connectionString: `https://user:${PASSWORD}@db.example/parcels` }],
-    ['an invalid URL', { connectionString: `postgres://user:${PASSWORD}@[db.example/parcels` }],
-    ['a schema with a quote', { connectionString: NOWHERE, schema: 'geo"hook' }],
-    ['a schema that begins with a digit', { connectionString: NOWHERE, schema: '1geohook' }],
-    ['a schema of 51 letters', { connectionString: NOWHERE, schema: 'a'.repeat(51) }],
-    ['a schema that PostgreSQL reserves', { connectionString: NOWHERE, schema: 'PG_geohook' }],
-    ['the schema information_schema', { connectionString: NOWHERE, schema: 'information_schema' }],
-    ['a schema with SQL', { connectionString: NOWHERE, schema: 'x; drop table job' }],
-  ])('rejects %s, without the password in the error', (_, options) => {
+    ['no connection string', {}, 'connectionString'],
+    ['a number as connection string', { connectionString: 5 }, 'connectionString must be a postgres:// URL'],
+    [
+      'a URL of another scheme',
+      { connectionString: `https://user:${PASSWORD}@db.example/parcels` },
+      'connectionString must be a postgres:// URL',
+    ],
+    [
+      'an invalid URL',
+      { connectionString: `postgres://user:${PASSWORD}@[db.example/parcels` },
+      'connectionString must be a postgres:// URL',
+    ],
+    [
+      'a URL within another text',
+      { connectionString: ` postgres://user:${PASSWORD}@db.example/` },
+      'connectionString must be a postgres:// URL',
+    ],
+    ['a schema that is not a string', { connectionString: NOWHERE, schema: 5 }, SCHEMA],
+    ['a schema with a space in front', { connectionString: NOWHERE, schema: ' a' }, SCHEMA],
+    ['a schema with a quote', { connectionString: NOWHERE, schema: 'geo"hook' }, SCHEMA],
+    ['a schema that begins with a digit', { connectionString: NOWHERE, schema: '1geohook' }, SCHEMA],
+    ['a schema of 51 letters', { connectionString: NOWHERE, schema: 'a'.repeat(51) }, SCHEMA],
+    [
+      'a schema that PostgreSQL reserves',
+      { connectionString: NOWHERE, schema: 'PG_geohook' },
+      'schema must not be pg_geohook: PostgreSQL reserves such names',
+    ],
+    [
+      'the schema information_schema',
+      { connectionString: NOWHERE, schema: 'information_schema' },
+      'schema must not be information_schema',
+    ],
+    ['a schema with SQL', { connectionString: NOWHERE, schema: 'x; drop table job' }, SCHEMA],
+  ])('rejects %s, without the password in the error', (_, options, message) => {
     for (const create of [createPostgresInbox, createPostgresDuplicates]) {
       let thrown: unknown
       try {
@@ -33,14 +55,20 @@ describe('an unreachable PostgreSQL', () => {
       } catch (error) {
         thrown = error
       }
-      expect(thrown).toMatchObject({ code: 'config_invalid' })
+      expect(thrown).toMatchObject({
+        code: 'config_invalid',
+        message: expect.stringContaining(message),
+      })
       expect(inspect(thrown, { depth: 9, showHidden: true })).not.toContain(PASSWORD)
     }
   })
 
   it.each(['', 'in box', "in'box", 'a'.repeat(101), 5])('rejects the queue %j', (queue) => {
     expect(() => createPostgresInbox({ connectionString: NOWHERE, queue: queue as string })).toThrow(
-      expect.objectContaining({ code: 'config_invalid' }),
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: 'queue must be letters, digits, _, - and ., at most 100',
+      }),
     )
   })
 
@@ -84,43 +112,6 @@ describe('an unreachable PostgreSQL', () => {
     for (const error of errors) expect(error).toBeInstanceOf(Error)
     expect(inspect([errors, troubles], { depth: 9, showHidden: true })).not.toContain(PASSWORD)
     await Promise.all([inbox.close(), duplicates.close()])
-  })
-
-  it.each([
-    ['pg-boss', 'createPostgresInbox', '.stats()'],
-    ['pg', 'createPostgresDuplicates', ".claim('a')"],
-  ])('tells how to install %s if it is missing', async (name, create, call) => {
-    // Make Node report the package as missing.
-    const hooks = `export const resolve = (name, context, next) => {
-      if (name === '${name}') throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' })
-      return next(name, context)
-    }`
-    const program = `
-      import { register } from 'node:module'
-      register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)})
-      const { ${create} } = await import('geohook/postgres')
-      const store = ${create}({ connectionString: 'postgres://127.0.0.1:1/x' })
-      await store${call}.catch((error) => console.log(error.message))`
-    const started = startNode(['--input-type=module', '--eval', program], {}, { cwd: root })
-    expect(await started.exited).toBe(0)
-    expect(started.stdout).toContain(`npm install ${name}`)
-  })
-
-  it('warns once on a Node version that pg-boss does not support', async () => {
-    const program = `
-      Object.defineProperty(process.versions, 'node', { value: process.argv[1] })
-      const { createPostgresInbox } = await import('geohook/postgres')
-      for (const _ of 'ab')
-        await createPostgresInbox({ connectionString: 'postgres://127.0.0.1:1/x' }).stats().catch(() => {})`
-    const warningsOn = async (version: string) => {
-      const started = startNode(['--input-type=module', '--eval', program, version], {}, { cwd: root })
-      expect(await started.exited).toBe(0)
-      return started.output.match(/\[node_unsupported\].*/g) ?? []
-    }
-    expect(await warningsOn('22.11.0')).toEqual([
-      '[node_unsupported] GeohookWarning: pg-boss requires Node 22.12 or later, and this is Node 22.11.0. Upgrade Node.',
-    ])
-    expect(await warningsOn('22.12.0')).toEqual([])
   })
 })
 
