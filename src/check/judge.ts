@@ -1,14 +1,12 @@
 import { isRefusal, isSuccess, type Reply } from './http/reply.ts'
 import type { DeliveryParts, Probe } from './probe.ts'
+import { shorten } from './shorten.ts'
 import type { Finding } from './types.ts'
 
 export const passed = (evidence: string): Finding => ({ verdict: 'passed', evidence })
 export const failed = (evidence: string): Finding => ({ verdict: 'failed', evidence })
 export const undecided = (evidence: string): Finding => ({ verdict: 'undecided', evidence })
 export const skipped = (evidence: string): Finding => ({ verdict: 'skipped', evidence })
-
-/** Maximum number of characters of a body or header in the evidence. */
-const MAX_SHOWN = 120
 
 /** Describes a reply in words: `401 in 3 ms: {"title":"Unauthorized"…`. */
 export function describe(reply: Reply): string {
@@ -23,12 +21,6 @@ const PROBLEMS = {
   closed: 'no response: the receiver closed the connection',
   malformed: 'a response that is not HTTP/1.1,',
 } as const
-
-/** Replaces control characters, joins white space, and cuts. The key must already be hidden. */
-export function shorten(text: string): string {
-  const shown = text.replace(/\s+/g, ' ').replace(/\p{C}/gu, '\u{fffd}').trim()
-  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown
-}
 
 /**
  * True if a gateway or the receiver has limited the number of requests, which says nothing about the scenario: 429, or

@@ -1,9 +1,9 @@
 import { type Connection, openConnection, type ReadOptions, type Target } from './http/connection.ts'
 import { MAX_EXCERPT, type Reply } from './http/reply.ts'
 import { type RequestParts, writeRequest } from './http/write-request.ts'
-import { shorten } from './judge.ts'
 import type { Observer } from './options.ts'
 import type { Sender } from './sender.ts'
+import { shorten } from './shorten.ts'
 
 type Headers = NonNullable<RequestParts['headers']>
 
