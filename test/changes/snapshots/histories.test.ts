@@ -8,12 +8,12 @@ import { describeWith, POSTGRES } from '../../helpers/services.ts'
 import { checkHistories } from './histories.ts'
 
 describe('compare() returns the last handled and the current rows in random histories', () => {
-  it('with rows in memory', () => checkHistories(() => createMemoryRows(), 30))
+  it('with rows in memory', () => checkHistories(() => createMemoryRows(), 12))
 
   it('with rows in SQLite', { tags: ['sqlite'] }, async () => {
     const { fileIn, remove } = createFolder()
     try {
-      await checkHistories(() => createSqliteRows({ path: fileIn('rows.db') }), 8)
+      await checkHistories(() => createSqliteRows({ path: fileIn('rows.db') }), 4)
     } finally {
       await remove()
     }
@@ -30,5 +30,5 @@ await describeWith(POSTGRES, (connectionString) => {
   })
 
   it('compare() returns the last handled and the current rows in random histories in PostgreSQL', () =>
-    checkHistories(() => createPostgresRows({ connectionString, schema }), 8))
+    checkHistories(() => createPostgresRows({ connectionString, schema }), 4))
 })

@@ -1,3 +1,3 @@
 import { describeHistories } from './histories.ts'
 
-describeHistories(200, 120_000)
+describeHistories(80, 120_000)
