@@ -6,10 +6,10 @@ export type StartReceiver = (key: string, handle: (payload: unknown) => void) =>
 /** Maximum size of a body in bytes. */
 export const LIMIT = 1_000_000
 
-/** Options for servers of Node: a whole request must arrive within three seconds. */
+/** Options for servers of Node: a whole request must arrive within five seconds. */
 export const SERVER_OPTIONS = {
-  requestTimeout: 3_000,
-  headersTimeout: 3_000,
+  requestTimeout: 5_000,
+  headersTimeout: 5_000,
   connectionsCheckingInterval: 100,
 }
 

@@ -53,7 +53,7 @@ export const createSteps = (key: string, senderTimeout: number): Steps => {
   return {
     key,
     limit: 1_000_000,
-    uploadTime: 2_000,
+    uploadTime: 5_000,
     senderTimeout,
     before(req) {
       if (req.headers['content-encoding'] !== undefined) throw new Refusal(415, 'compressed')
