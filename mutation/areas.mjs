@@ -78,11 +78,12 @@ export const AREAS = {
     ],
   },
   postgres: {
-    mutate: ['src/inbox/postgres/*.ts'],
+    // The tests of packages start another process.
+    mutate: ['src/inbox/postgres/!(packages).ts'],
     tests: ['test/contract/inbox/postgres.test.ts', 'test/inbox/postgres/!(packages).test.ts'],
   },
   redis: {
-    mutate: ['src/inbox/redis/*.ts'],
+    mutate: ['src/inbox/redis/!(packages).ts'],
     tests: ['test/contract/inbox/redis.test.ts', 'test/inbox/redis/!(packages).test.ts'],
   },
 }

@@ -51,6 +51,16 @@ await describeWith(POSTGRES, (connectionString) => {
       })
     })
 
+    it('the table of generations is dropped: one call fails, and the next one creates the table', async () => {
+      const { generations } = open()
+      await generations.raise('https://gis.example.com/a', new Map([[0, 3]]))
+      await client.query(`drop table ${schema}.generations`)
+      await expect(generations.get('https://gis.example.com/a')).rejects.toThrow('generations')
+      expect(await generations.get('https://gis.example.com/a')).toEqual(new Map())
+      await generations.raise('https://gis.example.com/a', new Map([[0, 4]]))
+      expect(await generations.get('https://gis.example.com/a')).toEqual(new Map([[0, 4]]))
+    })
+
     it('rejects tables of a newer pg-boss with an error that names both versions and the fix', async () => {
       const inbox = open()
       await inbox.stats()
