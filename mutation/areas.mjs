@@ -73,8 +73,8 @@ export const AREAS = {
     mutate: ['src/inbox/sqlite/*.ts'],
     tests: [
       'test/contract/inbox/sqlite.test.ts',
-      // The tests of permissions change the umask, which a worker thread cannot.
-      'test/inbox/sqlite/!(backup|full-disk|permissions|processes).test.ts',
+      // The tests of the whole process change its umask and its folder, which a worker thread cannot.
+      'test/inbox/sqlite/!(backup|full-disk|processes|whole-process).test.ts',
     ],
   },
   postgres: {

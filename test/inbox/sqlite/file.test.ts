@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createSqliteDuplicates, createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
+import { createSqliteDuplicates, createSqliteInbox } from 'geohook/sqlite'
 import { describe, expect, it, vi } from 'vitest'
 import { until } from '../../contract/inbox/fixture.ts'
 import { openDatabase, SqliteDatabase } from '../../helpers/sqlite.ts'
@@ -151,17 +151,4 @@ describe('the file of a SQLite inbox', () => {
         )
     },
   )
-
-  it('does not change if the working directory changes', async () => {
-    const before = process.cwd()
-    let inbox: DurableInbox | undefined
-    try {
-      process.chdir(fixture.folder.path)
-      inbox = keep(createSqliteInbox({ path: 'here.db' }))
-    } finally {
-      process.chdir(before)
-    }
-    await inbox.stats()
-    expect(existsSync(fixture.folder.fileIn('here.db'))).toBe(true)
-  })
 })

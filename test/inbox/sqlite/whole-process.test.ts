@@ -1,5 +1,6 @@
 // @module-tag sqlite
-import { readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { createSqliteInbox, type DurableInbox } from 'geohook/sqlite'
 import { expect, it } from 'vitest'
 import { send, useFolder } from './fixture.ts'
 
@@ -26,3 +27,16 @@ it.skipIf(process.platform === 'win32')(
     ])
   },
 )
+
+it('the file of a SQLite inbox does not change if the working directory changes', async () => {
+  const before = process.cwd()
+  let inbox: DurableInbox | undefined
+  try {
+    process.chdir(fixture.folder.path)
+    inbox = fixture.keep(createSqliteInbox({ path: 'here.db' }))
+  } finally {
+    process.chdir(before)
+  }
+  await inbox.stats()
+  expect(existsSync(fixture.folder.fileIn('here.db'))).toBe(true)
+})
