@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { KEY } from '../helpers/deliver.ts'
 import { checkListener, idsOf } from './receiver.ts'
 
-/** Verifies deliveries, and stands for a gateway that limits the number of refused or of repeated requests. */
+/** A receiver behind a gateway: answers `code` in place of the responses that `isLimited` selects. */
 function limiting(code: number, isLimited: (status: number, signature: string) => boolean): RequestListener {
   const receiver = createReceiver({
     signatureKey: KEY,

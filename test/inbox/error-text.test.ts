@@ -3,7 +3,7 @@ import { toErrorText } from '../../src/inbox/error-text.ts'
 
 it.each([
   ['an error', new TypeError('no database'), 'TypeError: no database'],
-  ['a value that is no error', 'down', 'down'],
+  ['a text instead of an error', 'down', 'down'],
   ['NUL and a lone surrogate', new Error('a\0b\ud800'), 'Error: a b\ufffd'],
   [
     'several errors',

@@ -56,7 +56,7 @@ describe('workers of a table that fails', () => {
     await inbox.close()
   })
 
-  it('go on taking deliveries after an error', async () => {
+  it('take deliveries again after an error', async () => {
     const { inbox, noted } = createInbox(({ take }) => ({ take: failing(1, take) }))
     inbox.work({ handle: async () => {} })
     await until(() => noted.length === 1)
@@ -95,7 +95,7 @@ describe('workers of a table that fails', () => {
   })
 })
 
-describe('a group that waits until half of its lease has passed', () => {
+describe('a group that waits for more than half of its lease', () => {
   const WAIT = 300
 
   /** Puts two deliveries of a service, and passes time while their group waits for more. */

@@ -42,7 +42,7 @@ async function afterRefusal(probe: Probe, { isPipelined }: { isPipelined: boolea
   })
 }
 
-/** Judges two responses to an unsigned and a valid delivery, of which the first one is a success. */
+/** Judges the responses to an unsigned and a valid delivery if the first response is a success. */
 function judgeOrder(first: Reply, second: Reply | undefined): Finding {
   const responses = [first, ...(second ? [second] : [])].map(describe).join('; ')
   const evidence = `sent an unsigned and a valid delivery together: ${responses}`
