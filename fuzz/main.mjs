@@ -6,12 +6,12 @@
 //   npm run fuzz -- --target verify --executions 1e7
 //   npm run fuzz -- --target verify --replay fuzz/findings/verify/1f0c…
 //   npm run fuzz -- --seconds 60 --save                   replaces fuzz/corpus by few short inputs with the same coverage
-import { createHash, randomInt } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { bundle, root } from './build.mjs'
+import { readOptions } from './options.mjs'
 import { TARGETS } from './targets.mjs'
 
 /** Milliseconds after which an input that still runs is a finding, and its worker is ended. */
@@ -19,43 +19,20 @@ const HANG = 10_000
 /** Exit code of a worker that waits for a promise while nothing is left that could settle it. */
 const UNSETTLED = 13
 
-const { values } = parseArgs({
-  options: {
-    target: { type: 'string', multiple: true },
-    seconds: { type: 'string' },
-    executions: { type: 'string', default: 'Infinity' },
-    seed: { type: 'string' },
-    replay: { type: 'string' },
-    save: { type: 'boolean', default: false },
-    /** Another folder for findings, for tests. */
-    findings: { type: 'string', default: 'fuzz/findings' },
-    /** A target outside of fuzz/targets, for tests. Branches of its folder count. */
-    module: { type: 'string' },
-  },
-})
-const executions = Number(values.executions)
-const seconds = Number(values.seconds ?? (executions === Infinity ? 60 : 'Infinity'))
-const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
-const names = values.module ? ['module'] : (values.target ?? Object.keys(TARGETS))
-const unknown = names.find((name) => name !== 'module' && !Object.hasOwn(TARGETS, name))
-if (unknown !== undefined || [executions, seconds, seed].some(Number.isNaN)) {
-  console.error(
-    unknown ? `Unknown target: ${unknown}. Targets: ${Object.keys(TARGETS).join(', ')}` : 'Not a number',
-  )
-  process.exit(2)
-}
+const options = readOptionsOrExit()
+const { seed, replay } = options
 
 console.log(`seed ${seed}`)
-for (const name of names) if (await runTarget(name)) process.exitCode = 1
+for (const name of options.names) if (await runTarget(name)) process.exitCode = 1
 
 /** Returns the number of findings. */
 async function runTarget(name) {
-  const entry = values.module ? resolve(values.module) : join(root, `fuzz/targets/${name}.mjs`)
-  const covers = values.module ? [relative(root, join(entry, '..'))] : TARGETS[name]
+  const entry = options.module ? resolve(options.module) : join(root, `fuzz/targets/${name}.mjs`)
+  const covers = options.module ? [relative(root, join(entry, '..'))] : TARGETS[name]
   const { outfile, counters, words, remove } = await bundle(entry, covers)
   const corpus = join(root, 'fuzz/corpus', name)
   try {
-    const inputs = values.replay ? [readFileSync(values.replay)] : readFolder(corpus)
+    const inputs = replay ? [readFileSync(replay)] : readFolder(corpus)
     const { findings, end } = await watch(name, { outfile, counters, words, inputs })
     if (end) {
       const { executed, milliseconds, covered } = end
@@ -76,7 +53,7 @@ async function runTarget(name) {
 function watch(name, built) {
   const shared = new SharedArrayBuffer(8 + 1024 * 1024)
   const progress = new Int32Array(shared, 0, 2)
-  const { replay, save } = values
+  const { seconds, executions, save } = options
   const workerData = { ...built, seed, seconds, executions, replay: replay !== undefined, save, shared }
   const worker = new Worker(new URL('./worker.mjs', import.meta.url), {
     workerData,
@@ -103,8 +80,8 @@ function watch(name, built) {
     }, 500)
     const report = (input, error, found) => {
       findings++
-      const file = values.replay ?? saveFinding(name, input)
-      const which = values.module ? `--module ${values.module}` : `--target ${name}`
+      const file = replay ?? saveFinding(name, input)
+      const which = options.module ? `--module ${options.module}` : `--target ${name}`
       console.log(
         `${name}: ${error}\n  input: ${JSON.stringify(Buffer.from(input).toString('latin1')).slice(0, 600)}`,
       )
@@ -123,7 +100,9 @@ function watch(name, built) {
     })
     worker.on('error', (error) => {
       isOver = true
-      failed(error)
+      if (progress[0] === 0) failed(error)
+      // For example an exception in a timer. The pauses of the worker end after 256 inputs: this is the last of them.
+      else report(currentInput(), `ended the worker: ${error?.stack ?? error}`)
     })
     worker.on('exit', (code) => {
       clearInterval(timer)
@@ -145,7 +124,7 @@ function readFolder(folder) {
 }
 
 function saveFinding(name, input) {
-  const folder = resolve(root, values.findings, name)
+  const folder = resolve(root, options.findings, name)
   mkdirSync(folder, { recursive: true })
   const file = join(folder, nameOf(input))
   writeFileSync(file, input)
@@ -162,4 +141,13 @@ function saveCorpus(folder, inputs) {
 
 function nameOf(input) {
   return createHash('sha256').update(input).digest('hex').slice(0, 12)
+}
+
+function readOptionsOrExit() {
+  try {
+    return readOptions()
+  } catch (error) {
+    console.error(error.message)
+    process.exit(2)
+  }
 }

@@ -1,6 +1,7 @@
 // Runs one target: mutates inputs of the corpus, and keeps those that reach new branches. main.mjs watches for hangs.
 import { parentPort, workerData } from 'node:worker_threads'
-import { seeded } from '../scripts/timing/statistics.mjs'
+import { seeded } from '../scripts/random.mjs'
+import { minimise } from './minimise.mjs'
 import { createMutator } from './mutate.mjs'
 import { shrink } from './shrink.mjs'
 
@@ -17,7 +18,8 @@ const current = new Uint8Array(shared, 8)
 // A multiple of 4, so that four counters are tested at once.
 const hits = new Uint8Array(Math.ceil((counters + 1) / 4) * 4)
 const words32 = new Uint32Array(hits.buffer)
-globalThis.fuzzHits = hits
+// Counters stop at 255.
+globalThis.fuzzHits = new Uint8ClampedArray(hits.buffer)
 
 /** Counts differ only if their order of magnitude does: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 or more. */
 const bucketOf = Uint8Array.from({ length: 256 }, (_, count) =>
@@ -38,8 +40,10 @@ const reached = new Uint8Array(hits.length)
 
 let rejection
 process.on('unhandledRejection', (reason) => {
-  rejection = reason
+  rejection = reason ?? new Error('undefined was rejected')
 })
+/** Lets timers and messages of the target run. Node reports unhandled rejections before. */
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 // Capturing long stack traces takes longer than most inputs.
 if (!replay) Error.stackTraceLimit = 3
@@ -61,13 +65,18 @@ async function execute(input) {
   try {
     const running = target.run(input)
     if (running) await running
-    if (rejection === undefined) return undefined
-    return rejection
+    return undefined
   } catch (error) {
     return error ?? new Error('undefined was thrown')
-  } finally {
-    rejection = undefined
   }
+}
+
+/** Runs the target, and waits for rejections that nothing handles. Returns what was thrown, or the reason of the rejection. */
+async function executeAlone(input) {
+  rejection = undefined
+  const error = await execute(input)
+  await nextTurn()
+  return error ?? rejection
 }
 
 /** Takes over the counters of the last execution. Returns whether one of them is new. */
@@ -85,6 +94,12 @@ function addHits() {
   return isNew
 }
 
+/** Returns the branches that an input reaches; undefined if it is a finding. */
+async function branchesOf(input) {
+  if ((await execute(input)) !== undefined) return undefined
+  return [...hits.keys()].filter((index) => hits[index] > 0)
+}
+
 async function timeOf(input) {
   const before = performance.now()
   await execute(input)
@@ -98,15 +113,17 @@ const keyOf = (error) =>
     .replaceAll(/\d+|"[^"]*"/g, '…')
     .slice(0, 80)}`
 
-async function addFinding(input, error) {
+/** Reports an input, shortened if that is still the same error. */
+async function addFinding(input, error, isShortened = true) {
   const key = keyOf(error)
   if (findings.has(key)) return
   findings.set(key, input)
   const found = { executed: count, milliseconds: elapsed() }
-  const small = await shrink(input, async (shorter) => {
-    const other = await execute(shorter)
+  const isSame = async (shorter) => {
+    const other = await executeAlone(shorter)
     return other !== undefined && keyOf(other) === key
-  })
+  }
+  const small = isShortened ? await shrink(input, isSame) : input
   parentPort.postMessage({ finding: small, error: String(error?.stack ?? error), ...found })
 }
 
@@ -125,7 +142,25 @@ async function tryInput(input) {
     await addFinding(
       input,
       new Error(`slow: ${input.length} bytes took ${Math.round(Math.min(...times))} ms`),
+      false,
     )
+}
+
+/** Finds out which of these inputs has caused an unhandled rejection, if there was one. */
+async function findRejections(inputs) {
+  await nextTurn()
+  if (rejection === undefined) return
+  const first = rejection
+  let isFound = false
+  for (const input of inputs) {
+    const error = await executeAlone(input)
+    if (error === undefined) continue
+    isFound = true
+    await addFinding(input, error)
+  }
+  // It did not happen again: reports the last input.
+  if (!isFound) await addFinding(inputs.at(-1), first, false)
+  rejection = undefined
 }
 
 const pick = () => corpus[Math.floor(random() * corpus.length)]
@@ -137,19 +172,23 @@ function pickParent() {
   return recent.length < other.length || random() < 0.25 ? recent : other
 }
 
-for (const input of [...(replay ? [] : (target.seeds ?? [])).map((text) => Buffer.from(text)), ...inputs])
-  await tryInput(Buffer.from(input))
+const first = [...(replay ? [] : (target.seeds ?? [])), ...inputs].map((input) => Buffer.from(input))
+for (const input of first) await tryInput(input)
+await findRejections(first)
 if (!replay) {
   if (corpus.length === 0) corpus.push(Buffer.from('0'))
   const isDone = () => count >= executions || elapsed() >= seconds * 1000 || findings.size >= MAX_FINDINGS
   while (!isDone()) {
-    for (let rounds = 0; rounds < 256 && count < executions; rounds++) {
-      await tryInput(mutate(pickParent(), pick()))
+    const batch = []
+    while (batch.length < 256 && count < executions) {
+      const input = mutate(pickParent(), pick())
+      batch.push(input)
+      await tryInput(input)
     }
-    // Lets timers and messages of the target run.
-    await new Promise((resolve) => setImmediate(resolve))
+    await findRejections(batch)
   }
 }
+
 const milliseconds = elapsed()
 const executed = count
 parentPort.postMessage({
@@ -157,37 +196,5 @@ parentPort.postMessage({
   milliseconds,
   covered: reached.reduce((sum, buckets) => sum + (buckets ? 1 : 0), 0),
   corpus: corpus.length,
-  ...(save ? { saved: await minimise() } : {}),
+  ...(save ? { saved: await minimise(corpus, branchesOf) } : {}),
 })
-
-/** Returns few and short inputs that reach every branch that the corpus reaches. */
-async function minimise() {
-  const branches = async (input) => {
-    await execute(input)
-    return [...hits.keys()].filter((index) => hits[index] > 0)
-  }
-  const left = new Set()
-  const sorted = [...corpus].sort((a, b) => a.length - b.length)
-  const reachedBy = []
-  for (const input of sorted) {
-    const all = await branches(input)
-    reachedBy.push({ input, all })
-    for (const index of all) left.add(index)
-  }
-  const saved = []
-  while (left.size > 0) {
-    const gain = ({ all }) => all.filter((index) => left.has(index)).length
-    let best = reachedBy[0]
-    for (const one of reachedBy) if (gain(one) > gain(best)) best = one
-    const needed = best.all.filter((index) => left.has(index))
-    if (needed.length === 0) break
-    const input = await shrink(best.input, async (shorter) => {
-      if ((await execute(shorter)) !== undefined) return false
-      return needed.every((index) => hits[index] > 0)
-    })
-    for (const index of await branches(input)) left.delete(index)
-    for (const index of needed) left.delete(index)
-    saved.push(input)
-  }
-  return saved
-}

@@ -30,7 +30,7 @@ export function run(input) {
   try {
     capture = parseCapture(value, FILE)
   } catch (error) {
-    require(error instanceof CliError && error.exitCode === 2, 'unexpected error', String(error?.stack))
+    if (!(error instanceof CliError && error.exitCode === 2)) throw error
     const member = /^captures\/a\.json is not a capture: (\w+) must be /.exec(error.message)?.[1]
     return require(MEMBERS.includes(member), 'the message names no member', error.message)
   }

@@ -6,10 +6,10 @@
 // An input is like an HTTP request: a character that selects the receiver, the method, the URL, header lines, an empty
 // line, and the body. `{form}` at the end of the body is replaced by the signature of a form.
 import { createReceiver } from '../../src/receiver/create-receiver.ts'
-import { fill, hmac, KEY, readSignature, require } from './support.mjs'
+import { isAuthentic, LIMIT, mustAccept, requireHandshake } from './receiver-rules.mjs'
+import { fill, hmac, KEY, require } from './support.mjs'
 
 const STATUSES = [200, 400, 401, 405, 413, 415]
-const LIMIT = 2048
 const UNAUTHORIZED = '{"title":"Unauthorized","status":401,"code":"unauthorized"}'
 const ignore = () => {}
 const observer = {
@@ -22,6 +22,8 @@ const observer = {
 }
 
 let handled = 0
+/** The headers of the first 401 of receive() and of fetch(). */
+const headersOf401 = []
 const create = (options) =>
   createReceiver({
     signatureKey: KEY,
@@ -38,7 +40,6 @@ const RECEIVERS = [
   { profile: 'portal', receiver: create({ profile: 'portal' }) },
   { profile: 'service', isStrict: true, receiver: create({ maxAge: 60_000, signatureKey: [KEY, 'other'] }) },
 ]
-const HEADERS = { service: 'x-service', arcgis: 'x-esrihook-signature', portal: 'secret' }
 
 export const words = [
   ...[
@@ -88,10 +89,19 @@ export async function run(input) {
   const text = viaFetch ? await response.text() : response.body
 
   require(STATUSES.includes(status), 'undocumented status', status)
-  require(!text.includes(KEY), 'the response contains the key')
-  if (status === 401) require(text === UNAUTHORIZED, 'a 401 differs', text)
-  if (status !== 200) return require(handled === calls, 'a handler ran, but the status is', status)
   const { method, url, headers } = given // fetchWith changes them
+  const sent = JSON.stringify(viaFetch ? [...response.headers] : Object.entries(response.headers))
+  require(!`${text} ${sent}`.includes(KEY), 'the response contains the key')
+  if (status === 401) {
+    require(text === UNAUTHORIZED, 'a 401 differs', text)
+    headersOf401[Number(viaFetch)] ??= sent
+    require(sent === headersOf401[Number(viaFetch)], 'the headers of a 401 differ', sent)
+  }
+  if (status !== 200) {
+    require(handled === calls, 'a handler ran, but the status is', status)
+    require(!mustAccept(given), 'a signed JSON object was refused', status, text)
+    return
+  }
   if (method === 'GET') return requireHandshake(profile, url, text)
   require(method === 'POST', 'method', method)
   if (text === '{"status":"registered"}')
@@ -108,7 +118,7 @@ function read(input) {
   if (selector === undefined) return undefined
   const number = selector.charCodeAt(0) & 7
   const { profile, receiver, isStrict } = RECEIVERS[number & 3]
-  const body = fillForm(input.subarray(end + 2), HEADERS[profile])
+  const body = fillForm(input.subarray(end + 2))
   const headers = Object.create(null)
   for (const line of lines) {
     const [, name, value] = /^([^:]*): ?(.*)$/s.exec(line) ?? []
@@ -157,32 +167,4 @@ function fetchWith(receiver, given) {
   } catch {
     return undefined
   }
-}
-
-function isAuthentic(profile, isStrict, headers, body) {
-  const value = [headers[HEADERS[profile]] ?? []].flat().join(', ')
-  if (profile === 'portal') return value === KEY
-  const keys = isStrict ? [KEY, 'other'] : [KEY]
-  const isSigned = (signature, bytes) =>
-    typeof signature !== 'string' && keys.some((key) => hmac(key, bytes).equals(signature))
-  if (value !== '') return isSigned(readSignature(value), body)
-  const contentType = [headers['content-type'] ?? []].flat().join(', ')
-  if (!/^\s*application\/x-www-form-urlencoded/i.test(contentType)) return false
-  const text = body.toString('latin1')
-  const end = text.lastIndexOf('&')
-  const [name, ...rest] = text.slice(end + 1).split('=')
-  if (!text.startsWith('payload=') || end < 8 || name.toLowerCase() !== HEADERS[profile]) return false
-  return isSigned(readSignature(rest.join('=')), body.subarray(8, end))
-}
-
-function requireHandshake(profile, url, text) {
-  require(profile === 'arcgis', 'a handshake was answered by the profile', profile)
-  const query = /\?([^#]*)/.exec(url)?.[1] ?? ''
-  const tokens = new URLSearchParams(query.replaceAll('+', '%2B')).getAll('crc_token')
-  require(tokens.length === 1, 'a handshake without one token', tokens)
-  const [token] = tokens
-  require(JSON.parse(text).response_token ===
-    `sha256=${hmac(KEY, token).toString('base64')}`, 'the signature', text)
-  // Otherwise anyone could let the receiver sign a delivery.
-  require(!/[{}[\]"&\s]/.test(token), 'a token that could be a payload was signed', token)
 }

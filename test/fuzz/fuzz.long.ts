@@ -9,7 +9,7 @@ import { parse } from './planted/flaw.ts'
 const root = new URL('../..', import.meta.url).pathname
 /** The title shows the seed. To repeat a failure: `SEED=… npm run test:long -- test/fuzz`. */
 const SEED = process.env.SEED ?? '2026'
-const { seeded } = await import(new URL('../../scripts/timing/statistics.mjs', import.meta.url).href)
+const { seeded } = await import(new URL('../../scripts/random.mjs', import.meta.url).href)
 
 async function fuzz(...args: string[]): Promise<{ code: number; output: string }> {
   try {
@@ -83,6 +83,32 @@ test('reports an input whose promise never settles, also after another finding',
   expect(replayed.code).toBe(1)
 })
 
-test('rejects an unknown target', async () => {
-  expect((await fuzz('--target', 'other')).code).toBe(2)
+test('reports the input that causes an unhandled rejection, and not a later one', async () => {
+  const findings = createFolder()
+  const args = ['--module', 'test/fuzz/planted/rejection.mjs', '--findings', findings]
+  const { code, output } = await fuzz(...args, '--executions', '10')
+  expect(output).toContain('module: Error: planted rejection')
+  expect(code).toBe(1)
+  const folder = join(findings, 'module')
+  const files = readdirSync(folder).map((name) => join(folder, name))
+  expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(['r'])
+
+  const replayed = await fuzz(...args, '--replay', files[0] as string)
+  expect(replayed.output).toContain('planted rejection')
+  expect(replayed.code).toBe(1)
+})
+
+const WRONG_OPTIONS = [
+  ['--target', 'other'],
+  ['--unknown'],
+  ['--seconds', '-1'],
+  ['--seconds', ''],
+  ['--executions', '-5'],
+  ['--seed', 'abc'],
+  ['--replay', 'package.json'],
+  ['--target', 'verify', '--replay', 'package.json', '--save'],
+  ['--module', 'test/fuzz/planted/never.mjs', '--save'],
+]
+test.each(WRONG_OPTIONS.map((args) => ({ args })))('refuses the options $args', async ({ args }) => {
+  expect(await fuzz(...args)).toEqual({ code: 2, output: '' })
 })

@@ -1,0 +1,15 @@
+/**
+ * Returns a seeded generator of random numbers from 0 to 1 (mulberry32).
+ *
+ * @param {number} seed
+ * @returns {() => number}
+ */
+export function seeded(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
