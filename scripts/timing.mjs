@@ -4,32 +4,25 @@
 //   npm run timing -- --rounds 2000 --seed 1
 //   npm run timing -- --all-nodes
 //
-// The exit code is 0 if all pairs are as expected, 1 if one is not, and 2 for a wrong option.
+// The exit code is 0 if all pairs are as expected, 1 if one is not, and 2 for a wrong option or a Node that is not
+// installed.
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { seeded } from './random.mjs'
 import { createPairs } from './timing/pairs.mjs'
-import { largestT, median, seeded } from './timing/statistics.mjs'
+import { judge } from './timing/verdict.mjs'
 
-/** |t| from which a difference is certain. From 4.5 it is likely. Both are the limits of dudect. */
-const CERTAIN = 10
-const LIKELY = 4.5
-/**
- * Nanoseconds from which a certain difference counts, unless a pair has its own limit. Crosby, Wallach and Riedi (TISSEC
- * 2009) could tell 20 µs apart over the internet, and 100 ns within a data centre.
- */
-const VISIBLE = 2000
 /** Requests per round. After a switch to another pair, the first requests of both sides are slower. */
 const BURST = 40
 /** Rounds to ignore at the start, until V8 has compiled the code. */
 const WARM_UP = 100
 const NODES = ['20', '22', '24', '26']
 
-const { rounds, seed, node, allNodes } = readOptions()
+const { rounds, seed, versions } = readOptions()
 const random = seeded(seed)
 
-if (allNodes) for (const version of NODES) runOn(version)
-else if (node) runOn(node)
+if (versions.length > 0) for (const version of versions) runOn(version)
 else await run()
 
 function readOptions() {
@@ -44,12 +37,24 @@ function readOptions() {
     })
     const { rounds, seed = String(randomInt(2 ** 32)), node, 'all-nodes': allNodes } = values
     if (!/^[1-9]\d{0,8}$/.test(rounds)) throw new Error('--rounds must be an integer from 1, below 10^9')
-    if (!/^\d{1,10}$/.test(seed)) throw new Error('--seed must be an integer below 10^10')
-    return { rounds: Number(rounds), seed: Number(seed), node, allNodes }
+    if (!/^\d{1,10}$/.test(seed) || Number(seed) >= 2 ** 32)
+      throw new Error('--seed must be an integer below 2^32')
+    if (allNodes && node !== undefined) throw new Error('--node and --all-nodes cannot be combined')
+    if (node !== undefined && !/^\d+$/.test(node))
+      throw new Error('--node must be a major version, such as 22')
+    const versions = allNodes ? NODES : node === undefined ? [] : [node]
+    for (const version of versions) checkNode(version)
+    return { rounds: Number(rounds), seed: Number(seed), versions }
   } catch (error) {
     console.error(error.message)
     process.exit(2)
   }
+}
+
+/** @throws {Error} if this version of Node is not installed */
+function checkNode(version) {
+  const { status, stderr, error } = spawnSync('.ci/on-node', [version, 'true'], { encoding: 'utf8' })
+  if (status !== 0) throw error ?? new Error(stderr.trim())
 }
 
 /** Runs this script with another version of Node. */
@@ -78,34 +83,23 @@ async function measure({ sides, times }, round) {
 }
 
 function report(pairs) {
-  const results = pairs.map(({ name, kind = 'secret', visible = VISIBLE, times: [a, b] }) => {
-    const t = largestT(a, b)
-    const difference = (median(a) - median(b)) * 1e6
-    return { name, kind, t, difference, time: median(b) * 1e6, verdict: verdictOf(t, difference, visible) }
-  })
+  const results = pairs.map((pair) => ({ name: pair.name, ...judge(pair) }))
   console.log(`seed ${seed}, about ${(rounds * BURST) / 2} requests per side`)
   console.table(
-    results.map(({ name, kind, t, difference, time, verdict }) => ({
+    results.map(({ name, kind, time, difference, meanDifference, t, verdict }) => ({
       pair: name,
       kind,
       ns: time.toFixed(0),
       'difference in ns': difference.toFixed(0),
+      'of the means': meanDifference.toFixed(0),
       t: t.toFixed(1),
       verdict,
     })),
   )
-  for (const { name, kind, t, verdict } of results) {
-    const isMissed = kind === 'control' && !(Math.abs(t) >= CERTAIN)
-    const isFound = kind === 'secret' && verdict === 'visible'
-    if (isMissed) console.error(`No difference detected for ${name}`)
-    if (isFound) console.error(`Response times differ: ${name}`)
-    if (isMissed || isFound) process.exitCode = 1
+  for (const { name, kind, verdict } of results.filter(({ hasFailed }) => hasFailed)) {
+    if (verdict === 'no result') console.error(`No result for ${name}: the times are constant or too few`)
+    else if (kind === 'control') console.error(`No difference detected for ${name}`)
+    else console.error(`Response times differ: ${name}`)
+    process.exitCode = 1
   }
-}
-
-/** A difference counts if it is both certain and visible. Controls only need to be certain. */
-function verdictOf(t, difference, visible) {
-  if (!(Math.abs(t) >= LIKELY)) return 'none'
-  if (Math.abs(t) < CERTAIN) return 'uncertain'
-  return Math.abs(difference) < visible ? 'too small to see' : 'visible'
 }

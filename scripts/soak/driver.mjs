@@ -1,14 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { seeded } from '../timing/statistics.mjs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { seeded } from '../random.mjs'
 import { bundleServer } from './server-process.mjs'
 import { sendBlock } from './traffic/block.mjs'
 import { createLedger } from './traffic/ledger.mjs'
 
-/** Every so many blocks, some uploads stall until the timeout of the receiver. */
-const STALL_INTERVAL = 4
-const STALLS = 2
+/** Every so many blocks, each adapter gets one upload of each kind. One of them stalls until the receiver's timeout. */
+const UPLOADS_INTERVAL = 3
+/** Milliseconds after which a task of the server fails the run. Longer than all deadlines within a task. */
+const MAX_TASK = 180_000
 
 /**
  * @typedef {object} Sent
@@ -19,8 +21,8 @@ const STALLS = 2
 /**
  * Controls the server process, sends traffic to it, and records everything that is wrong.
  *
- * @param {{ seed: number, leak: number, blockSize: number }} options `blockSize`: minimum number of requests between two
- *   samples
+ * @param {{ seed: number, leak: string, blockSize: number }} options `leak`: see `plantLeak`; `blockSize`: minimum
+ *   number of requests between two samples
  */
 export async function createDriver({ seed, leak, blockSize }) {
   const random = seeded(seed)
@@ -35,6 +37,20 @@ export async function createDriver({ seed, leak, blockSize }) {
   let generation = 0
   let server
   let targets = []
+
+  async function ask(task, options) {
+    const expired = wait(MAX_TASK, undefined, { ref: false }).then(() => {
+      throw new Error(`the server has not finished the task '${task}' after ${MAX_TASK / 1_000} seconds`)
+    })
+    const {
+      handled = [],
+      troubles = [],
+      ...result
+    } = await Promise.race([server.ask({ task, ...options }), expired])
+    ledger.handle(handled)
+    for (const fault of troubles) onFault(fault)
+    return result
+  }
 
   const driver = {
     faults,
@@ -58,38 +74,42 @@ export async function createDriver({ seed, leak, blockSize }) {
 
     /** Starts all receivers, and opens the inbox. */
     async open() {
-      targets = await server.ask({ task: 'open', generation: generation++ })
+      targets = (await ask('open', { generation: generation++ })).targets
     },
 
     /** Closes receivers and inbox, also if deliveries are pending. @returns a sample while everything is closed */
     async close() {
-      ledger.handle(await server.ask({ task: 'close' }))
-      return server.ask({ task: 'sample' })
+      await ask('close')
+      return ask('sample')
     },
 
     /** Sends one block of requests. @returns {Promise<Sent>} */
     async send(size = blockSize) {
-      const stalls = blocks++ % STALL_INTERVAL === 0 ? STALLS : 0
+      const withUploads = blocks++ % UPLOADS_INTERVAL === 0
       const focus = Math.floor(random() * targets.length)
       const nextId = () => `${seed}-${ids++}`
-      const counts = await sendBlock(targets, { focus, size, stalls, random, ledger, onFault, nextId })
+      const counts = await sendBlock(targets, { focus, size, withUploads, random, ledger, onFault, nextId })
       const sent = { counts, requests: counts.reduce((sum, count) => sum + count, 0) }
       requests += sent.requests
       return sent
     },
 
+    /** Compares the deliveries that were acknowledged with those that were handled. Call it while none is pending. */
+    compare() {
+      for (const fault of ledger.settle()) onFault(fault)
+    },
+
     /** Waits until all deliveries are handled, and compares. */
     async settle() {
-      const { handled, troubles } = await server.ask({ task: 'drain' })
-      ledger.handle(handled)
-      for (const fault of [...troubles, ...ledger.settle()]) onFault(fault)
+      await ask('drain')
+      driver.compare()
     },
 
     /** Sends one block, and takes a sample when everything is handled. */
     async measure() {
       const sent = await driver.send()
       await driver.settle()
-      return { ...sent, ...(await server.ask({ task: 'sample' })) }
+      return { ...sent, ...(await ask('sample')) }
     },
 
     async end() {

@@ -5,15 +5,13 @@ const number = (value) => {
   return Math.abs(value) >= 10 ? value.toFixed(0) : value.toPrecision(2).replace(/^-?0\.0*$/, '0')
 }
 
-const toRow =
-  (unit) =>
-  ({ resource, slope, low, high, limit, outcome }) => ({
-    resource,
-    [unit]: number(slope),
-    interval: `${number(low)} to ${number(high)}`,
-    limit,
-    verdict: outcome,
-  })
+const toRow = ({ resource, growth, slope, low, high, limit, outcome }) => ({
+  resource,
+  growth: growth ?? (slope === undefined ? '' : number(slope)),
+  interval: slope === undefined ? '' : `${number(low)} to ${number(high)}`,
+  limit: limit ?? '',
+  verdict: outcome,
+})
 
 /** Prints the tables of a run. */
 export function printReport({ seed, run, resources, adapters, restarts }) {
@@ -21,10 +19,11 @@ export function printReport({ seed, run, resources, adapters, restarts }) {
   console.log(
     `seed ${seed}: ${run.requests} requests in ${run.minutes.toFixed(1)} minutes, ${run.deliveries} deliveries acknowledged and handled, ${samples} samples`,
   )
-  console.log('\nSlopes with intervals of 99 % confidence. Heap in bytes, all else as a count.')
-  console.table(resources.map(toRow('per request')))
-  if (adapters.length > 0) console.table(adapters.map(toRow('per request')))
-  console.table(restarts.map(toRow('per restart')))
+  console.log(
+    '\nHeap: bytes per request, or per restart while everything is closed, with intervals of 99 % confidence.',
+  )
+  console.log('All else: growth of a count in one generation, or over all restarts.')
+  console.table([...resources, ...adapters, ...restarts].map(toRow))
 }
 
 /** Prints what is wrong with a run. @returns {number} the exit code */
@@ -34,12 +33,12 @@ export function printVerdict({ run, resources, adapters, restarts }) {
   if (faults.length > MAX_FAULTS) console.error(`and ${faults.length - MAX_FAULTS} more`)
 
   const rows = [...resources, ...restarts, ...adapters]
-  for (const { resource, outcome, slope } of rows) {
-    if (outcome === 'leak') console.error(`leak: ${resource} grows by ${number(slope)}`)
+  for (const { resource, outcome, growth, slope } of rows) {
+    if (outcome === 'leak') console.error(`leak: ${resource} grows by ${growth ?? number(slope)}`)
   }
   if (faults.length > 0 || rows.some(({ outcome }) => outcome === 'leak')) return 1
 
-  const unclear = [...resources, ...restarts].filter(({ outcome }) => outcome === 'unclear')
+  const unclear = rows.filter(({ outcome }) => outcome === 'unclear')
   for (const { resource } of unclear)
     console.error(`unclear: ${resource}. Run for longer, or on an idle machine`)
   return unclear.length > 0 ? 3 : 0

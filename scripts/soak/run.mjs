@@ -10,7 +10,7 @@ const MAX_WARM_UP = 180_000
 /** Number of blocks after which the process is warm, if there is no time for more. */
 const MIN_WARM_UP = 6
 /** Number of samples from which on an interval is narrow enough. On a slow machine, the run takes longer for them. */
-const MIN_SAMPLES = 15
+const MIN_SAMPLES = 20
 /** Number of samples of each generation after the first. */
 const MIN_LATER_SAMPLES = 3
 const MIN_RESTARTS = 9
@@ -22,7 +22,7 @@ const RESTART_REQUESTS = 60
  * Runs traffic against a server process, and takes samples of its resources. A generation is the time between opening
  * and closing the receivers and the inbox.
  *
- * @param {{ minutes: number, seed: number, leak: number }} options
+ * @param {{ minutes: number, seed: number, leak: string }} options
  */
 export async function runSoak({ minutes, ...options }) {
   const started = performance.now()
@@ -84,6 +84,7 @@ export async function runSoak({ minutes, ...options }) {
     await warmUp()
     const generations = await measureGenerations()
     const restarts = await measureRestarts()
+    driver.compare() // finds deliveries that were handled again during the last close
     const { adapters, requests, deliveries, faults } = driver
     return { minutes: now() / 60_000, adapters, requests, deliveries, faults, generations, restarts }
   } finally {

@@ -42,7 +42,7 @@ export async function bundleServer() {
   })
   return {
     start: (inbox, leak) =>
-      start(path, { args: [inbox, String(leak)], execArgv: ['--import', timers.href, ...FLAGS] }),
+      start(path, { args: [inbox, leak], execArgv: ['--import', timers.href, ...FLAGS] }),
     remove: () => rm(folder, { recursive: true }),
   }
 }

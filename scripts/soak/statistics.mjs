@@ -12,8 +12,8 @@ const Z = 2.576
 
 /**
  * The Theil-Sen slope of several series with the same slope and different levels: the median slope of all pairs of
- * points within a series. The interval is Sen's, with the variance of the seasonal Kendall test (Hirsch and Slack, 1984).
- * A few outliers, for example samples with garbage, do not change it.
+ * points within a series. The interval is Sen's, with the variance of the seasonal Kendall test (Hirsch and Slack, 1984),
+ * and its ranks are rounded outwards. A few outliers, for example samples with garbage, do not change it.
  *
  * @param {readonly (readonly [x: number, y: number][])[]} series each with different values of x
  * @returns {Slope}
@@ -31,11 +31,12 @@ export function theilSen(series) {
   if (slopes.length === 0)
     return { slope: Number.NaN, low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY }
   slopes.sort((a, b) => a - b)
-  const half = (Z * Math.sqrt(variance)) / 2 / slopes.length
+  const half = (Z * Math.sqrt(variance)) / 2
+  const middle = slopes.length / 2
   return {
     slope: quantile(slopes, 0.5),
-    low: half < 0.5 ? quantile(slopes, 0.5 - half) : Number.NEGATIVE_INFINITY,
-    high: half < 0.5 ? quantile(slopes, 0.5 + half) : Number.POSITIVE_INFINITY,
+    low: slopes[Math.floor(middle - half) - 1] ?? Number.NEGATIVE_INFINITY,
+    high: slopes[Math.ceil(middle + half)] ?? Number.POSITIVE_INFINITY,
   }
 }
 

@@ -1,5 +1,5 @@
-// The process whose memory is measured: `node --expose-gc --import ./timers.mjs main.mjs <path of the inbox> <bytes to
-// leak per request>`.
+// The process whose memory is measured: `node --expose-gc --import ./timers.mjs main.mjs <path of the inbox> <leak to
+// plant>`.
 // Each message names one of the tasks; the reply is its result.
 
 import { plantLeak } from './leak.mjs'
@@ -8,7 +8,7 @@ import { takeSample } from './samples.mjs'
 import { countIdleTimers } from './timers.mjs'
 
 const [path, leak] = process.argv.slice(2)
-if (Number(leak) > 0) plantLeak(Number(leak))
+const onRefused = plantLeak(leak)
 
 let handled = []
 let receivers
@@ -22,12 +22,12 @@ function takeHandled() {
 }
 
 const tasks = {
-  /** @returns the targets: a name, a URL, and how the host and the receiver treat deliveries */
+  /** @returns the targets (name, URL, and how the host and the receiver treat deliveries), and failures of the inbox */
   async open({ generation }) {
-    receivers = await startReceivers({ path, generation, onHandled })
-    await receivers.drain()
+    receivers = await startReceivers({ path, generation, onHandled, leak: onRefused })
+    const troubles = await receivers.drain()
     timers = await countIdleTimers()
-    return receivers.targets
+    return { targets: receivers.targets, troubles }
   },
   /** Waits until all deliveries are handled. @returns their ids, and failures of the inbox */
   async drain() {
@@ -35,12 +35,12 @@ const tasks = {
     return { handled: takeHandled(), troubles }
   },
   sample: () => takeSample(timers),
-  /** @returns the ids of the deliveries that were handled since the last `drain` */
+  /** @returns the ids of the deliveries that were handled since the last `drain`, and failures of the inbox */
   async close() {
-    await receivers.close()
+    const troubles = await receivers.close()
     receivers = undefined
     timers = 0
-    return takeHandled()
+    return { handled: takeHandled(), troubles }
   },
 }
 

@@ -3,16 +3,20 @@ import { createMemoryDuplicates } from 'geohook/inbox'
 import { createSqliteInbox } from 'geohook/sqlite'
 import { MOUNTS } from '../../../test/helpers/mounts.ts'
 import { BODY_TIMEOUT, KEY, LIMIT } from '../settings.mjs'
+import { createDrain } from './drain.mjs'
 
 /** The classes that Hono's server replaces. h3 responds to errors with 200 if they are not its own. */
 const CLASSES = { Request, Response }
 
-/** Options of all receivers. The observer prevents a process warning for each refusal. */
+/** Prevents a process warning for each refusal. */
+const OBSERVER = { refused() {}, failed() {}, unhandled() {} }
+
+/** Options of all receivers. */
 const COMMON = {
   signatureKey: KEY,
   limit: LIMIT,
   bodyTimeout: BODY_TIMEOUT,
-  observer: { refused() {}, failed() {}, unhandled() {} },
+  observer: OBSERVER,
 }
 
 // These are separate functions, because Google's framework keeps the last receiver, and with it all that its callbacks
@@ -43,9 +47,11 @@ function createInbox(path, troubles) {
  * Starts all adapters, each with its own receiver. They take turns with each generation: half of the receivers store
  * deliveries in an inbox, and the others call their handlers before they respond.
  *
- * @param {{ path: string, generation: number, onHandled: (id: string) => void }} options `path` of the inbox
+ * @param {{ path: string, generation: number, onHandled: (id: string) => void,
+ *   leak?: (refusal: { error: Error }) => void }} options `path` of the inbox; `leak`: called for each refusal of the
+ *   first adapter
  */
-export async function startReceivers({ path, generation, onHandled }) {
+export async function startReceivers({ path, generation, onHandled, leak }) {
   const troubles = []
   const inbox = createInbox(path, troubles)
   const duplicates = createMemoryDuplicates({ maxEntries: 200 })
@@ -57,7 +63,8 @@ export async function startReceivers({ path, generation, onHandled }) {
   const started = []
   for (const [index, [name, { mount }]] of Object.entries(MOUNTS).entries()) {
     const hasInbox = (index + generation) % 2 === 0
-    const receiver = create(hasInbox ? { inbox } : { duplicates })
+    const observer = index === 0 && leak ? { ...OBSERVER, refused: leak } : OBSERVER
+    const receiver = create({ observer, ...(hasInbox ? { inbox } : { duplicates }) })
     const mounted = await mount(receiver)
     for (const [global, value] of Object.entries(CLASSES)) {
       Object.defineProperty(globalThis, global, { value, writable: true, configurable: true })
@@ -73,14 +80,8 @@ export async function startReceivers({ path, generation, onHandled }) {
       host,
     })),
     /** Waits until the inbox has no pending delivery. @returns {Promise<string[]>} failures of the inbox so far */
-    async drain() {
-      for (;;) {
-        const { waiting, active } = await inbox.stats()
-        if (waiting + active === 0) return troubles.splice(0)
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
-    },
-    /** Closes everything. Deliveries may remain in the inbox. */
+    drain: createDrain(inbox, troubles),
+    /** Closes everything. Deliveries may remain in the inbox. @returns {Promise<string[]>} failures of the inbox */
     async close() {
       await Promise.all(
         [worker, ...started.map(({ receiver }) => receiver)].map((receiver) => receiver.close()),
@@ -88,6 +89,7 @@ export async function startReceivers({ path, generation, onHandled }) {
       for (const { mounted } of started) await mounted.close()
       await inbox.close()
       await duplicates.close()
+      return troubles.splice(0)
     },
   }
 }

@@ -30,12 +30,11 @@ export async function takeSample(timers) {
   collect()
   await wait(1) // lets finalizers run
   collect()
-  const { heapUsed, external, rss } = process.memoryUsage()
+  const { heapUsed, external } = process.memoryUsage()
   const { TCPSocketWrap: sockets = 0, ...handles } = countResources()
   delete handles.Timeout // counted by `countTimers`, with those of `wait`
   return {
     heap: heapUsed + external,
-    rss,
     sockets,
     handles: Object.values(handles).reduce((sum, count) => sum + count, 0),
     timers: countTimers(),

@@ -52,6 +52,6 @@ export const CONNECTIONS = {
   async 'not HTTP'(client) {
     const connection = await client.connect()
     client.expect('not HTTP', await client.send(connection, 'hello\r\n\r\n'), 400)
-    await connection.closed
+    client.expect('not HTTP, end', await connection.closed, 'closed')
   },
 }

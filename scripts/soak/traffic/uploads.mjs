@@ -30,7 +30,7 @@ export const UPLOADS = {
     client.expect('too large by its length', await response, 413)
     if (!client.host.readsBody) await connection.write(bytes.subarray(1_000))
     // If the response says so, the server closes the connection once it has read the rest.
-    if (connection.closes) await connection.closed
+    if (connection.closes) client.expect('too large by its length, end', await connection.closed, 'closed')
     connection.destroy()
   },
 

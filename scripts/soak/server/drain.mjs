@@ -1,0 +1,30 @@
+/** Milliseconds after which deliveries that are still pending are a fault. */
+const TIMEOUT = 60_000
+
+/**
+ * Returns a function that waits until the inbox has no pending delivery. It reports deliveries that stay pending once,
+ * and does not wait for them again, so that a run with such a fault ends.
+ *
+ * @param {{ stats(): Promise<{ waiting: number, active: number }> }} inbox
+ * @param {string[]} troubles failures of the inbox, which the function takes from here
+ * @returns {() => Promise<string[]>} the troubles so far
+ */
+export function createDrain(inbox, troubles, timeout = TIMEOUT) {
+  let stuck = 0
+  return async () => {
+    const until = performance.now() + timeout
+    for (;;) {
+      const { waiting, active } = await inbox.stats()
+      if (waiting + active <= stuck) break
+      if (performance.now() > until) {
+        stuck = waiting + active
+        troubles.push(
+          `inbox: ${waiting} deliveries waiting and ${active} active after ${timeout / 1_000} seconds`,
+        )
+        break
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    return troubles.splice(0)
+  }
+}
